@@ -1,0 +1,55 @@
+"""What every map can do, whatever it is made of."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray
+
+
+class Ending(IntEnum):
+    """What ended a ray."""
+
+    WALL = 0
+    UNKNOWN = 1
+    EDGE = 2
+    MAXIMUM = 3
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hits:
+    """Where rays ended.
+
+    Attributes:
+        ranges: Length of each ray in m; `inf` where it meets nothing.
+        walls: Index of the wall (segment, cell, triangle) that was hit, −1 for none.
+        normals: Unit normal of that wall, turned towards the origin of the ray; zero for none.
+            Shape (..., d).
+        endings: What ended each ray, as `Ending` codes.
+    """
+
+    ranges: FloatArray
+    walls: IntArray
+    normals: FloatArray
+    endings: NDArray[np.uint8]
+
+
+class Map(Protocol):
+    """What a ray can hit."""
+
+    @property
+    def dimension(self) -> int:
+        """2 or 3."""
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Smallest and largest coordinates, shape (2, d), in m."""
+
+    def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
+        """Follow rays to the first wall.  Shapes (..., d) broadcast against each other."""
+
+    def contains(self, points: ArrayLike) -> BoolArray:
+        """Whether each point lies in free space, shape (...)."""

@@ -1,0 +1,103 @@
+"""What the robot saw: ranges along bearings, and which of them mean anything."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.poses import Pose
+from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scan:
+    """One sweep of a range sensor in the plane.
+
+    A return that is NaN, infinite, 0, below `range_min`, or at or above `range_max` is missing:
+    it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in the
+    frame of the sensor; beams that repeat a bearing (a full turn that closes on itself) are kept.
+
+    Attributes:
+        bearings: Direction of each beam in rad, ascending, shape (m,).  Read-only.
+        ranges: Distance along each beam in m; 0 where missing.  Read-only.
+        valid: Which beams returned.  Read-only.
+        range_min: Smallest distance the sensor reports, in m.
+        range_max: Largest distance the sensor reports, in m; `inf` when unknown.
+        intensities: Strength of each return, or `None`.  Read-only.
+        T_robot_sensor: Where the sensor sits on the robot.
+    """
+
+    bearings: FloatArray
+    ranges: FloatArray
+    valid: BoolArray = field(init=False)
+    range_min: float = 0.0
+    range_max: float = np.inf
+    intensities: FloatArray | None = None
+    T_robot_sensor: Pose = Pose(0.0, 0.0, 0.0)
+
+    def __post_init__(self) -> None:
+        bearings = as_floats("bearings", self.bearings, (None,))
+        ranges = np.array(self.ranges, dtype=np.float64)
+        if ranges.shape != bearings.shape:
+            raise InputError(
+                f"`ranges` must have shape {bearings.shape}, like `bearings`, got {ranges.shape}."
+            )
+        if not 0.0 <= self.range_min < self.range_max:
+            raise InputError(
+                "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
+                f"got {self.range_min} and {self.range_max}."
+            )
+        with np.errstate(invalid="ignore"):
+            valid = np.isfinite(ranges) & (ranges > 0.0)
+            valid &= (ranges >= self.range_min) & (ranges < self.range_max)
+        if not valid.any():
+            raise InputError(
+                f"The scan has no valid beam among {ranges.size}: every range is NaN, infinite, 0 "
+                f"or outside [{self.range_min}, {self.range_max}) m."
+            )
+        intensities = self.intensities
+        if intensities is not None:
+            intensities = np.array(intensities, dtype=np.float64)
+            if intensities.shape != bearings.shape:
+                raise InputError(
+                    f"`intensities` must have shape {bearings.shape}, like `bearings`, "
+                    f"got {intensities.shape}."
+                )
+        order = np.argsort(bearings, kind="stable")
+        ranges = np.where(valid, ranges, 0.0)
+        set_ = object.__setattr__
+        set_(self, "bearings", readonly(bearings[order]))
+        set_(self, "ranges", readonly(ranges[order]))
+        set_(self, "valid", readonly(valid[order]))
+        if intensities is not None:
+            set_(self, "intensities", readonly(intensities[order]))
+
+    @classmethod
+    def from_laserscan(
+        cls,
+        angle_min: float,
+        angle_increment: float,
+        ranges: ArrayLike,
+        *,
+        range_min: float = 0.0,
+        range_max: float = np.inf,
+        intensities: ArrayLike | None = None,
+    ) -> "Scan":
+        """From the fields of a ROS LaserScan: beam k points to angle_min + k·angle_increment."""
+        values = np.asarray(ranges, dtype=np.float64)
+        if values.ndim != 1:
+            raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
+        bearings = angle_min + angle_increment * np.arange(values.size)
+        strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
+        return cls(bearings, values, range_min, range_max, strengths)
+
+    @property
+    def endpoints(self) -> FloatArray:
+        """Ends of the valid beams in the frame of the sensor, shape (k, 2), in m."""
+        b, r = self.bearings[self.valid], self.ranges[self.valid]
+        return np.stack([r * np.cos(b), r * np.sin(b)], axis=-1)
+
+    @property
+    def field_of_view(self) -> float:
+        """Angle from the first to the last beam, in rad."""
+        return float(self.bearings[-1] - self.bearings[0])
