@@ -16,8 +16,8 @@ def wrap_angle(angle: ArrayLike) -> FloatArray:
 class Pose:
     """A rigid motion of the plane: turn by `yaw` (rad), then move by (`x`, `y`) (m)."""
 
-    x: float
-    y: float
+    x: float = 0.0
+    y: float = 0.0
     yaw: float = 0.0
 
     @classmethod

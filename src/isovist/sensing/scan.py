@@ -33,7 +33,7 @@ class Scan:
     range_min: float = 0.0
     range_max: float = np.inf
     intensities: FloatArray | None = None
-    T_robot_sensor: Pose = Pose(0.0, 0.0, 0.0)
+    T_robot_sensor: Pose = field(default_factory=Pose)
 
     def __post_init__(self) -> None:
         bearings = as_floats("bearings", self.bearings, (None,))
@@ -87,7 +87,9 @@ class Scan:
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
-        bearings = angle_min + angle_increment * np.arange(values.size)
+        bearings = np.asarray(
+            angle_min + angle_increment * np.arange(values.size), dtype=np.float64
+        )
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
         return cls(bearings, values, range_min, range_max, strengths)
 
