@@ -17,17 +17,26 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order):
     """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none."""
     best, wall = np.inf, GAP
     stack = np.empty(64, np.int64)
-    stack[0] = 0
+    entry = np.empty(64)
+    stack[0], entry[0] = 0, 0.0
     top = 1
     while top > 0:
         top -= 1
         node = stack[top]
-        if not _box_ahead(px, py, dx, dy, best, node_lo[node], node_hi[node]):
+        if entry[top] > best:
             continue
         if count[node] == 0:
-            stack[top] = link[node]
-            stack[top + 1] = node + 1
-            top += 2
+            near, far = node + 1, link[node]
+            t_near = _entry(px, py, dx, dy, node_lo, node_hi, near)
+            t_far = _entry(px, py, dx, dy, node_lo, node_hi, far)
+            if t_far < t_near:
+                near, far, t_near, t_far = far, near, t_far, t_near
+            if t_far <= best:
+                stack[top], entry[top] = far, t_far
+                top += 1
+            if t_near <= best:
+                stack[top], entry[top] = near, t_near
+                top += 1
             continue
         for i in range(link[node], link[node] + count[node]):
             j = order[i]
@@ -45,20 +54,20 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order):
 
 
 @njit(cache=True, nogil=True)
-def _box_ahead(px, py, dx, dy, best, lo, hi):
-    """Whether the ray may meet the box before `best`."""
-    near, far = 0.0, best
+def _entry(px, py, dx, dy, node_lo, node_hi, node):
+    """Where the ray enters a box, in units of |d|, rounded down a little; inf if it misses."""
+    near, far = 0.0, np.inf
     if dx != 0.0:
-        a, b = (lo[0] - px) / dx, (hi[0] - px) / dx
+        a, b = (node_lo[node, 0] - px) / dx, (node_hi[node, 0] - px) / dx
         near, far = max(near, min(a, b)), min(far, max(a, b))
-    elif px < lo[0] or px > hi[0]:
-        return False
+    elif px < node_lo[node, 0] or px > node_hi[node, 0]:
+        return np.inf
     if dy != 0.0:
-        a, b = (lo[1] - py) / dy, (hi[1] - py) / dy
+        a, b = (node_lo[node, 1] - py) / dy, (node_hi[node, 1] - py) / dy
         near, far = max(near, min(a, b)), min(far, max(a, b))
-    elif py < lo[1] or py > hi[1]:
-        return False
-    return near <= far * (1.0 + 1e-12) + 1e-300
+    elif py < node_lo[node, 1] or py > node_hi[node, 1]:
+        return np.inf
+    return near * (1.0 - 1e-12) if near <= far * (1.0 + 1e-12) else np.inf
 
 
 @njit(cache=True, nogil=True, parallel=True)
