@@ -122,7 +122,8 @@ class Exact:
         angles, gaps = circle_gaps(rose.directions)
         if not isinstance(rose.profile, Softmax):
             reach = rose.profile.support
-            edges = np.sort(np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi))
+            edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
+            edges = np.unique(np.round(edges, 14))
             return 0.25 * reach, edges, np.full(len(edges), 0.1 * reach)
         epsilon = rose.profile.temperature
         with np.errstate(divide="ignore"):
