@@ -66,8 +66,7 @@ def test_a_ray_through_a_shared_corner_does_not_slip_out():
         np.testing.assert_allclose(hits.ranges, np.linalg.norm(toward, axis=1), rtol=1e-12)
 
 
-@pytest.mark.parametrize("angle", [0.0, 0.3])
-def test_the_nearest_corner_of_a_pillar_hides_its_own_back(angle):
+def test_the_nearest_corner_of_a_pillar_hides_its_own_back():
     """Both walls at the corner lie to one side of the ray: the one in front must win."""
     world = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)])
     for p in np.random.default_rng(3).uniform((0.1, 0.1), (5.9, 3.9), (300, 2)):
@@ -77,7 +76,6 @@ def test_the_nearest_corner_of_a_pillar_hides_its_own_back(angle):
         count = pieces.counts[0]
         middles = unit_vectors(0.5 * (pieces.angles[0, :count] + pieces.angles[0, 1 : count + 1]))
         np.testing.assert_array_equal(world.cast(p, middles).walls, pieces.walls[0, :count])
-    assert angle >= 0.0
 
 
 @given(seeds)
