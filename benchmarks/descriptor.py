@@ -66,37 +66,39 @@ def fewest_terms(world: SegmentMap, points: FloatArray, rose: Rose, error: float
         terms *= 2
 
 
+def rows(name: str, world: SegmentMap, points: FloatArray, error: float) -> None:
+    """Print the rows of one map at one error."""
+    rose = paper_rose()
+    ours = Descriptor(rose, quadrature=Exact(error / 10.0))
+    best, _ = Descriptor(rose, quadrature=Exact(1e-14)).at(world, points)
+    reached = np.abs(ours.at(world, points)[0] - best).max()
+    fast = 1.0 / seconds_per_point(lambda: ours.at(world, points), len(points))
+    both = 1.0 / seconds_per_point(lambda: ours.at(world, points, jacobian=True), len(points))
+    print(f"| {name} | exact | {reached:.0e} (worst) | {fast:.0f} | 1 | {both:.0f} |")
+    few = points[:8]
+    terms = fewest_terms(world, few, rose, error)
+    plain = Descriptor(rose, quadrature=CircleSum(terms))
+    slow = 1.0 / seconds_per_point(lambda: plain.at(world, few), len(few))
+    print(
+        f"| | S-term sum, S = {terms} | {error:.0e} (median) | {slow:.2g} | {fast / slow:.0f} | |"
+    )
+    if terms * len(world.walls) <= 10**9:
+        plainest = 1.0 / seconds_per_point(
+            lambda: numpy_sum(world, points[:1], rose, terms), 1, least=0.2
+        )
+        print(f"| | the same in NumPy | | {plainest:.2g} | {fast / plainest:.0f} | |")
+
+
 def main() -> None:
     rng = np.random.default_rng(0)
-    rose = paper_rose()
-    print("| map | way | error | F/s | ratio | (F, J)/s |")
+    print("| map | way | error | F/s | exact is faster by | (F, J)/s |")
     print("|---|---|---|---|---|---|")
     floor = office_floor(3, length=75.0, rows=10).reality
     for name, world in (("paper's room", paper_room()), (f"{len(floor.walls)} walls", floor)):
         points = rng.uniform(*world.bounds, (6000, 2))
         points = points[world.contains(points) & (world.clearance(points) > 0.05)][:2000]
         for error in TARGETS:
-            ours = Descriptor(rose, quadrature=Exact(error / 10.0))
-            best, _ = Descriptor(rose, quadrature=Exact(1e-14)).at(world, points)
-            reached = np.abs(ours.at(world, points)[0] - best).max()
-            fast = 1.0 / seconds_per_point(lambda o=ours: o.at(world, points), len(points))
-            both = 1.0 / seconds_per_point(
-                lambda o=ours: o.at(world, points, jacobian=True), len(points)
-            )
-            few = points[:8]
-            terms = fewest_terms(world, few, rose, error)
-            plain = Descriptor(rose, quadrature=CircleSum(terms))
-            slow = 1.0 / seconds_per_point(lambda p=plain: p.at(world, few), len(few))
-            print(f"| {name} | exact | {reached:.0e} (worst) | {fast:.0f} | 1 | {both:.0f} |")
-            print(f"| | S-term sum, S = {terms} | {error:.0e} (median) | {slow:.0f} "
-                  f"| {fast / slow:.0f} | — |")  # fmt: skip
-            if terms * len(world.walls) <= 10**9:
-                one = points[:1]
-                plainest = 1.0 / seconds_per_point(
-                    lambda s=terms: numpy_sum(world, one, rose, s), 1, least=0.2
-                )
-                print(f"| | the same in NumPy | {error:.0e} (median) | {plainest:.2g} "
-                      f"| {fast / plainest:.0f} | — |")  # fmt: skip
+            rows(name, world, points, error)
 
 
 if __name__ == "__main__":
