@@ -145,11 +145,16 @@ def replace_file(path: PathLike, data: bytes) -> None:
     path = Path(path)
     draft = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
     try:
-        with draft.open("xb") as stream:
-            stream.write(data)
-            stream.flush()
-            os.fsync(stream.fileno())
+        write_synced(draft, data)
         draft.replace(path)
     except OSError as error:
         draft.unlink(missing_ok=True)
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a new file, down to the disk."""
+    with path.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
