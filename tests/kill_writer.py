@@ -30,7 +30,7 @@ def write_and_die(path: Path, line: int) -> None:
     """Write, but kill this process when it has run so many lines."""
     seen = 0
 
-    def trace(frame: FrameType, event: str, argument: Any) -> Any:
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
         nonlocal seen
         if not frame.f_code.co_filename.endswith(TRACED):
             return None
@@ -56,8 +56,8 @@ def found(path: Path) -> str:
 
 def main(mode: str, before: str) -> None:
     if mode == "two renames":
-        swap.exchange = lambda one, other: False
-    os.fsync = lambda handle: None  # a killed process loses nothing that it gave to the system
+        swap.exchange = lambda *_names: False
+    os.fsync = lambda _handle: None  # a killed process loses nothing that it gave to the system
     findings: dict[str, int] = {}
     line, done = 0, False
     while not done:

@@ -105,8 +105,7 @@ def _read_pillow(
         raise
     except Exception as error:
         # A decoder may fail in any way on a damaged file; the file is to blame all the same.
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise FileError(f"{path.name} is damaged or cut off: {reason}.") from error
+        raise FileError(f"{path.name} is a damaged image, or cut off.") from error
 
 
 def _brightness(path: Path, image: Image.Image, average_alpha: bool) -> Brightness:

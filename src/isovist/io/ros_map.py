@@ -34,7 +34,9 @@ from isovist.io.images import Brightness, read_brightness
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose
 
-MAX_YAML_BYTES = 1_000_000
+MAX_YAML_BYTES = 65_536
+"""A map needs some 200; PyYAML takes up to 2 s for this many in the worst case."""
+
 RESOLUTIONS = (0.001, 10.0)
 """Smallest and largest side of a cell that is read, in m."""
 
