@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
@@ -66,6 +66,7 @@ def expected(pixels: NDArray[np.uint8], white: int = 255, **fields: object) -> l
     return grid[::-1]
 
 
+@settings(deadline=None)
 @given(
     cells=st.integers(1, 9).flatmap(
         lambda width: st.lists(
@@ -284,7 +285,6 @@ BAD_YAML = [
         "image: [map.pgm\n",
         "map.yaml is not plain YAML in line 2: expected ',' or ']', but got '<stream end>'.",
     ),
-    ("a: 2001-99-99\n", "map.yaml is not plain YAML: month must be in 1..12."),
     ("", "map.yaml is empty; a ROS map was expected."),
     (
         65_537 * " ",
