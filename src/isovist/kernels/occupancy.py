@@ -21,6 +21,8 @@ from numba import njit, prange
 FREE = 3
 EDGE = 2
 MAXIMUM = 3
+# Relative margin beyond which rounding cannot have changed an order of faces.
+SURE = 1e-11
 
 
 @njit(cache=True, nogil=True)
@@ -80,9 +82,25 @@ def _order(fx, x, ady, fy, y, adx):
     """−1 when the face fx comes first, 1 when fy does, 0 at a corner: equation (2)."""
     ax = abs(fx - x) * ady
     ay = abs(fy - y) * adx
-    if abs(ax - ay) > 1e-15 * (ax + ay):
+    if abs(ax - ay) > SURE * (ax + ay):
         return -1 if ax < ay else 1
     return _exact_sign(fx, x, ady, fy, y, adx)
+
+
+@njit(cache=True, nogil=True)
+def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
+    """Index of the last cell before the face u = f, from `start` to `stop` along the axis v.
+
+    `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
+    """
+    k = int(np.ceil(guess)) - 1 if step > 0 else int(np.floor(guess))
+    k = min(max(k, min(start, stop)), max(start, stop))
+    if abs(guess - np.rint(guess)) < 1e-9 * (1.0 + abs(guess)):
+        while _order(f, u, adv, k + ahead, v, adu) > 0:
+            k += step
+        while k != start and _order(f, u, adv, k - step + ahead, v, adu) <= 0:
+            k -= step
+    return k
 
 
 @njit(cache=True, nogil=True)
@@ -153,51 +171,39 @@ def cast_one(skip, x, y, dx, dy, maximum):
         ix -= 1
     if on_y and sy < 0:
         iy -= 1
-    reach_x, reach_y = maximum * adx, maximum * ady
-    rise = dy / dx if adx >= ady else 0.0
-    run = dx / dy if ady > adx else 0.0
+    ax = abs(ix + ahead_x - x) * ady
+    ay = abs(iy + ahead_y - y) * adx
+    limit = maximum * adx * ady * (1.0 + SURE)
+    code = skip[iy + 1, ix + 1]
     while True:
-        jump = int(skip[iy + 1, ix + 1]) - FREE
-        if jump > 0:
+        jump = int(code) - FREE
+        if jump > 1:
             # To the last cell of the ray inside the block; the step below then leaves it.
             jx, jy = ix + sx * jump, iy + sy * jump
             fx, fy = jx + ahead_x, jy + ahead_y
             first = _order(fx, x, ady, fy, y, adx)
-            if first == 0:
-                ix, iy = jx, jy
-            elif first < 0:
-                guess = y + (fx - x) * (rise if adx >= ady else dy / dx)
-                k = int(np.ceil(guess)) - 1 if sy > 0 else int(np.floor(guess))
-                k = min(max(k, min(iy, jy)), max(iy, jy))
-                while _order(fx, x, ady, k + ahead_y, y, adx) > 0:
-                    k += sy
-                while k != iy and _order(fx, x, ady, k - sy + ahead_y, y, adx) <= 0:
-                    k -= sy
-                ix, iy = jx, k
-            else:
-                guess = x + (fy - y) * (run if ady > adx else dx / dy)
-                k = int(np.ceil(guess)) - 1 if sx > 0 else int(np.floor(guess))
-                k = min(max(k, min(ix, jx)), max(ix, jx))
-                while _order(k + ahead_x, x, ady, fy, y, adx) < 0:
-                    k += sx
-                while k != ix and _order(k - sx + ahead_x, x, ady, fy, y, adx) >= 0:
-                    k -= sx
-                ix, iy = k, jy
-        fx, fy = ix + ahead_x, iy + ahead_y
-        first = _order(fx, x, ady, fy, y, adx)
-        row, col = iy, ix
-        if first < 0:
-            ix += sx
-            axis = 0
-            code = skip[iy + 1, ix + 1]
-            col = ix
-        elif first > 0:
-            iy += sy
-            axis = 1
-            code = skip[iy + 1, ix + 1]
-            row = iy
+            if first < 0:
+                guess = y + (fx - x) * (dy / dx)
+                jy = _last_inside(guess, iy, jy, sy, fx, x, ahead_y, y, adx, ady)
+            elif first > 0:
+                guess = x + (fy - y) * (dx / dy)
+                jx = _last_inside(guess, ix, jx, sx, fy, y, ahead_x, x, ady, adx)
+            ix, iy = jx, jy
+            ax = abs(ix + ahead_x - x) * ady
+            ay = abs(iy + ahead_y - y) * adx
+        # ax and ay are summed up from step to step, so a near tie is decided anew and exactly.
+        margin = SURE * (ax + ay)
+        if ax < ay - margin:
+            axis, corner = 0, False
+        elif ay < ax - margin:
+            axis, corner = 1, False
         else:
-            axis = 0 if adx >= ady else 1
+            first = _order(ix + ahead_x, x, ady, iy + ahead_y, y, adx)
+            corner = first == 0
+            axis = (0 if adx >= ady else 1) if corner else (0 if first < 0 else 1)
+        crossed = ax if axis == 0 else ay
+        fx, fy = ix + ahead_x, iy + ahead_y
+        if corner:
             code, row, col = skip[iy + 1, ix + sx + 1], iy, ix + sx
             other = skip[iy + sy + 1, ix + 1]
             if other < code:
@@ -207,12 +213,24 @@ def cast_one(skip, x, y, dx, dy, maximum):
                 code, row, col = other, iy + sy, ix + sx
             ix += sx
             iy += sy
+            ax += ady
+            ay += adx
+        else:
+            if axis == 0:
+                ix += sx
+                ax += ady
+            else:
+                iy += sy
+                ay += adx
+            code, row, col = skip[iy + 1, ix + 1], iy, ix
         if code < FREE:
             length = abs(fx - x) / adx if axis == 0 else abs(fy - y) / ady
             if length > maximum:
                 return maximum, MAXIMUM, -1, -1
             return length, int(code), _cell(code, row, col, width), axis
-        if (axis == 0 and abs(fx - x) > reach_x) or (axis == 1 and abs(fy - y) > reach_y):
+        if corner:
+            code = skip[iy + 1, ix + 1]
+        if crossed > limit:
             return maximum, MAXIMUM, -1, -1
 
 
