@@ -38,7 +38,12 @@ def cast_twin(cells, x, y, dx, dy, maximum=None):
     if not (0 <= x <= width and 0 <= y <= height):
         return Fraction(0), EDGE
     far = Fraction(10**9)
-    boxes = [(-far, 0, -far, far), (width, far, -far, far), (-far, far, -far, 0), (-far, far, height, far)]
+    boxes = [
+        (-far, 0, -far, far),
+        (width, far, -far, far),
+        (-far, far, -far, 0),
+        (-far, far, height, far),
+    ]
     found = [(touch(*box, x, y, dx, dy), EDGE) for box in boxes]
     for row, col in zip(*np.nonzero(cells), strict=True):
         box = (int(col), int(col) + 1, int(row), int(row) + 1)

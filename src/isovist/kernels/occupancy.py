@@ -17,6 +17,10 @@ Which face comes first is decided exactly (2), so the rule holds for the floats 
 
 import numpy as np
 from numba import njit, prange
+from numpy.typing import NDArray
+
+Skip = NDArray[np.uint8]
+Ray = tuple[float, int, int, int]
 
 FREE = 3
 EDGE = 2
@@ -26,7 +30,7 @@ SURE = 1e-11
 
 
 @njit(cache=True, nogil=True)
-def _two_product(a, b):
+def _two_product(a: float, b: float) -> tuple[float, float]:
     """Product and its rounding error, exactly (Dekker)."""
     p = a * b
     t = 134217729.0 * a
@@ -39,7 +43,7 @@ def _two_product(a, b):
 
 
 @njit(cache=True, nogil=True)
-def _two_difference(a, b):
+def _two_difference(a: float, b: float) -> tuple[float, float]:
     """Difference and its rounding error, exactly (Knuth)."""
     s = a - b
     t = s - a
@@ -47,7 +51,7 @@ def _two_difference(a, b):
 
 
 @njit(cache=True, nogil=True)
-def _exact_sign(fx, x, ady, fy, y, adx):
+def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float) -> int:
     """Sign of |fx − x| ady − |fy − y| adx in exact arithmetic: the sum of eight floats."""
     a1, a0 = _two_difference(fx, x)
     b1, b0 = _two_difference(fy, y)
@@ -62,15 +66,13 @@ def _exact_sign(fx, x, ady, fy, y, adx):
         *_two_product(-b0, adx),
     )
     parts = np.zeros(8)
-    count = 0
-    for term in terms:
+    for count, term in enumerate(terms):
         carry = term
         for k in range(count):
             total, error = _two_difference(carry, -parts[k])
             parts[k] = error
             carry = total
         parts[count] = carry
-        count += 1
     for k in range(7, -1, -1):
         if parts[k] != 0.0:
             return 1 if parts[k] > 0.0 else -1
@@ -78,7 +80,7 @@ def _exact_sign(fx, x, ady, fy, y, adx):
 
 
 @njit(cache=True, nogil=True)
-def _order(fx, x, ady, fy, y, adx):
+def _order(fx: float, x: float, ady: float, fy: float, y: float, adx: float) -> int:
     """−1 when the face fx comes first, 1 when fy does, 0 at a corner: equation (2)."""
     ax = abs(fx - x) * ady
     ay = abs(fy - y) * adx
@@ -88,7 +90,18 @@ def _order(fx, x, ady, fy, y, adx):
 
 
 @njit(cache=True, nogil=True)
-def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
+def _last_inside(
+    guess: float,
+    start: int,
+    stop: int,
+    step: int,
+    f: float,
+    u: float,
+    ahead: int,
+    v: float,
+    adu: float,
+    adv: float,
+) -> int:
     """Index of the last cell before the face u = f, from `start` to `stop` along the axis v.
 
     `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
@@ -104,13 +117,13 @@ def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
 
 
 @njit(cache=True, nogil=True)
-def _cell(code, row, col, width):
+def _cell(code: int, row: int, col: int, width: int) -> int:
     """Flat index of a cell, −1 when it lies beyond the edge."""
     return -1 if code == EDGE else row * width + col
 
 
 @njit(cache=True, nogil=True)
-def _graze(skip, x, y, dx, dy, maximum):
+def _graze(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: float) -> Ray:
     """A ray along a grid line: it touches the cells on both sides, so both are looked up."""
     width = skip.shape[1] - 2
     along_x = dy == 0.0
@@ -136,7 +149,7 @@ def _graze(skip, x, y, dx, dy, maximum):
 
 
 @njit(cache=True, nogil=True)
-def cast_one(skip, x, y, dx, dy, maximum):
+def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: float) -> Ray:
     """Follow one ray from (x, y) along (dx, dy), all in cells.
 
     Returns (range, ending, cell, axis): the range in units of |(dx, dy)|, an `Ending` code, the
@@ -235,7 +248,16 @@ def cast_one(skip, x, y, dx, dy, maximum):
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def cast_rays(skip, origins, directions, maximum, ranges, endings, cells, axes):
+def cast_rays(
+    skip: Skip,
+    origins: NDArray[np.float64],
+    directions: NDArray[np.float64],
+    maximum: float,
+    ranges: NDArray[np.float64],
+    endings: NDArray[np.uint8],
+    cells: NDArray[np.int64],
+    axes: NDArray[np.int64],
+) -> None:
     """Rays from `origins` (m, 2) along `directions` (m, 2), (x, y) in cells, of any length.
 
     Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.

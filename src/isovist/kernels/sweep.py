@@ -14,8 +14,9 @@ cell is not free, else to "cell (p, j + b_p), through its side" when that one is
 
     L_j ← A_p  if (p, j + a_p) is not free,   B_p  if (p, j + b_p) is not free,   else L_j.    (2)
 
-No distance is summed up: L_j is the number of an event, in 16 bits, and the loop over j reads
-contiguous bytes, has no branch, and its lines stay in the first cache.  A cell reads the line
+No distance is summed up: L_j is the number of an event, 2p for A_p and 2p + 1 for B_p, in 16
+bits; the loop over j reads contiguous bytes and has no branch, and the lines stay in the first
+cache while the map streams past once per direction, a byte per cell.  A cell reads the line
 nearest to its centre, at most half a cell to the side, and the range to the plane of the face
 found is exact, with v_p' = max(a_p', b_p'):
 
@@ -26,34 +27,51 @@ So a range is wrong only where the half cell to the side changes which face is m
 
 import numpy as np
 from numba import njit, prange
+from numpy.typing import NDArray
+
+Codes = NDArray[np.uint8]
+Events = NDArray[np.uint16]
+Singles = NDArray[np.float32]
+Order = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 PAD = 2
 MAXIMUM = 3
+# Events 0 to 2 m + 1 of a map with m columns fit 16 bits.
+MOST_CELLS = 32766
 
 
 @njit(cache=True, nogil=True)
-def _enter(lines, codes, event):
-    """Equation (2) for columns whose lines keep to one row.  Shapes (m,)."""
+def _enter(lines: Events, near: Codes, event: int) -> None:
+    """Equation (2) where lines keep to one row.  Shapes (m,).
+
+    Reading the line before choosing keeps the store unconditional, which vector code needs.
+    """
+    found = np.uint16(event)
     for k in range(len(lines)):
-        code = np.uint16(codes[k])
-        found = np.uint16(event + code)
-        lines[k] = found if code != 0 else lines[k]
+        line = lines[k]
+        lines[k] = found if near[k] != 0 else line
 
 
 @njit(cache=True, nogil=True)
-def _enter_and_cross(lines, near, side, event):
-    """Equation (2) for columns whose lines change rows.  Shapes (m,)."""
+def _enter_and_cross(lines: Events, near: Codes, side: Codes, event: int) -> None:
+    """Equation (2) where lines change rows.  Shapes (m,)."""
+    found, crossed = np.uint16(event), np.uint16(event + 1)
     for k in range(len(lines)):
-        code = np.uint16(near[k])
-        beside = np.uint16(side[k])
-        found = np.uint16(event + code)
-        crossed = np.uint16(event + 4 + beside)
-        rest = crossed if beside != 0 else lines[k]
-        lines[k] = found if code != 0 else rest
+        line = lines[k]
+        line = crossed if side[k] != 0 else line
+        lines[k] = found if near[k] != 0 else line
 
 
 @njit(cache=True, nogil=True)
-def sweep_one(codes, du, dv, start, minors, slots, maximum, ranges, endings):
+def sweep_one(
+    codes: Codes,
+    du: float,
+    dv: float,
+    nodes: Order,
+    maximum: float,
+    ranges: Singles,
+    endings: Codes,
+) -> None:
     """Ranges along one direction at the nodes.
 
     Args:
@@ -61,65 +79,67 @@ def sweep_one(codes, du, dv, start, minors, slots, maximum, ranges, endings):
             around; 0 free, 1 wall, 2 unknown, 3 edge.  Shape (m + 2 PAD, k + 2 PAD).
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
-        start: Nodes of major index i are start[i] to start[i + 1], shape (m + 1,).
-        minors: Minor index of each node, shape (nodes,).
-        slots: Where in the outputs each node goes, shape (nodes,).
+        nodes: (start, minors, slots): nodes start[i] to start[i + 1] have major index i; the
+            minor index of each, and its place in the outputs.
         maximum: Longest range, in cells.
-        ranges: Output in cells, float32, shape (nodes,).
+        ranges: Output in cells, shape (nodes,).
         endings: Output, `Ending` codes, shape (nodes,).
     """
-    majors, width = codes.shape[0] - 2 * PAD, codes.shape[1]
+    start, minors, slots = nodes
+    majors, count = codes.shape[0] - 2 * PAD, codes.shape[1] - 2
+    forward = du > 0.0
     t = dv / abs(du)
-    per_u, per_v = 1.0 / abs(du), (1.0 / dv if dv != 0.0 else 0.0)
-    least = np.float32(0.5 * per_u)
-    longest = np.float32(maximum)
-    table = np.empty(2 * (majors + 2), dtype=np.float32)
-    low = min(0.0, np.floor(0.5 + t * (majors + 1)))
-    high = max(0.0, np.floor(0.5 + t * (majors + 1)))
-    span = int(high - low)
-    lines = np.zeros(width + span + 4, dtype=np.uint16)
-    # Line j sits at lines[j + shift]; rows −PAD + 1 to k + PAD − 2 enter the loops.
-    shift = int(high) + PAD + 1
-    count = width - 2
+    per_u = 1.0 / abs(du)
+    per_v = 1.0 / dv if dv != 0.0 else 0.0
+    least, longest = np.float32(0.5 * per_u), np.float32(maximum)
+    drift = int(np.floor(0.5 + t * (majors + 1)))
+    lines = np.zeros(count + abs(drift) + 4, dtype=np.uint16)
+    shift = max(drift, 0) + 3  # line j is lines[j + shift]
+    planes = np.empty(2 * majors + 2, dtype=np.float32)
+    offsets = np.empty(2 * majors + 2, dtype=np.int64)
     for p in range(majors, -1, -1):
-        i = p if du > 0.0 else majors - 1 - p
         a = int(np.floor(0.5 + t * (p - 0.5)))
         b = int(np.floor(0.5 + t * (p + 0.5)))
-        s = int(np.floor(0.5 + t * p))
-        event = np.uint16(8 * p)
-        table[2 * p] = p * per_u
-        table[2 * p + 1] = max(a, b) * per_v
-        row = codes[i + PAD]
+        row = codes[(p if forward else majors - 1 - p) + PAD]
+        planes[2 * p], offsets[2 * p] = p * per_u, a
+        planes[2 * p + 1], offsets[2 * p + 1] = max(a, b) * per_v, b
         if p < majors:
-            back_u = np.float32((p + 0.5) * per_u)
-            back_v = np.float32((s + 0.5) * per_v)
+            i = p if forward else majors - 1 - p
+            s = int(np.floor(0.5 + t * p))
+            back_u, back_v = np.float32((p + 0.5) * per_u), np.float32((s + 0.5) * per_v)
             turn = b - s
             for k in range(start[i], start[i + 1]):
                 v = minors[k]
-                met = lines[v - s + shift]
-                beside = row[v + turn + PAD]
-                if beside != 0:
-                    met = event + 4 + beside
-                place = met >> 2
-                reach = table[place] - (back_v if place & 1 else back_u)
-                ending = np.uint8((met & 3) - 1)
+                event = int(lines[v - s + shift])
+                if row[v + turn + PAD] != 0:
+                    event = 2 * p + 1
+                reach = planes[event] - (back_v if event & 1 else back_u)
+                q = event >> 1
+                met = codes[(q if forward else majors - 1 - q) + PAD, v - s + offsets[event] + PAD]
+                ending = np.uint8(met - 1)
                 reach = max(reach, least)
                 if reach > longest:
                     reach, ending = longest, np.uint8(MAXIMUM)
                 ranges[slots[k]] = reach
                 endings[slots[k]] = ending
-        first = shift - a - 1
-        window = lines[first : first + count]
+        window = lines[shift - a - 1 : shift - a - 1 + count]
         if a == b:
-            _enter(window, row[1 : 1 + count], event)
+            _enter(window, row[1 : 1 + count], 2 * p)
         else:
-            _enter_and_cross(window, row[1 : 1 + count], row[1 + b - a : 1 + b - a + count], event)
+            _enter_and_cross(window, row[1 : 1 + count], row[1 + b - a : 1 + b - a + count], 2 * p)
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def sweep_all(
-    by_row, by_col, directions, row_nodes, col_nodes, maximum, ranges, endings
-):
+    by_row: Codes,
+    by_col: Codes,
+    directions: NDArray[np.float64],
+    row_nodes: Order,
+    col_nodes: Order,
+    maximum: float,
+    ranges: Singles,
+    endings: Codes,
+) -> None:
     """Ranges along many directions at the nodes, a direction at a time on each core.
 
     Args:
@@ -129,21 +149,29 @@ def sweep_all(
         row_nodes: (start, minors, slots) of the nodes with rows as major axis.
         col_nodes: The same with columns as major axis.
         maximum: Longest range, in cells.
-        ranges: Output in cells, float32, shape (s, nodes).
+        ranges: Output in cells, shape (s, nodes).
         endings: Output, `Ending` codes, shape (s, nodes).
     """
     for s in prange(len(directions)):
         x, y = directions[s, 0], directions[s, 1]
         if abs(y) > abs(x):
-            start, minors, slots = row_nodes
-            sweep_one(by_row, y, x, start, minors, slots, maximum, ranges[s], endings[s])
+            sweep_one(by_row, y, x, row_nodes, maximum, ranges[s], endings[s])
         else:
-            start, minors, slots = col_nodes
-            sweep_one(by_col, x, y, start, minors, slots, maximum, ranges[s], endings[s])
+            sweep_one(by_col, x, y, col_nodes, maximum, ranges[s], endings[s])
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def accumulate(ranges, endings, weights, counted, unit, transform, scale, F, K):
+def accumulate(
+    ranges: Singles,
+    endings: Codes,
+    weights: Singles,
+    counted: NDArray[np.bool_],
+    unit: float,
+    transform: int,
+    scale: float,
+    F: Singles,
+    K: Singles,
+) -> None:
     """Add directions to descriptors: F_i += f(r_s) w_si and K_i += w_si over counted endings.
 
     Args:
@@ -159,17 +187,18 @@ def accumulate(ranges, endings, weights, counted, unit, transform, scale, F, K):
     """
     chunk = 64
     nodes = ranges.shape[1]
+    side, reference = np.float32(unit), np.float32(scale)
     for c in prange((nodes + chunk - 1) // chunk):
         for k in range(c * chunk, min((c + 1) * chunk, nodes)):
             f_row, k_row = F[k], K[k]
             for s in range(len(ranges)):
                 if not counted[endings[s, k]]:
                     continue
-                value = ranges[s, k] * unit
+                value = ranges[s, k] * side
                 if transform == 1:
                     value = np.log1p(value)
                 elif transform == 2:
-                    value = value / (value + scale)
+                    value = value / (value + reference)
                 w = weights[s]
                 for i in range(len(w)):
                     f_row[i] += value * w[i]

@@ -6,9 +6,10 @@ wall ends there; of a wall, an unknown cell and the edge touched at once, the wa
 then the unknown cell.  An origin in a cell that is not free, or outside the map, has range 0.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.poses import Pose
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
+
+if TYPE_CHECKING:
+    from isovist.maps.mapping import Beams
 
 
 class Cell(IntEnum):
@@ -54,10 +58,7 @@ class OccupancyMap:
                 "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), "
                 f"got values from {cells.min()} to {cells.max()}."
             )
-        if not (np.isfinite(self.resolution) and self.resolution > 0.0):
-            raise InputError(
-                f"`resolution` must be a positive length in m, got {self.resolution}."
-            )
+        _check_length("resolution", self.resolution)
         if not np.isfinite(self.origin.vector).all():
             raise InputError(f"`origin` must be finite, got {self.origin}.")
         if not (cells == Cell.FREE).any():
@@ -72,6 +73,35 @@ class OccupancyMap:
     ) -> "OccupancyMap":
         """From `Cell` codes, shape (height, width), row 0 lowest."""
         return cls(np.asarray(cells), resolution, Pose() if origin is None else origin)
+
+    @classmethod
+    def from_scans(
+        cls,
+        scans: "Sequence[Beams]",
+        poses: ArrayLike,
+        resolution: float = 0.05,
+        *,
+        maximum: float = np.inf,
+        share: float = 0.25,
+    ) -> "OccupancyMap":
+        """From scans with known poses, by counting hits and misses (see `maps.mapping`).
+
+        Args:
+            scans: What the sensor saw.  Beams without a return clear nothing.
+            poses: (x, y, yaw) of the sensor in the world for each scan, shape (N, 3).
+            resolution: Side of a cell in m.
+            maximum: Returns farther than this, in m, clear cells up to it and mark none.
+            share: Least share of hits among hits and misses that makes a cell occupied.
+        """
+        from isovist.maps import mapping  # noqa: PLC0415
+
+        _check_length("resolution", resolution)
+        _check_reach(maximum)
+        if not 0.0 < share <= 1.0:
+            raise InputError(f"`share` must lie in (0, 1], got {share}.")
+        hits, misses, corner = mapping.count(*mapping.gather(scans, poses, maximum), resolution)
+        cells = mapping.classify(hits, misses, share)
+        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
 
     @property
     def dimension(self) -> int:
@@ -138,9 +168,7 @@ class OccupancyMap:
             self._derived["skip"] = readonly(skip.astype(np.uint8))
         return self._derived["skip"]
 
-    def cast(
-        self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf
-    ) -> Hits:
+    def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
 
         Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
@@ -152,8 +180,7 @@ class OccupancyMap:
         along = _as_pairs("directions", directions)
         if not along.any(axis=-1).all():
             raise InputError("`directions` must not be zero.")
-        if not maximum > 0.0:
-            raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
+        _check_reach(maximum)
         if self.origin.yaw != 0.0:
             along = along @ self.origin.rotation
         start, along = np.broadcast_arrays(start, along)
@@ -175,6 +202,16 @@ class OccupancyMap:
             normals=readonly((normals @ self.origin.rotation.T).reshape(*shape, 2)),
             endings=readonly(endings.reshape(shape)),
         )
+
+
+def _check_length(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0.0):
+        raise InputError(f"`{name}` must be a positive length in m, got {value}.")
+
+
+def _check_reach(maximum: float) -> None:
+    if not maximum > 0.0:
+        raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
 
 
 def _as_pairs(name: str, value: ArrayLike) -> FloatArray:

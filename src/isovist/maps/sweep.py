@@ -9,7 +9,7 @@ unknown cells and the edge of the map do not.  The S × nodes table of ranges is
 """
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +104,7 @@ def describe_field(
     block = int(np.clip(BLOCK_BYTES // (5 * nodes.count), 1, 64))
     ranges = np.empty((block, nodes.count), dtype=np.float32)
     endings = np.empty((block, nodes.count), dtype=np.uint8)
-    options = (np.float32(world.resolution), TRANSFORMS.index(transform), np.float32(scale))
+    options = (world.resolution, TRANSFORMS.index(transform), scale)
     for first in range(0, len(directions), block):
         some = directions[first : first + block]
         r, e = ranges[: len(some)], endings[: len(some)]
@@ -130,17 +130,23 @@ class _Nodes:
         self.orders = (_sorted(r, c, height), _sorted(c, r, width))
 
 
-def _sorted(majors: IntArray, minors: IntArray, size: int) -> tuple[NDArray[Any], ...]:
+def _sorted(majors: IntArray, minors: IntArray, size: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Start of each major index, then minor index and place of each node."""
     order = np.argsort(majors, kind="stable")
     start = np.searchsorted(majors[order], np.arange(size + 1))
-    return start, minors[order].astype(np.int64), order
+    return start.astype(np.int64), minors[order].astype(np.int64), order.astype(np.int64)
 
 
 def _codes(world: OccupancyMap) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
     """The map padded for the kernels, rows first and columns first.  Made once."""
-    from isovist.kernels.sweep import PAD  # noqa: PLC0415
+    from isovist.kernels.sweep import MOST_CELLS, PAD  # noqa: PLC0415
 
     derived = world._derived
+    if max(world.shape) > MOST_CELLS:
+        raise InputError(
+            f"A map to sweep must have at most {MOST_CELLS} cells a side, got {world.shape}; "
+            "take a coarser resolution or cut it in parts."
+        )
     if "by_row" not in derived:
         derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
         derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
