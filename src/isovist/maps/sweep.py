@@ -9,6 +9,7 @@ unknown cells and the edge of the map do not.  The S × nodes table of ranges is
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -55,11 +56,14 @@ def sweep_ranges(
     """
     from isovist.kernels.sweep import sweep_all  # noqa: PLC0415
 
-    directions = _directions(world, angles)
-    nodes = _Nodes(world, rows, cols)
-    ranges = np.empty((len(directions), nodes.count), dtype=np.float32)
-    endings = np.empty((len(directions), nodes.count), dtype=np.uint8)
-    sweep_all(*_codes(world), directions, *nodes.orders, _cells(world, maximum), ranges, endings)
+    reach = _cells(world, maximum)
+    axes = _axes(world, angles, rows, cols)
+    shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
+    ranges = np.empty(shape, dtype=np.float32)
+    endings = np.empty(shape, dtype=np.uint8)
+    for axis in axes:
+        nodes = axis.start, axis.minors, axis.slots
+        sweep_all(axis.codes, axis.directions, nodes, reach, axis.which, ranges, endings)
     ranges *= np.float32(world.resolution)
     return readonly(ranges), readonly(endings)
 
@@ -89,76 +93,97 @@ def describe_field(
         maximum: Longest range in m.
         known: Endings that count.
     """
-    from isovist.kernels.sweep import accumulate, sweep_all  # noqa: PLC0415
+    from isovist.kernels.sweep import GROUP, accumulate, sweep_all  # noqa: PLC0415
 
-    directions = _directions(world, angles)
-    W = as_floats("weights", weights, (len(directions), None)).astype(np.float32)
+    reach = _cells(world, maximum)
+    axes = _axes(world, angles, rows, cols)
+    W = as_floats("weights", weights, (sum(len(axis.which) for axis in axes), None))
     if transform not in TRANSFORMS:
         raise InputError(f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}.")
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError(f"`scale` must be a positive length in m, got {scale}.")
-    nodes = _Nodes(world, rows, cols)
     counted = np.isin(np.arange(4), [int(ending) for ending in known])
-    F = np.zeros((nodes.count, W.shape[1]), dtype=np.float32)
+    options = counted, world.resolution, TRANSFORMS.index(transform), scale
+    count = axes[0].slots.size
+    F = np.zeros((count, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
-    block = int(np.clip(BLOCK_BYTES // (5 * nodes.count), 1, 64))
-    ranges = np.empty((block, nodes.count), dtype=np.float32)
-    endings = np.empty((block, nodes.count), dtype=np.uint8)
-    options = (world.resolution, TRANSFORMS.index(transform), scale)
-    for first in range(0, len(directions), block):
-        some = directions[first : first + block]
-        r, e = ranges[: len(some)], endings[: len(some)]
-        sweep_all(*_codes(world), some, *nodes.orders, _cells(world, maximum), r, e)
-        accumulate(r, e, W[first : first + block], counted, *options, F, K)
+    block = GROUP * int(np.clip(BLOCK_BYTES // (5 * count) // GROUP, 1, 16))
+    ranges = np.empty((block, count), dtype=np.float32)
+    endings = np.empty((block, count), dtype=np.uint8)
+    in_order = np.arange(count, dtype=np.uint32)
+    for axis in axes:
+        for first in range(0, len(axis.which), block):
+            some = axis.directions[first : first + block]
+            r, e = ranges[: len(some)], endings[: len(some)]
+            nodes = axis.start, axis.minors, in_order
+            sweep_all(axis.codes, some, nodes, reach, np.arange(len(some)), r, e)
+            w = W[axis.which[first : first + block]].astype(np.float32)
+            w = np.pad(w, ((0, -len(w) % GROUP), (0, 0)))
+            accumulate(r, e, w, axis.slots, *options, F, K)
     return readonly(F), readonly(K)
 
 
-class _Nodes:
-    """Nodes sorted by row and by column, each with its place in the outputs."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Axis:
+    """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`."""
 
-    def __init__(self, world: OccupancyMap, rows: ArrayLike, cols: ArrayLike) -> None:
-        r, c = np.asarray(rows), np.asarray(cols)
-        if r.ndim != 1 or r.shape != c.shape or r.size == 0:
-            raise InputError(
-                f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
-            )
-        height, width = world.shape
-        inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
-        if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
-            raise InputError("`rows` and `cols` must name free cells of the map.")
-        self.count = r.size
-        self.orders = (_sorted(r, c, height), _sorted(c, r, width))
+    codes: NDArray[np.uint8]
+    which: IntArray
+    directions: FloatArray
+    start: IntArray
+    minors: NDArray[np.uint32]
+    slots: NDArray[np.uint32]
 
 
-def _sorted(majors: IntArray, minors: IntArray, size: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Start of each major index, then minor index and place of each node."""
-    order = np.argsort(majors, kind="stable")
-    start = np.searchsorted(majors[order], np.arange(size + 1))
-    return start.astype(np.int64), minors[order].astype(np.int64), order.astype(np.int64)
+def _axes(
+    world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
+) -> tuple[_Axis, _Axis]:
+    """The directions parted by major axis, with the nodes in the order each wants."""
+    from isovist.kernels.sweep import PAD  # noqa: PLC0415
 
-
-def _codes(world: OccupancyMap) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The map padded for the kernels, rows first and columns first.  Made once."""
-    from isovist.kernels.sweep import MOST_CELLS, PAD  # noqa: PLC0415
-
-    derived = world._derived
-    if max(world.shape) > MOST_CELLS:
-        raise InputError(
-            f"A map to sweep must have at most {MOST_CELLS} cells a side, got {world.shape}; "
-            "take a coarser resolution or cut it in parts."
-        )
-    if "by_row" not in derived:
-        derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
-        derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
-    return derived["by_row"], derived["by_col"]
-
-
-def _directions(world: OccupancyMap, angles: ArrayLike) -> FloatArray:
-    """Unit vectors in the map frame, shape (S, 2)."""
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:
         raise InputError("`angles` must not be empty.")
-    return np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    r, c = np.asarray(rows), np.asarray(cols)
+    if r.ndim != 1 or r.shape != c.shape or r.size == 0:
+        raise InputError(
+            f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
+        )
+    height, width = world.shape
+    inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
+    if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
+        raise InputError("`rows` and `cols` must name free cells of the map.")
+    derived = world._derived
+    if "by_row" not in derived:
+        derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
+        derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
+    x, y = np.cos(turned), np.sin(turned)
+    upright = np.abs(y) > np.abs(x)
+    return (
+        _axis(derived["by_row"], np.flatnonzero(upright), y, x, r, c),
+        _axis(derived["by_col"], np.flatnonzero(~upright), x, y, c, r),
+    )
+
+
+def _axis(
+    codes: NDArray[np.uint8],
+    which: IntArray,
+    u: FloatArray,
+    v: FloatArray,
+    majors: IntArray,
+    minors: IntArray,
+) -> _Axis:
+    order = np.argsort(majors, kind="stable")
+    start = np.searchsorted(majors[order], np.arange(len(codes) + 1))
+    directions = np.stack([u[which], v[which]], axis=-1)
+    return _Axis(
+        codes,
+        which,
+        directions,
+        start,
+        minors[order].astype(np.uint32),
+        order.astype(np.uint32),
+    )
 
 
 def _cells(world: OccupancyMap, maximum: float) -> float:
