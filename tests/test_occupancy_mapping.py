@@ -92,8 +92,8 @@ def test_cells_follow_the_rule_of_shares():
         (
             np.zeros((1, 3)),
             {"resolution": 1e-9},
-            "The map would have 1000000004 × 4 cells; take a coarser `resolution` than 1e-09 m "
-            "or a shorter `maximum`.",
+            "The map would have 1000000004 × 4 cells, more than 67108864; "
+            "take a coarser `resolution` than 1e-09 m.",
         ),
         (
             np.zeros((1, 3)),

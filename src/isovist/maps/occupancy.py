@@ -103,6 +103,45 @@ class OccupancyMap:
         cells = mapping.classify(hits, misses, share)
         return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
 
+    @classmethod
+    def from_segments(
+        cls, segments: ArrayLike, resolution: float = 0.05, *, outside: Cell = Cell.UNKNOWN
+    ) -> "OccupancyMap":
+        """From walls as line segments, shape (m, 2, 2), in m.
+
+        Cells that a segment passes through are occupied; those that the walls enclose are free;
+        all others, from which a way leads around the walls, are `outside`.
+        """
+        from isovist.maps import contours  # noqa: PLC0415
+
+        _check_length("resolution", resolution)
+        walls = as_floats("segments", segments, (None, 2, 2))
+        if len(walls) == 0:
+            raise InputError("`segments` must not be empty.")
+        occupied, corner = contours.rasterise(walls, resolution)
+        inside = contours.enclosed(occupied)
+        if outside != Cell.FREE and not inside.any():
+            raise InputError(
+                "The segments enclose no free cell. Close the walls, take a finer `resolution`, "
+                "or pass `outside=Cell.FREE`."
+            )
+        cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
+        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+
+    def to_segments(self, tolerance: float = 0.0) -> FloatArray:
+        """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
+
+        No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
+        are the faces of the cells, joined where they are in line.  The wall is on their left.
+        """
+        from isovist.maps import contours  # noqa: PLC0415
+
+        if not (np.isfinite(tolerance) and tolerance >= 0.0):
+            raise InputError(f"`tolerance` must be a length in m, 0 or more, got {tolerance}.")
+        loops = contours.outlines(self.cells == Cell.OCCUPIED)
+        sides = contours.simplified(loops, tolerance / self.resolution)
+        return self.origin.apply(sides * self.resolution)
+
     @property
     def dimension(self) -> int:
         """2."""
