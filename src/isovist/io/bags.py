@@ -85,8 +85,8 @@ def _scan(path: Path, message: Any) -> Scan | None:
 def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float, Any]]:
     """Header time in s and content of every message of a topic, which must be of that kind."""
     try:
-        from rosbags.highlevel import AnyReader  # noqa: PLC0415
-        from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
+        from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise MissingExtraError.of("Reading a bag", "bags") from error
     if not path.is_dir():
