@@ -64,7 +64,7 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
 @settings(deadline=None)
 @given(rays())
 def test_skipping_empty_space_changes_no_bit(ray):
-    from isovist.kernels.occupancy import cast_one  # noqa: PLC0415
+    from isovist.kernels.occupancy import cast_one
 
     cells, origin, direction = ray
     skip = OccupancyMap.from_array(cells, 1.0).skip

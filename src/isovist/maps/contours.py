@@ -18,7 +18,7 @@ from isovist.types import BoolArray, FloatArray
 
 def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, FloatArray]:
     """Cells that segments (m, 2, 2) pass through, and the lower left corner of the grid in m."""
-    from isovist.kernels.mapping import count_hits, count_misses  # noqa: PLC0415
+    from isovist.kernels.mapping import count_hits, count_misses
 
     corner, (height, width) = frame(segments.reshape(-1, 2), resolution)
     place = (segments - corner) / resolution
@@ -32,7 +32,7 @@ def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, Float
 
 def enclosed(occupied: BoolArray) -> BoolArray:
     """Cells that are not occupied and from which no way leads to the first cell."""
-    from scipy.ndimage import label  # noqa: PLC0415
+    from scipy.ndimage import label
 
     parts, _ = label(~occupied)
     return np.asarray(~occupied & (parts != parts[0, 0]))
@@ -77,7 +77,7 @@ def simplified(loops: list[NDArray[np.int64]], tolerance: float) -> FloatArray:
 
     A loop that would shrink to a line is simplified less, so that it still has an inside.
     """
-    import shapely  # noqa: PLC0415
+    import shapely
 
     sides = []
     for loop in loops:

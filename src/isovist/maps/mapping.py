@@ -75,7 +75,7 @@ def count(
     starts: FloatArray, ends: FloatArray, returned: BoolArray, resolution: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Hits and misses per cell, shapes (height, width), and the lower left corner in m."""
-    from isovist.kernels.mapping import count_hits, count_misses  # noqa: PLC0415
+    from isovist.kernels.mapping import count_hits, count_misses
 
     corner, (height, width) = frame(np.concatenate([starts, ends]), resolution)
     a = (starts - corner) / resolution

@@ -93,7 +93,7 @@ class OccupancyMap:
             maximum: Returns farther than this, in m, clear cells up to it and mark none.
             share: Least share of hits among hits and misses that makes a cell occupied.
         """
-        from isovist.maps import mapping  # noqa: PLC0415
+        from isovist.maps import mapping
 
         _check_length("resolution", resolution)
         _check_reach(maximum)
@@ -112,7 +112,7 @@ class OccupancyMap:
         Cells that a segment passes through are occupied; those that the walls enclose are free;
         all others, from which a way leads around the walls, are `outside`.
         """
-        from isovist.maps import contours  # noqa: PLC0415
+        from isovist.maps import contours
 
         _check_length("resolution", resolution)
         walls = as_floats("segments", segments, (None, 2, 2))
@@ -134,7 +134,7 @@ class OccupancyMap:
         No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
         are the faces of the cells, joined where they are in line.  The wall is on their left.
         """
-        from isovist.maps import contours  # noqa: PLC0415
+        from isovist.maps import contours
 
         if not (np.isfinite(tolerance) and tolerance >= 0.0):
             raise InputError(f"`tolerance` must be a length in m, 0 or more, got {tolerance}.")
@@ -199,7 +199,7 @@ class OccupancyMap:
     def skip(self) -> NDArray[np.uint8]:
         """What `kernels.occupancy` walks on, shape (height + 2, width + 2).  Made once."""
         if "skip" not in self._derived:
-            from scipy.ndimage import distance_transform_cdt  # noqa: PLC0415
+            from scipy.ndimage import distance_transform_cdt
 
             padded = np.pad(self.cells, 1, constant_values=3)
             distance = distance_transform_cdt(padded == Cell.FREE, metric="chessboard")
@@ -213,7 +213,7 @@ class OccupancyMap:
         Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices (row · width + column) of occupied or unknown cells.
         """
-        from isovist.kernels.occupancy import cast_rays  # noqa: PLC0415
+        from isovist.kernels.occupancy import cast_rays
 
         start = self.to_grid(_as_pairs("origins", origins))
         along = _as_pairs("directions", directions)

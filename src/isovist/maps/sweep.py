@@ -54,7 +54,7 @@ def sweep_ranges(
         cols: Column of each node.
         maximum: Longest range in m.
     """
-    from isovist.kernels.sweep import sweep_all  # noqa: PLC0415
+    from isovist.kernels.sweep import sweep_all
 
     reach = _cells(world, maximum)
     axes = _axes(world, angles, rows, cols)
@@ -93,7 +93,7 @@ def describe_field(
         maximum: Longest range in m.
         known: Endings that count.
     """
-    from isovist.kernels.sweep import GROUP, accumulate, sweep_all  # noqa: PLC0415
+    from isovist.kernels.sweep import GROUP, accumulate, sweep_all
 
     reach = _cells(world, maximum)
     axes = _axes(world, angles, rows, cols)
@@ -139,7 +139,7 @@ def _axes(
     world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
 ) -> tuple[_Axis, _Axis]:
     """The directions parted by major axis, with the nodes in the order each wants."""
-    from isovist.kernels.sweep import PAD  # noqa: PLC0415
+    from isovist.kernels.sweep import PAD
 
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:

@@ -103,3 +103,22 @@ class Scan:
     def field_of_view(self) -> float:
         """Angle from the first to the last beam, in rad."""
         return float(self.bearings[-1] - self.bearings[0])
+
+    @property
+    def beam_widths(self) -> FloatArray:
+        """Angles that each beam owns, shape (m,), in rad.
+
+        A beam owns half the way to each neighbour, but at most 0.75 times the median spacing on
+        either side, so that a hole between beams stays a hole.
+        """
+        if self.bearings.size == 1:
+            return np.array([0.0])
+        gaps = np.diff(self.bearings)
+        usual = float(np.median(gaps))
+        seam = self.bearings[0] + 2.0 * np.pi - self.bearings[-1]
+        sides = np.concatenate([[seam], gaps, [seam]]) / 2.0
+        # At the ends of a partial view a beam owns the usual half spacing, not the blind side.
+        if seam > 1.5 * usual:
+            sides[0] = sides[-1] = usual / 2.0
+        sides = np.clip(sides, 0.0, 0.75 * usual)
+        return sides[:-1] + sides[1:]

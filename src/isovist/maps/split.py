@@ -1,0 +1,97 @@
+"""Splitting segments where they cross, touch or overlap, so that they meet only at ends."""
+
+from itertools import pairwise
+
+import numpy as np
+import shapely
+from scipy.spatial import cKDTree
+
+from isovist.types import FloatArray, IntArray
+
+TOUCH = 1e-9  # m: ends this near to another segment are taken to lie on it
+
+
+def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Walls that meet only at their ends, and the segment each is part of.
+
+    Ends nearer than TOUCH to each other become one point, and so does an end that near to the
+    inside of another segment; a stretch covered by several segments stays once, as part of the
+    first.
+
+    Args:
+        segments: Ends (x0, y0, x1, y1), shape (m, 4).
+    """
+    s = _merge_ends(segments)
+    lines = shapely.linestrings(s.reshape(-1, 2, 2))
+    tree = shapely.STRtree(lines)
+    first, second = tree.query(lines, predicate="dwithin", distance=TOUCH)
+    pairs = first < second
+    cuts: list[list[tuple[float, float]]] = [[] for _ in s]
+    for i, j in zip(first[pairs], second[pairs], strict=True):
+        _cut_pair(s[i], s[j], cuts[i], cuts[j])
+    walls: list[tuple[float, ...]] = []
+    parents: list[int] = []
+    known: set[tuple[float, ...]] = set()
+    for k, row in enumerate(s):
+        along = row[2:] - row[:2]
+        inner = sorted(
+            set(cuts[k]), key=lambda c: (c[0] - row[0]) * along[0] + (c[1] - row[1]) * along[1]
+        )
+        stops = [(row[0], row[1]), *inner, (row[2], row[3])]
+        for a, b in pairwise(stops):
+            key = (*min(a, b), *max(a, b))
+            if a != b and key not in known:
+                known.add(key)
+                walls.append((*a, *b))
+                parents.append(k)
+    return np.array(walls), np.array(parents, dtype=np.int64)
+
+
+def _merge_ends(segments: FloatArray) -> FloatArray:
+    """Ends nearer than TOUCH to each other become the first of them."""
+    ends = segments.reshape(-1, 2)
+    pairs = cKDTree(ends).query_pairs(TOUCH, output_type="ndarray")
+    target = np.arange(len(ends))
+    for a, b in pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]:
+        target[b] = min(target[b], target[a])
+    return np.ascontiguousarray(ends[target].reshape(-1, 4))
+
+
+def _cut_pair(
+    p: FloatArray,
+    q: FloatArray,
+    p_cuts: list[tuple[float, float]],
+    q_cuts: list[tuple[float, float]],
+) -> None:
+    """Note where two segments that touch must be cut."""
+    touched = False
+    for end in (q[:2], q[2:]):
+        if _on(p, end):
+            p_cuts.append((float(end[0]), float(end[1])))
+            touched = True
+    for end in (p[:2], p[2:]):
+        if _on(q, end):
+            q_cuts.append((float(end[0]), float(end[1])))
+            touched = True
+    if touched or any((p[a : a + 2] == q[b : b + 2]).all() for a in (0, 2) for b in (0, 2)):
+        return
+    d, e = p[2:] - p[:2], q[2:] - q[:2]
+    den = d[0] * e[1] - d[1] * e[0]
+    if den == 0.0:
+        return
+    gap = q[:2] - p[:2]
+    at = p[:2] + d * ((gap[0] * e[1] - gap[1] * e[0]) / den)
+    if _on(p, at) and _on(q, at):
+        crossing = (float(at[0]), float(at[1]))
+        p_cuts.append(crossing)
+        q_cuts.append(crossing)
+
+
+def _on(segment: FloatArray, point: FloatArray) -> bool:
+    """Whether the point lies on the segment, within TOUCH, and not at its ends."""
+    d = segment[2:] - segment[:2]
+    length = np.hypot(d[0], d[1])
+    gap = point - segment[:2]
+    along = (gap[0] * d[0] + gap[1] * d[1]) / length
+    across = abs(gap[0] * d[1] - gap[1] * d[0]) / length
+    return bool(across <= TOUCH < along < length - TOUCH)

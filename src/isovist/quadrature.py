@@ -1,0 +1,280 @@
+"""Rules that turn integrals over directions into sums.
+
+    ∫ f(θ) w_i(θ) dσ(θ) ≈ Σ_s c_s f(θ_s) w_i(θ_s)                            (1)
+
+`CircleSum` is the plain S-term sum of the paper, of order 1/S when the signal jumps.  `Exact`
+splits the circle at the visible corners of a map of segments and uses Gauss–Legendre on every
+piece, so that it converges spectrally.  `Lebedev` integrates polynomials on the sphere exactly;
+`EqualArea` is the sphere's S-term sum, for signals with jumps.
+
+How long may a piece be?  An m-node Gauss–Legendre rule on a piece of half-length H errs by about
+ρ^(−2m), where the integrand is analytic within a distance b = H (ρ − 1/ρ)/2 of the piece.  We
+fix ρ = 10^(2/3) ≈ 4.64 for the longest pieces, hence a length of 0.90 b, and use
+m = ½ log(1/tolerance)/log ρ + 2 nodes; a shorter piece has a larger ρ and needs fewer.
+For softmax weights two neighbours a gap Δ apart share the sphere at a pole of height
+
+    b = arsinh(π ε / (2 sin(Δ/2)))                                            (2)
+
+above the midpoint of the gap, and elsewhere the weights grow like exp(b²/2ε), which keeps b to
+about 2 √ε.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import lebedev_rule
+
+from isovist.errors import InputError
+from isovist.maps.segments import Pieces, SegmentMap
+from isovist.roses import Rose, Softmax, unit_vectors
+from isovist.roses.mesh_norm import circle_gaps
+from isovist.roses.rose import fibonacci_sphere
+from isovist.sensing.signals import Seen
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """Directions θ_s, shape (S, d), and coefficients c_s, shape (S,), of equation (1)."""
+
+    directions: FloatArray
+    coefficients: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class CircleSum:
+    """θ_s = 2πs/S and c_s = 2π/S on the circle."""
+
+    terms: int = 1024
+
+    def rule(self) -> Rule:
+        _check_terms(self.terms)
+        angles = 2.0 * np.pi * np.arange(self.terms) / self.terms
+        return _rule(unit_vectors(angles), np.full(self.terms, 2.0 * np.pi / self.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class EqualArea:
+    """S points of a Fibonacci spiral on the sphere, c_s = 4π/S."""
+
+    terms: int = 20_000
+
+    def rule(self) -> Rule:
+        _check_terms(self.terms)
+        points = fibonacci_sphere(self.terms)
+        return _rule(points, np.full(self.terms, 4.0 * np.pi / self.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class Lebedev:
+    """Lebedev's rule on the sphere, exact for polynomials up to `degree`."""
+
+    degree: int = 131
+
+    def rule(self) -> Rule:
+        try:
+            points, coefficients = lebedev_rule(self.degree)
+        except (ValueError, NotImplementedError) as error:
+            raise InputError(
+                f"There is no Lebedev rule of degree {self.degree}: use 3, 5, …, 31, 35, …, 131."
+            ) from error
+        return _rule(np.ascontiguousarray(points.T), coefficients)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Gauss–Legendre between the visible corners of a `SegmentMap`, to a tolerance.
+
+    The tolerance is relative to ∫|f| for the softmax profile.  A bump or a cosine power is not
+    analytic at the edge of its support; there the pieces are split, and the error is measured
+    in the tests instead of being promised.
+    """
+
+    tolerance: float = 1e-12
+
+    def __post_init__(self) -> None:
+        if not 1e-15 <= self.tolerance < 1.0:
+            raise InputError(f"`tolerance` must lie in [1e-15, 1), got {self.tolerance}.")
+
+    def rules(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
+
+        Row m of the first two arrays, shape (M + 1, M), holds the nodes and coefficients of the
+        m-node rule on [−1, 1]; entry m of the third the share of the longest piece.
+        """
+        digits = -np.log(self.tolerance)
+        longest = 10.0 ** (2.0 / 3.0)
+        most = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
+        x, w = np.zeros((most + 1, most)), np.zeros((most + 1, most))
+        reach = np.zeros(most + 1)
+        for m in range(1, most + 1):
+            x[m, :m], w[m, :m] = np.polynomial.legendre.leggauss(m)
+            if m > 2:
+                rho = np.exp(min(digits / (2.0 * (m - 2)), 300.0))
+                reach[m] = (longest - 1.0 / longest) / (rho - 1.0 / rho)
+        return x, w, reach
+
+    def lengths(self, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
+        """Longest piece in rad, and the angles at which pieces must end with their b.
+
+        Without such angles the one length holds everywhere.
+        """
+        angles, gaps = circle_gaps(rose.directions)
+        if not isinstance(rose.profile, Softmax):
+            reach = rose.profile.support
+            edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
+            edges = np.unique(np.round(edges, 14))
+            return 0.25 * reach, edges, np.full(len(edges), 0.1 * reach)
+        epsilon = rose.profile.temperature
+        with np.errstate(divide="ignore"):
+            poles = np.arcsinh(np.pi * epsilon / (2.0 * np.sin(np.minimum(gaps, np.pi) / 2.0)))
+        poles = np.minimum(poles, 2.0 * np.sqrt(epsilon))
+        if (poles >= 0.5 * gaps).all():
+            return float(0.9 * poles.min()), np.empty(0), np.empty(0)
+        middles = (angles + gaps / 2.0) % (2.0 * np.pi)
+        order = np.argsort(middles)
+        return (
+            float(np.pi),
+            np.ascontiguousarray(middles[order]),
+            np.ascontiguousarray(poles[order]),
+        )
+
+
+Quadrature = CircleSum | EqualArea | Lebedev | Exact
+
+
+def _check_terms(terms: int) -> None:
+    if terms < 1:
+        raise InputError(f"A sum needs at least 1 term, got {terms}.")
+
+
+def _rule(directions: FloatArray, coefficients: FloatArray) -> Rule:
+    return Rule(readonly(directions), readonly(coefficients))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shadows:
+    """Corners at which the view of a point changes from one wall to another.
+
+    Attributes:
+        offsets: Where the corners of each point begin, shape (P + 1,).
+        before: What is seen just clockwise of each corner.
+        after: What is seen just counter-clockwise of it.
+        distances: Distance to the corner, shape (m,), in m.
+        inside: 1 for corners strictly inside the view, 0 for others, shape (m,).
+    """
+
+    offsets: IntArray
+    before: Seen
+    after: Seen
+    distances: FloatArray
+    inside: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """Quadrature nodes of many points, one after another.
+
+    Attributes:
+        offsets: Where the nodes of each point begin, shape (P + 1,).
+        seen: What is met along each node.
+        coefficients: c_s of equation (1), shape (m,).
+    """
+
+    offsets: IntArray
+    seen: Seen
+    coefficients: FloatArray
+
+
+def place_exact(
+    world: SegmentMap,
+    points: FloatArray,
+    pieces: Pieces,
+    rose: Rose,
+    quadrature: Exact,
+    kinks: tuple[float, ...],
+    view: FloatArray,
+) -> Nodes:
+    """Gauss–Legendre nodes on every piece of wall that the points, shape (P, 2), see."""
+    from isovist.kernels.describe import place_nodes
+
+    x, w, reach = quadrature.rules()
+    length, edges, poles = quadrature.lengths(rose)
+    given = (
+        points, pieces.angles, pieces.walls, pieces.counts, view,
+        world.walls, np.asarray(kinks, dtype=np.float64), length, edges, poles, x, w, reach,
+    )  # fmt: skip
+    offsets = np.zeros(len(points) + 1, np.int64)
+    none = np.empty(0)
+    place_nodes(*given, offsets, False, np.empty((0, 2)), none, none, np.empty(0, np.int64))
+    np.cumsum(offsets, out=offsets)
+    m = offsets[-1]
+    directions, coefficients = np.empty((m, 2)), np.empty(m)
+    ranges, walls = np.empty(m), np.empty(m, np.int64)
+    place_nodes(*given, offsets, True, directions, coefficients, ranges, walls)
+    return Nodes(offsets, _seen(world, directions, ranges, walls), coefficients)
+
+
+def find_shadows(
+    world: SegmentMap, points: FloatArray, pieces: Pieces, view: FloatArray
+) -> Shadows:
+    """The corners between consecutive pieces around each point, shape (P, 2)."""
+    offsets = np.concatenate([[0], np.cumsum(pieces.counts)])
+    owner = np.repeat(np.arange(len(points)), pieces.counts)
+    k = np.arange(offsets[-1]) - offsets[owner]
+    angles = pieces.angles[owner, k + 1]
+    before = pieces.walls[owner, k]
+    after = pieces.walls[owner, (k + 1) % pieces.counts[owner]]
+    directions = unit_vectors(angles)
+    near = _line_ranges(world, points[owner], directions, before)
+    far = _line_ranges(world, points[owner], directions, after)
+    strictly = (angles[:, None] > view[:, 0]) & (angles[:, None] < view[:, 1])
+    # The seam between 2π and 0 is inside when the view goes all the way round.
+    whole = bool((view[0, 0] <= 0.0) and (view[-1, 1] >= 2.0 * np.pi))
+    inside = strictly.any(axis=1) | (whole & (angles >= 2.0 * np.pi))
+    return Shadows(
+        offsets,
+        _seen(world, directions, near, before),
+        _seen(world, directions, far, after),
+        np.minimum(near, far),
+        (inside & (before != after)).astype(np.float64),
+    )
+
+
+def _seen(world: SegmentMap, directions: FloatArray, ranges: FloatArray, walls: IntArray) -> Seen:
+    normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
+    return Seen(world, directions, ranges, walls, normals)
+
+
+def _line_ranges(
+    world: SegmentMap, points: FloatArray, directions: FloatArray, walls: IntArray
+) -> FloatArray:
+    """Range along each direction to the line of a wall, `inf` for no wall."""
+    gap = world.walls[walls, :2] - points
+    normals = world.normals[walls]
+    along = np.einsum("ij,ij->i", normals, directions)
+    height = np.einsum("ij,ij->i", normals, gap)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(walls >= 0, height / along, np.inf)
+
+
+def check_view(view: ArrayLike | None) -> FloatArray:
+    """Intervals of [0, 2π] in ascending order from intervals of any angles, shape (v, 2)."""
+    if view is None:
+        return np.array([[0.0, 2.0 * np.pi]])
+    v = as_floats("view", view, (None, 2))
+    width = v[:, 1] - v[:, 0]
+    if len(v) == 0 or (width <= 0.0).any() or width.sum() > 2.0 * np.pi + 1e-9:
+        raise InputError(
+            "`view` must be disjoint intervals (from, to) with from < to, in rad, "
+            "of at most a full turn."
+        )
+    start = v[:, 0] % (2.0 * np.pi)
+    stop = start + width
+    over = stop > 2.0 * np.pi
+    tail = np.stack([np.zeros(over.sum()), stop[over] - 2.0 * np.pi], axis=1)
+    parts = np.concatenate([np.stack([start, np.minimum(stop, 2.0 * np.pi)], axis=1), tail])
+    parts = parts[np.argsort(parts[:, 0])]
+    if (parts[1:, 0] < parts[:-1, 1] - 1e-12).any():
+        raise InputError("The intervals of `view` overlap.")
+    return np.ascontiguousarray(parts)

@@ -1,0 +1,199 @@
+"""Profiles ψ: how the weight of a direction falls off with the angle to it.
+
+A profile is a function ψ ≥ 0 of t = θ·d ∈ [−1, 1].  Everything downstream uses log ψ, its slope
+in t and its slope in the one parameter of the profile, so that no temperature overflows:
+
+    softmax        log ψ(t) = t/ε                                            (1)
+    bump           log ψ(t) = 1 − 1/(1 − x²),   x = (1 − t)/(1 − cos ρ)      (2)
+    cosine power   log ψ(t) = k log t,          t > 0                        (3)
+
+The bump vanishes beyond the angle ρ, the cosine power beyond π/2; there log ψ = −∞.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.types import FloatArray
+
+
+class Profile(Protocol):
+    """A profile with one parameter."""
+
+    @property
+    def code(self) -> int:
+        """Which profile the kernels should evaluate."""
+
+    @property
+    def parameter(self) -> float:
+        """ε, ρ or k."""
+
+    @property
+    def scaled(self) -> float:
+        """The parameter as the kernels take it: 1/ε, 1/(1 − cos ρ) or k."""
+
+    @property
+    def support(self) -> float:
+        """Angle beyond which ψ vanishes, in rad; π when it vanishes nowhere."""
+
+    @property
+    def lipschitz(self) -> float:
+        """L_ψ, a Lipschitz constant of ψ on [−1, 1]."""
+
+    def log(self, t: FloatArray) -> FloatArray:
+        """log ψ(t), −∞ where ψ vanishes."""
+
+    def slope(self, t: FloatArray) -> FloatArray:
+        """(log ψ)′(t), 0 where ψ vanishes."""
+
+    def parameter_slope(self, t: FloatArray) -> FloatArray:
+        """∂ log ψ(t)/∂parameter, 0 where ψ vanishes."""
+
+    def with_parameter(self, value: float) -> "Profile":
+        """The same profile with another parameter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Softmax:
+    """ψ(t) = exp(t/ε), equation (1): the von Mises–Fisher profile of the paper."""
+
+    temperature: float
+    code = 0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.temperature) and self.temperature > 0.0):
+            raise InputError(
+                f"`temperature` must be a positive number, got {self.temperature}. "
+                "Small is sharp; 0.5 suits 8 directions."
+            )
+
+    @property
+    def parameter(self) -> float:
+        return self.temperature
+
+    @property
+    def scaled(self) -> float:
+        return 1.0 / self.temperature
+
+    @property
+    def support(self) -> float:
+        return float(np.pi)
+
+    @property
+    def lipschitz(self) -> float:
+        with np.errstate(over="ignore"):
+            return float(np.exp(1.0 / self.temperature) / self.temperature)
+
+    def log(self, t: FloatArray) -> FloatArray:
+        return t / self.temperature
+
+    def slope(self, t: FloatArray) -> FloatArray:
+        return np.full_like(t, 1.0 / self.temperature)
+
+    def parameter_slope(self, t: FloatArray) -> FloatArray:
+        return -t / self.temperature**2
+
+    def with_parameter(self, value: float) -> "Softmax":
+        return Softmax(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Bump:
+    """Equation (2): infinitely smooth, and zero beyond the angle `radius` (rad)."""
+
+    radius: float
+    code = 1
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.radius <= np.pi:
+            raise InputError(f"`radius` of a bump must lie in (0, π] rad, got {self.radius}.")
+
+    @property
+    def parameter(self) -> float:
+        return self.radius
+
+    @property
+    def scaled(self) -> float:
+        return 1.0 / (1.0 - float(np.cos(self.radius)))
+
+    @property
+    def support(self) -> float:
+        return self.radius
+
+    @property
+    def lipschitz(self) -> float:
+        # max over x of |d exp(1 − 1/(1 − x²))/dx| is 2.1704…, reached at x² = 1/√3.
+        return 2.1705 * self.scaled
+
+    def _x(self, t: FloatArray) -> FloatArray:
+        return (1.0 - t) * self.scaled
+
+    def log(self, t: FloatArray) -> FloatArray:
+        x = self._x(t)
+        inside = x < 1.0
+        gap = np.where(inside, 1.0 - x * x, 1.0)
+        return np.where(inside, 1.0 - 1.0 / gap, -np.inf)
+
+    def _slope_in_x(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
+        x = self._x(t)
+        inside = x < 1.0
+        gap = np.where(inside, 1.0 - x * x, 1.0)
+        return x, np.where(inside, -2.0 * x / (gap * gap), 0.0)
+
+    def slope(self, t: FloatArray) -> FloatArray:
+        return -self._slope_in_x(t)[1] * self.scaled
+
+    def parameter_slope(self, t: FloatArray) -> FloatArray:
+        x, slope = self._slope_in_x(t)
+        return -slope * x * np.sin(self.radius) * self.scaled
+
+    def with_parameter(self, value: float) -> "Bump":
+        return Bump(value)
+
+
+@dataclass(frozen=True, slots=True)
+class CosinePower:
+    """ψ(t) = max(t, 0)^k, equation (3): zero beyond a right angle."""
+
+    power: float
+    code = 2
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.power) and self.power >= 2.0):
+            raise InputError(
+                f"`power` of a cosine power must be at least 2, got {self.power}; "
+                "a smaller one has no continuous derivative."
+            )
+
+    @property
+    def parameter(self) -> float:
+        return self.power
+
+    @property
+    def scaled(self) -> float:
+        return self.power
+
+    @property
+    def support(self) -> float:
+        return float(np.pi / 2.0)
+
+    @property
+    def lipschitz(self) -> float:
+        return self.power
+
+    def log(self, t: FloatArray) -> FloatArray:
+        inside = t > 0.0
+        return np.where(inside, self.power * np.log(np.where(inside, t, 1.0)), -np.inf)
+
+    def slope(self, t: FloatArray) -> FloatArray:
+        inside = t > 0.0
+        return np.where(inside, self.power / np.where(inside, t, 1.0), 0.0)
+
+    def parameter_slope(self, t: FloatArray) -> FloatArray:
+        inside = t > 0.0
+        return np.log(np.where(inside, t, 1.0))
+
+    def with_parameter(self, value: float) -> "CosinePower":
+        return CosinePower(value)

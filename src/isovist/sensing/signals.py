@@ -1,0 +1,147 @@
+"""Signals: what of a view is put on the circle or sphere of directions.
+
+A signal f_p(θ) looks at the first wall along θ.  For a function f of the range r, with n the
+normal of that wall,
+
+    ∇_p r = −n / (n·θ),      ∇_p f = f′(r) ∇_p r                              (1)
+
+wherever the ray does not graze.  For an attribute a of the wall at the hit point x = p + rθ,
+
+    ∇_p a = (I − n θᵀ/(n·θ)) ∇a(x).                                           (2)
+
+What the moving shadows add is the business of the descriptor.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.base import Map
+from isovist.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Seen:
+    """What is met along some directions.
+
+    Attributes:
+        world: The map.
+        directions: Unit vectors θ, shape (m, d).
+        ranges: r, shape (m,), in m; `inf` where nothing is met.
+        walls: Index of the wall, shape (m,); −1 for none.
+        normals: Unit normals of the walls, shape (m, d); zero for none.
+    """
+
+    world: Map
+    directions: FloatArray
+    ranges: FloatArray
+    walls: IntArray
+    normals: FloatArray
+
+
+class Signal(Protocol):
+    """A scalar function on directions."""
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Ranges in m at which the signal is not smooth."""
+
+    def values(self, seen: Seen) -> FloatArray:
+        """f along each direction, shape (m,)."""
+
+    def gradients(self, seen: Seen) -> FloatArray:
+        """∇_p f along each direction, shape (m, d)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The range, or a bounded function of it.
+
+    Attributes:
+        maximum: Ranges beyond it count as it, in m.
+        transform: "linear" f = r, "saturating" f = r/(r + scale), or "logarithmic"
+            f = scale·log(1 + r/scale).
+        scale: In m.
+    """
+
+    maximum: float = np.inf
+    transform: str = "linear"
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not self.maximum > 0.0:
+            raise InputError(f"`maximum` range must be positive, got {self.maximum} m.")
+        if self.transform not in ("linear", "saturating", "logarithmic"):
+            raise InputError(
+                f"`transform` must be linear, saturating or logarithmic, got {self.transform!r}."
+            )
+        if not (np.isfinite(self.scale) and self.scale > 0.0):
+            raise InputError(f"`scale` must be positive and finite, got {self.scale} m.")
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (self.maximum,) if np.isfinite(self.maximum) else ()
+
+    def of_ranges(self, ranges: FloatArray) -> FloatArray:
+        """F(r) for plain ranges, shape (...); `inf` is beyond the maximum."""
+        r = np.minimum(ranges, self.maximum)
+        if self.transform == "linear":
+            return r
+        if self.transform == "saturating":
+            with np.errstate(invalid="ignore"):
+                return np.where(np.isinf(r), 1.0, r / (r + self.scale))
+        return self.scale * np.log1p(r / self.scale)
+
+    def slopes(self, ranges: FloatArray) -> FloatArray:
+        """f′(r), 0 beyond the maximum, shape (...)."""
+        inside = ranges < self.maximum
+        r = np.where(inside, ranges, 0.0)
+        if self.transform == "linear":
+            slope = np.ones_like(r)
+        elif self.transform == "saturating":
+            slope = self.scale / (r + self.scale) ** 2
+        else:
+            slope = 1.0 / (1.0 + r / self.scale)
+        return np.where(inside, slope, 0.0)
+
+    def values(self, seen: Seen) -> FloatArray:
+        f = self.of_ranges(seen.ranges)
+        if np.isinf(f).any():
+            raise InputError(
+                "Some directions meet no wall, so their range is infinite. "
+                "Close the map, or bound the signal: Range(maximum=…)."
+            )
+        return f
+
+    def gradients(self, seen: Seen) -> FloatArray:
+        return self.slopes(seen.ranges)[:, None] * range_gradients(seen)
+
+
+def range_gradients(seen: Seen) -> FloatArray:
+    """∇_p r, equation (1), shape (m, d); zero where nothing is met."""
+    cosines = np.einsum("ij,ij->i", seen.normals, seen.directions)
+    return -seen.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class Intensity:
+    """Reflectance of the first wall; `missing` where nothing is met or beyond `maximum` (m)."""
+
+    maximum: float = np.inf
+    missing: float = 0.0
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (self.maximum,) if np.isfinite(self.maximum) else ()
+
+    def values(self, seen: Seen) -> FloatArray:
+        reflectance = getattr(seen.world, "reflectance", None)
+        if reflectance is None:
+            raise InputError("Intensity needs a map whose walls have a `reflectance`.")
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+        return np.where(met, reflectance[seen.walls], self.missing)
+
+    def gradients(self, seen: Seen) -> FloatArray:
+        return np.zeros_like(seen.directions)
