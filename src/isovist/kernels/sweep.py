@@ -39,6 +39,7 @@ PAD = 2
 MAXIMUM = 3
 SIDE = 4
 GROUP = 4
+CHUNK = 64
 
 
 @njit(cache=True, nogil=True)
@@ -215,14 +216,14 @@ def accumulate(
         F: Added to, shape (nodes, n).
         K: Added to, shape (nodes, n).
     """
-    chunk = 64
     side, longest = np.float32(unit), np.float32(maximum)
     reference, one, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
-    for c in prange((len(nodes) + chunk - 1) // chunk):
-        values = np.zeros(len(weights), dtype=np.float32)
-        masses = np.zeros(len(weights), dtype=np.float32)
-        for k in range(c * chunk, min((c + 1) * chunk, len(nodes))):
-            for s in range(len(ranges)):
+    for c in prange((len(nodes) + CHUNK - 1) // CHUNK):
+        first, last = c * CHUNK, min((c + 1) * CHUNK, len(nodes))
+        values = np.zeros((CHUNK, len(weights)), dtype=np.float32)
+        masses = np.zeros((CHUNK, len(weights)), dtype=np.float32)
+        for s in range(len(ranges)):
+            for k in range(first, last):
                 reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
                 if reach > longest:
                     reach, ending = longest, np.uint8(MAXIMUM)
@@ -232,11 +233,13 @@ def accumulate(
                 elif transform == 2:
                     value = value / (value + reference)
                 mass = one if counted[ending] else zero
-                values[s], masses[s] = mass * value, mass
+                values[k - first, s], masses[k - first, s] = mass * value, mass
+        for k in range(first, last):
+            v, m = values[k - first], masses[k - first]
             f_row, k_row = F[slots[k]], K[slots[k]]
             for s in range(0, len(weights), GROUP):
-                v0, v1, v2, v3 = values[s], values[s + 1], values[s + 2], values[s + 3]
-                m0, m1, m2, m3 = masses[s], masses[s + 1], masses[s + 2], masses[s + 3]
+                v0, v1, v2, v3 = v[s], v[s + 1], v[s + 2], v[s + 3]
+                m0, m1, m2, m3 = m[s], m[s + 1], m[s + 2], m[s + 3]
                 w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
                 for i in range(len(f_row)):
                     f_row[i] += v0 * w0[i] + v1 * w1[i] + v2 * w2[i] + v3 * w3[i]
