@@ -27,6 +27,8 @@ EDGE = 2
 MAXIMUM = 3
 # Relative margin beyond which rounding cannot have changed an order of faces.
 SURE = 1e-11
+# A place this far from grid lines, in cells, is in the cell that its float says.
+CLEAR = 1e-7
 
 
 @njit(cache=True, nogil=True)
@@ -106,13 +108,14 @@ def _last_inside(
 
     `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
     """
-    k = int(np.ceil(guess)) - 1 if step > 0 else int(np.floor(guess))
+    k = int(guess)
+    if CLEAR < guess - k < 1.0 - CLEAR:
+        return k
     k = min(max(k, min(start, stop)), max(start, stop))
-    if abs(guess - np.rint(guess)) < 1e-9 * (1.0 + abs(guess)):
-        while _order(f, u, adv, k + ahead, v, adu) > 0:
-            k += step
-        while k != start and _order(f, u, adv, k - step + ahead, v, adu) <= 0:
-            k -= step
+    while _order(f, u, adv, k + ahead, v, adu) > 0:
+        k += step
+    while k != start and _order(f, u, adv, k - step + ahead, v, adu) <= 0:
+        k -= step
     return k
 
 
@@ -184,6 +187,8 @@ def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
         ix -= 1
     if on_y and sy < 0:
         iy -= 1
+    rise = dy / dx if adx > 0.0 else 0.0
+    run = dx / dy if ady > 0.0 else 0.0
     ax = abs(ix + ahead_x - x) * ady
     ay = abs(iy + ahead_y - y) * adx
     limit = maximum * adx * ady * (1.0 + SURE)
@@ -196,10 +201,10 @@ def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
             fx, fy = jx + ahead_x, jy + ahead_y
             first = _order(fx, x, ady, fy, y, adx)
             if first < 0:
-                guess = y + (fx - x) * (dy / dx)
+                guess = y + (fx - x) * rise
                 jy = _last_inside(guess, iy, jy, sy, fx, x, ahead_y, y, adx, ady)
             elif first > 0:
-                guess = x + (fy - y) * (dx / dy)
+                guess = x + (fy - y) * run
                 jx = _last_inside(guess, ix, jx, sx, fy, y, ahead_x, x, ady, adx)
             ix, iy = jx, jy
             ax = abs(ix + ahead_x - x) * ady
