@@ -23,12 +23,13 @@ def locate(
     from isovist.cli.worlds import atlas_of
     from isovist.io.scans import read_scan
     from isovist.locate.answer import Verdict
+    from isovist.locate.certificate import certified
     from isovist.locate.locate import locate as locate_scan
     from isovist.viz.reports import answer_json, answer_text
 
     seen = read_scan(scan, topic=topic, at=at)
     atlas = atlas_of(world)
-    answer = locate_scan(atlas, seen, certified=True)
+    answer = certified(atlas, seen, locate_scan(atlas, seen))
     if figure is not None:
         from isovist.viz.answers import draw_answer
         from isovist.viz.figures import save

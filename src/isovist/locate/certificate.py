@@ -25,10 +25,12 @@ Among clutter J changes from one hand's breadth to the next as corners appear an
 is the exception there, and the certificate says that it does not hold.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.atlas.atlas import Atlas
+from isovist.locate.answer import Answer
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose
 from isovist.roses import Rose, unit_vectors
@@ -115,6 +117,15 @@ def certify(world: OccupancyMap, scan: Scan, pose: Pose, rivals: list[Pose]) -> 
     bound = (2.0 * misfit + nu * TURN) / (mu - kappa) if kappa < mu else np.inf
     holds = inside and not rivals and bound <= RADIUS
     return Certificate(mu, bound, holds, separation, assumptions)
+
+
+def certified(atlas: Atlas, scan: Scan, answer: Answer) -> Answer:
+    """The answer with the certificate of its best estimate, where it has one."""
+    if answer.best is None:
+        return answer
+    sensors = [estimate.pose @ scan.T_robot_sensor for estimate in answer.estimates]
+    certificate = certify(atlas.world, scan, sensors[0], sensors[1:])
+    return replace(answer, certificate=certificate)
 
 
 def _choose(scan: Scan) -> IntArray:
