@@ -60,11 +60,12 @@ def demonstrate(seed: int = 0) -> Demonstration:
     floor = office_floor(seed)
     atlas = build(OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), RESOLUTION))
     rng = np.random.default_rng(seed)
-    truth = None
-    while truth is None:
-        x, y = rng.uniform(*floor.plan.bounds)
-        if floor.reality.contains([x, y]) and floor.reality.clearance([x, y]) > CLEARANCE:
-            truth = Pose(float(x), float(y), float(rng.uniform(-np.pi, np.pi)))
+    low, high = floor.plan.bounds
+    while True:
+        place = rng.uniform(low, high)
+        if floor.reality.contains(place) and floor.reality.clearance(place) > CLEARANCE:
+            break
+    truth = Pose(float(place[0]), float(place[1]), float(rng.uniform(-np.pi, np.pi)))
     scan = LIDAR.scan(floor.reality, truth, rng)
     locate(atlas, scan)  # the first call compiles; the second is what a robot sees
     return Demonstration(atlas, scan, truth, locate(atlas, scan))

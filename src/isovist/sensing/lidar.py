@@ -44,6 +44,8 @@ class Lidar:
 
     def scan(self, world: Map, pose: Pose, rng: np.random.Generator) -> Scan:
         """What the sensor at `pose` sees of a map; rays that end in no wall return nothing."""
+        if not world.contains([pose.x, pose.y]):
+            raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")
         full = self.field_of_view >= 2.0 * np.pi - 1e-9
         bearings = np.linspace(
             -self.field_of_view / 2.0, self.field_of_view / 2.0, self.beams, endpoint=not full
@@ -51,7 +53,7 @@ class Lidar:
         hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
         ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
         cut = rng.random(self.beams) < self.clutter
-        shorter = rng.uniform(self.range_min, np.minimum(ranges, self.range_max))
+        shorter = np.minimum(ranges, self.range_max) * rng.random(self.beams)
         ranges = np.where(cut, shorter, ranges)
         with np.errstate(invalid="ignore"):
             ranges = ranges + rng.normal(0.0, self.noise, self.beams)
