@@ -14,8 +14,13 @@ GAP = -1  # no wall
 
 @njit(cache=True, nogil=True)
 def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order):
-    """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none."""
+    """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none.
+
+    Two walls that leave the same corner of the ray to the left tie; the one that turns back more
+    towards p hides the other at the angle a + 0.
+    """
     best, wall = np.inf, GAP
+    touches, best_mx, best_my = False, 0.0, 0.0
     stack = np.empty(64, np.int64)
     stack[0] = 0
     top = 1
@@ -39,8 +44,17 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order):
                 continue
             # Where the chord between the ends meets the ray, in units of |d|.
             t = (ax * by - ay * bx) / (cb - ca)
-            if t > 0.0 and t < best:
-                best, wall = t, j
+            if t <= 0.0:
+                continue
+            touch = ca == 0.0 or cb == 0.0
+            side = 1.0 if cb > 0.0 else -1.0
+            mx, my = side * (bx - ax), side * (by - ay)
+            if touch and touches and abs(t - best) <= 1e-12 * best:
+                nearer = best_mx * my - best_my * mx > 0.0
+            else:
+                nearer = t < best
+            if nearer:
+                best, wall, touches, best_mx, best_my = t, j, touch, mx, my
     return best, wall
 
 
