@@ -1,0 +1,38 @@
+"""The command line: one verb per file, known errors in one line, exit code 2."""
+
+import sys
+
+import typer
+
+from isovist.cli.demo import demo
+from isovist.cli.paper import paper
+from isovist.errors import IsovistError
+
+app = typer.Typer(
+    name="isovist",
+    help="Where am I on this map?  Localization from one range scan, with an honest verdict.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+for verb in (demo, paper):
+    app.command()(verb)
+
+
+@app.callback(invoke_without_command=True)
+def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    """Where am I on this map?"""
+    if show:
+        from isovist import __version__
+
+        typer.echo(f"isovist {__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a known error is one line and exit code 2."""
+    try:
+        app()
+    except (IsovistError, OSError) as error:
+        sys.stderr.write(f"isovist: {error}\n")
+        raise SystemExit(2) from None

@@ -1,0 +1,28 @@
+"""`isovist paper`: every table of the paper's example, beside the exact values."""
+
+import json
+
+import typer
+
+from isovist.cli.options import Figure, Json
+
+
+def paper(as_json: Json = False, figure: Figure = None) -> None:
+    """Every table and figure of the paper's example, beside the exact values."""
+    from isovist import paper as example_of
+
+    example = example_of.run_example()
+    if figure is not None:
+        from isovist.viz.figures import save
+        from isovist.viz.paper import draw_example
+
+        save(draw_example(example), figure)
+    rows = example_of.as_json(example)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=1))
+        return
+    from isovist.viz.tables import print_example
+
+    print_example(rows)
+    if figure is not None:
+        typer.echo(f"Picture: {figure}")

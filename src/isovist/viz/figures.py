@@ -1,0 +1,25 @@
+"""Making and saving figures; Matplotlib is imported only when one is asked for."""
+
+from pathlib import Path
+from typing import Any
+
+from isovist.errors import InputError, MissingExtraError
+
+PAPER, INK, ACCENT, SOFT, SECOND = "#ffffff", "#22303c", "#d1495b", "#c9d3da", "#2e7da6"
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty figure, in inches, drawn without a screen."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError.of("A picture", "figures") from error
+    return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure; the suffix chooses the format, missing folders are made."""
+    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
+        raise InputError(f"{path}: a picture must end in .png, .pdf or .svg.")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=150)

@@ -1,0 +1,67 @@
+"""The figure of the paper's example."""
+
+from typing import Any
+
+import numpy as np
+
+from isovist.paper import TRUE_PLACE, Example, paper_room, paper_rose
+from isovist.viz.figures import ACCENT, INK, SOFT, new_figure
+from isovist.viz.plans import draw_isovist, draw_map, draw_petals, draw_weights
+
+
+def draw_example(example: Example) -> Any:
+    """Room with nodes, query and Gauss–Newton path; weights; petals; convergence."""
+    figure = new_figure(11.0, 7.2)
+    grid = figure.add_gridspec(2, 3, height_ratios=(1.5, 1.0))
+    world, rose = paper_room(), paper_rose()
+    place = np.array(TRUE_PLACE)
+
+    room = figure.add_subplot(grid[0, :2])
+    draw_isovist(room, world, place)
+    draw_map(room, world)
+    room.plot(*example.grid.nodes.T, ".", color=SOFT, markersize=6, label="nodes")
+    path = example.descent_exact.positions
+    room.plot(*path.T, "-o", color=ACCENT, markersize=4, linewidth=1.2, label="Gauss–Newton")
+    room.plot(*place, "*", color=INK, markersize=13, label="true place")
+    room.legend(loc="upper right", frameon=False)
+    room.set_title("What is seen from the true place, and the way there")
+
+    petals = figure.add_subplot(grid[0, 2])
+    draw_petals(petals, rose, example.grid.F[example.order[0]], np.zeros(2), 1.0)
+    petals.set(aspect="equal", xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
+    petals.set_title("Descriptor of the nearest node")
+    petals.axis("off")
+
+    weights = figure.add_subplot(grid[1, 0], projection="polar")
+    draw_weights(weights, rose)
+    weights.set_title("The eight weights")
+
+    sums = figure.add_subplot(grid[1, 1])
+    terms = 2 ** np.arange(4, 15)
+    errors = [_sum_error(int(S), example) for S in terms]
+    sums.loglog(terms, errors, "o-", color=INK, markersize=4, label="S-term sum")
+    sums.axhline(1e-14, color=ACCENT, label="exact quadrature,\nabout 100 evaluations")
+    sums.set(xlabel="S", ylabel="error of F at (1.5, 2.0)", ylim=(1e-15, 1.0))
+    sums.legend(frameon=False, fontsize=8)
+    sums.set_title("Quadrature")
+
+    steps = figure.add_subplot(grid[1, 2])
+    for descent, colour, name in (
+        (example.descent, INK, "as in the paper"),
+        (example.descent_exact, ACCENT, "exact F and J"),
+    ):
+        gap = np.linalg.norm(descent.positions - place, axis=1)
+        steps.semilogy(gap, "o-", color=colour, markersize=4, label=name)
+    steps.set(xlabel="Gauss–Newton step", ylabel="position error (m)")
+    steps.legend(frameon=False, fontsize=8)
+    steps.set_title("Convergence")
+    return figure
+
+
+def _sum_error(terms: int, example: Example) -> float:
+    from isovist.descriptor import Descriptor
+    from isovist.paper import CONVERGENCE_AT
+    from isovist.quadrature import CircleSum
+
+    F, _ = Descriptor(paper_rose(), quadrature=CircleSum(terms)).at(paper_room(), CONVERGENCE_AT)
+    return float(np.abs(F - example.phi_exact).max())

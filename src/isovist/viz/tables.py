@@ -1,0 +1,91 @@
+"""Tables for people."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from isovist.paper import TRUE_PLACE, Example, true_error
+
+
+def _place(position: Any) -> str:
+    return f"({position[0]:.3f}, {position[1]:.3f})"
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right")
+    return table
+
+
+def print_example(rows: dict[str, Any]) -> None:
+    """The tables of the paper's section 7, each beside the exact value."""
+    console = Console()
+    table = _table(
+        "Sums of S terms at (1.5, 2.0)", "S", "φ1", "φ2", "φ5", "to S = 16384", "to exact"
+    )
+    exact = rows["phi_exact"]
+    for row in rows["convergence"]:
+        phi = row["phi"]
+        true = max(abs(a - b) for a, b in zip(phi, exact, strict=True))
+        gap = f"{row['error']:.1e}" if row["error"] else "—"
+        cells = [f"{phi[i]:.4f}" for i in (0, 1, 4)]
+        table.add_row(str(row["S"]), *cells, gap, f"{true:.1e}")
+    table.add_row("exact", *[f"{exact[i]:.4f}" for i in (0, 1, 4)], "", "0")
+    console.print(table)
+
+    table = _table("Nearest nodes", "rank", "node (m)", "‖F − F_obs‖", "true error (m)")
+    for rank, row in enumerate(rows["nearest"], start=1):
+        cells = [f"{row['distance']:.4f}", f"{row['true_error']:.3f}"]
+        table.add_row(str(rank), _place(row["node"]), *cells)
+    console.print(table)
+
+    for key, title in (
+        ("gauss_newton", "Gauss–Newton as in the paper (S = 1024, differences of 0.05 m)"),
+        ("gauss_newton_exact", "Gauss–Newton with exact F and J"),
+    ):
+        table = _table(title, "step", "position (m)", "‖F − F_obs‖", "error (m)")
+        for step, row in enumerate(rows[key]):
+            digits = "{:.4f}" if key == "gauss_newton" else "{:.1e}"
+            cells = [digits.format(row["residual"]), digits.format(row["error"])]
+            table.add_row(str(step), _place(row["position"]), *cells)
+        console.print(table)
+
+    table = _table("Certificate at the nearest node", "Jacobian", "σ1", "σ2 = μ")
+    for key, name in (
+        ("singular_values", "differences of 0.05 m (paper)"),
+        ("singular_values_exact", "exact"),
+        ("singular_values_without_shadow", "closed form without the shadow term"),
+    ):
+        table.add_row(name, *[f"{s:.3f}" for s in rows[key]])
+    console.print(table)
+
+    summary = rows["summary"]
+    table = _table("Summary", "", "paper's way", "exact")
+    table.add_row("nodes", str(summary["nodes"]), "")
+    table.add_row("spacing (m)", f"{summary['spacing']:.1f}", "")
+    table.add_row("covering radius (m), at most", "", f"{summary['covering_radius']:.3f}")
+    table.add_row("nearest-node error (m)", f"{summary['nearest_error']:.3f}", "")
+    table.add_row(
+        "Gauss–Newton error (m)",
+        f"{summary['gauss_newton_error']:.1e}",
+        f"{summary['gauss_newton_exact_error']:.1e}",
+    )
+    table.add_row("μ", f"{rows['mu']:.3f}", f"{rows['mu_exact']:.3f}")
+    console.print(table)
+
+
+def print_demo(example: Example) -> None:
+    """The answer of the demonstration, in words."""
+    nearest = example.grid.nodes[example.order[0]]
+    found = example.descent_exact.positions[-1]
+    Console().print(
+        f"A robot stands at ({TRUE_PLACE[0]:.3f}, {TRUE_PLACE[1]:.3f}) m in the paper's room "
+        "and does not know it.\n"
+        f"Nearest of {len(example.grid.nodes)} nodes: {_place(nearest)} m, "
+        f"{true_error(nearest):.3f} m off.\n"
+        f"After {len(example.descent_exact.positions) - 1} Gauss–Newton steps: "
+        f"{_place(found)} m, {true_error(found):.0e} m off.",
+        highlight=False,
+    )
