@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.quadrature import Exact, Rule, check_view
-from isovist.roses import Rose
+from isovist.quadrature import EqualArea, Exact, Rule, check_view
+from isovist.roses import Rose, unit_vectors
 from isovist.types import ArrayLike, FloatArray, readonly
 
 _LARGEST_DEGREE = 1024
@@ -134,3 +134,10 @@ def gram_sum(rose: Rose, rule: Rule) -> FloatArray:
         w = rose.weights(directions)
         G += w.T @ (coefficients[:, None] * w)
     return G
+
+
+def spread(dimension: int, count: int = 4096) -> FloatArray:
+    """Directions that cover the circle or the sphere evenly, shape (count, d)."""
+    if dimension == 2:
+        return unit_vectors(2.0 * np.pi * (np.arange(count) + 0.5) / count)
+    return EqualArea(count).rule().directions
