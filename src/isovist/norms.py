@@ -70,6 +70,22 @@ def signal_distances(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArra
     return np.sqrt(np.maximum(squares - 2.0 * inner_products(world, p, q), 0.0))
 
 
+def visible_feet(
+    world: SegmentMap, points: FloatArray, edges: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """What points, shape (P, 2), see between their corners and further angles `edges`, in rad.
+
+    Returns the angles a and b where each part begins and ends, and the distance c and angle α of
+    its wall, r = c/cos(θ − α), each of shape (P, m).  Some parts are empty: a = b.
+    """
+    angles, walls = _padded(world.see(points))
+    cuts = np.broadcast_to(edges, (len(points), len(edges)))
+    cuts = np.sort(np.concatenate([angles, cuts], axis=1), axis=1)
+    a, b = cuts[:, :-1], cuts[:, 1:]
+    c, alpha = _feet(world, points, _at(angles, walls, 0.5 * (a + b)))
+    return a, b, c, alpha
+
+
 def _products(
     world: SegmentMap, p: FloatArray, seen_p: Pieces, q: FloatArray, seen_q: Pieces
 ) -> FloatArray:
