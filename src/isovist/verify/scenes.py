@@ -117,6 +117,15 @@ class RoundScene:
         normal = p + r[..., None] * theta
         return r, -normal / (normal * theta).sum(axis=-1, keepdims=True)
 
+    def ranges(self, points: FloatArray, theta: FloatArray) -> FloatArray:
+        """Ranges from points (P, 3) along directions (m, 3), shape (P, m)."""
+        r, _ = self.far(points[:, None, :], theta[None, :, :])
+        gap = self.centre - points
+        along = gap @ theta.T
+        depth = self.ball**2 - (gap * gap).sum(axis=1)[:, None] + along**2
+        near = along - np.sqrt(np.maximum(depth, 0.0))
+        return np.where((depth > 0.0) & (near > 0.0), near, r)
+
     def moments(self, points: FloatArray, *, nodes: int = 20, shadow: bool = True) -> Moments:
         """Nodes for F and J, with 2·nodes azimuths, `nodes` in the cap and 2·nodes outside it."""
         gap = self.centre - points
