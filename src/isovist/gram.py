@@ -49,7 +49,7 @@ from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 from isovist.weight_rules import Band, circle_rule, in_blocks, settled_sphere_rule
 
 KEEP = 1e-8  # τ, the smallest singular value that is kept, relative to the largest
-_LONGEST_FFT = 1 << 20
+_LONGEST_FFT = 1 << 15
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -242,10 +242,9 @@ class Gram:
         distances and bounds of B F; its `projection` is not defined.
         """
         g = np.asarray(groups)
-        if g.shape != (len(self.rose),) or not np.array_equal(np.unique(g), np.arange(g.max() + 1)):
-            raise InputError(
-                f"`groups` must hold {len(self.rose)} group indices from 0 on without a gap."
-            )
+        n = len(self.axes)
+        if g.shape != (n,) or not np.array_equal(np.unique(g), np.arange(g.max() + 1)):
+            raise InputError(f"`groups` must hold {n} group indices from 0 on without a gap.")
         B = (g == np.arange(g.max() + 1)[:, None]).astype(np.float64)
         root = (self.axes * self.scales).T
         R = np.linalg.qr(root @ B.T, mode="r")

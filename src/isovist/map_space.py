@@ -43,11 +43,16 @@ from isovist.descriptor import Descriptor
 from isovist.errors import InputError
 from isovist.gram import Gram
 from isovist.maps.base import Map
+from isovist.roses import Rose
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 
 class Field(Protocol):
     """Anything that gives F and J at places."""
+
+    @property
+    def rose(self) -> Rose:
+        """The weights."""
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """F, shape (P, n), and J, shape (P, n, d), at places of shape (P, d), in m."""
@@ -62,6 +67,10 @@ class MapField:
 
     descriptor: Descriptor
     world: Map
+
+    @property
+    def rose(self) -> Rose:
+        return self.descriptor.rose
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         F, J = self.descriptor.at(self.world, points, jacobian=True)
