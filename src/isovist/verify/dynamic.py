@@ -177,7 +177,7 @@ def _corridor(trial: Trial) -> Finding:
     _, J = _along(field, places)
     least = np.linalg.eigvalsh(_gramians(J, 0.5 * w)[:, -1])[:, 0]
     return worst_of(
-        1e-4 / np.maximum(np.abs(least), 1e-300), 1.0,
+        1e-4 / np.maximum(np.abs(least), 1e-12), 1.0,
         lambda k: f"2 m along a corridor 2 m wide: λ_min(W) = {least[k]:.1e}",
     )  # fmt: skip
 

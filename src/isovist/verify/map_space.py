@@ -202,7 +202,7 @@ def _constants(trial: Trial) -> Finding:
     """Fresh ‖J‖ and ‖J(p) − J(q)‖ over the estimated L and Λ of a box."""
     ratios = []
     for count in shares(trial.cases, 10):
-        field = random_field(trial.rng, trial.dimension, clutter=trial.dimension == 3)
+        field = random_field(trial.rng, trial.dimension)
         centre = field_points(trial.rng, field, 1, 0.75)[0]
         half = 0.4
         bounds = jacobian_bounds(
