@@ -188,10 +188,9 @@ class Descriptor:
     ) -> FloatArray:
         from isovist.kernels.describe import accumulate
 
-        profile = self.rose.profile
-        accumulate(
-            offsets, directions, value, self.rose.directions, profile.code, profile.parameter, out
-        )
+        profile, order = self.rose.profile, self.rose.order
+        rose = np.ascontiguousarray(self.rose.directions[order])
+        accumulate(offsets, directions, value, rose, order, profile.code, profile.scaled, out)
         return out
 
     def _summed(

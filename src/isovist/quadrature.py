@@ -9,7 +9,8 @@ piece, so that it converges spectrally.  `Lebedev` integrates polynomials on the
 
 How long may a piece be?  An m-node Gauss–Legendre rule on a piece of half-length H errs by about
 ρ^(−2m), where the integrand is analytic within a distance b = H (ρ − 1/ρ)/2 of the piece.  We
-fix ρ = 10^(2/3) ≈ 4.64, hence pieces of length 0.90 b, and m = ¾ log₁₀(1/tolerance) + 2 nodes.
+fix ρ = 10^(2/3) ≈ 4.64 for the longest pieces, hence a length of 0.90 b, and use
+m = ½ log(1/tolerance)/log ρ + 2 nodes; a shorter piece has a larger ρ and needs fewer.
 For softmax weights two neighbours a gap Δ apart share the sphere at a pole of height
 
     b = arsinh(π ε / (2 sin(Δ/2)))                                            (2)
@@ -95,10 +96,23 @@ class Exact:
         if not 1e-15 <= self.tolerance < 1.0:
             raise InputError(f"`tolerance` must lie in [1e-15, 1), got {self.tolerance}.")
 
-    @property
-    def nodes(self) -> int:
-        """Gauss–Legendre nodes per piece."""
-        return max(3, int(np.ceil(-0.75 * np.log10(self.tolerance))) + 2)
+    def rules(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
+
+        Row m of the first two arrays, shape (M + 1, M), holds the nodes and coefficients of the
+        m-node rule on [−1, 1]; entry m of the third the share of the longest piece.
+        """
+        digits = -np.log(self.tolerance)
+        longest = 10.0 ** (2.0 / 3.0)
+        most = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
+        x, w = np.zeros((most + 1, most)), np.zeros((most + 1, most))
+        reach = np.zeros(most + 1)
+        for m in range(1, most + 1):
+            x[m, :m], w[m, :m] = np.polynomial.legendre.leggauss(m)
+            if m > 2:
+                rho = np.exp(min(digits / (2.0 * (m - 2)), 300.0))
+                reach[m] = (longest - 1.0 / longest) / (rho - 1.0 / rho)
+        return x, w, reach
 
     def lengths(self, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
         """Longest piece in rad, and the angles at which pieces must end with their b.
@@ -108,7 +122,8 @@ class Exact:
         angles, gaps = circle_gaps(rose.directions)
         if not isinstance(rose.profile, Softmax):
             reach = rose.profile.support
-            edges = np.sort(np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi))
+            edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
+            edges = np.unique(np.round(edges, 14))
             return 0.25 * reach, edges, np.full(len(edges), 0.1 * reach)
         epsilon = rose.profile.temperature
         with np.errstate(divide="ignore"):
@@ -183,11 +198,11 @@ def place_exact(
     """Gauss–Legendre nodes on every piece of wall that the points, shape (P, 2), see."""
     from isovist.kernels.describe import place_nodes
 
-    x, w = np.polynomial.legendre.leggauss(quadrature.nodes)
+    x, w, reach = quadrature.rules()
     length, edges, poles = quadrature.lengths(rose)
     given = (
         points, pieces.angles, pieces.walls, pieces.counts, view,
-        world.walls, np.asarray(kinks, dtype=np.float64), length, edges, poles, x, w,
+        world.walls, np.asarray(kinks, dtype=np.float64), length, edges, poles, x, w, reach,
     )  # fmt: skip
     offsets = np.zeros(len(points) + 1, np.int64)
     none = np.empty(0)

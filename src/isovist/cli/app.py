@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from isovist.cli.convert import convert
 from isovist.cli.demo import demo
 from isovist.cli.paper import paper
 from isovist.errors import IsovistError
@@ -15,7 +16,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, paper):
+for verb in (convert, demo, paper):
     app.command()(verb)
 
 

@@ -11,10 +11,12 @@ because there the integrand has no pole nearer than iπ/2, however grazing the v
 import numpy as np
 from numba import njit, prange
 
-GAP = -1
+GAP = -1  # no wall
+LOST = 42.0  # a weight below exp(−42) of the largest is lost in the rounding of their sum
+STRIP = 0.9 * np.pi / 2.0  # longest stretch in u: 0.9 of the distance to the poles
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _step(angle, length, edges, poles):
     """Longest stretch from `angle` over which the weights are smooth enough.
 
@@ -24,6 +26,8 @@ def _step(angle, length, edges, poles):
     n = len(edges)
     if n == 0:
         return length
+    if angle + 1e-14 >= edges[0] + 2.0 * np.pi:
+        angle -= 2.0 * np.pi
     k = np.searchsorted(edges, angle + 1e-14)
     ahead = edges[k] - angle if k < n else edges[0] + 2.0 * np.pi - angle
     behind = angle - edges[k - 1] if k > 0 else angle - edges[n - 1] + 2.0 * np.pi
@@ -32,23 +36,34 @@ def _step(angle, length, edges, poles):
     return min(grown, max(0.9 * pole_ahead, 0.47 * ahead), length, ahead)
 
 
-@njit(cache=True, nogil=True)
-def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, start, write,
+@njit(cache=True, nogil=True, error_model="numpy")
+def _fewest(fill, reach):
+    """Fewest nodes for a stretch that fills the share `fill` of the longest allowed one."""
+    m = 1
+    while m < len(reach) - 1 and fill > reach[m]:
+        m += 1
+    return m
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write,
            direction, weight, span, seen):  # fmt: skip
     """Nodes of one piece of wall from angle a0 to a1.  Returns the index after the last node."""
     at = start
     if wall == GAP:
         angle = a0
         while angle < a1 - 1e-15:
-            stop = min(a1, angle + _step(angle, length, edges, poles))
+            longest = _step(angle, length, edges, poles)
+            stop = min(a1, angle + longest)
+            m = _fewest((stop - angle) / longest, reach)
             if write:
-                for k in range(len(x)):
-                    th = 0.5 * (angle + stop) + 0.5 * (stop - angle) * x[k]
+                for k in range(m):
+                    th = 0.5 * (angle + stop) + 0.5 * (stop - angle) * x[m, k]
                     direction[at + k, 0], direction[at + k, 1] = np.cos(th), np.sin(th)
-                    weight[at + k] = 0.5 * (stop - angle) * w[k]
+                    weight[at + k] = 0.5 * (stop - angle) * w[m, k]
                     span[at + k] = np.inf
                     seen[at + k] = GAP
-            at += len(x)
+            at += m
             angle = stop
         return at
     ax, ay = walls[wall, 0] - px, walls[wall, 1] - py
@@ -65,11 +80,10 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, star
     phi, end = max(phi, -limit), min(end, limit)
     u, u_end = np.arcsinh(np.tan(phi)), np.arcsinh(np.tan(end))
     while u < u_end - 1e-15:
-        angle = (alpha + phi) % (2.0 * np.pi)
-        ahead = phi + _step(angle, length, edges, poles)
-        stop = min(u_end, u + 1.42)
-        if ahead < limit:
-            stop = min(stop, np.arcsinh(np.tan(ahead)))
+        longest = _step((alpha + phi) % (2.0 * np.pi), length, edges, poles)
+        stop = min(u_end, u + STRIP)
+        if phi + longest < limit:
+            stop = min(stop, np.arcsinh(np.tan(phi + longest)))
         for k in range(len(breaks)):
             if breaks[k] > c:
                 kink = np.arccosh(breaks[k] / c)
@@ -79,30 +93,32 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, star
                     stop = kink
         if stop <= u:
             stop = u_end
+        after = np.arctan(np.sinh(stop))
+        m = _fewest(max((stop - u) / STRIP, (after - phi) / longest), reach)
         if write:
-            for k in range(len(x)):
-                v = 0.5 * (u + stop) + 0.5 * (stop - u) * x[k]
+            for k in range(m):
+                v = 0.5 * (u + stop) + 0.5 * (stop - u) * x[m, k]
                 cosine, sine = 1.0 / np.cosh(v), np.tanh(v)
                 direction[at + k, 0] = nx * cosine - ny * sine
                 direction[at + k, 1] = ny * cosine + nx * sine
-                weight[at + k] = 0.5 * (stop - u) * w[k] * cosine
+                weight[at + k] = 0.5 * (stop - u) * w[m, k] * cosine
                 span[at + k] = c / cosine
                 seen[at + k] = wall
-        at += len(x)
-        u = stop
-        phi = np.arctan(np.sinh(u))
+        at += m
+        u, phi = stop, after
     return at
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges, poles, x, w,
-                offsets, write, direction, weight, span, seen):  # fmt: skip
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
+def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
+                x, w, reach, offsets, write, direction, weight, span, seen):  # fmt: skip
     """Nodes of all visible pieces within the view, point after point.
 
     points (P, 2); angle (P, C + 1), wall (P, C), pieces (P,) from `see_pieces`; view (v, 2)
-    intervals of [0, 2π].  With write false, offsets[i + 1] receives the number of nodes of point
-    i; with write true, point i writes direction (m, 2), weight, span (the range), seen (the
-    wall), each (m,), from offsets[i] on.
+    intervals of [0, 2π]; x, w (M + 1, M) hold the m-node rule in row m, good for stretches of
+    the share reach[m] of the longest.  With write false, offsets[i + 1] receives the number of
+    nodes of point i; with write true, point i writes direction (m, 2), weight, span (the
+    range), seen (the wall), each (m,), from offsets[i] on.
     """
     for i in prange(len(points)):
         at = offsets[i] if write else 0
@@ -112,49 +128,103 @@ def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges,
                 if a1 > a0:
                     at = _place(
                         points[i, 0], points[i, 1], a0, a1, wall[i, k], walls, breaks, length,
-                        edges, poles, x, w, at, write, direction, weight, span, seen,
+                        edges, poles, x, w, reach, at, write, direction, weight, span, seen,
                     )  # fmt: skip
         if not write:
             offsets[i + 1] = at
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _log_profile(code, parameter, t):
     if code == 0:
-        return t / parameter
+        return t * parameter
     if code == 1:
-        x = (1.0 - t) / (1.0 - np.cos(parameter))
+        x = (1.0 - t) * parameter
         return 1.0 - 1.0 / (1.0 - x * x) if x < 1.0 else -np.inf
     return parameter * np.log(t) if t > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def accumulate(offsets, direction, value, rose, code, parameter, out):
-    """out[p, i, :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
+@njit(cache=True, nogil=True, error_model="numpy")
+def _cosine(direction, rose, s, i):
+    t = 0.0
+    for k in range(rose.shape[1]):
+        t += direction[s, k] * rose[i, k]
+    return min(t, 1.0)
 
-    offsets (P + 1,); direction (m, d); value (m, k); rose (n, d) with profile `code` and
-    `parameter`; out (P, n, k).
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _window(direction, rose, s, code, parameter, peak, logs):
+    """Log profiles around the nearest direction of a rose sorted by angle.
+
+    Cosines rise towards the nearest direction and fall beyond it, so climb from `peak` to it
+    and stop on either side where a weight is lost in the rounding.  Returns (peak, left, right):
+    logs holds the entries from peak − left to peak + right, cyclically.
+    """
+    n = len(rose)
+    here = _cosine(direction, rose, s, peak)
+    for _ in range(n):
+        ahead = _cosine(direction, rose, s, (peak + 1) % n)
+        if ahead < here:
+            break
+        peak, here = (peak + 1) % n, ahead
+    for _ in range(n):
+        behind = _cosine(direction, rose, s, (peak - 1) % n)
+        if behind <= here:
+            break
+        peak, here = (peak - 1) % n, behind
+    top = _log_profile(code, parameter, here)
+    logs[peak] = top
+    right = 0
+    while right < n - 1:
+        i = (peak + right + 1) % n
+        value = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+        if value < top - LOST:
+            break
+        logs[i] = value
+        right += 1
+    left = 0
+    while left + right < n - 1:
+        i = (peak - left - 1) % n
+        value = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+        if value < top - LOST:
+            break
+        logs[i] = value
+        left += 1
+    return peak, left, right
+
+
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
+def accumulate(offsets, direction, value, rose, order, code, parameter, out):
+    """out[p, order[i], :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
+
+    offsets (P + 1,); direction (m, d); value (m, k); rose (n, d), on the circle sorted by angle,
+    with profile `code` and its scaled `parameter` (1/ε, 1/(1 − cos ρ) or k); out (P, n, k).
     """
     n, d = rose.shape
     channels = value.shape[1]
     for p in prange(len(offsets) - 1):
         logs = np.empty(n)
         out[p] = 0.0
+        peak = 0
         for s in range(offsets[p], offsets[p + 1]):
-            top = -np.inf
-            for i in range(n):
-                t = 0.0
-                for k in range(d):
-                    t += direction[s, k] * rose[i, k]
-                logs[i] = _log_profile(code, parameter, min(t, 1.0))
-                top = max(top, logs[i])
-            total = 0.0
-            for i in range(n):
-                # Below exp(−42) a weight is lost in the rounding of the sum.
-                logs[i] = np.exp(logs[i] - top) if logs[i] > top - 42.0 else 0.0
-                total += logs[i]
-            for k in range(channels):
-                scaled = value[s, k] / total
+            if d == 2:
+                peak, left, right = _window(direction, rose, s, code, parameter, peak, logs)
+            else:
+                left, right, peak = 0, n - 1, 0
                 for i in range(n):
-                    if logs[i] > 0.0:
-                        out[p, i, k] += logs[i] * scaled
+                    logs[i] = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+            top = logs[peak]
+            if d != 2:
+                for i in range(n):
+                    top = max(top, logs[i])
+            total = 0.0
+            for j in range(peak - left, peak + right + 1):
+                i = j % n
+                logs[i] = np.exp(logs[i] - top) if logs[i] > top - LOST else 0.0
+                total += logs[i]
+            for j in range(peak - left, peak + right + 1):
+                i = j % n
+                if logs[i] > 0.0:
+                    weight = logs[i] / total
+                    for k in range(channels):
+                        out[p, order[i], k] += weight * value[s, k]

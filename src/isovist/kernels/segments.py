@@ -12,27 +12,37 @@ from numba import njit, prange
 GAP = -1  # no wall
 
 
-@njit(cache=True, nogil=True)
-def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order):
+@njit(cache=True, nogil=True, error_model="numpy")
+def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stack, entry):
     """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none.
 
     Two walls that leave the same corner of the ray to the left tie; the one that turns back more
-    towards p hides the other at the angle a + 0.
+    towards p hides the other at the angle a + 0.  stack, entry (64,) are scratch.
     """
     best, wall = np.inf, GAP
     touches, best_mx, best_my = False, 0.0, 0.0
-    stack = np.empty(64, np.int64)
-    stack[0] = 0
+    # A huge finite number instead of 1/0 keeps 0 · ∞ out of the box test.
+    ix = 1.0 / dx if dx != 0.0 else 1e300
+    iy = 1.0 / dy if dy != 0.0 else 1e300
+    stack[0], entry[0] = 0, 0.0
     top = 1
     while top > 0:
         top -= 1
         node = stack[top]
-        if not _box_ahead(px, py, dx, dy, best, node_lo[node], node_hi[node]):
+        if entry[top] > best * (1.0 + 1e-12):
             continue
         if count[node] == 0:
-            stack[top] = link[node]
-            stack[top + 1] = node + 1
-            top += 2
+            near, far = node + 1, link[node]
+            t_near = _entry(px, py, ix, iy, node_lo, node_hi, near)
+            t_far = _entry(px, py, ix, iy, node_lo, node_hi, far)
+            if t_far < t_near:
+                near, far, t_near, t_far = far, near, t_far, t_near
+            if t_far < np.inf:
+                stack[top], entry[top] = far, t_far
+                top += 1
+            if t_near < np.inf:
+                stack[top], entry[top] = near, t_near
+                top += 1
             continue
         for i in range(link[node], link[node] + count[node]):
             j = order[i]
@@ -58,35 +68,31 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order):
     return best, wall
 
 
-@njit(cache=True, nogil=True)
-def _box_ahead(px, py, dx, dy, best, lo, hi):
-    """Whether the ray may meet the box before `best`."""
-    near, far = 0.0, best
-    if dx != 0.0:
-        a, b = (lo[0] - px) / dx, (hi[0] - px) / dx
-        near, far = max(near, min(a, b)), min(far, max(a, b))
-    elif px < lo[0] or px > hi[0]:
-        return False
-    if dy != 0.0:
-        a, b = (lo[1] - py) / dy, (hi[1] - py) / dy
-        near, far = max(near, min(a, b)), min(far, max(a, b))
-    elif py < lo[1] or py > hi[1]:
-        return False
-    return near <= far * (1.0 + 1e-12) + 1e-300
+@njit(cache=True, nogil=True, error_model="numpy")
+def _entry(px, py, ix, iy, node_lo, node_hi, node):
+    """Where the ray enters a box, in units of |d|; inf if it misses.  ix, iy are 1/d."""
+    a, b = (node_lo[node, 0] - px) * ix, (node_hi[node, 0] - px) * ix
+    c, d = (node_lo[node, 1] - py) * iy, (node_hi[node, 1] - py) * iy
+    near = max(min(a, b), min(c, d), 0.0)
+    far = min(max(a, b), max(c, d))
+    return near if near <= far * (1.0 + 1e-12) else np.inf
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def cast_walls(origins, directions, walls, node_lo, node_hi, link, count, order, out_t, out_wall):
     """First wall along each ray.  origins, directions (m, 2); out_t, out_wall (m,)."""
-    for i in prange(len(origins)):
-        out_t[i], out_wall[i] = first_wall(
-            origins[i, 0], origins[i, 1], directions[i, 0], directions[i, 1],
-            walls, node_lo, node_hi, link, count, order,
-        )  # fmt: skip
+    block = 256
+    for k in prange((len(origins) + block - 1) // block):
+        stack, entry = np.empty(64, np.int64), np.empty(64)
+        for i in range(k * block, min(len(origins), (k + 1) * block)):
+            out_t[i], out_wall[i] = first_wall(
+                origins[i, 0], origins[i, 1], directions[i, 0], directions[i, 1],
+                walls, node_lo, node_hi, link, count, order, stack, entry,
+            )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
-def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order):
+@njit(cache=True, nogil=True, error_model="numpy")
+def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order, stack):
     """The first corner met when turning left from the ray d, in front of `wall`.
 
     With a wall, corners inside the triangle (p, hit, left end of the wall) are candidates, and
@@ -107,7 +113,6 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
         lx, ly, mx, my = ax, ay, bx - ax, by - ay
         found = True
     scale = abs(lx * my - ly * mx)
-    stack = np.empty(64, np.int64)
     stack[0] = 0
     top = 1
     while top > 0:
@@ -146,7 +151,7 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
     return found, ex, ey
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def see_pieces(points, walls, node_lo, node_hi, link, count, order, out_angle, out_wall, out_count):
     """The visible walls around each point, counter-clockwise from the angle 0.
 
@@ -157,6 +162,7 @@ def see_pieces(points, walls, node_lo, node_hi, link, count, order, out_angle, o
     capacity = out_wall.shape[1]
     full = 2.0 * np.pi
     for i in prange(len(points)):
+        stack, entry = np.empty(64, np.int64), np.empty(64)
         px, py = points[i, 0], points[i, 1]
         dx, dy, angle = 1.0, 0.0, 0.0
         pieces = 0
@@ -164,9 +170,11 @@ def see_pieces(points, walls, node_lo, node_hi, link, count, order, out_angle, o
             if pieces == capacity:
                 pieces = -1
                 break
-            _, wall = first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order)
+            _, wall = first_wall(
+                px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stack, entry
+            )
             found, ex, ey = _next_corner(
-                px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order
+                px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order, stack
             )
             if not found:
                 ex, ey = -dy, dx

@@ -1,12 +1,26 @@
-"""Maps of square cells: free, occupied or unknown."""
+"""Maps of square cells: free, occupied or unknown.
 
-from dataclasses import dataclass
+Rays are exact: they go from cell face to cell face in float64, and end where they first touch a
+cell that is not free.  Cells are closed, so a ray that runs through a corner or along a face of a
+wall ends there; of a wall, an unknown cell and the edge touched at once, the wall ends the ray,
+then the unknown cell.  An origin in a cell that is not free, or outside the map, has range 0.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.errors import InputError
+from isovist.maps.base import Hits
 from isovist.poses import Pose
+from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
+
+if TYPE_CHECKING:
+    from isovist.maps.mapping import Beams
 
 
 class Cell(IntEnum):
@@ -30,4 +44,218 @@ class OccupancyMap:
 
     cells: NDArray[np.uint8]
     resolution: float
-    origin: Pose
+    origin: Pose = field(default_factory=Pose)
+    _derived: dict[str, NDArray[Any]] = field(init=False, repr=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        cells = np.asarray(self.cells)
+        if cells.ndim != 2 or cells.size == 0:
+            raise InputError(f"`cells` must be a table of rows and columns, got {cells.shape}.")
+        if not np.issubdtype(cells.dtype, np.integer):
+            raise InputError(f"`cells` must be integer codes, got {cells.dtype}.")
+        if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
+            raise InputError(
+                "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), "
+                f"got values from {cells.min()} to {cells.max()}."
+            )
+        _check_length("resolution", self.resolution)
+        if not np.isfinite(self.origin.vector).all():
+            raise InputError(f"`origin` must be finite, got {self.origin}.")
+        if not (cells == Cell.FREE).any():
+            raise InputError("The map has no free cell, so there is nowhere to be.")
+        set_ = object.__setattr__
+        set_(self, "cells", readonly(np.array(cells, dtype=np.uint8, order="C")))
+        set_(self, "resolution", float(self.resolution))
+
+    @classmethod
+    def from_array(
+        cls, cells: ArrayLike, resolution: float, origin: Pose | None = None
+    ) -> "OccupancyMap":
+        """From `Cell` codes, shape (height, width), row 0 lowest."""
+        return cls(np.asarray(cells), resolution, Pose() if origin is None else origin)
+
+    @classmethod
+    def from_scans(
+        cls,
+        scans: "Sequence[Beams]",
+        poses: ArrayLike,
+        resolution: float = 0.05,
+        *,
+        maximum: float = np.inf,
+        share: float = 0.25,
+    ) -> "OccupancyMap":
+        """From scans with known poses, by counting hits and misses (see `maps.mapping`).
+
+        Args:
+            scans: What the sensor saw.  Beams without a return clear nothing.
+            poses: (x, y, yaw) of the sensor in the world for each scan, shape (N, 3).
+            resolution: Side of a cell in m.
+            maximum: Returns farther than this, in m, clear cells up to it and mark none.
+            share: Least share of hits among hits and misses that makes a cell occupied.
+        """
+        from isovist.maps import mapping
+
+        _check_length("resolution", resolution)
+        _check_reach(maximum)
+        if not 0.0 < share <= 1.0:
+            raise InputError(f"`share` must lie in (0, 1], got {share}.")
+        hits, misses, corner = mapping.count(*mapping.gather(scans, poses, maximum), resolution)
+        cells = mapping.classify(hits, misses, share)
+        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+
+    @classmethod
+    def from_segments(
+        cls, segments: ArrayLike, resolution: float = 0.05, *, outside: Cell = Cell.UNKNOWN
+    ) -> "OccupancyMap":
+        """From walls as line segments, shape (m, 2, 2), in m.
+
+        Cells that a segment passes through are occupied; those that the walls enclose are free;
+        all others, from which a way leads around the walls, are `outside`.
+        """
+        from isovist.maps import contours
+
+        _check_length("resolution", resolution)
+        walls = as_floats("segments", segments, (None, 2, 2))
+        if len(walls) == 0:
+            raise InputError("`segments` must not be empty.")
+        occupied, corner = contours.rasterise(walls, resolution)
+        inside = contours.enclosed(occupied)
+        if outside != Cell.FREE and not inside.any():
+            raise InputError(
+                "The segments enclose no free cell. Close the walls, take a finer `resolution`, "
+                "or pass `outside=Cell.FREE`."
+            )
+        cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
+        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+
+    def to_segments(self, tolerance: float = 0.0) -> FloatArray:
+        """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
+
+        No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
+        are the faces of the cells, joined where they are in line.  The wall is on their left.
+        """
+        from isovist.maps import contours
+
+        if not (np.isfinite(tolerance) and tolerance >= 0.0):
+            raise InputError(f"`tolerance` must be a length in m, 0 or more, got {tolerance}.")
+        loops = contours.outlines(self.cells == Cell.OCCUPIED)
+        sides = contours.simplified(loops, tolerance / self.resolution)
+        return self.origin.apply(sides * self.resolution)
+
+    @property
+    def dimension(self) -> int:
+        """2."""
+        return 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(height, width) in cells."""
+        height, width = self.cells.shape
+        return height, width
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Smallest and largest world coordinates of the map, shape (2, 2), in m."""
+        height, width = self.shape
+        corners = np.array([[0, 0], [width, 0], [0, height], [width, height]]) * self.resolution
+        world = self.origin.apply(corners)
+        return np.stack([world.min(axis=0), world.max(axis=0)])
+
+    @property
+    def free_area(self) -> float:
+        """Area of the free cells in m²."""
+        return float(np.count_nonzero(self.cells == Cell.FREE)) * self.resolution**2
+
+    def to_grid(self, points: ArrayLike) -> FloatArray:
+        """World points, shape (..., 2), in cell units: x along columns, y along rows."""
+        world = np.asarray(points, dtype=np.float64)
+        local = world - [self.origin.x, self.origin.y]
+        if self.origin.yaw != 0.0:
+            local = local @ self.origin.rotation
+        return np.asarray(local / self.resolution)
+
+    def index(self, points: ArrayLike) -> tuple[IntArray, IntArray]:
+        """Row and column of the cell of each point, shape (...); both −1 outside the map.
+
+        A cell owns its lower and left faces.
+        """
+        place = np.floor(self.to_grid(_as_pairs("points", points)))
+        height, width = self.shape
+        inside = ((place >= 0) & (place < [width, height])).all(axis=-1)
+        cols, rows = (np.where(inside, place[..., k], -1).astype(np.int64) for k in (0, 1))
+        return rows, cols
+
+    def centres(self, rows: ArrayLike, cols: ArrayLike) -> FloatArray:
+        """World coordinates of the centres of cells, shape (..., 2), in m."""
+        place = np.stack(np.broadcast_arrays(cols, rows), axis=-1) + 0.5
+        return self.origin.apply(place * self.resolution)
+
+    def contains(self, points: ArrayLike) -> BoolArray:
+        """Whether each point lies in a free cell, shape (...)."""
+        rows, cols = self.index(points)
+        return np.asarray((rows >= 0) & (self.cells[rows, cols] == Cell.FREE))
+
+    @property
+    def skip(self) -> NDArray[np.uint8]:
+        """What `kernels.occupancy` walks on, shape (height + 2, width + 2).  Made once."""
+        if "skip" not in self._derived:
+            from scipy.ndimage import distance_transform_cdt
+
+            padded = np.pad(self.cells, 1, constant_values=3)
+            distance = distance_transform_cdt(padded == Cell.FREE, metric="chessboard")
+            skip = np.where(padded == Cell.FREE, np.minimum(distance, 253) + 2, padded - 1)
+            self._derived["skip"] = readonly(skip.astype(np.uint8))
+        return self._derived["skip"]
+
+    def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
+        """Follow rays to the first cell that is not free, the edge or `maximum` (m).
+
+        Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
+        `walls` are flat indices (row · width + column) of occupied or unknown cells.
+        """
+        from isovist.kernels.occupancy import cast_rays
+
+        start = self.to_grid(_as_pairs("origins", origins))
+        along = _as_pairs("directions", directions)
+        if not along.any(axis=-1).all():
+            raise InputError("`directions` must not be zero.")
+        _check_reach(maximum)
+        if self.origin.yaw != 0.0:
+            along = along @ self.origin.rotation
+        start, along = np.broadcast_arrays(start, along)
+        shape = start.shape[:-1]
+        start = np.ascontiguousarray(start.reshape(-1, 2))
+        along = np.ascontiguousarray(along.reshape(-1, 2))
+        ranges = np.empty(len(start))
+        endings = np.empty(len(start), dtype=np.uint8)
+        walls = np.empty(len(start), dtype=np.int64)
+        axes = np.empty(len(start), dtype=np.int64)
+        reach = maximum / self.resolution
+        cast_rays(self.skip, start, along, reach, ranges, endings, walls, axes)
+        normals = np.where(
+            (np.arange(2) == axes[:, None]) & (walls[:, None] >= 0), -np.sign(along), 0.0
+        )
+        return Hits(
+            ranges=readonly((ranges * self.resolution).reshape(shape)),
+            walls=readonly(walls.reshape(shape)),
+            normals=readonly((normals @ self.origin.rotation.T).reshape(*shape, 2)),
+            endings=readonly(endings.reshape(shape)),
+        )
+
+
+def _check_length(name: str, value: float) -> None:
+    if not (np.isfinite(value) and value > 0.0):
+        raise InputError(f"`{name}` must be a positive length in m, got {value}.")
+
+
+def _check_reach(maximum: float) -> None:
+    if not maximum > 0.0:
+        raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
+
+
+def _as_pairs(name: str, value: ArrayLike) -> FloatArray:
+    """Finite numbers of shape (..., 2)."""
+    array = as_floats(name, value)
+    if array.ndim == 0 or array.shape[-1] != 2:
+        raise InputError(f"`{name}` must have shape (..., 2), got {array.shape}.")
+    return array

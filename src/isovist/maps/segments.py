@@ -213,13 +213,14 @@ class SegmentMap:
     def clearance(self, points: ArrayLike) -> FloatArray:
         """Distance from each point to the nearest wall, shape (...), in m."""
         p = as_floats("points", points)
-        return shapely.distance(shapely.points(p), self._wall_lines)
+        flat = shapely.points(p.reshape(-1, 2))
+        (_, near), gaps = self._tree.query_nearest(flat, return_distance=True, all_matches=False)
+        assert len(near) == len(flat)  # every point has one nearest wall
+        return gaps.reshape(p.shape[:-1])
 
     @cached_property
-    def _wall_lines(self) -> BaseGeometry:
-        lines = shapely.multilinestrings(shapely.linestrings(self.walls.reshape(-1, 2, 2)))
-        shapely.prepare(lines)
-        return lines
+    def _tree(self) -> shapely.STRtree:
+        return shapely.STRtree(shapely.linestrings(self.walls.reshape(-1, 2, 2)))
 
     def contains(self, points: ArrayLike) -> BoolArray:
         """Whether each point, shape (..., 2), lies in free space and off every wall."""

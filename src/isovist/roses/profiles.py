@@ -31,6 +31,10 @@ class Profile(Protocol):
         """ε, ρ or k."""
 
     @property
+    def scaled(self) -> float:
+        """The parameter as the kernels take it: 1/ε, 1/(1 − cos ρ) or k."""
+
+    @property
     def support(self) -> float:
         """Angle beyond which ψ vanishes, in rad; π when it vanishes nowhere."""
 
@@ -70,6 +74,10 @@ class Softmax:
         return self.temperature
 
     @property
+    def scaled(self) -> float:
+        return 1.0 / self.temperature
+
+    @property
     def support(self) -> float:
         return float(np.pi)
 
@@ -107,16 +115,20 @@ class Bump:
         return self.radius
 
     @property
+    def scaled(self) -> float:
+        return 1.0 / (1.0 - float(np.cos(self.radius)))
+
+    @property
     def support(self) -> float:
         return self.radius
 
     @property
     def lipschitz(self) -> float:
         # max over x of |d exp(1 − 1/(1 − x²))/dx| is 2.1704…, reached at x² = 1/√3.
-        return 2.1705 / (1.0 - float(np.cos(self.radius)))
+        return 2.1705 * self.scaled
 
     def _x(self, t: FloatArray) -> FloatArray:
-        return (1.0 - t) / (1.0 - np.cos(self.radius))
+        return (1.0 - t) * self.scaled
 
     def log(self, t: FloatArray) -> FloatArray:
         x = self._x(t)
@@ -131,11 +143,11 @@ class Bump:
         return x, np.where(inside, -2.0 * x / (gap * gap), 0.0)
 
     def slope(self, t: FloatArray) -> FloatArray:
-        return -self._slope_in_x(t)[1] / (1.0 - np.cos(self.radius))
+        return -self._slope_in_x(t)[1] * self.scaled
 
     def parameter_slope(self, t: FloatArray) -> FloatArray:
         x, slope = self._slope_in_x(t)
-        return -slope * x * np.sin(self.radius) / (1.0 - np.cos(self.radius))
+        return -slope * x * np.sin(self.radius) * self.scaled
 
     def with_parameter(self, value: float) -> "Bump":
         return Bump(value)
@@ -157,6 +169,10 @@ class CosinePower:
 
     @property
     def parameter(self) -> float:
+        return self.power
+
+    @property
+    def scaled(self) -> float:
         return self.power
 
     @property

@@ -25,7 +25,7 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.roses.mesh_norm import mesh_norm
 from isovist.roses.profiles import Profile, Softmax
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
 
 
 def unit_vectors(angles: ArrayLike) -> FloatArray:
@@ -102,6 +102,30 @@ class Rose:
             raise InputError(f"A rose needs at least 2 directions, got {n}.")
         return cls.from_directions(fibonacci_sphere(n), temperature, profile=profile)
 
+    @classmethod
+    def rings(
+        cls,
+        rings: int,
+        azimuths: int,
+        temperature: float | None = None,
+        *,
+        profile: Profile | None = None,
+    ) -> "Rose":
+        """Rings of latitude with equally many, equally spaced azimuths each, ring after ring.
+
+        The rings share the sphere out in bands of equal area, from the bottom up, so turning by
+        2π/azimuths about the vertical is a cyclic shift within every ring.
+        """
+        if rings < 1 or azimuths < 2:
+            raise InputError(f"Rings need rings ≥ 1 and azimuths ≥ 2, got {rings} and {azimuths}.")
+        z = (2.0 * np.arange(rings) + 1.0) / rings - 1.0
+        flat = np.sqrt(1.0 - z * z)
+        circle = unit_vectors(2.0 * np.pi * np.arange(azimuths) / azimuths)
+        d = np.empty((rings, azimuths, 3))
+        d[:, :, :2] = flat[:, None, None] * circle
+        d[:, :, 2] = z[:, None]
+        return cls.from_directions(d.reshape(-1, 3), temperature, profile=profile)
+
     def __len__(self) -> int:
         return len(self.directions)
 
@@ -126,6 +150,14 @@ class Rose:
         return np.allclose(
             self.directions, unit_vectors(2.0 * np.pi * np.arange(n) / n), atol=1e-12, rtol=0.0
         )
+
+    @property
+    def order(self) -> IntArray:
+        """The directions by ascending angle on the circle, as they come on the sphere."""
+        if self.dimension == 3:
+            return np.arange(len(self))
+        angles = np.arctan2(self.directions[:, 1], self.directions[:, 0])
+        return np.argsort(angles, kind="stable")
 
     def _cosines(self, theta: ArrayLike) -> tuple[FloatArray, FloatArray]:
         th = np.asarray(theta, dtype=np.float64)

@@ -6,6 +6,7 @@ from isovist.descriptor import Descriptor
 from isovist.hard_bins import hard_features
 from isovist.map_space import MapField, changes, jacobian_bounds, range_drop, remainders
 from isovist.maps.segments import SegmentMap
+from isovist.paper import paper_room
 from isovist.roses import Rose
 from isovist.sensing.signals import Seen, range_gradients
 from isovist.types import FloatArray
@@ -23,8 +24,6 @@ from isovist.verify.scenes import (
     random_room,
 )
 from isovist.verify.statements import Finding, Statement, Trial, worst_of
-
-_PAPER_ROOM = {"walls": [[[3, 1], [3, 3]]], "pillars": [(4.5, 1.5, 5, 2.5)]}
 
 
 def _continuous(trial: Trial) -> Finding:
@@ -74,7 +73,7 @@ def _lower_features(trial: Trial) -> Finding:
 
 def _jumps_up(trial: Trial) -> Finding:
     """Largest rise of a range over 1e-6 m of travel, in m."""
-    room = SegmentMap.room(6, 4, **_PAPER_ROOM)  # type: ignore[arg-type]
+    room = paper_room()
     corner, rises = np.array([3.0, 3.0]), []
     p = trial.rng.uniform([0.5, 0.5], [2.5, 2.5], (trial.cases, 2))
     gap = corner - p
@@ -93,7 +92,7 @@ def _jumps_up(trial: Trial) -> Finding:
 def _frechet(trial: Trial, shadow: bool) -> Finding:
     worst, notes = [], []
     if not shadow and trial.dimension == 2:
-        room = SegmentMap.room(6, 4, **_PAPER_ROOM)  # type: ignore[arg-type]
+        room = paper_room()
         _, true = Descriptor(Rose.circle(8, 0.5)).at(room, [1.5, 1.5], jacobian=True)
         _, bare = Descriptor(Rose.circle(8, 0.5)).at(room, [1.5, 1.5], jacobian=True, shadow=False)
         assert true is not None and bare is not None  # asked for

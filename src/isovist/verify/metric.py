@@ -5,8 +5,8 @@ import numpy as np
 from isovist.descriptor import Descriptor
 from isovist.gram import KEEP, Gram
 from isovist.map_space import bi_lipschitz
-from isovist.maps.segments import SegmentMap
 from isovist.norms import signal_distances, squared_norms
+from isovist.paper import paper_room
 from isovist.quadrature import CircleSum
 from isovist.roses import Rose
 from isovist.types import FloatArray
@@ -46,7 +46,7 @@ def _gram(trial: Trial) -> Finding:
 
 def _inverted(trial: Trial) -> Finding:
     """FᵀG⁻¹F by plain inversion, against the square of the seminorm that G's factor gives."""
-    room = SegmentMap.room(6, 4, walls=[[[3, 1], [3, 3]]], pillars=[(4.5, 1.5, 5, 2.5)])
+    room = paper_room()
     point = np.array([[1.5, 2.0]])
     excess, notes = [], []
     for k in range(trial.cases):

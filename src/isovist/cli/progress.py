@@ -1,0 +1,16 @@
+"""Progress on whatever takes more than a second; silent when nobody watches."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+
+@contextmanager
+def bar(what: str) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error; call what it gives with the share that is done."""
+    columns = (TextColumn(what), BarColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1.0)
+        yield lambda share: progress.update(task, completed=share)

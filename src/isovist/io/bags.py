@@ -1,0 +1,129 @@
+"""Scans and odometry in bags: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`, without ROS.
+
+The bags are read by `rosbags`, an optional part: pip install 'isovist[bags]'.
+"""
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from isovist.errors import FileError, InputError, IsovistError, MissingExtraError
+from isovist.io.files import PathLike, existing_file
+from isovist.poses import Pose
+from isovist.sensing.scan import Scan
+
+LASER_SCAN = "sensor_msgs/msg/LaserScan"
+ODOMETRY = "nav_msgs/msg/Odometry"
+
+
+def read_bag_scans(path: PathLike, topic: str | None = None) -> Iterator[tuple[float, Scan]]:
+    """The scans of a topic in the order of the bag, each with the time of its header, in s.
+
+    A message without any valid beam is left out, since no `Scan` can be made of it.
+
+    Args:
+        path: The bag.
+        topic: Of type LaserScan; `None` when the bag has only one.
+    """
+    for time, message in _messages(Path(path), LASER_SCAN, topic):
+        scan = _scan(Path(path), message)
+        if scan is not None:
+            yield time, scan
+
+
+def read_bag_odometry(path: PathLike, topic: str | None = None) -> Iterator[tuple[float, Pose]]:
+    """The poses T_odom_robot of a topic of type Odometry, each with its time, in s."""
+    for time, message in _messages(Path(path), ODOMETRY, topic):
+        position, turn = message.pose.pose.position, message.pose.pose.orientation
+        yaw = math.atan2(
+            2.0 * (turn.w * turn.z + turn.x * turn.y), 1.0 - 2.0 * (turn.y**2 + turn.z**2)
+        )
+        yield time, Pose(float(position.x), float(position.y), yaw)
+
+
+def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
+    """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`."""
+    wanted = 0.0 if at is None else at
+    best, best_gap, first, since = None, math.inf, None, 0.0
+    for time, scan in read_bag_scans(path, topic):
+        first = time if first is None else first
+        since = time - first
+        gap = abs(since - wanted)
+        if best is None or gap < best_gap:
+            best, best_gap = scan, gap
+        elif since > wanted:
+            break
+    if best is None:
+        raise FileError(f"{Path(path).name} has no scan with a valid beam on that topic.")
+    if not 0.0 <= wanted <= since:
+        raise InputError(
+            f"`at` must be from 0 to {since:.3f} s in {Path(path).name}, got {wanted:g}."
+        )
+    return best
+
+
+def _scan(path: Path, message: Any) -> Scan | None:
+    """A LaserScan as a `Scan`; `None` when no beam of it is valid."""
+    ranges = message.ranges
+    low, high = float(message.range_min), float(message.range_max)
+    if not ((ranges > 0.0) & (ranges >= low) & (ranges < high)).any():
+        return None
+    try:
+        return Scan.from_laserscan(
+            float(message.angle_min),
+            float(message.angle_increment),
+            ranges,
+            range_min=low,
+            range_max=high,
+            intensities=message.intensities if len(message.intensities) else None,
+        )
+    except InputError as error:
+        raise FileError(f"{path.name} has a broken scan: {error}") from error
+
+
+def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float, Any]]:
+    """Header time in s and content of every message of a topic, which must be of that kind."""
+    try:
+        from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError as error:
+        raise MissingExtraError.of("Reading a bag", "bags") from error
+    if not path.is_dir():
+        existing_file(path, "a bag")
+    elif not (path / "metadata.yaml").exists():
+        raise FileError(f"{path} is a folder without metadata.yaml, so it is no ROS 2 bag.")
+    # Bags before ROS 2 Iron do not bring the definitions of their messages.
+    types = get_typestore(Stores.ROS2_HUMBLE)
+    try:
+        with AnyReader([path], default_typestore=types) as reader:
+            chosen = _choose(path, reader.connections, kind, topic)
+            for connection, _, data in reader.messages(connections=chosen):
+                message: Any = reader.deserialize(data, connection.msgtype)
+                stamp = message.header.stamp
+                yield stamp.sec + 1e-9 * stamp.nanosec, message
+    except IsovistError:
+        raise
+    except Exception as error:
+        # A decoder may fail in any way on a damaged file; the file is to blame all the same.
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
+        raise FileError(f"{path.name} is no sound bag: {reason}.") from error
+
+
+def _choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> list[Any]:
+    """The connections of the topic, or of the only topic of that kind."""
+    short = kind.rsplit("/", 1)[-1]
+    topics = sorted({c.topic for c in connections if c.msgtype == kind})
+    if not topics:
+        raise FileError(f"{path.name} has no topic of type {short}.")
+    if topic is None and len(topics) > 1:
+        raise InputError(
+            f"{path.name} has {len(topics)} topics of type {short}; choose one as `topic`: "
+            f"{', '.join(topics)}."
+        )
+    if topic is not None and topic not in topics:
+        raise InputError(
+            f"{path.name} has no topic {topic!r} of type {short}. It has: {', '.join(topics)}."
+        )
+    wanted = topics[0] if topic is None else topic
+    return [c for c in connections if c.topic == wanted and c.msgtype == kind]

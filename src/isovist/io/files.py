@@ -1,0 +1,160 @@
+"""The doors between the disk and the readers.
+
+What a file says is not trusted: its size is checked before it is read, what it announces is
+checked before memory is taken for it, and what is quoted from it in an error text is cut short.
+"""
+
+import json
+import os
+import reprlib
+import secrets
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from isovist.errors import FileError
+
+PathLike = str | os.PathLike[str]
+
+_QUOTE = reprlib.Repr()
+_QUOTE.maxlevel, _QUOTE.maxlist, _QUOTE.maxdict, _QUOTE.maxtuple = 2, 6, 3, 6
+_QUOTE.maxstring, _QUOTE.maxother, _QUOTE.maxlong = 60, 60, 40
+
+
+def quote(value: object) -> str:
+    """A value out of a file, short enough for one line of an error text."""
+    try:
+        return _QUOTE.repr(value)
+    except ValueError:  # an integer of more digits than Python prints
+        return "a huge integer"
+
+
+def existing_file(path: PathLike, kind: str) -> Path:
+    """The path, when there is a file with something in it.
+
+    Args:
+        path: Where the file should be.
+        kind: What it should be, with its article, for the error text.
+    """
+    path = Path(path)
+    try:
+        if path.is_dir():
+            raise FileError(f"{path} is a folder, not {kind}.")
+        if not path.exists():
+            raise FileError(f"{path}: there is no such file.")
+        if not path.is_file():
+            raise FileError(f"{path} is not a regular file, so it cannot be {kind}.")
+        if path.stat().st_size == 0:
+            raise FileError(f"{path.name} is empty; {kind} was expected.")
+    except OSError as error:
+        raise unreadable(path, error) from error
+    return path
+
+
+def unreadable(path: Path, error: OSError) -> FileError:
+    """What to say when the operating system refuses."""
+    return FileError(f"{path} cannot be read: {error.strerror or error}.")
+
+
+def read_bytes(path: PathLike, kind: str, limit: int) -> bytes:
+    """All of a file of at most `limit` bytes."""
+    path = existing_file(path, kind)
+    size = path.stat().st_size
+    if size > limit:
+        raise FileError(
+            f"{path.name} has {size} bytes; {kind} has at most {limit}. Is it the right file?"
+        )
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def read_json(path: PathLike, kind: str, limit: int) -> Any:
+    """The content of a JSON file of at most `limit` bytes."""
+    data = read_bytes(path, kind, limit)
+    try:
+        return json.loads(data)
+    except RecursionError as error:
+        raise FileError(f"{Path(path).name} is not {kind}: it is nested too deep.") from error
+    except ValueError as error:  # also of bytes that are no text, and of endless integers
+        reason = str(error).splitlines()[0]
+        raise FileError(f"{Path(path).name} is not JSON: {reason}.") from error
+
+
+def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
+    """All arrays of an `.npz` file that unpacks to at most `limit` bytes.
+
+    The directory of the archive and the header of each array are compared before an array is
+    made, so a header that lies costs no memory.
+    """
+    path = existing_file(path, kind)
+    arrays: dict[str, NDArray[Any]] = {}
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+            total = sum(m.file_size for m in members)
+            if total > limit:
+                raise FileError(
+                    f"{path.name} unpacks to {total} bytes; {kind} has at most {limit}. "
+                    "Is it the right file?"
+                )
+            for member in members:
+                name = member.filename.removesuffix(".npy")
+                with archive.open(member) as stream:
+                    arrays[name] = _read_npy(stream, member.file_size)
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
+        if isinstance(error, FileError):
+            raise
+        reason = str(error).splitlines()[0] if str(error) else "it is cut off"
+        raise FileError(f"{path.name} is not a sound .npz file: {reason.rstrip('.')}.") from error
+    except Exception as error:
+        # zlib.error, lzma.LZMAError and the like: a damaged archive may fail in any decoder.
+        raise FileError(f"{path.name} is not a sound .npz file: {error}.") from error
+    return arrays
+
+
+def _read_npy(stream: Any, size: int) -> NDArray[Any]:
+    """One array out of a stream of `size` bytes; `ValueError` when its header does not fit."""
+    version = npy.read_magic(stream)
+    if version == (1, 0):
+        shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    elif version == (2, 0):
+        shape, fortran, dtype = npy.read_array_header_2_0(stream)
+    else:
+        raise ValueError(f"it has an array of version {version}")
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, and only plain numbers are read")
+    count = 1
+    for length in shape:
+        count *= length
+    if min(shape, default=0) < 0 or count * dtype.itemsize > size:
+        raise ValueError(f"it announces an array of shape {shape} that it does not hold")
+    data = stream.read(count * dtype.itemsize)
+    if len(data) < count * dtype.itemsize:
+        raise ValueError("it is cut off")
+    return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
+
+
+def replace_file(path: PathLike, data: bytes) -> None:
+    """Write a whole file or leave what was there: under another name first, then renamed."""
+    path = Path(path)
+    draft = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
+    try:
+        write_synced(draft, data)
+        draft.replace(path)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a new file, down to the disk."""
+    with path.open("xb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())

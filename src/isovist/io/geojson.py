@@ -1,0 +1,158 @@
+"""Floor plans as GeoJSON, in metres.
+
+A LineString or MultiLineString is a wall.  A Polygon or MultiPolygon is free space, and all its
+rings are walls; with the property `"obstacle": true` its inside is what stands in the way.  The
+file is a FeatureCollection, a Feature, a GeometryCollection or one geometry.  Coordinates are
+taken as x and y in m as they stand; longitudes and latitudes are not projected, and heights are
+left out.
+"""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import FileError
+from isovist.io.files import PathLike, quote, read_json, replace_file
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+
+MAX_BYTES = 256 << 20
+"""Largest file that is read."""
+
+_TYPES = ("LineString", "MultiLineString", "Polygon", "MultiPolygon")
+
+Polygon = tuple[FloatArray, ...]
+"""Rings without the repeated last point, shape (k, 2): the outer one, then the holes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlanGeometry:
+    """What a floor plan draws.
+
+    Attributes:
+        walls: All walls as segments, those of rooms and obstacles too, shape (m, 2, 2), in m.
+            Read-only.
+        rooms: Polygons of free space; empty when the plan has none.
+        obstacles: Polygons of what stands in the way.
+    """
+
+    walls: FloatArray
+    rooms: tuple[Polygon, ...] = ()
+    obstacles: tuple[Polygon, ...] = ()
+
+
+@dataclass(slots=True)
+class _Plan:
+    """What was found so far."""
+
+    path: Path
+    walls: list[FloatArray] = field(default_factory=list)
+    rooms: list[Polygon] = field(default_factory=list)
+    obstacles: list[Polygon] = field(default_factory=list)
+
+    def add(self, geometry: Any, properties: Any) -> None:
+        """Take in one geometry."""
+        if not isinstance(geometry, dict) or geometry.get("type") not in _TYPES:
+            kind = geometry.get("type") if isinstance(geometry, dict) else geometry
+            raise FileError(
+                f"{self.path.name}: a geometry must be a {', '.join(_TYPES[:-1])} or {_TYPES[-1]}, "
+                f"got {quote(kind)}."
+            )
+        kind, coordinates = geometry["type"], geometry.get("coordinates")
+        shapes = self._list(coordinates) if kind.startswith("Multi") else [coordinates]
+        for shape in shapes:
+            if kind.endswith("LineString"):
+                points = self._points(shape)
+                self._wall(points, 2, "a wall needs 2 points")
+                continue
+            rings = tuple(self._ring(ring) for ring in self._list(shape))
+            if not rings:
+                raise FileError(f"{self.path.name} has a polygon without a ring.")
+            obstacle = isinstance(properties, dict) and properties.get("obstacle") is True
+            (self.obstacles if obstacle else self.rooms).append(rings)
+
+    def _ring(self, value: Any) -> FloatArray:
+        points = self._points(value)
+        if len(points) > 1 and (points[0] == points[-1]).all():
+            points = points[:-1]
+        self._wall(np.concatenate([points, points[:1]]), 4, "a ring needs 3 different points")
+        return readonly(points)
+
+    def _wall(self, points: FloatArray, least: int, rule: str) -> None:
+        pieces = np.stack([points[:-1], points[1:]], axis=1)
+        pieces = pieces[(pieces[:, 0] != pieces[:, 1]).any(axis=1)]
+        if len(points) < least or len(pieces) < least - 1:
+            raise FileError(f"{self.path.name}: {rule}, got {quote(points.tolist())}.")
+        self.walls.append(pieces)
+
+    def _list(self, value: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise FileError(f"{self.path.name}: `coordinates` must be a list, got {quote(value)}.")
+        return value
+
+    def _points(self, value: Any) -> FloatArray:
+        for point in self._list(value):
+            sound = (
+                isinstance(point, list)
+                and len(point) >= 2
+                and all(isinstance(c, int | float) and not isinstance(c, bool) for c in point)
+                and all(abs(c) <= 1e9 for c in point[:2])
+            )
+            if not sound:
+                raise FileError(
+                    f"{self.path.name}: a point must be two finite numbers in m, at most 1e9, "
+                    f"got {quote(point)}."
+                )
+        return np.array([point[:2] for point in value], dtype=np.float64).reshape(-1, 2)
+
+
+def read_geojson(path: PathLike) -> PlanGeometry:
+    """Read a floor plan."""
+    path = Path(path)
+    content = read_json(path, "a GeoJSON plan", MAX_BYTES)
+    plan = _Plan(path)
+    try:
+        for geometry, properties in _geometries(path, content):
+            plan.add(geometry, properties)
+    except RecursionError as error:
+        raise FileError(
+            f"{path.name} is not a plan: its collections are nested too deep."
+        ) from error
+    if not plan.walls:
+        raise FileError(f"{path.name} draws nothing; a plan needs at least one wall.")
+    walls = np.concatenate(plan.walls)
+    return PlanGeometry(readonly(walls), tuple(plan.rooms), tuple(plan.obstacles))
+
+
+def _geometries(path: Path, content: Any, properties: Any = None) -> Iterator[tuple[Any, Any]]:
+    """Every geometry with the properties of its feature."""
+    kind = content.get("type") if isinstance(content, dict) else None
+    if kind in ("FeatureCollection", "GeometryCollection"):
+        key = "features" if kind == "FeatureCollection" else "geometries"
+        members = content.get(key)
+        if not isinstance(members, list):
+            raise FileError(f"{path.name}: `{key}` must be a list, got {quote(members)}.")
+        for member in members:
+            yield from _geometries(path, member, properties)
+    elif kind == "Feature":
+        if content.get("geometry") is not None:
+            yield from _geometries(path, content["geometry"], content.get("properties"))
+    elif kind is None:
+        raise FileError(f"{path.name} is not GeoJSON: `type` is missing in {quote(content)}.")
+    else:
+        yield content, properties
+
+
+def write_geojson(segments: ArrayLike, path: PathLike) -> None:
+    """Write walls, shape (m, 2, 2) in m, as one MultiLineString."""
+    walls = as_floats("segments", segments, (None, 2, 2))
+    feature = {
+        "type": "Feature",
+        "properties": {},
+        "geometry": {"type": "MultiLineString", "coordinates": walls.tolist()},
+    }
+    content = {"type": "FeatureCollection", "features": [feature]}
+    replace_file(path, (json.dumps(content) + "\n").encode())

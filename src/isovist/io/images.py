@@ -1,0 +1,190 @@
+"""Brightness of the pixels of a map image, whatever it was saved as.
+
+A pixel with channels c_1, …, c_k, each from 0 to the white of its format, has the brightness
+
+    b = Σ c_j / (k · white),                                                      (1)
+
+kept as the whole numbers Σ c_j and k · white, so that no threshold is crossed by rounding.
+Grey has one channel, colour three; alpha is a fourth one beside three (grey then counts
+three times) where the caller wants it averaged in, which is what map_server does.
+"""
+
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from PIL.BmpImagePlugin import BmpImageFile
+from PIL.PngImagePlugin import PngImageFile
+from PIL.PpmImagePlugin import PpmImageFile
+from PIL.TiffImagePlugin import TiffImageFile
+
+from isovist.errors import FileError
+from isovist.io.files import existing_file, quote
+from isovist.types import BoolArray
+
+MAX_CELLS = 400_000_000
+"""Largest image that is read, in pixels (20 000 × 20 000)."""
+
+_DEFLATE_RATIO = 1100
+"""No image format here packs more than this many bytes into one (deflate: 1032)."""
+
+_OPENERS: dict[bytes, Callable[[IO[bytes]], Image.Image]] = {
+    # The classes themselves and not Image.open, whose limit on the size is a global setting.
+    b"\x89PNG": PngImageFile,
+    b"BM": BmpImageFile,
+    b"II*\0": TiffImageFile,
+    b"MM\0*": TiffImageFile,
+    b"P1": PpmImageFile,
+    b"P3": PpmImageFile,
+    b"P4": PpmImageFile,
+    b"P6": PpmImageFile,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Brightness:
+    """The pixels of an image, equation (1).
+
+    Attributes:
+        levels: Sums of channels, shape (height, width), top row first, unsigned integers.
+        peak: The level of white.
+        opaque: Which pixels are wholly opaque; `None` when all are.
+    """
+
+    levels: NDArray[Any]
+    peak: int
+    opaque: BoolArray | None = None
+
+
+def read_brightness(path: Path, *, average_alpha: bool) -> Brightness:
+    """Read a PGM, PNG, BMP, TIFF, PBM or PPM image."""
+    path = existing_file(path, "an image")
+    with path.open("rb") as stream:
+        start = stream.read(4)
+    if start[:2] in (b"P5", b"P2"):
+        return _read_pgm(path)
+    for magic, opener in _OPENERS.items():
+        if start.startswith(magic):
+            return _read_pillow(path, opener, average_alpha)
+    raise FileError(
+        f"{path.name} starts with {quote(start)}, like no known image. "
+        "Save the map as PGM, PNG, BMP or TIFF."
+    )
+
+
+def _check_size(path: Path, width: int, height: int) -> None:
+    if width < 1 or height < 1:
+        raise FileError(f"{path.name} announces {width} × {height} pixels; a map needs some.")
+    if width * height > MAX_CELLS:
+        raise FileError(
+            f"{path.name} announces {width} × {height} pixels; at most {MAX_CELLS // 10**6} "
+            "million are read. Crop the map or make its cells larger."
+        )
+
+
+def _read_pillow(
+    path: Path, opener: Callable[[IO[bytes]], Image.Image], average_alpha: bool
+) -> Brightness:
+    try:
+        with path.open("rb") as stream, opener(stream) as image:
+            _check_size(path, *image.size)
+            if image.width * image.height > 8 * _DEFLATE_RATIO * path.stat().st_size:
+                raise FileError(
+                    f"{path.name} announces {image.width} × {image.height} pixels, "
+                    f"more than its {path.stat().st_size} bytes can hold."
+                )
+            image.load()
+            return _brightness(path, image, average_alpha)
+    except FileError:
+        raise
+    except Exception as error:
+        # A decoder may fail in any way on a damaged file; the file is to blame all the same.
+        raise FileError(f"{path.name} is a damaged image, or cut off.") from error
+
+
+def _brightness(path: Path, image: Image.Image, average_alpha: bool) -> Brightness:
+    if image.mode in ("1", "L", "P", "RGB") and "transparency" in image.info:
+        image = image.convert("RGBA")
+    elif image.mode == "1":
+        image = image.convert("L")
+    elif image.mode in ("P", "RGBX", "CMYK", "YCbCr", "LAB", "HSV"):
+        image = image.convert("RGB")
+    pixels = np.asarray(image)
+    if image.mode == "L":
+        return Brightness(pixels, 255)
+    if image.mode.startswith("I;16") or (image.mode == "I" and image.format == "PNG"):
+        return Brightness(pixels.astype(np.uint16, copy=False), 65535)
+    if image.mode == "RGB":
+        return Brightness(pixels.sum(axis=2, dtype=np.uint16), 3 * 255)
+    if image.mode not in ("LA", "RGBA"):
+        raise FileError(
+            f"{path.name} has pixels of kind {image.mode}. Save the map as 8-bit grey or colour."
+        )
+    colour, alpha = pixels[..., :-1], pixels[..., -1]
+    levels = colour.sum(axis=2, dtype=np.uint16) * np.uint16(3 // colour.shape[2])
+    if average_alpha:
+        return Brightness(levels + alpha, 4 * 255)
+    return Brightness(levels, 3 * 255, alpha == 255)
+
+
+_PGM_HEADER = re.compile(rb"P([25])" + 3 * rb"(?:\s|#[^\n]*\n)+(\d{1,9})" + rb"(?:#[^\n]*\n|\s)")
+
+
+def _read_pgm(path: Path) -> Brightness:
+    """Netpbm grey, binary (P5, 8 or 16 bits) or text (P2), comments allowed."""
+    size = path.stat().st_size
+    with path.open("rb") as stream:
+        header = _PGM_HEADER.match(stream.read(65536))
+    if header is None:
+        raise FileError(
+            f"{path.name} has no sound PGM header. It should say P5 or P2, width, height and the "
+            "value of white."
+        )
+    form, width, height, peak = (int(group) for group in header.groups())
+    _check_size(path, width, height)
+    if not 1 <= peak <= 65535:
+        raise FileError(f"{path.name}: white is {peak} in its header; PGM allows 1 to 65535.")
+    cells, rest = width * height, size - header.end()
+    if form == 5:
+        dtype = np.dtype(np.uint8 if peak < 256 else ">u2")
+        if rest < cells * dtype.itemsize:
+            raise FileError(
+                f"{path.name} is cut off: {width} × {height} pixels take "
+                f"{cells * dtype.itemsize} bytes, but {rest} follow its header."
+            )
+        levels = np.fromfile(path, dtype, cells, offset=header.end())
+    else:
+        if rest < 2 * cells - 1:
+            raise FileError(
+                f"{path.name} is cut off: {width} × {height} pixels take at least "
+                f"{2 * cells - 1} characters, but {rest} follow its header."
+            )
+        levels = _text_levels(path, header.end(), cells)
+    if int(levels.max()) > peak or int(levels.min()) < 0:
+        wrong = levels.max() if int(levels.max()) > peak else levels.min()
+        raise FileError(f"{path.name} has a pixel of {wrong}, outside 0 to {peak}, its white.")
+    narrow = levels.astype(np.uint8 if peak < 256 else np.uint16, copy=False)
+    return Brightness(narrow.reshape(height, width), peak)
+
+
+def _text_levels(path: Path, offset: int, cells: int) -> NDArray[np.int64]:
+    with path.open("rb") as stream:
+        stream.seek(offset)
+        text = stream.read()
+    if b"#" in text:
+        text = re.sub(rb"#[^\n]*", b"", text)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # NumPy before 2.3 only warns
+            levels = np.fromstring(text, dtype=np.int64, sep=" ")
+    except (ValueError, DeprecationWarning) as error:
+        raise FileError(f"{path.name} has something among its pixels that is no number.") from error
+    if levels.size != cells:
+        raise FileError(f"{path.name} has {levels.size} pixels where its header says {cells}.")
+    return levels

@@ -1,0 +1,144 @@
+"""Many scans of one sensor with their poses, in one `.npz` file.
+
+Arrays: `ranges_m`, `ranges_cm` or `ranges_mm`, shape (N, B); `pose` (N, 3), x, y (m) and yaw (rad)
+of the sensor in the map; `angle_min` and `angle_inc` (rad); perhaps `range_max` (m), `odom`
+(N, 3), `t` (N,) in s, and `in_map_split` (N,), which scans went into the map.  A file with several
+sensors names the arrays of each with a prefix.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import FileError, InputError
+from isovist.io.files import PathLike, read_npz
+from isovist.sensing.scan import Scan
+from isovist.types import BoolArray, FloatArray, readonly
+
+MAX_BYTES = 2 << 30
+"""Largest file that is read, unpacked."""
+
+_UNITS = {"ranges_m": 1.0, "ranges_cm": 100.0, "ranges_mm": 1000.0}
+"""How many of its units make a metre."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScanSet:
+    """Scans of one sensor with their poses.
+
+    Attributes:
+        ranges: In m, as the file has them, missing returns too; shape (N, B).  Read-only.
+        bearings: In rad, shape (B,).  Read-only.
+        poses: x, y (m) and yaw (rad) of the sensor in the map, shape (N, 3).  Read-only.
+        range_max: Readings at or above it are missing, in m; `inf` when unknown.
+        times: In s, shape (N,), or `None`.
+        odometry: Poses by odometry, shape (N, 3), or `None`.
+        in_map_split: Which scans went into the map that leaves the others for queries, or `None`.
+    """
+
+    ranges: FloatArray
+    bearings: FloatArray
+    poses: FloatArray
+    range_max: float = math.inf
+    times: FloatArray | None = None
+    odometry: FloatArray | None = None
+    in_map_split: BoolArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.ranges)
+
+    @property
+    def usable(self) -> BoolArray:
+        """Which scans have a valid beam, so that `scan` can give them; shape (N,)."""
+        with np.errstate(invalid="ignore"):
+            valid = (self.ranges > 0.0) & (self.ranges < self.range_max)
+        return np.asarray((valid & np.isfinite(self.ranges)).any(axis=1))
+
+    def scan(self, index: int) -> Scan:
+        """One of the scans."""
+        try:
+            return Scan(self.bearings, self.ranges[index], range_max=self.range_max)
+        except InputError as error:
+            raise InputError(f"Scan {index}: {error}") from error
+
+    def scans(self) -> Iterator[Scan]:
+        """All scans, in their order; each must be usable."""
+        return (self.scan(index) for index in range(len(self)))
+
+
+def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
+    """Read the scans of one sensor.
+
+    Args:
+        path: The `.npz` file.
+        prefix: What the names of its arrays start with, e.g. "nav_".
+    """
+    path = Path(path)
+    arrays = read_npz(path, "a set of scans", MAX_BYTES)
+    units = [unit for unit in _UNITS if prefix + unit in arrays]
+    if len(units) != 1:
+        names = ", ".join(prefix + unit for unit in _UNITS)
+        known = ", ".join(sorted(arrays)) or "none"
+        raise FileError(f"{path.name} needs one array of {names}. It has: {known}.")
+    ranges = _array(path, arrays, prefix + units[0], (None, None)) / _UNITS[units[0]]
+    n, beams = ranges.shape
+    if n == 0 or beams == 0:
+        raise FileError(f"{path.name}: `{prefix}{units[0]}` has shape {ranges.shape}, no scan.")
+    start = float(_array(path, arrays, prefix + "angle_min", (), finite=True))
+    step = float(_array(path, arrays, prefix + "angle_inc", (), finite=True))
+    if step == 0.0 and beams > 1:
+        raise FileError(f"{path.name}: `{prefix}angle_inc` must not be 0.")
+
+    def optional(name: str, shape: tuple[int, ...]) -> FloatArray | None:
+        if prefix + name not in arrays:
+            return None
+        return readonly(_array(path, arrays, prefix + name, shape, finite=True))
+
+    range_max = math.inf
+    if prefix + "range_max" in arrays:
+        range_max = float(_array(path, arrays, prefix + "range_max", ()))
+    if not range_max > 0.0:
+        raise FileError(f"{path.name}: `{prefix}range_max` must be above 0 m, got {range_max:g}.")
+    split = optional("in_map_split", (n,))
+    return ScanSet(
+        ranges=readonly(ranges),
+        bearings=readonly(start + step * np.arange(beams)),
+        poses=readonly(_array(path, arrays, prefix + "pose", (n, 3), finite=True)),
+        range_max=range_max,
+        times=optional("t", (n,)),
+        odometry=optional("odom", (n, 3)),
+        in_map_split=None if split is None else readonly(split.astype(np.bool_)),
+    )
+
+
+def _array(
+    path: Path,
+    arrays: dict[str, NDArray[Any]],
+    name: str,
+    shape: tuple[int | None, ...],
+    *,
+    finite: bool = False,
+) -> FloatArray:
+    """One of the arrays as floats, of the shape that it must have."""
+    if name not in arrays:
+        known = ", ".join(sorted(arrays)) or "none"
+        raise FileError(f"{path.name}: `{name}` is missing. It has: {known}.")
+    value = arrays[name]
+    fits = value.ndim == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, value.shape, strict=True)
+    )
+    if value.dtype.kind not in "biuf" or not fits:
+        wanted = ", ".join("any" if want is None else str(want) for want in shape)
+        raise FileError(
+            f"{path.name}: `{name}` must be numbers of shape ({wanted}), "
+            f"got {value.dtype} of shape {value.shape}."
+        )
+    floats = value.astype(np.float64)
+    if finite and not np.isfinite(floats).all():
+        raise FileError(f"{path.name}: `{name}` must be finite, got NaN or infinity.")
+    return floats

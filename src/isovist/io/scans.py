@@ -1,0 +1,226 @@
+"""Scans in files: JSON, NPZ and CSV; bags are handed on.
+
+JSON and NPZ have the fields of a ROS LaserScan: `angle_min`, `angle_increment` (rad), `ranges`,
+`range_min`, `range_max` (m) and perhaps `intensities`.  In JSON a missing return is null, NaN or
+Infinity, and a `range_max` of null stands for an unknown one.  CSV has one beam per line: bearing
+(rad, counter-clockwise), range (m) and perhaps intensity, below an optional line of names; an
+empty range is missing.  CSV does not know the limits of the sensor.
+"""
+
+import csv
+import io
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import FileError, InputError
+from isovist.io.files import (
+    PathLike,
+    existing_file,
+    quote,
+    read_bytes,
+    read_json,
+    read_npz,
+    replace_file,
+)
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+
+MAX_BYTES = 64 << 20
+"""Largest file that is read as one scan."""
+
+_NEEDED = ("angle_min", "angle_increment", "ranges", "range_min", "range_max")
+_BAGS = (".bag", ".db3", ".mcap")
+_FORMATS = ".json, .npz, .csv, .bag, .db3, .mcap or a folder with a ROS 2 bag"
+
+
+def read_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
+    """Read one scan; the suffix says how.
+
+    Args:
+        path: The file, or the folder of a ROS 2 bag.
+        topic: For bags: the topic of the scans; `None` when there is only one.
+        at: For bags: the scan nearest to this time, in s after the first one; `None` for the first.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if path.is_dir() or suffix in _BAGS:
+        from isovist.io.bags import read_bag_scan
+
+        return read_bag_scan(path, topic=topic, at=at)
+    if topic is not None or at is not None:
+        raise InputError(f"`topic` and `at` choose a scan of a bag, and {path.name} is none.")
+    if suffix not in (".json", ".npz", ".csv"):
+        raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
+    existing_file(path, "a scan")
+    try:
+        if suffix == ".csv":
+            return _scan_from_csv(path)
+        if suffix == ".npz":
+            return _scan_from_fields(path, read_npz(path, "a scan", MAX_BYTES))
+        fields = read_json(path, "a scan", MAX_BYTES)
+        if not isinstance(fields, dict):
+            raise FileError(
+                f"{path.name} must hold the fields of a LaserScan, got {quote(fields)}."
+            )
+        return _scan_from_fields(path, fields)
+    except InputError as error:
+        raise FileError(f"{path.name}: {error}") from error
+
+
+def write_scan(scan: Scan, path: PathLike) -> None:
+    """Write a scan as `.json`, `.npz` or `.csv`; the pose of the sensor is not kept."""
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix == ".csv":
+        replace_file(path, _csv_of(scan).encode())
+        return
+    if suffix not in (".json", ".npz"):
+        raise InputError(f"A scan is written as .json, .npz or .csv, got {quote(path.name)}.")
+    ranges = np.where(scan.valid, scan.ranges, np.nan)
+    fields: dict[str, Any] = {
+        "angle_min": float(scan.bearings[0]),
+        "angle_increment": _increment(scan),
+        "range_min": float(scan.range_min),
+        "range_max": float(scan.range_max),
+        "ranges": ranges,
+    }
+    if scan.intensities is not None:
+        fields["intensities"] = scan.intensities
+    if suffix == ".npz":
+        stream = io.BytesIO()
+        np.savez(stream, **fields)
+        replace_file(path, stream.getvalue())
+        return
+    plain = {key: _plain(value) for key, value in fields.items()}
+    replace_file(path, (json.dumps(plain, allow_nan=False) + "\n").encode())
+
+
+def _plain(value: Any) -> Any:
+    """For JSON, which has no NaN and no infinity."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return [v if math.isfinite(v) else None for v in value.tolist()]
+
+
+def _increment(scan: Scan) -> float:
+    """The angle between beams, which must be the same everywhere."""
+    m = scan.bearings.size
+    if m == 1:
+        return 0.0
+    increment = float(scan.bearings[-1] - scan.bearings[0]) / (m - 1)
+    even = scan.bearings[0] + increment * np.arange(m)
+    if np.abs(even - scan.bearings).max() > 1e-6:
+        raise InputError("A LaserScan needs evenly spaced bearings. Write this scan as .csv.")
+    return increment
+
+
+def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
+    for key in _NEEDED:
+        if key not in fields:
+            raise FileError(
+                f"{path.name}: `{key}` is missing. A scan needs "
+                + ", ".join(f"`{k}`" for k in _NEEDED)
+                + "."
+            )
+    start, step, low = (_number(path, fields, key) for key in (*_NEEDED[:2], "range_min"))
+    high = math.inf if fields["range_max"] is None else _number(path, fields, "range_max")
+    ranges = _numbers(path, "ranges", fields["ranges"])
+    strengths = fields.get("intensities")
+    if not (math.isfinite(start) and math.isfinite(step)) or (step == 0.0 and ranges.size > 1):
+        raise FileError(
+            f"{path.name}: `angle_min` and `angle_increment` must be finite and the increment not "
+            f"0, got {start:g} and {step:g}."
+        )
+    intensities = None
+    # An empty list is how ROS says that the sensor gives none.
+    if strengths is not None and np.size(strengths) > 0:
+        intensities = _numbers(path, "intensities", strengths)
+    return Scan.from_laserscan(
+        start, step, ranges, range_min=low, range_max=high, intensities=intensities
+    )
+
+
+def _number(path: Path, fields: dict[str, Any], key: str) -> float:
+    value = fields[key]
+    if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iuf":
+        return float(value.reshape(())[()])
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise FileError(f"{path.name}: `{key}` must be a number, got {quote(value)}.")
+    return float(value)
+
+
+def _numbers(path: Path, key: str, value: Any) -> FloatArray:
+    """One row of numbers; null is NaN."""
+    if isinstance(value, list):
+        for k, entry in enumerate(value):
+            if entry is not None and (
+                isinstance(entry, bool) or not isinstance(entry, int | float)
+            ):
+                raise FileError(
+                    f"{path.name}: `{key}` must be numbers or null, got {quote(entry)} at {k}."
+                )
+        value = np.array([math.nan if entry is None else entry for entry in value], dtype=float)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.ndim != 1:
+        raise FileError(f"{path.name}: `{key}` must be one row of numbers, got {quote(value)}.")
+    if value.size == 0:
+        raise FileError(f"{path.name}: `{key}` is empty; a scan needs beams.")
+    return value.astype(np.float64)
+
+
+def _scan_from_csv(path: Path) -> Scan:
+    try:
+        text = read_bytes(path, "a scan", MAX_BYTES).decode("utf-8-sig")
+        lines = list(csv.reader(io.StringIO(text)))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise FileError(f"{path.name} is not a CSV file of numbers: {error}.") from error
+    beams: list[list[float]] = []
+    for number, line in enumerate(lines, start=1):
+        cells = [cell.strip() for cell in line]
+        if not any(cells):
+            continue
+        if not beams and number == 1 and not _is_number(cells[0]):
+            continue
+        if len(cells) not in (2, 3) or (beams and len(cells) != len(beams[0])):
+            wanted = str(len(beams[0])) if beams else "2 or 3"
+            raise FileError(
+                f"{path.name}, line {number}: {wanted} columns (bearing, range and perhaps "
+                f"intensity) were expected, got {len(cells)}."
+            )
+        beams.append([_csv_number(path, number, k, cell) for k, cell in enumerate(cells)])
+    if not beams:
+        raise FileError(f"{path.name} has no beam; each line should be bearing, range.")
+    table: NDArray[np.float64] = np.array(beams)
+    return Scan(table[:, 0], table[:, 1], intensities=table[:, 2] if table.shape[1] == 3 else None)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _csv_number(path: Path, line: int, column: int, text: str) -> float:
+    if column > 0 and not text:
+        return math.nan
+    if not _is_number(text):
+        name = ("bearing", "range", "intensity")[column]
+        raise FileError(f"{path.name}, line {line}: the {name} is no number, got {quote(text)}.")
+    return float(text)
+
+
+def _csv_of(scan: Scan) -> str:
+    names = ["bearing", "range"] + ([] if scan.intensities is None else ["intensity"])
+    lines = [",".join(names)]
+    for k, bearing in enumerate(scan.bearings):
+        cells = [repr(float(bearing)), repr(float(scan.ranges[k])) if scan.valid[k] else ""]
+        if scan.intensities is not None:
+            cells.append(repr(float(scan.intensities[k])))
+        lines.append(",".join(cells))
+    return "\n".join(lines) + "\n"

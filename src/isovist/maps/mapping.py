@@ -1,0 +1,94 @@
+"""Occupancy maps from scans taken at known poses, by counting.
+
+Every valid beam adds one miss to each cell it passes and one hit to the cell it ends in.  With
+h hits and m misses a cell is
+
+    occupied   when h ≥ 1 and h ≥ ρ (h + m),
+    free       when not occupied and m ≥ 1,
+    unknown    otherwise.                                                                   (1)
+
+Beams that graze a wall pass many of its cells, so ρ is below one half.  With ρ = ¼ held-out beams
+of three real logs at 5 cm end, in the middle, half a cell beyond the face of the wall they met.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.maps.occupancy import Cell
+from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
+
+MARGIN = 2
+MOST_CELLS = 1 << 26
+
+
+class Beams(Protocol):
+    """What mapping needs of a scan."""
+
+    @property
+    def bearings(self) -> FloatArray: ...
+    @property
+    def ranges(self) -> FloatArray: ...
+    @property
+    def valid(self) -> BoolArray: ...
+
+
+def gather(
+    scans: Sequence[Beams], poses: ArrayLike, maximum: float
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Starts and ends of all valid beams, shapes (m, 2), in m, and which ends are returns."""
+    where = as_floats("poses", poses, (None, 3))
+    if len(scans) != len(where):
+        raise InputError(
+            f"`poses` must have one row per scan, got {len(where)} rows and {len(scans)} scans."
+        )
+    if len(scans) == 0:
+        raise InputError("A map needs at least one scan, got none.")
+    counts = [int(np.count_nonzero(scan.valid)) for scan in scans]
+    ranges = np.concatenate([scan.ranges[scan.valid] for scan in scans])
+    bearings = np.concatenate([scan.bearings[scan.valid] for scan in scans])
+    sensor = np.repeat(where, counts, axis=0)
+    angles = bearings + sensor[:, 2]
+    returned = ranges <= maximum
+    lengths = np.minimum(ranges, maximum)
+    starts = sensor[:, :2]
+    ends = starts + lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return starts, ends, returned
+
+
+def frame(points: FloatArray, resolution: float) -> tuple[FloatArray, tuple[int, int]]:
+    """Lower left corner in m and (height, width) of a grid around points, with a margin."""
+    corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
+    width, height = (int(v) for v in np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN)
+    if width * height > MOST_CELLS:
+        raise InputError(
+            f"The map would have {width} × {height} cells, more than {MOST_CELLS}; "
+            f"take a coarser `resolution` than {resolution} m."
+        )
+    return corner, (height, width)
+
+
+def count(
+    starts: FloatArray, ends: FloatArray, returned: BoolArray, resolution: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
+    """Hits and misses per cell, shapes (height, width), and the lower left corner in m."""
+    from isovist.kernels.mapping import count_hits, count_misses
+
+    corner, (height, width) = frame(np.concatenate([starts, ends]), resolution)
+    a = (starts - corner) / resolution
+    b = (ends - corner) / resolution
+    hits = np.zeros((height, width), dtype=np.int32)
+    misses = np.zeros((height, width + 1), dtype=np.int32)
+    count_hits(b[returned], hits)
+    count_misses(a, b, misses)
+    return hits, np.cumsum(misses, axis=1, dtype=np.int32)[:, :-1], corner
+
+
+def classify(hits: NDArray[np.int32], misses: NDArray[np.int32], share: float) -> NDArray[np.uint8]:
+    """Cells by equation (1) with ρ = `share`, as `Cell` codes."""
+    occupied = (hits > 0) & (hits >= share * (hits + misses))
+    passed = np.where(misses > 0, Cell.FREE, Cell.UNKNOWN)
+    return np.where(occupied, Cell.OCCUPIED, passed).astype(np.uint8)
