@@ -63,7 +63,7 @@ class Convergence:
 
     @property
     def rates(self) -> FloatArray:
-        """Observed orders in h between neighbours, log(v_k/v_k+1)/log(h_k/h_k+1); shape (k − 1,)."""
+        """Observed orders in h between neighbours, Δ log v/Δ log h, shape (k − 1,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.diff(np.log(self.values)) / np.diff(np.log(self.mesh_norms))
 

@@ -127,7 +127,7 @@ class Gram:
         R = np.zeros((0, len(rose)))
         for directions, coefficients in in_blocks(rose, rule):
             A = np.sqrt(coefficients)[:, None] * rose.weights(directions)
-            R = np.linalg.qr(np.concatenate([R, A]), mode="r")
+            R = _triangle(np.concatenate([R, A]))
         return cls._from_triangle(rose, rule, R, keep)
 
     @classmethod
@@ -247,7 +247,7 @@ class Gram:
             raise InputError(f"`groups` must hold {n} group indices from 0 on without a gap.")
         B = (g == np.arange(g.max() + 1)[:, None]).astype(np.float64)
         root = (self.axes * self.scales).T
-        R = np.linalg.qr(root @ B.T, mode="r")
+        R = _triangle(root @ B.T)
         return Gram._from_triangle(self.rose, self.rule, R, KEEP), B
 
     def _checked(self, F: ArrayLike) -> FloatArray:
@@ -270,6 +270,11 @@ def _fft_terms(rose: Rose, tolerance: float) -> int | None:
     b = min(np.arcsinh(0.5 * np.pi * rose.temperature / np.sin(np.pi / n)), 2.0)
     terms = n * int(np.ceil(max(8.0, 2.0 * np.log(1e3 / min(tolerance, 1e-12)) / (b * n))))
     return terms if terms <= _LONGEST_FFT else None
+
+
+def _triangle(A: FloatArray) -> FloatArray:
+    """R of A = QR."""
+    return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
 
 
 def _check_keep(keep: float) -> None:

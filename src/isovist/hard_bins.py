@@ -83,9 +83,7 @@ def hard_features(world: SegmentMap, points: ArrayLike, rose: Rose) -> FloatArra
     return np.stack([np.where(owner == i, part, 0.0).sum(axis=1) for i in range(len(rose))], axis=1)
 
 
-def votes(
-    rose: Rose, theta: ArrayLike, values: ArrayLike, *, hard: bool = False
-) -> FloatArray:
+def votes(rose: Rose, theta: ArrayLike, values: ArrayLike, *, hard: bool = False) -> FloatArray:
     """Σ_k v_k w_i(θ_k), equation (2), for θ of shape (..., K, d) and v of shape (..., K)."""
     w = rose.hard_weights(theta) if hard else rose.weights(theta)
     return np.einsum("...k,...kn->...n", as_floats("values", values), w)
@@ -196,9 +194,8 @@ def sectors(theta: ArrayLike, *, shared: bool) -> FloatArray:
     high_share = place - low if shared else (place - low > 0.5).astype(np.float64)
     # Centres of the two elevations stand at z = ∓½.
     up = np.clip(t[:, 2] + 0.5, 0.0, 1.0) if shared else (t[:, 2] > 0.0).astype(np.float64)
-    out = np.zeros((len(t), 2, 8))
-    rows, first = np.arange(len(t)), low.astype(int)
-    for level, share in ((0, 1.0 - up), (1, up)):
-        np.add.at(out, (rows, level, first % 8), share * (1.0 - high_share))
-        np.add.at(out, (rows, level, (first + 1) % 8), share * high_share)
-    return out.reshape(len(t), 16)
+    around = np.zeros((len(t), 8))
+    rows, first = np.arange(len(t)), low.astype(np.int64)
+    around[rows, first % 8] = 1.0 - high_share
+    around[rows, (first + 1) % 8] = high_share
+    return np.concatenate([(1.0 - up)[:, None] * around, up[:, None] * around], axis=1)

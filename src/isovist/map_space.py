@@ -196,8 +196,10 @@ def range_drop(world: Map, point: ArrayLike, theta: ArrayLike, radius: float) ->
     """
     p, t = as_floats("point", point), as_floats("theta", theta)
     around = np.random.default_rng(0).normal(size=(256, len(p)))
-    around *= radius * np.linspace(0.05, 1.0, 256)[:, None] / np.linalg.norm(
-        around, axis=1, keepdims=True
+    around *= (
+        radius
+        * np.linspace(0.05, 1.0, 256)[:, None]
+        / np.linalg.norm(around, axis=1, keepdims=True)
     )
     here = float(world.cast(p[None], t[None]).ranges[0])
     there = world.cast(p + around, t[None]).ranges

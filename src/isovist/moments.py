@@ -120,10 +120,10 @@ class Moments:
         from isovist.kernels.describe import accumulate
 
         out = np.empty((len(self), len(rose), self.values.shape[1]))
-        profile = rose.profile
+        profile, order = rose.profile, rose.order
         accumulate(
-            self.offsets, self.directions, self.values, rose.directions,
-            profile.code, profile.parameter, out,
+            self.offsets, self.directions, self.values, rose.directions[order], order,
+            profile.code, profile.scaled, out,
         )  # fmt: skip
         return np.ascontiguousarray(out[:, :, 0]), np.ascontiguousarray(out[:, :, 1:])
 

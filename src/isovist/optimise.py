@@ -109,10 +109,12 @@ def captured_energy(moments: Moments, *, ridge: float = 1e-12, terms: int = 512)
         F, _ = moments.describe(rose)
         w = rose.weights(rule.directions)
         G = w.T @ (rule.coefficients[:, None] * w)
-        alpha = np.linalg.solve(G + ridge * np.eye(len(rose)), F.T).T
+        alpha = np.asarray(np.linalg.solve(G + ridge * np.eye(len(rose)), F.T).T, np.float64)
         value = float((2.0 * alpha * F).sum() - ((alpha @ G) * alpha).sum())
         value -= ridge * float((alpha**2).sum())
-        by_signal = _pull_back(rose, moments.directions, moments.values[:, 0], moments.owners, alpha)
+        by_signal = _pull_back(
+            rose, moments.directions, moments.values[:, 0], moments.owners, alpha
+        )
         by_gram = _pull_back_gram(rose, rule, w, alpha)
         return Slope(
             value / total,

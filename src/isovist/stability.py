@@ -112,9 +112,9 @@ def weight_change(rose: Rose, other: Rose, theta: FloatArray | None = None) -> F
     return np.abs(rose.weights(points) - other.weights(points)).sum(axis=1)
 
 
-def tradeoff(rose: Rose, temperatures: Sequence[float]) -> Tradeoff:
-    """The curve of the paper's remark for the directions of a rose."""
-    theta = spread(rose.dimension)
+def tradeoff(rose: Rose, temperatures: Sequence[float], *, samples: int = 4096) -> Tradeoff:
+    """The curve of the paper's remark for the directions of a rose, averaged over samples of θ."""
+    theta = spread(rose.dimension, samples)
     roses = [Rose.from_directions(rose.directions, float(t)) for t in temperatures]
     return Tradeoff(
         readonly(np.array(temperatures, dtype=np.float64)),

@@ -1,9 +1,12 @@
 """Random roses, signals and places for the statements, in the plane and in space."""
 
+from functools import cache
+
 import numpy as np
 
 from isovist.descriptor import Descriptor
-from isovist.map_space import Field, MapField
+from isovist.map_space import MapField
+from isovist.maps.segments import SegmentMap
 from isovist.quadrature import CircleSum, Rule
 from isovist.roses import Bump, CosinePower, Rose
 from isovist.types import FloatArray
@@ -15,6 +18,8 @@ from isovist.verify.scenes import (
     round_points,
 )
 from isovist.weight_rules import sphere_rule
+
+RoomField = MapField | RoundField
 
 
 def directions(rng: np.random.Generator, d: int, *shape: int) -> FloatArray:
@@ -57,6 +62,7 @@ def nudged(rng: np.random.Generator, rose: Rose, size: float) -> Rose:
     return Rose.from_directions(moved, profile=rose.profile)
 
 
+@cache
 def plain_rule(d: int) -> Rule:
     """One rule for signals and weights alike: 720 terms on the circle, degree 39 on the sphere."""
     return CircleSum(720).rule() if d == 2 else sphere_rule(39)
@@ -75,7 +81,7 @@ def random_signal(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
 
 def random_field(
     rng: np.random.Generator, d: int, *, clutter: bool = True, most: int = 16
-) -> Field:
+) -> RoomField:
     """F and J in a random room, with a random even rose whose integrals are exact."""
     if d == 2:
         rose = Rose.circle(int(rng.integers(6, most + 1)), float(rng.uniform(0.1, 0.6)))
@@ -85,13 +91,13 @@ def random_field(
 
 
 def field_points(
-    rng: np.random.Generator, field: Field, count: int, clearance: float = 0.25
+    rng: np.random.Generator, field: RoomField, count: int, clearance: float = 0.25
 ) -> FloatArray:
     """Random places of the field's room at least `clearance` m from every wall."""
     if isinstance(field, RoundField):
         return round_points(field.scene, rng, count, clearance)
-    assert isinstance(field, MapField)  # the two kinds of field there are
-    return free_points(field.world, rng, count, clearance)  # type: ignore[arg-type]
+    assert isinstance(field.world, SegmentMap)  # rooms of the plane are
+    return free_points(field.world, rng, count, clearance)
 
 
 def shares(total: int, parts: int) -> list[int]:

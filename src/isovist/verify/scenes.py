@@ -67,9 +67,7 @@ class BoxScene:
             as_floats("origins", origins), as_floats("directions", directions)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
-            to_side = np.where(
-                d > 0.0, (self.size - o) / d, np.where(d < 0.0, -o / d, np.inf)
-            )
+            to_side = np.where(d > 0.0, (self.size - o) / d, np.where(d < 0.0, -o / d, np.inf))
         axis = to_side.argmin(axis=-1)
         ranges = np.take_along_axis(to_side, axis[..., None], axis=-1)[..., 0]
         positive = np.take_along_axis(d, axis[..., None], axis=-1)[..., 0] > 0.0

@@ -3,6 +3,7 @@
 import numpy as np
 
 from isovist.completeness import (
+    Function,
     crowded_rose,
     far_weight_bound,
     interpolation_error,
@@ -12,7 +13,6 @@ from isovist.gram import Gram
 from isovist.hard_bins import hard_features
 from isovist.norms import signal_distances
 from isovist.roses import Rose
-from isovist.types import FloatArray
 from isovist.verify.cases import (
     directions,
     even_rose,
@@ -71,18 +71,19 @@ def _basis_free(trial: Trial) -> Finding:
     return worst_of(np.concatenate(off), 1e-10)
 
 
-def _lobe(rng: np.random.Generator, d: int) -> tuple[FloatArray, float]:
-    return directions(rng, d, 1)[0], float(rng.uniform(1.0, 6.0))
+def _lobe(rng: np.random.Generator, d: int) -> tuple[Function, float]:
+    """g(θ) = exp(k(θ·a − 1)), whose supremum is 1, and k, a Lipschitz constant in the angle."""
+    axis, k = directions(rng, d, 1)[0], float(rng.uniform(1.0, 6.0))
+    return lambda theta: np.exp(k * (theta @ axis - 1.0)), k
 
 
 def _interpolant(trial: Trial) -> Finding:
-    """g(θ) = exp(k(θ·a − 1)) has the Lipschitz constant k in the angle, and supremum 1."""
     ratios = []
     theta = spread(trial.dimension, 512)
     for _ in range(trial.cases):
         plain = even_rose(trial.rng, trial.dimension, most=200)
-        axis, k = _lobe(trial.rng, trial.dimension)
-        error = interpolation_error(plain, lambda t, a=axis, k=k: np.exp(k * (t @ a - 1.0)), theta)
+        g, k = _lobe(trial.rng, trial.dimension)
+        error = interpolation_error(plain, g, theta)
         bounds = [
             k * delta + 2.0 * far_weight_bound(plain, delta)
             for delta in np.linspace(plain.mesh_norm, np.pi, 40)
@@ -119,12 +120,10 @@ def _crowd(trial: Trial) -> Finding:
     theta = spread(2, 24)
     last = []
     for _ in range(max(1, trial.cases // 100)):
-        axis, k = _lobe(trial.rng, 2)
+        g, _ = _lobe(trial.rng, 2)
         for size, temperature in ((8, 0.5), (12, 1.0 / 3.0), (16, 0.25)):
             rose = crowded_rose(size, temperature, surplus=5.0)
-            error = interpolation_error(
-                rose, lambda t, a=axis, k=k: np.exp(k * (t @ a - 1.0)), theta
-            )
+            error = interpolation_error(rose, g, theta)
         last.append(error)
     k = int(np.argmax(last))
     return Finding(
@@ -161,7 +160,7 @@ def _injective(trial: Trial) -> Finding:
             F, _ = Descriptor(rose).at(room, np.concatenate([p, q]))
             d = gram.distance(F[:count], F[count:])
             short.append(1.0 - d / signal_distances(room, p, q))
-        return worst_of(np.concatenate(short), 0.5)
+        return worst_of(np.concatenate(short), 0.9)
     gram = Gram.from_rule(Rose.fibonacci(64), plain_rule(3))
     box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.6]])
     for count in shares(trial.cases, 10):
@@ -171,7 +170,7 @@ def _injective(trial: Trial) -> Finding:
         short.append(
             1.0 - gram.seminorm(gram.features(gap)) / np.sqrt(gap**2 @ gram.rule.coefficients)
         )
-    return worst_of(np.concatenate(short), 0.5)
+    return worst_of(np.concatenate(short), 0.9)
 
 
 _G = "signal space"
