@@ -152,7 +152,7 @@ def jacobian_bounds(
         raise InputError("`low` and `high` must be corners of a box, low < high.")
     if pitch <= 0.0 or margin < 1.0:
         raise InputError("`pitch` must be positive and `margin` at least 1.")
-    counts = np.maximum(np.ceil((hi - lo) / pitch).astype(int) + 1, 2)
+    counts = np.maximum(np.ceil((hi - lo) / pitch - 1e-9).astype(int) + 1, 2)
     axes = [np.linspace(a, b, k) for a, b, k in zip(lo, hi, counts, strict=True)]
     lattice = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lo))
     if not field.free(lattice).all():

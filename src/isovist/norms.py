@@ -66,8 +66,18 @@ def inner_products(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArray:
 
 def signal_distances(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArray:
     """‖r_p − r_q‖ of the ranges seen from points p and q, shape (P,), in m."""
-    squares = inner_products(world, p, p) + inner_products(world, q, q)
-    return np.sqrt(np.maximum(squares - 2.0 * inner_products(world, p, q), 0.0))
+    a = np.ascontiguousarray(as_floats("p", p, (None, 2)))
+    b = np.ascontiguousarray(as_floats("q", q, a.shape))
+    _check_free(world, np.concatenate([a, b]))
+    out = np.empty(len(a))
+    for first in range(0, len(a), _BLOCK):
+        one, two = a[first : first + _BLOCK], b[first : first + _BLOCK]
+        seen_one, seen_two = world.see(one), world.see(two)
+        squares = _products(world, one, seen_one, one, seen_one)
+        squares += _products(world, two, seen_two, two, seen_two)
+        squares -= 2.0 * _products(world, one, seen_one, two, seen_two)
+        out[first : first + _BLOCK] = np.sqrt(np.maximum(squares, 0.0))
+    return out
 
 
 def visible_feet(

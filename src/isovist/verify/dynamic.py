@@ -126,13 +126,14 @@ def _bound(trial: Trial, occluded: bool) -> Finding:
     Λ‖δ₀‖: then LTκ ≤ μ_T/2 is what is needed.
     """
     ratios: list[float] = []
+    batch = min(25, trial.cases)
     s = np.linspace(0.0, 1.0, 5)[1:]
     for _ in range(20 * trial.cases):
         field = random_field(trial.rng, trial.dimension, clutter=occluded)
-        arc = _arcs(trial, field, 25)
+        arc = _arcs(trial, field, batch)
         F, J = _along(field, arc.places)
-        size = 10.0 ** trial.rng.uniform(-4.0, -1.5, 25)
-        delta = size[:, None] * directions(trial.rng, trial.dimension, 25)
+        size = 10.0 ** trial.rng.uniform(-4.0, -1.5, batch)
+        delta = size[:, None] * directions(trial.rng, trial.dimension, batch)
         nearby = [_along(field, arc.places - x * delta[:, None]) for x in s]
         change = np.stack([np.linalg.norm(K - J, ord=2, axis=(2, 3)) for _, K in nearby])
         L = np.linalg.norm(J, ord=2, axis=(2, 3)).max(axis=1)

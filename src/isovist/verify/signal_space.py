@@ -13,6 +13,7 @@ from isovist.gram import Gram
 from isovist.hard_bins import hard_features
 from isovist.norms import signal_distances
 from isovist.roses import Rose
+from isovist.types import FloatArray
 from isovist.verify.cases import (
     directions,
     even_rose,
@@ -92,14 +93,25 @@ def _interpolant(trial: Trial) -> Finding:
     return worst_of(np.array(ratios), 1.0)
 
 
+def _opposite(d: int) -> tuple[Rose, FloatArray]:
+    """The corners of a regular simplex, and the direction opposite one of them."""
+    centred = np.eye(d + 1) - 1.0 / (d + 1)
+    corners = centred @ np.linalg.svd(centred)[2][:d].T
+    rose = Rose.from_directions(corners, 0.25)
+    return rose, -rose.directions[:1]
+
+
 def _far_sum(trial: Trial, printed: bool) -> Finding:
     ratios, examples = [], []
-    for _ in range(trial.cases):
-        plain = even_rose(trial.rng, trial.dimension, most=40)
-        sharper = plain.temperature * 10.0 ** trial.rng.uniform(-1.7, 0.0)
-        rose = Rose.from_directions(plain.directions, sharper)
-        theta = directions(trial.rng, trial.dimension, 200)
-        delta = float(trial.rng.uniform(1.2, 3.0)) * rose.mesh_norm
+    for k in range(trial.cases):
+        if k == 0:
+            rose, theta, delta = *_opposite(trial.dimension), 3.1
+        else:
+            plain = even_rose(trial.rng, trial.dimension, most=40)
+            sharper = plain.temperature * 10.0 ** trial.rng.uniform(-1.7, 0.0)
+            rose = Rose.from_directions(plain.directions, sharper)
+            theta = directions(trial.rng, trial.dimension, 200)
+            delta = float(trial.rng.uniform(1.2, 3.0)) * rose.mesh_norm
         far = theta @ rose.directions.T < np.cos(delta)
         found = float((rose.weights(theta) * far).sum(axis=1).max())
         if printed:
