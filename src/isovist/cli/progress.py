@@ -14,3 +14,10 @@ def bar(what: str) -> Iterator[Callable[[float], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda share: progress.update(task, completed=share)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A spinner on standard error, for work whose length nobody knows."""
+    with Console(stderr=True).status(what):
+        yield
