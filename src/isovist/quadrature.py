@@ -22,6 +22,7 @@ about 2 √ε.
 from dataclasses import dataclass
 
 import numpy as np
+
 from isovist.errors import InputError
 from isovist.maps.segments import Pieces, SegmentMap
 from isovist.roses import Rose, Softmax, unit_vectors

@@ -10,6 +10,7 @@ from isovist.cli.demo import demo
 from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.paper import paper
+from isovist.cli.verify import verify
 from isovist.errors import IsovistError
 
 app = typer.Typer(
@@ -19,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, paper):
+for verb in (demo, build, info, convert, locate, paper, verify):
     app.command()(verb)
 
 

@@ -9,6 +9,7 @@ nearest to the centre, which lies on a facet or halfway along an edge.
 """
 
 import numpy as np
+
 from isovist.types import FloatArray, IntArray
 
 
