@@ -22,7 +22,7 @@ KEEP = 40
 """Places that are fitted with many beams."""
 RADIUS, TURN = 0.3, 0.12
 """They are farther apart than this, in m, or turned by more, in rad."""
-NOISE = 0.04
+NOISE = 0.055
 """Of a beam against a map, in m: sensor, and the poses that the map was made with."""
 
 
@@ -100,7 +100,7 @@ def rate(
     unit = atlas.world.resolution
     ratings = np.empty((len(poses), len(ranges)), dtype=np.float32)
     kinds = np.empty(ratings.shape, dtype=np.uint8)
-    sigma = float(np.hypot(NOISE, unit))
+    sigma = float(np.hypot(NOISE, unit / np.sqrt(12.0)))
     score(
         atlas.clear.skip, atlas.bare.skip, atlas.wall_distance, unit, sigma, bearings, ranges,
         poses, ratings, kinds,
