@@ -18,23 +18,33 @@ Singles = NDArray[np.float32]
 
 # Beyond this many σ a beam has no weight worth its time.
 REACH = 3.5
-OUTSIDE = 1000.0
 
 
 @njit(cache=True, nogil=True)
 def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float]:
-    """Bilinear value and gradient at (x, y), in cells; values sit at the centres of cells."""
+    """Bilinear value and gradient at (x, y), in cells; values sit at the centres of cells.
+
+    Outside the grid: the value at the nearest point of it, plus the distance to that point.  A map
+    may be cut at its walls, and beams end a little behind them.
+    """
     height, width = field.shape
-    u, v = x - 0.5, y - 0.5
-    if not (u >= 0.0 and v >= 0.0 and u < width - 1.0 and v < height - 1.0):
-        return OUTSIDE, 0.0, 0.0
+    u = min(max(x - 0.5, 0.0), width - 1.000001)
+    v = min(max(y - 0.5, 0.0), height - 1.000001)
     i, j = int(u), int(v)
     a, b = u - i, v - j
     lower = field[j, i] + a * (field[j, i + 1] - field[j, i])
     upper = field[j + 1, i] + a * (field[j + 1, i + 1] - field[j + 1, i])
-    slope = (1.0 - b) * (field[j, i + 1] - field[j, i])
-    slope += b * (field[j + 1, i + 1] - field[j + 1, i])
-    return lower + b * (upper - lower), slope, upper - lower
+    value = lower + b * (upper - lower)
+    slope_x = (1.0 - b) * (field[j, i + 1] - field[j, i])
+    slope_x += b * (field[j + 1, i + 1] - field[j + 1, i])
+    slope_y = upper - lower
+    out_x, out_y = x - 0.5 - u, y - 0.5 - v
+    out = abs(out_x) + abs(out_y)
+    if out > 1e-5:
+        out = math.hypot(out_x, out_y)
+        value += out
+        slope_x, slope_y = out_x / out, out_y / out
+    return value, slope_x, slope_y
 
 
 @njit(cache=True, nogil=True, parallel=True)

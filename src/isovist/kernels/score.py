@@ -29,12 +29,6 @@ Singles = NDArray[np.float32]
 WALL, UNKNOWN = 0, 1
 EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
 
-HIT, CLUTTER, RANDOM = 0.75, 0.12, 0.08
-BEHIND_HIT, BEHIND, FADING = 0.35, 0.5, 0.6
-LONGEST = 30.0
-NEAREST = 0.5
-SLACK, SLACK_RATE = 0.1, 0.1
-
 
 @njit(cache=True, nogil=True, parallel=True)
 def score(
@@ -42,7 +36,7 @@ def score(
     walls: NDArray[np.uint8],
     field: Singles,
     unit: float,
-    sigma: float,
+    model: Floats,
     bearings: Floats,
     ranges: Floats,
     poses: Floats,
@@ -56,7 +50,7 @@ def score(
         walls: The same with unknown cells free, so that only walls end a ray.
         field: D in cells, shape (height, width).
         unit: Side of a cell in m.
-        sigma: σ of a hit in m.
+        model: σ, Z, a, b, r₀, c, u, v, λ, s₀, s₁; lengths in m.
         bearings: In rad, shape (m,).
         ranges: z in m, shape (m,).
         poses: (x, y, yaw) in cells and rad, shape (K, 3).
@@ -64,8 +58,9 @@ def score(
         kinds: Output, EXPLAINED (ends within 3σ of a wall that it can see), SHORT, THROUGH a wall,
             UNSEEN (ends in unknown space) or ASTRAY, shape (K, m).
     """
+    sigma, longest, a, b, nearest, random, u, v, fading, slack, rate = model
     peak = 1.0 / (math.sqrt(2.0 * math.pi) * sigma)
-    reach = LONGEST / unit
+    reach = longest / unit
     for q in prange(len(poses)):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
         for k in range(len(bearings)):
@@ -74,22 +69,22 @@ def score(
             free, ending, _cell, _axis = cast_one(skip, x, y, c, s, reach)
             r = free * unit
             wall = r
-            unseen = ending != WALL and z > r - SLACK
+            unseen = ending != WALL and z > r - slack
             if unseen and ending == UNKNOWN:
                 wall = cast_one(walls, x, y, c, s, reach)[0] * unit
-            through = z > wall + SLACK + SLACK_RATE * z
+            through = z > wall + slack + rate * z
             if through:
                 miss = z - r
             else:
                 miss = distance_at(field, x + z * c / unit, y + z * s / unit)[0] * unit
             hit = peak * math.exp(-0.5 * (miss / sigma) ** 2)
             if unseen:
-                p = BEHIND_HIT * hit + BEHIND * FADING * math.exp(-FADING * max(z - r, 0.0))
+                p = u * hit + v * fading * math.exp(-fading * max(z - r, 0.0))
             elif z < r:
-                p = HIT * hit + CLUTTER / max(r, NEAREST)
+                p = a * hit + b / max(r, nearest)
             else:
-                p = HIT * hit
-            ratings[q, k] = math.log(LONGEST * p + RANDOM)
+                p = a * hit
+            ratings[q, k] = math.log(longest * p + random)
             kind = ASTRAY
             if miss <= 3.0 * sigma and not through:
                 kind = EXPLAINED

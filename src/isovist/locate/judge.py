@@ -22,7 +22,7 @@ import numpy as np
 
 from isovist.atlas.atlas import Atlas
 from isovist.locate.answer import Answer, Estimate, Verdict
-from isovist.locate.refine import NOISE, Fits
+from isovist.locate.refine import Fits
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray, readonly
@@ -39,14 +39,18 @@ WITNESSES = 6
 """Fewest blocks for a unique answer."""
 LOOSE = 0.5
 """Largest standard deviation of a unique position, in m."""
-POOR = 2.0
+POOR = 1.5
 """A mean rating below this explains nothing, in nats; a scan in its own map has 4 to 5."""
 APART, TURNED = 0.5, np.radians(10.0)
 """Estimates nearer than this, in m and rad, are the same place."""
 LISTED = 10
 """Most estimates in an answer."""
-FLOOR = (0.015, 0.015, np.radians(0.2))
+FLOOR = (0.01, 0.01, np.radians(0.17))
 """Standard deviation that more beams cannot reduce, in m and rad: bent maps, moving robots."""
+EVEN, LEAST = 0.02, 0.01
+"""s₀ of (4) and the smallest residual that is believed, in m."""
+INFLATION = 6.0
+"""α of (4): errors of neighbouring blocks are not quite independent."""
 WIDEST = (5.0, 5.0, np.pi)
 """Standard deviation along an axis that no beam constrains, in m and rad."""
 EXPLAINED = 0
@@ -132,15 +136,20 @@ def distinct(poses: FloatArray, radius: float, turn: float) -> list[int]:
 def covariance(atlas: Atlas, fits: Fits, k: int, blocks: int) -> FloatArray:
     """Of (x, y, yaw) in the map frame, in m and rad, shape (3, 3).
 
-    The inverse normal matrix times the variance of a beam, with as many independent beams as
-    there are blocks, plus a floor.
+    With s the residual of the beams and H their normal matrix scaled to one beam per block,
+
+        C = H⁻¹ α s⁴ / s₀² + floor².                                                      (4)
+
+    In a perfect map s is what the cells leave, about s₀, and s² would do.  Beyond that the
+    residual comes from walls that the map bends or doubles, and these shift all beams at once.
     """
     unit = atlas.world.resolution
     xx, xy, xa, yy, ya, aa, total, square = fits.normal[k]
     per = np.array([1.0, 1.0, unit])
     H = np.array([[xx, xy, xa], [xy, yy, ya], [xa, ya, aa]]) * np.outer(per, per)
-    variance = NOISE**2 + (square / max(total, 1.0) + 1.0 / 12.0) * unit**2
     crowding = max(1.0, total / blocks)
+    residual = max(square / max(total, 1.0) * unit**2, LEAST**2)
+    variance = INFLATION * residual**2 / EVEN**2
     information = H / (variance * crowding) + np.diag(1.0 / np.square(WIDEST))
     return np.asarray(np.linalg.inv(information) + np.diag(np.square(FLOOR)))
 

@@ -1,254 +1,252 @@
-"""How answers are measured: queries with known poses, each alone, and one row per site.
+"""How well does it locate?  The protocols of the benchmark, as plain functions.
 
-An answer is right when its best estimate lies within 0.5 m and 10° of the true pose of the
-sensor.  It is falsely confident when it says "unique" and is not right.  Coverage is the share of
-right answers whose true position lies in the 95 % ellipse of the estimate.
+A protocol makes an atlas and a list of trials, a trial being a scan and where it was taken;
+`run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer is
+right when it is within 0.5 m and 10° of the truth.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isovist.atlas.atlas import Atlas, build
 from isovist.errors import InputError
-from isovist.io.scan_sets import ScanSet
 from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
-from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, IntArray
+from isovist.types import FloatArray, IntArray
 
-NEAR, TURNED = 0.5, np.deg2rad(10.0)  # m, rad: what counts as right
-ELLIPSE = 5.991  # 95 % of a χ² with two degrees of freedom
-EVERY, OFFSET = 5, 2  # scan i is a query when i mod 5 = 2
-RESOLUTION = 0.05  # m, of maps made here
-AT_WALL, MAPPED = 0.2, 0.8  # m, share: a place is mapped when so many beams end at walls
+if TYPE_CHECKING:
+    from isovist.io.scan_sets import ScanSet
 
-Progress = Callable[[float], None]
+NEAR, TURNED = 0.5, np.radians(10.0)
+RESOLUTION = 0.05
+EVERY, QUERY = 5, 2
+"""Scan i of a log is a query when i mod EVERY = QUERY."""
+MAPPED_SHARE, MAPPED_DISTANCE = 0.8, 0.2
+"""A place is mapped when this share of valid beams ends this near to a wall, in m."""
+ELLIPSE95 = -2.0 * np.log(0.05)
+"""95 % quantile of χ² with two degrees of freedom."""
+
+Row = dict[str, float | int | str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Query:
-    """A scan and the true pose of its sensor."""
+class Trial:
+    """A scan and the pose that it was taken from.  `scan` makes it, so that few are held at once."""
 
-    scan: Scan
+    scan: Callable[[], Scan]
     truth: Pose
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """What was measured on one site; shares are of all queries unless said otherwise."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What became of a trial.
 
-    site: str
-    queries: int
-    area_m2: float
-    nodes: int
-    success: float
-    unique: float
-    ambiguous: float
-    lost: float
-    false_confident: float
-    unique_of_success: float
-    right_or_ambiguous: float
-    median_error_m: float
-    median_error_deg: float
-    p95_error_m: float
-    coverage95: float
-    median_ms: float
-    p95_ms: float
-    search_ms: float
-    refine_ms: float
-    judge_ms: float
-    build_s: float
+    Attributes:
+        verdict: Of the answer.
+        error_m: Distance to the truth; infinite without an estimate.
+        error_rad: Angle to the truth.
+        right: Whether the best estimate is within 0.5 m and 10° of the truth.
+        covered: Whether the truth lies in the 95 % ellipse of the position.
+        listed: Whether some estimate of the answer is right.
+        timing_ms: Of the answer.
+    """
 
-    def as_dict(self) -> dict[str, object]:
-        """Plain data; NaN, where nothing was right, becomes `None`."""
-        return {
-            key: None if isinstance(value, float) and np.isnan(value) else value
-            for key, value in asdict(self).items()
-        }
-
-
-def measure(
-    site: str,
-    world: OccupancyMap,
-    queries: Sequence[Query],
-    *,
-    progress: Progress | None = None,
-) -> Row:
-    """Build the atlas of a map, ask every query alone, and sum up."""
-    if not queries:
-        raise InputError(f"{site}: there is no query.")
-    warm_up(world, queries[0].scan)
-    start = perf_counter()
-    atlas = build(world)
-    build_s = perf_counter() - start
-    outcomes = []
-    for k, query in enumerate(queries):
-        outcomes.append(_ask(atlas, query))
-        if progress is not None:
-            progress((k + 1) / len(queries))
-    return _sum_up(site, atlas, build_s, outcomes)
-
-
-def warm_up(world: OccupancyMap, scan: Scan) -> None:
-    """Compile on a corner of the map, so that no measured time holds compilation."""
-    locate(build(world, spacing=2.0), scan)
-
-
-@dataclass(frozen=True, slots=True)
-class _Outcome:
     verdict: Verdict
-    error: float
-    turn: float
+    error_m: float
+    error_rad: float
+    right: bool
     covered: bool
-    timing: dict[str, float]
-
-    @property
-    def right(self) -> bool:
-        return self.error < NEAR and self.turn < TURNED
+    listed: bool
+    timing_ms: dict[str, float]
 
 
-def _ask(atlas: Atlas, query: Query) -> _Outcome:
-    answer = locate(atlas, query.scan)
-    timing = dict(answer.timing_ms)
-    if answer.best is None:
-        return _Outcome(answer.verdict, np.inf, np.inf, False, timing)
-    found = answer.best.pose @ query.scan.T_robot_sensor
-    gap = np.array([found.x - query.truth.x, found.y - query.truth.y])
-    turn = abs(float(wrap_angle(found.yaw - query.truth.yaw)))
-    spread = gap @ np.linalg.solve(answer.best.covariance[:2, :2], gap)
-    covered = bool(spread <= ELLIPSE)
-    return _Outcome(answer.verdict, float(np.hypot(*gap)), turn, covered, timing)
+def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
+    """Every fifth scan is a query; the map is made of the others."""
+    index = np.arange(len(log))
+    queries = (index % EVERY == QUERY) & log.usable
+    mapped = (index % EVERY != QUERY) & log.usable
+    return _map_of(log, index[mapped]), scan_trials(log, index[queries])
 
 
-def _sum_up(site: str, atlas: Atlas, build_s: float, outcomes: list[_Outcome]) -> Row:
-    right = np.array([o.right for o in outcomes])
-    verdicts = np.array([o.verdict.value for o in outcomes])
-    unique = verdicts == Verdict.UNIQUE.value
-    ambiguous = verdicts == Verdict.AMBIGUOUS.value
-    errors = np.array([o.error for o in outcomes])[right]
-    turns = np.rad2deg(np.array([o.turn for o in outcomes])[right])
-    covered = np.array([o.covered for o in outcomes])[right]
-    times = {
-        key: np.array([o.timing[key] for o in outcomes])
-        for key in ("search", "refine", "judge", "total")
-    }
-
-    def middle(values: np.ndarray, percent: float = 50.0) -> float:
-        return float(np.percentile(values, percent)) if values.size else np.nan
-
-    return Row(
-        site=site,
-        queries=len(outcomes),
-        area_m2=round(atlas.world.free_area, 1),
-        nodes=len(atlas.nodes),
-        success=float(right.mean()),
-        unique=float(unique.mean()),
-        ambiguous=float(ambiguous.mean()),
-        lost=float((verdicts == Verdict.LOST.value).mean()),
-        false_confident=float((unique & ~right).mean()),
-        unique_of_success=float(unique[right].mean()) if right.any() else np.nan,
-        right_or_ambiguous=float((right | ambiguous).mean()),
-        median_error_m=middle(errors),
-        median_error_deg=middle(turns),
-        p95_error_m=middle(errors, 95.0),
-        coverage95=float(covered.mean()) if covered.size else np.nan,
-        median_ms=middle(times["total"]),
-        p95_ms=middle(times["total"], 95.0),
-        search_ms=middle(times["search"]),
-        refine_ms=middle(times["refine"]),
-        judge_ms=middle(times["judge"]),
-        build_s=build_s,
-    )
+def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
+    """The map from the first half of the log, queries from the second where the place was mapped."""
+    index = np.arange(len(log))
+    half = len(log) // 2
+    world = _map_of(log, index[(index < half) & log.usable])
+    later = index[(index >= half) & log.usable]
+    return world, scan_trials(log, later[_mapped(world, log, later)])
 
 
-def split_fifth(log: ScanSet) -> tuple[OccupancyMap, list[Query]]:
-    """Every fifth scan of a log asks; the map is made of the others."""
-    asks = np.arange(len(log)) % EVERY == OFFSET
-    return _map_of(log, ~asks), queries_of(log, np.flatnonzero(asks))
-
-
-def split_revisit(log: ScanSet) -> tuple[OccupancyMap, list[Query]]:
-    """The map from the first half in time; what comes back to mapped places later asks."""
-    late = np.arange(len(log)) >= len(log) // 2
-    world = _map_of(log, ~late)
-    walls = _distance_to_walls(world)
-    chosen = []
-    for query in queries_of(log, np.flatnonzero(late)):
-        rows, cols = world.index(query.truth.apply(query.scan.endpoints))
-        at_wall = (rows >= 0) & (walls[rows, cols] <= AT_WALL)
-        if at_wall.mean() >= MAPPED and world.contains([query.truth.x, query.truth.y]):
-            chosen.append(query)
-    return world, chosen
-
-
-def _map_of(log: ScanSet, which: BoolArray) -> OccupancyMap:
-    used = np.flatnonzero(which & log.usable)
-    return OccupancyMap.from_scans([log.scan(int(i)) for i in used], log.poses[used], RESOLUTION)
-
-
-def _distance_to_walls(world: OccupancyMap) -> np.ndarray:
-    from scipy.ndimage import distance_transform_edt
-
-    gaps = distance_transform_edt(world.cells != Cell.OCCUPIED)
-    return np.asarray(gaps) * world.resolution
-
-
-def queries_of(log: ScanSet, which: IntArray | Iterable[int]) -> list[Query]:
-    """The usable scans of a set among those named."""
-    usable = log.usable
+def scan_trials(log: "ScanSet", index: IntArray) -> list[Trial]:
+    """Scans of a set, by their numbers."""
     return [
-        Query(log.scan(int(i)), Pose.from_vector(log.poses[i])) for i in which if usable[int(i)]
+        Trial(lambda i=int(i): log.scan(i), Pose.from_vector(log.poses[i]))  # type: ignore[misc]
+        for i in index
     ]
 
 
-def simulated(
-    world: OccupancyMap, lidar: Lidar, count: int, seed: int = 0, clearance: float = 0.2
-) -> list[Query]:
-    """Scans from random free places at least `clearance` m from walls, headings at random."""
-    from scipy.ndimage import distance_transform_edt
-
-    rng = np.random.default_rng(seed)
-    free = np.asarray(distance_transform_edt(world.cells == Cell.FREE)) * world.resolution
-    rows, cols = np.nonzero(free > clearance)
-    if rows.size == 0:
-        raise InputError(f"No free place is {clearance:g} m from the walls.")
-    queries: list[Query] = []
-    for _ in range(20 * count):
-        k = int(rng.integers(rows.size))
-        shift = rng.uniform(-0.5, 0.5, 2) * world.resolution
-        x, y = world.centres(rows[k], cols[k]) + shift
-        truth = Pose(float(x), float(y), float(rng.uniform(-np.pi, np.pi)))
-        try:
-            queries.append(Query(lidar.scan(world, truth, rng), truth))
-        except InputError:  # nothing within reach of the sensor
-            continue
-        if len(queries) == count:
-            return queries
-    raise InputError("Almost no place of the map shows the sensor a wall.")
-
-
-def crossed(
-    worlds: dict[str, OccupancyMap],
-    queries: dict[str, list[Query]],
+def simulated_trials(
+    world: OccupancyMap,
+    count: int,
     *,
-    progress: Progress | None = None,
-) -> tuple[int, int]:
-    """Ask every site's queries on every other site's map: (asked, answered "unique")."""
-    asked = sure = 0
-    for site, world in worlds.items():
-        atlas = build(world)
-        for other, foreign in queries.items():
-            if other == site:
-                continue
-            for query in foreign:
-                asked += 1
-                sure += locate(atlas, query.scan).verdict is Verdict.UNIQUE
+    seed: int = 0,
+    beams: int = 360,
+    field_of_view: float = 2.0 * np.pi,
+    range_max: float = 10.0,
+    noise: float = 0.05,
+    clutter: float = 0.0,
+    clearance: float = 0.25,
+) -> list[Trial]:
+    """Scans of a simulated sensor at random poses in free space.
+
+    Args:
+        world: The map.
+        count: Number of poses.
+        seed: Of the random numbers.
+        beams: Per scan, evenly over the field of view.
+        field_of_view: In rad, centred ahead.
+        range_max: In m; what is farther returns nothing.
+        noise: Standard deviation of a range in m.
+        clutter: Share of beams cut short by something that the map lacks.
+        clearance: Least distance of the sensor from anything that is not free, in m.
+    """
+    from scipy.ndimage import distance_transform_edt, label  # noqa: PLC0415
+
+    if count < 1 or beams < 1:
+        raise InputError(f"`count` and `beams` must be at least 1, got {count} and {beams}.")
+    if not 0.0 <= clutter < 1.0:
+        raise InputError(f"`clutter` must lie in [0, 1), got {clutter}.")
+    free = np.pad(world.cells == Cell.FREE, 1)
+    roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
+    # The largest connected part: a robot cannot get into the courtyards of a drawing.
+    parts, number = label(roomy)
+    if number == 0:
+        raise InputError(f"No free place of the map is {clearance} m from all walls.")
+    largest = 1 + int(np.argmax(np.bincount(parts.ravel())[1:]))
+    rows, cols = np.nonzero(parts == largest)
+    random = np.random.default_rng(seed)
+    full = field_of_view >= 2.0 * np.pi - 1e-9
+    bearings = field_of_view * (np.arange(beams) / (beams if full else max(beams - 1, 1)) - 0.5)
+    trials: list[Trial] = []
+    while len(trials) < count:
+        k = int(random.integers(rows.size))
+        place = world.centres(rows[k], cols[k]) + world.resolution * random.uniform(-0.5, 0.5, 2)
+        pose = Pose(float(place[0]), float(place[1]), float(random.uniform(-np.pi, np.pi)))
+        angles = pose.yaw + bearings
+        directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+        hits = world.cast(place, directions, maximum=range_max)
+        ranges = np.where(hits.endings == 0, hits.ranges, range_max)
+        cut = random.uniform(size=beams) < clutter
+        ranges = np.where(cut, ranges * random.uniform(0.1, 1.0, beams), ranges)
+        ranges = np.where(
+            ranges < range_max, ranges + noise * random.standard_normal(beams), range_max
+        )
+        if not ((ranges > 0.0) & (ranges < range_max)).any():
+            continue
+        scan = Scan(bearings, np.maximum(ranges, 0.0), range_max=range_max)
+        trials.append(Trial(lambda scan=scan: scan, pose))  # type: ignore[misc]
+    return trials
+
+
+def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
+    """Locate each scan alone, heading unknown, without a prior."""
+    for trial in trials:
+        answer = locate(atlas, trial.scan())
+        truth = trial.truth.vector
+        errors = [
+            (
+                float(np.hypot(e.pose.x - truth[0], e.pose.y - truth[1])),
+                float(abs(wrap_angle(e.pose.yaw - truth[2]))),
+            )
+            for e in answer.estimates
+        ]
+        near = [m <= NEAR and turn <= TURNED for m, turn in errors]
+        covered = False
+        if answer.best is not None:
+            d = answer.best.pose.vector[:2] - truth[:2]
+            covered = bool(d @ np.linalg.solve(answer.best.covariance[:2, :2], d) <= ELLIPSE95)
+        error = errors[0] if errors else (np.inf, np.pi)
+        yield Outcome(
+            answer.verdict,
+            *error,
+            bool(near and near[0]),
+            covered,
+            any(near),
+            dict(answer.timing_ms),
+        )
+
+
+def measure(
+    site: str, world: OccupancyMap, trials: Sequence[Trial], progress: Callable[[], None] | None = None
+) -> Row:
+    """One row: build the atlas of a map, run the trials, summarise."""
+    if not trials:
+        raise InputError(f"{site} has no query to try.")
+    start = perf_counter()
+    atlas = build(world)
+    build_s = perf_counter() - start
+    locate(atlas, trials[0].scan())  # so that no query is charged for loading the kernels
+    outcomes = []
+    for outcome in run_trials(atlas, trials):
+        outcomes.append(outcome)
         if progress is not None:
-            progress(asked / (len(worlds) - 1) / sum(map(len, queries.values())))
-    return asked, sure
+            progress()
+    head: Row = {"site": site, "queries": len(trials), "area_m2": world.free_area}
+    return head | {"nodes": len(atlas.nodes)} | summarise(outcomes) | {"build_s": build_s}
+
+
+def summarise(outcomes: Sequence[Outcome]) -> Row:
+    """Shares and quantiles over trials.  Errors and coverage are those of the right answers."""
+    right = np.array([o.right for o in outcomes])
+    unique = np.array([o.verdict is Verdict.UNIQUE for o in outcomes])
+    lost = np.array([o.verdict is Verdict.LOST for o in outcomes])
+    listed = np.array([o.listed for o in outcomes])
+    error = np.array([o.error_m for o in outcomes])[right]
+    turn = np.degrees([o.error_rad for o in outcomes])[right]
+    covered = np.array([o.covered for o in outcomes])[right]
+    times = {k: np.array([o.timing_ms[k] for o in outcomes]) for k in outcomes[0].timing_ms}
+
+    def over_right(values: FloatArray, share: float) -> float:
+        return float(np.quantile(values, share)) if right.any() else float("nan")
+
+    return {
+        "success": float(right.mean()),
+        "unique": float(unique.mean()),
+        "unique_of_right": float(unique[right].mean()) if right.any() else float("nan"),
+        "lost": float(lost.mean()),
+        "listed": float(listed.mean()),
+        "right_or_ambiguous": float((right | (~unique & listed)).mean()),
+        "false_confident": float((unique & ~right).mean()),
+        "median_error_m": over_right(error, 0.5),
+        "median_error_deg": over_right(turn, 0.5),
+        "p95_error_m": over_right(error, 0.95),
+        "coverage95": float(covered.mean()) if right.any() else float("nan"),
+        **{f"{k}_ms": float(np.median(v)) for k, v in times.items() if k != "total"},
+        "median_ms": float(np.median(times["total"])),
+        "p95_ms": float(np.quantile(times["total"], 0.95)),
+    }
+
+
+def _map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
+    scans = [log.scan(int(i)) for i in index]
+    return OccupancyMap.from_scans(scans, log.poses[index], RESOLUTION)
+
+
+def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> np.ndarray:
+    """Whether the map shows what each scan saw, at the logged pose."""
+    from scipy.ndimage import distance_transform_edt  # noqa: PLC0415
+
+    far = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution
+    shown = np.zeros(len(index), dtype=np.bool_)
+    for k, i in enumerate(index):
+        rows, cols = world.index(Pose.from_vector(log.poses[i]).apply(log.scan(int(i)).endpoints))
+        near = (rows >= 0) & (far[rows, cols] <= MAPPED_DISTANCE)
+        shown[k] = near.mean() >= MAPPED_SHARE
+    return shown

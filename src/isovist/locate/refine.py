@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.atlas import Atlas
+from isovist.atlas.atlas import REACH, Atlas
 from isovist.sensing.scan import Scan
 from isovist.types import Float32Array, FloatArray
 
@@ -22,8 +22,14 @@ KEEP = 40
 """Places that are fitted with many beams."""
 RADIUS, TURN = 0.3, 0.12
 """They are farther apart than this, in m, or turned by more, in rad."""
-NOISE = 0.04
+NOISE = 0.055
 """Of a beam against a map, in m: sensor, and the poses that the map was made with."""
+MIXTURE = (0.75, 0.06, 0.5, 0.08)
+"""a, b, r₀ (m) and c of the measurement model: hits, short returns, random ones."""
+UNSEEN = (0.5, 0.5, 0.6)
+"""u, v and λ (1/m) of the model: beyond the edge of what the map knows."""
+SLACK = (0.1, 0.1)
+"""s₀ (m) and s₁: a beam must end this far behind a wall to have gone through it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,9 +106,10 @@ def rate(
     unit = atlas.world.resolution
     ratings = np.empty((len(poses), len(ranges)), dtype=np.float32)
     kinds = np.empty(ratings.shape, dtype=np.uint8)
-    sigma = float(np.hypot(NOISE, unit))
+    sigma = np.hypot(NOISE, unit / np.sqrt(12.0))
+    model = np.array([sigma, REACH, *MIXTURE, *UNSEEN, *SLACK])
     score(
-        atlas.clear.skip, atlas.bare.skip, atlas.wall_distance, unit, sigma, bearings, ranges,
+        atlas.clear.skip, atlas.bare.skip, atlas.wall_distance, unit, model, bearings, ranges,
         poses, ratings, kinds,
     )  # fmt: skip
     return ratings, kinds
