@@ -32,7 +32,7 @@ def carmen(
     from isovist.io.carmen import read_carmen
     from isovist.locate import protocol
 
-    make = protocol.split_fifth if split is Split.FIFTH else protocol.split_revisit
+    make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
     report(((log.name.split(".")[0], *make(read_carmen(log))) for log in logs), as_json)
 
 
@@ -54,16 +54,16 @@ def scans(
     from isovist.cli.worlds import cells_of
     from isovist.io.maps import read_map
     from isovist.io.scan_sets import read_scan_set
-    from isovist.locate.protocol import queries_of
+    from isovist.locate.protocol import scan_trials
 
     taken = read_scan_set(scans, prefix)
-    queries = queries_of(taken, chosen(taken, held_out, index))
+    trials = scan_trials(taken, chosen(taken, held_out, index))
     report(
         [
             (
                 f"{scans.parent.name}{'/' + prefix if prefix else ''}",
                 cells_of(read_map(world)),
-                queries,
+                trials,
             )
         ],
         as_json,
@@ -88,12 +88,17 @@ def simulate(
     from isovist.cli.rows import report
     from isovist.cli.worlds import cells_of
     from isovist.io.maps import read_map
-    from isovist.locate.protocol import simulated
-    from isovist.sensing.lidar import Lidar
+    from isovist.locate.protocol import Trial, simulated_trials
+    from isovist.maps.occupancy import OccupancyMap
 
-    lidar = Lidar(math.radians(field_of_view), beams, range_max, noise, clutter)
+    def trials(world: OccupancyMap) -> list[Trial]:
+        return simulated_trials(
+            world, count, seed=seed, beams=beams, field_of_view=math.radians(field_of_view),
+            range_max=range_max, noise=noise, clutter=clutter,
+        )  # fmt: skip
+
     maps = ((path.stem, cells_of(read_map(path))) for path in worlds)
-    report(((name, world, simulated(world, lidar, count, seed)) for name, world in maps), as_json)
+    report(((name, world, trials(world)) for name, world in maps), as_json)
 
 
 @bench.command()
@@ -105,18 +110,11 @@ def cross(
     """Scans of every log on the maps of all the others: none should be "unique"."""
     import json
 
-    import numpy as np
-
     from isovist.cli.progress import bar
     from isovist.io.carmen import read_carmen
-    from isovist.locate.protocol import crossed, split_fifth
+    from isovist.locate.protocol import cross_trials
 
-    sites = {log.name: split_fifth(read_carmen(log)) for log in logs}
-    few = {
-        name: [queries[int(k)] for k in np.linspace(0, len(queries) - 1, min(count, len(queries)))]
-        for name, (_, queries) in sites.items()
-    }
-    with bar("Asking") as advance:
-        asked, sure = crossed({n: s[0] for n, s in sites.items()}, few, progress=advance)
-    row = {"asked": asked, "unique": sure, "not_unique": 1.0 - sure / asked}
-    typer.echo(json.dumps(row) if as_json else f"{asked} asked elsewhere, {sure} called unique")
+    with bar("Asking elsewhere") as advance:
+        row = cross_trials({log.name: read_carmen(log) for log in logs}, count, advance)
+    text = "{asked} scans asked on maps of other buildings: {unique} unique, {lost} lost"
+    typer.echo(json.dumps(row) if as_json else text.format(**row))

@@ -1,7 +1,9 @@
 """Rows of `isovist bench`, as a table or as JSON."""
 
 import json
+import math
 from collections.abc import Iterable, Sequence
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.files import read_npz
 from isovist.io.scan_sets import ScanSet
-from isovist.locate.protocol import Query, measure
+from isovist.locate.protocol import Trial, measure
 from isovist.maps.occupancy import OccupancyMap
 from isovist.types import IntArray
 
@@ -34,24 +36,33 @@ COLUMNS = {
 }
 
 
-def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Query]]], as_json: bool) -> None:
+def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Trial]]], as_json: bool) -> None:
     """Measure each site and print its row as soon as it is there."""
     rows = []
     if not as_json:
         typer.echo("| " + " | ".join(COLUMNS.values()) + " |\n" + "|---" * len(COLUMNS) + "|")
-    for site, world, queries in sites:
+    for site, world, trials in sites:
         with bar(site) as advance:
-            row = measure(site, world, queries, progress=advance).as_dict()
+            done = count(1)
+            row = measure(site, world, trials, lambda: advance(next(done) / len(trials)))  # noqa: B023
         rows.append(row)
         if not as_json:
             typer.echo("| " + " | ".join(_cell(key, row[key]) for key in COLUMNS) + " |")
     if as_json:
-        typer.echo(json.dumps(rows, indent=1))
+        plain = [{k: _plain(v) for k, v in row.items()} for row in rows]
+        typer.echo(json.dumps(plain, indent=1))
+
+
+def _plain(value: object) -> object:
+    """NaN, where nothing was right, becomes null."""
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _cell(key: str, value: object) -> str:
     if not isinstance(value, float):
-        return "—" if value is None else str(value)
+        return str(value)
+    if math.isnan(value):
+        return "—"
     if key in ("success", "unique", "false_confident", "coverage95"):
         return f"{value:.1%}"
     digits = {"median_error_m": 3, "median_error_deg": 2, "build_s": 2}
