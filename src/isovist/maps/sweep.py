@@ -8,7 +8,7 @@ where known_s says whether the ending of the ray counts: by default a wall or th
 unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +23,7 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
-BLOCK_BYTES = 1 << 25
+BLOCK_BYTES = 1 << 26
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
@@ -54,17 +54,16 @@ def sweep_ranges(
         cols: Column of each node.
         maximum: Longest range in m.
     """
-    from isovist.kernels.sweep import sweep_all
+    from isovist.kernels.sweep import pick
 
-    reach = _cells(world, maximum)
+    reach = _reach(world, maximum)
     axes = _axes(world, angles, rows, cols)
     shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
     ranges = np.empty(shape, dtype=np.float32)
     endings = np.empty(shape, dtype=np.uint8)
     for axis in axes:
-        nodes = axis.start, axis.minors, axis.slots
-        sweep_all(axis.codes, axis.directions, nodes, reach, axis.which, ranges, endings)
-    ranges *= np.float32(world.resolution)
+        for which, r, e in axis.sweep():
+            pick(r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings)
     return readonly(ranges), readonly(endings)
 
 
@@ -93,9 +92,9 @@ def describe_field(
         maximum: Longest range in m.
         known: Endings that count.
     """
-    from isovist.kernels.sweep import GROUP, accumulate, sweep_all
+    from isovist.kernels.sweep import GROUP, accumulate
 
-    reach = _cells(world, maximum)
+    reach = _reach(world, maximum)
     axes = _axes(world, angles, rows, cols)
     W = as_floats("weights", weights, (sum(len(axis.which) for axis in axes), None))
     if transform not in TRANSFORMS:
@@ -103,36 +102,74 @@ def describe_field(
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError(f"`scale` must be a positive length in m, got {scale}.")
     counted = np.isin(np.arange(4), [int(ending) for ending in known])
-    options = counted, world.resolution, TRANSFORMS.index(transform), scale
-    count = axes[0].slots.size
-    F = np.zeros((count, W.shape[1]), dtype=np.float32)
+    options = counted, world.resolution, reach, TRANSFORMS.index(transform), scale
+    F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
-    block = GROUP * int(np.clip(BLOCK_BYTES // (5 * count) // GROUP, 1, 16))
-    ranges = np.empty((block, count), dtype=np.float32)
-    endings = np.empty((block, count), dtype=np.uint8)
-    in_order = np.arange(count, dtype=np.uint32)
     for axis in axes:
-        for first in range(0, len(axis.which), block):
-            some = axis.directions[first : first + block]
-            r, e = ranges[: len(some)], endings[: len(some)]
-            nodes = axis.start, axis.minors, in_order
-            sweep_all(axis.codes, some, nodes, reach, np.arange(len(some)), r, e)
-            w = W[axis.which[first : first + block]].astype(np.float32)
-            w = np.pad(w, ((0, -len(w) % GROUP), (0, 0)))
-            accumulate(r, e, w, axis.slots, *options, F, K)
+        for which, r, e in axis.sweep():
+            w = np.pad(W[which].astype(np.float32), ((0, -len(which) % GROUP), (0, 0)))
+            accumulate(r, e, axis.nodes, axis.slots, w, *options, F, K)
     return readonly(F), readonly(K)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axis:
-    """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`."""
+    """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`.
+
+    Attributes:
+        codes: The padded map, major axis first.
+        which: Places of the directions of this axis among all, shape (s,).
+        directions: (du, dv), shape (s, 2).
+        places: Which columns of cells are kept, and where, shape (m,).
+        nodes: Cell of each node among those kept, ascending, shape (nodes,).
+        slots: Place of each node among all, shape (nodes,).
+    """
 
     codes: NDArray[np.uint8]
     which: IntArray
     directions: FloatArray
-    start: IntArray
-    minors: NDArray[np.uint32]
-    slots: NDArray[np.uint32]
+    places: IntArray
+    nodes: IntArray
+    slots: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        codes: NDArray[np.uint8],
+        which: IntArray,
+        directions: FloatArray,
+        majors: IntArray,
+        minors: IntArray,
+    ) -> "_Axis":
+        """Keep the columns that have nodes, and sort the nodes."""
+        from isovist.kernels.sweep import PAD
+
+        size, width = (length - 2 * PAD for length in codes.shape)
+        kept = np.unique(majors)
+        places = np.full(size, -1, dtype=np.int64)
+        places[kept] = np.arange(kept.size)
+        cells = places[majors] * width + minors
+        order = np.argsort(cells)
+        return cls(codes, which, directions[which], places, cells[order], order)
+
+    def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
+        """Some directions at a time: which, with ranges and endings of shape (s, cells).
+
+        The arrays are used again for the next ones.
+        """
+        from isovist.kernels.sweep import GROUP, PAD, sweep_all
+
+        columns, width = int(self.places.max()) + 1, self.codes.shape[1] - 2 * PAD
+        groups = np.clip(BLOCK_BYTES // (5 * columns * width * GROUP), 1, 16)
+        block = GROUP * int(groups)
+        ranges = np.empty((min(block, len(self.which)), columns, width), dtype=np.float32)
+        endings = np.empty(ranges.shape, dtype=np.uint8)
+        for first in range(0, len(self.which), block):
+            part = slice(first, first + block)
+            which, directions = self.which[part], self.directions[part]
+            r, e = ranges[: len(which)], endings[: len(which)]
+            sweep_all(self.codes, directions, self.places, r, e)
+            yield which, r.reshape(len(which), -1), e.reshape(len(which), -1)
 
 
 def _axes(
@@ -157,36 +194,15 @@ def _axes(
     if "by_row" not in derived:
         derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
         derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
-    x, y = np.cos(turned), np.sin(turned)
-    upright = np.abs(y) > np.abs(x)
+    along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     return (
-        _axis(derived["by_row"], np.flatnonzero(upright), y, x, r, c),
-        _axis(derived["by_col"], np.flatnonzero(~upright), x, y, c, r),
+        _Axis.of(derived["by_row"], np.flatnonzero(upright), along[:, ::-1], r, c),
+        _Axis.of(derived["by_col"], np.flatnonzero(~upright), along, c, r),
     )
 
 
-def _axis(
-    codes: NDArray[np.uint8],
-    which: IntArray,
-    u: FloatArray,
-    v: FloatArray,
-    majors: IntArray,
-    minors: IntArray,
-) -> _Axis:
-    order = np.argsort(majors, kind="stable")
-    start = np.searchsorted(majors[order], np.arange(len(codes) + 1))
-    directions = np.stack([u[which], v[which]], axis=-1)
-    return _Axis(
-        codes,
-        which,
-        directions,
-        start,
-        minors[order].astype(np.uint32),
-        order.astype(np.uint32),
-    )
-
-
-def _cells(world: OccupancyMap, maximum: float) -> float:
+def _reach(world: OccupancyMap, maximum: float) -> float:
     """A longest range in cells."""
     if not maximum > 0.0:
         raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
