@@ -30,9 +30,7 @@ def draw_reconstruction(
     return lines
 
 
-def draw_remembered(
-    axes: Any, world: SegmentMap, point: FloatArray, projection: Projection
-) -> Any:
+def draw_remembered(axes: Any, world: SegmentMap, point: FloatArray, projection: Projection) -> Any:
     """The same as an outline in the room: the place as the descriptor remembers it."""
     theta = unit_vectors(np.linspace(0.0, 2.0 * np.pi, 721))
     outline = point + np.maximum(projection(theta), 0.0)[:, None] * theta
