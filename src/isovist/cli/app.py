@@ -4,6 +4,7 @@ import sys
 
 import typer
 
+from isovist.cli.bench import bench
 from isovist.cli.build import build
 from isovist.cli.convert import convert
 from isovist.cli.demo import demo
@@ -22,6 +23,9 @@ app = typer.Typer(
 )
 for verb in (demo, build, info, convert, locate, paper, verify):
     app.command()(verb)
+
+
+app.add_typer(bench, name="bench")
 
 
 @app.callback(invoke_without_command=True)
