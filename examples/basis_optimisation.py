@@ -37,7 +37,8 @@ def main(out: Path = Path("out/basis_optimisation.png"), directions: int = 8) ->
         fit = max(fits, key=lambda f: f.after)
         before, after = objective(uniform).value, fit.after
         adapted[name] = fit.rose
-        bars[f"{name}\nuniform"], bars[f"{name}\nadapted"] = before, after
+        short = name.replace(" energy", "")
+        bars[f"{short}\nuniform"], bars[f"{short}\nadapted"] = before, after
         print(f"{name:16s} uniform {before:.4f} (its best of {len(TEMPERATURES)} temperatures, "
               f"{uniform.temperature:g}), adapted {after:.4f} (ε = {fit.rose.temperature:.3f}): "
               f"{100.0 * (after / before - 1.0):+.1f} %")  # fmt: skip
@@ -48,7 +49,7 @@ def main(out: Path = Path("out/basis_optimisation.png"), directions: int = 8) ->
     both = {"uniform": Rose.circle(directions, 0.1), "adapted": adapted["captured energy"]}
     draw_rose_over_map(plan, corridor, np.array([8.0, 1.0]), both, 1.8)
     draw_bars(chart, bars, "objective")
-    chart.tick_params(axis="x", labelsize=6)
+    chart.tick_params(axis="x", labelsize=8)
     save(figure, out)
     print(f"Picture: {out}")
 

@@ -48,6 +48,44 @@ def compare_in_space() -> None:
               f"largest {step.max():.5f}; largest change of slope {bend.max():.5f}")  # fmt: skip
 
 
+def corner_of_a_box(spacing: float = 0.15) -> tuple[FloatArray, FloatArray]:
+    """Surface points and normals of three walls that meet at the origin, 1.5 m each way."""
+    t = np.arange(spacing / 2, 1.5, spacing)
+    u, v = (x.ravel() for x in np.meshgrid(t, t))
+    zero = np.zeros_like(u)
+    points = [np.stack(p, axis=1) for p in ((u, v, zero), (u, zero, v), (zero, u, v))]
+    normals = [np.tile(e, (len(u), 1)) for e in np.eye(3)[[2, 1, 0]]]
+    return np.concatenate(points), np.concatenate(normals)
+
+
+def compare_with_fpfh() -> None:
+    """A keypoint that slides over the floor: FPFH of Open3D against votes for directions."""
+    try:
+        import open3d
+    except ImportError:
+        print("FPFH: left out, since open3d is not installed (pip install open3d)")
+        return
+    cloud, normals = corner_of_a_box()
+    rose = Rose.fibonacci(33, 0.05)
+    search = open3d.geometry.KDTreeSearchParamRadius(9.0)  # everything: no point comes or goes
+    series: dict[str, list[FloatArray]] = {"FPFH, 33 bins": [], "33 hard bins": [], "33 soft": []}
+    for t in np.linspace(0.0, 0.1, 201):
+        p = np.array([0.6 + t, 0.5 + 0.7 * t, 0.0])
+        shape = open3d.geometry.PointCloud(open3d.utility.Vector3dVector(np.vstack([p, cloud])))
+        shape.normals = open3d.utility.Vector3dVector(np.vstack([[0.0, 0.0, 1.0], normals]))
+        fpfh = open3d.pipelines.registration.compute_fpfh_feature(shape, search)
+        series["FPFH, 33 bins"].append(np.asarray(fpfh.data)[:, 0].copy())
+        gap = cloud - p
+        theta = gap / np.linalg.norm(gap, axis=1, keepdims=True)
+        ones = np.ones(len(cloud))
+        series["33 hard bins"].append(votes(rose, theta, ones, hard=True))
+        series["33 soft"].append(votes(rose, theta, ones))
+    for name, F in series.items():
+        step = np.linalg.norm(np.diff(F, axis=0), axis=1) / np.linalg.norm(F[0])
+        print(f"3D, keypoint on a floor, {name:13s} change per 0.6 mm: median "
+              f"{100 * np.median(step):.4f} %, largest {100 * step.max():.4f} %")  # fmt: skip
+
+
 def main(out: Path = Path("out/bin_boundary.png")) -> None:
     cloud = wall_points(6.0, 4.0, 0.1)
     rose = Rose.circle(8, 0.5)
@@ -67,6 +105,7 @@ def main(out: Path = Path("out/bin_boundary.png")) -> None:
     for s, (soft, hard) in zip(noise, medians, strict=True):
         print(f"noise {s:.2f} m: median error soft {1e3 * soft:5.1f} mm, hard {1e3 * hard:5.1f} mm")
     compare_in_space()
+    compare_with_fpfh()
     figure = new_figure(11.0, 3.4)
     left, middle, right = figure.subplots(1, 3)
     draw_channels(left, steps, 1)

@@ -36,7 +36,7 @@ def test_the_circulant_matrix_is_the_one_a_quadrature_gives(n: int, temperature:
 @pytest.mark.parametrize(
     ("n", "temperature", "condition"), [(8, 0.5, 1.0e3), (16, 0.5, 3.4e9), (8, 0.1, 2.84)]
 )
-def test_condition_numbers_are_those_of_the_notes(
+def test_condition_numbers_grow_with_the_overlap_of_the_weights(
     n: int, temperature: float, condition: float
 ) -> None:
     assert Gram.from_rose(Rose.circle(n, temperature)).condition == pytest.approx(

@@ -101,8 +101,8 @@ def field_points(
 
 
 def shares(total: int, parts: int) -> list[int]:
-    """`total` cases shared out over at most `parts` rooms."""
-    parts = max(1, min(parts, total))
+    """`total` cases shared out over at most `parts` rooms, five or more to a room."""
+    parts = max(1, min(parts, total // 5))
     return [total // parts + (k < total % parts) for k in range(parts)]
 
 

@@ -149,7 +149,8 @@ def _printed_constant(trial: Trial) -> Finding:
         cover = float(np.max(cKDTree(nodes).query(M)[0])) + pitch * np.sqrt(0.5)
         best = np.linalg.norm(field.descriptor.at(room, nodes)[0] - observed, axis=1).argmin()
         error = float(np.linalg.norm(nodes[best] - p[0]))
-        bound = (s[0] * cover + eta) / s[1]
+        L = float(np.linalg.norm(field.at(M[:: len(M) // 50])[1], ord=2, axis=(1, 2)).max())
+        bound = (L * cover + eta) / s[1]
         ratios.append(error / bound)
         notes.append(
             f"a room of {room.bounds[1, 0]:.2f} × {room.bounds[1, 1]:.2f} m, p* = {words(p[0])}, "

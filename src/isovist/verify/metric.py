@@ -169,7 +169,7 @@ def _orthogonal(trial: Trial) -> Finding:
 def _bessel_pairs(trial: Trial) -> Finding:
     excess = []
     if trial.dimension == 2:
-        for count in shares(10 * trial.cases, 20):
+        for count in shares(20 * trial.cases, 20):
             room = random_room(trial.rng)
             rose = Rose.circle(int(trial.rng.integers(4, 40)), float(trial.rng.uniform(0.03, 0.6)))
             gram = Gram.from_rose(rose)
