@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas, build
+from isovist.atlas.atlas import Atlas, bare_walls, build
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
@@ -106,6 +106,9 @@ def simulated_trials(
 ) -> list[Trial]:
     """Scans of a simulated sensor at random poses in free space.
 
+    Only walls end a beam: the grey fringe that many maps have before their walls is not there
+    for a sensor.
+
     Args:
         world: The map.
         count: Number of poses.
@@ -132,6 +135,7 @@ def simulated_trials(
     largest = 1 + int(np.argmax(np.bincount(parts.ravel())[1:]))
     rows, cols = np.nonzero(parts == largest)
     random = np.random.default_rng(seed)
+    walls = bare_walls(world)
     full = field_of_view >= 2.0 * np.pi - 1e-9
     bearings = field_of_view * (np.arange(beams) / (beams if full else max(beams - 1, 1)) - 0.5)
     trials: list[Trial] = []
@@ -141,7 +145,7 @@ def simulated_trials(
         pose = Pose(float(place[0]), float(place[1]), float(random.uniform(-np.pi, np.pi)))
         angles = pose.yaw + bearings
         directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        hits = world.cast(place, directions, maximum=range_max)
+        hits = walls.cast(place, directions, maximum=range_max)
         ranges = np.where(hits.endings == 0, hits.ranges, range_max)
         cut = random.uniform(size=beams) < clutter
         ranges = np.where(cut, ranges * random.uniform(0.1, 1.0, beams), ranges)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.atlas import KNOWN_SHARE, REACH, Atlas, search_rose
+from isovist.atlas.atlas import REACH, Atlas, search_rose
 from isovist.locate.region import Region
 from isovist.roses.rose import unit_vectors
 from isovist.sensing.scan import Scan
@@ -21,6 +21,8 @@ PHASES = 2
 SHORT, LONG = 0.25, 0.5
 """Most that a channel can cost, in log(1 + r), when it is shorter or longer than the map says.
 People and furniture come and go, walls do not vanish: longer counts twice."""
+SEEN_SHARE = 0.3
+"""Least share of a channel that the scan must have seen."""
 FINALISTS = 3000
 """Nodes that are tried in full, after a look at half the channels of all."""
 MINIMA = 4
@@ -60,7 +62,7 @@ def describe(scan: Scan, channels: int) -> Window:
     for p in range(PHASES):
         W = rose.weights(unit_vectors(bearings + width * p / PHASES)) * share[:, None]
         mass = W.sum(axis=0)
-        known[p] = mass >= KNOWN_SHARE
+        known[p] = mass >= SEEN_SHARE
         values[p, known[p]] = (signal @ W)[known[p]] / mass[known[p]]
     first, m = _seen(known.any(axis=0))
     columns = (first + np.arange(m)) % channels
