@@ -22,7 +22,6 @@ about 2 √ε.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import lebedev_rule
 
 from isovist.errors import InputError
 from isovist.maps.segments import Pieces, SegmentMap
@@ -72,6 +71,8 @@ class Lebedev:
     degree: int = 131
 
     def rule(self) -> Rule:
+        from scipy.integrate import lebedev_rule
+
         try:
             points, coefficients = lebedev_rule(self.degree)
         except (ValueError, NotImplementedError) as error:
@@ -122,7 +123,8 @@ class Exact:
         angles, gaps = circle_gaps(rose.directions)
         if not isinstance(rose.profile, Softmax):
             reach = rose.profile.support
-            edges = np.sort(np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi))
+            edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
+            edges = np.unique(np.round(edges, 14))
             return 0.25 * reach, edges, np.full(len(edges), 0.1 * reach)
         epsilon = rose.profile.temperature
         with np.errstate(divide="ignore"):

@@ -45,6 +45,8 @@ def read_bag_odometry(path: PathLike, topic: str | None = None) -> Iterator[tupl
 def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
     """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`."""
     wanted = 0.0 if at is None else at
+    if not wanted >= 0.0:
+        raise InputError(f"`at` must be 0 s or more, got {wanted:g}.")
     best, best_gap, first, since = None, math.inf, None, 0.0
     for time, scan in read_bag_scans(path, topic):
         first = time if first is None else first
@@ -56,7 +58,7 @@ def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None 
             break
     if best is None:
         raise FileError(f"{Path(path).name} has no scan with a valid beam on that topic.")
-    if not 0.0 <= wanted <= since:
+    if wanted > since:
         raise InputError(
             f"`at` must be from 0 to {since:.3f} s in {Path(path).name}, got {wanted:g}."
         )
@@ -85,8 +87,8 @@ def _scan(path: Path, message: Any) -> Scan | None:
 def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float, Any]]:
     """Header time in s and content of every message of a topic, which must be of that kind."""
     try:
-        from rosbags.highlevel import AnyReader  # noqa: PLC0415
-        from rosbags.typesys import Stores, get_typestore  # noqa: PLC0415
+        from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_typestore
     except ImportError as error:
         raise MissingExtraError.of("Reading a bag", "bags") from error
     if not path.is_dir():

@@ -3,8 +3,7 @@
 A folder holds one `.npy` file per array, or several parts `NAME.000.npy`, `NAME.001.npy`, …
 joined along the first axis (so that many workers can write one array), and `manifest.json`: what
 the folder is, its version, a `meta` object, and for every part its shape, its size and the CRC-32
-of every block of 4 MiB of the file.  The manifest carries the CRC-32 of itself and is accepted
-only in the very bytes that its content is written as.
+of every block of 4 MiB of the file.  The manifest ends with the CRC-32 of itself.
 
 CRC-32 finds every change within 32 neighbouring bits, so every flipped byte, and is the fastest
 checksum of the standard library (2.2 GB/s on one ARM core; SHA-256 1.5, BLAKE2b 0.6).  It is no
@@ -12,20 +11,23 @@ protection against forgery, and none is meant.
 
 Reading maps the files into memory.  It checks all of a folder of at most 256 MiB (about 0.1 s),
 and of a larger one the sizes, the headers and the first and last block of every file.  Whoever
-answers from a larger one calls `verify_array` before the rows count; `check_folder` checks all.
+answers from a larger one calls `verify` of `open_folder` before the rows count; `check_folder`
+checks all.
 """
 
 import json
-import zlib
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
 from isovist.io.files import PathLike, quote, unreadable, write_synced
+from isovist.io.manifest import Manifest
 from isovist.io.part import Array, Part
 from isovist.io.swap import present, replacing
 from isovist.types import readonly
@@ -35,55 +37,40 @@ FULL_CHECK_BYTES = 256 << 20
 
 MANIFEST = "manifest.json"
 _MANIFEST_BYTES = 64 << 20
+_ATTEMPTS = 20
+
+T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a folder holds.
+@dataclass(frozen=True, slots=True, eq=False)
+class OpenFolder:
+    """A folder whose files are mapped into memory.
 
     Attributes:
-        kind: What it is, e.g. "atlas".
-        version: Version of that kind.
-        meta: Whatever its writer wants to keep, as JSON.
-        arrays: The parts of every array, by name.
+        path: Where it was found.
+        manifest: What it holds.
+        arrays: Its arrays, by name.  Read-only.
+        files: The bytes behind them, one entry per part.
     """
 
-    kind: str
-    version: int
-    meta: dict[str, Any]
-    arrays: dict[str, tuple[Part, ...]]
+    path: Path
+    manifest: Manifest
+    arrays: dict[str, Array]
+    files: dict[str, tuple[NDArray[np.uint8], ...]]
 
-    @property
-    def nbytes(self) -> int:
-        """Size of all arrays on disk."""
-        return sum(part.nbytes for parts in self.arrays.values() for part in parts)
+    def verify(self, name: str, start: int = 0, stop: int | None = None) -> None:
+        """Check every byte of rows `start` to `stop` of an array; about 0.5 s per GB.
 
-    def encode(self) -> bytes:
-        """The one way to write this manifest; it ends with the checksum of what comes before."""
-        content = {
-            "format": "isovist folder 1",
-            "kind": self.kind,
-            "version": self.version,
-            "meta": self.meta,
-            "arrays": {
-                name: [part.to_json() for part in parts] for name, parts in self.arrays.items()
-            },
-        }
-        body = json.dumps(content, indent=1, allow_nan=False).encode()[:-2]
-        return body + b',\n "crc32": "%08x"\n}\n' % zlib.crc32(body)
-
-    @classmethod
-    def decode(cls, data: bytes) -> "Manifest":
-        """From what `encode` gave; `ValueError` when a single byte is not as it would write it."""
-        content = json.loads(data)
-        arrays = {
-            str(name): tuple(Part.from_json(part) for part in parts)
-            for name, parts in content["arrays"].items()
-        }
-        manifest = cls(str(content["kind"]), int(content["version"]), content["meta"], arrays)
-        if manifest.encode() != data:
-            raise ValueError("not as written")
-        return manifest
+        Raises a `FileError` that names the file and the first block that changed.
+        """
+        first = 0
+        for part, data in zip(self.manifest.arrays[name], self.files[name], strict=True):
+            last = first + part.rows
+            low, high = max(start, first), last if stop is None else min(stop, last)
+            if low < high:
+                for problem in part.problems(data, part.blocks_of(low - first, high - first)):
+                    raise FileError(f"{self.path.name}/{problem}")
+            first = last
 
 
 def write_folder(
@@ -110,7 +97,9 @@ def write_folder(
     try:
         kept = json.loads(json.dumps(dict(meta), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise InputError(f"`meta` must be plain JSON: {error}.") from error
+        raise InputError(
+            f"`meta` must be plain JSON without NaN or infinity, got {quote(meta)}."
+        ) from error
     with replacing(path) as draft:
         written = {
             name: tuple(Part.write(draft / file, piece) for file, piece in files.items())
@@ -132,108 +121,117 @@ def read_folder(
         version: The version it must have.
         full: Check every byte now; `None` stands for a folder of at most `FULL_CHECK_BYTES`.
     """
+    folder = open_folder(path, kind, version, full=full)
+    return folder.manifest.meta, folder.arrays
+
+
+def open_folder(path: PathLike, kind: str, version: int, *, full: bool | None = None) -> OpenFolder:
+    """Like `read_folder`, for a folder whose rows are verified when they are used."""
     path = Path(path)
-    manifest = read_manifest(path)
-    try:
-        return manifest.meta, _load(path, manifest, kind, version, full)
-    except FileError:
-        # A writer may have put a new folder in place between the manifest and an array.
-        latest = read_manifest(path)
-        if latest == manifest:
-            raise
-        return latest.meta, _load(path, latest, kind, version, full)
+
+    def load(handle: int, manifest: Manifest) -> OpenFolder:
+        _check_kind(manifest, kind, version)
+        every = manifest.nbytes <= FULL_CHECK_BYTES if full is None else full
+        files, arrays = {}, {}
+        for name, parts in manifest.arrays.items():
+            files[name] = tuple(part.map(handle) for part in parts)
+            for part, data in zip(parts, files[name], strict=True):
+                for problem in part.problems(data, part.blocks if every else sorted(part.ends)):
+                    raise FileError(problem)
+            pieces = [part.array(data) for part, data in zip(parts, files[name], strict=True)]
+            arrays[name] = pieces[0] if len(pieces) == 1 else readonly(np.concatenate(pieces))
+        return OpenFolder(path, manifest, arrays, files)
+
+    return _with_folder(path, load)
 
 
 def read_manifest(path: PathLike) -> Manifest:
     """What a folder says it holds; its arrays are not looked at."""
-    path = Path(path)
-    try:
-        folder = present(path)
-        if not folder.exists():
-            raise FileError(f"{path}: there is no such folder.")
-        if not folder.is_dir():
-            raise FileError(f"{path} is a file; a folder with a {MANIFEST} was expected.")
-        file = folder / MANIFEST
-        if not file.exists():
-            raise FileError(f"{path} has no {MANIFEST}, so isovist did not write it.")
-        if file.stat().st_size > _MANIFEST_BYTES:
-            raise FileError(f"{path.name}/{MANIFEST} has more than {_MANIFEST_BYTES} bytes.")
-        data = file.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
-    try:
-        return Manifest.decode(data)
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
-        raise FileError(
-            f"{path.name}/{MANIFEST} is damaged, or a newer isovist wrote it."
-        ) from error
-
-
-def verify_array(path: PathLike, name: str, start: int = 0, stop: int | None = None) -> None:
-    """Check every byte of rows `start` to `stop` of an array; about 0.5 s per GB.
-
-    Raises a `FileError` that names the first file and block that changed.
-    """
-    path = Path(path)
-    first = 0
-    for part in _parts(path, read_manifest(path), name):
-        last = first + part.rows
-        low, high = max(start, first), last if stop is None else min(stop, last)
-        if low < high:
-            _demand(path, part, part.blocks_of(low - first, high - first))
-        first = last
+    return _with_folder(Path(path), lambda _handle, manifest: manifest)
 
 
 def check_folder(path: PathLike) -> list[str]:
     """Everything that is wrong with a folder, one line each; empty when every byte is right."""
     path = Path(path)
+
+    def check(handle: int, manifest: Manifest) -> list[str]:
+        problems: list[str] = []
+        for part in (part for parts in manifest.arrays.values() for part in parts):
+            try:
+                problems += part.problems(part.map(handle), part.blocks)
+            except FileError as error:
+                problems.append(str(error))
+        if problems and not _is_still(path, handle):
+            raise FileError("replaced")
+        return [f"{path.name}/{problem}" for problem in problems]
+
     try:
-        manifest = read_manifest(path)
+        return _with_folder(path, check)
     except FileError as error:
         return [str(error)]
-    return [
-        f"{path.name}/{problem}"
-        for parts in manifest.arrays.values()
-        for part in parts
-        for problem in part.problems(present(path), range(len(part.crc32)))
-    ]
 
 
-def _load(
-    path: Path, manifest: Manifest, kind: str, version: int, full: bool | None
-) -> dict[str, Array]:
+def _with_folder(path: Path, act: Callable[[int, Manifest], T]) -> T:
+    """Act on an open handle of the folder and its manifest; again if it was replaced meanwhile.
+
+    A handle stays with the folder that it was opened on, so nothing is mixed of two.
+    """
+    for attempt in range(_ATTEMPTS):
+        try:
+            handle = os.open(present(path), os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError as error:
+            if attempt < 3:  # a writer may be between its two renames
+                continue
+            raise FileError(f"{path}: there is no such folder.") from error
+        except NotADirectoryError as error:
+            raise FileError(
+                f"{path} is a file; a folder with a {MANIFEST} was expected."
+            ) from error
+        except OSError as error:
+            raise unreadable(path, error) from error
+        try:
+            manifest = _manifest(handle)
+            return act(handle, manifest)
+        except FileError as error:
+            if _is_still(path, handle):
+                raise FileError(f"{path.name}/{error}") from error
+        finally:
+            os.close(handle)
+    raise FileError(f"{path} was replaced {_ATTEMPTS} times while it was read.")
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    """Whether the folder under that name is still the one that was opened."""
+    try:
+        now, then = present(path).stat(), os.fstat(handle)
+    except OSError:
+        return False
+    return (now.st_dev, now.st_ino) == (then.st_dev, then.st_ino)
+
+
+def _manifest(handle: int) -> Manifest:
+    try:
+        with os.fdopen(os.open(MANIFEST, os.O_RDONLY, dir_fd=handle), "rb") as stream:
+            data = stream.read(_MANIFEST_BYTES)
+    except FileNotFoundError as error:
+        raise FileError(f"{MANIFEST} is missing, so isovist did not write this folder.") from error
+    except OSError as error:
+        raise FileError(f"{MANIFEST} cannot be read: {error.strerror}.") from error
+    try:
+        return Manifest.decode(data)
+    except (ValueError, TypeError, KeyError, AttributeError, SyntaxError) as error:
+        raise FileError(f"{MANIFEST} is damaged, or a newer isovist wrote it.") from error
+
+
+def _check_kind(manifest: Manifest, kind: str, version: int) -> None:
     if manifest.kind != kind:
-        raise FileError(f"{path.name} is a folder of kind {quote(manifest.kind)}, not {kind!r}.")
+        raise FileError(f"{MANIFEST} says kind {quote(manifest.kind)}, where {kind!r} is needed.")
     if manifest.version != version:
         newer = manifest.version > version
         raise FileError(
-            f"{path.name} has version {manifest.version} of the {kind} format, and this isovist "
+            f"{MANIFEST} says version {manifest.version} of the {kind} format, and this isovist "
             f"reads version {version}. {'Upgrade isovist' if newer else 'Write it again'}."
         )
-    if full is None:
-        full = manifest.nbytes <= FULL_CHECK_BYTES
-    arrays = {}
-    for name, parts in manifest.arrays.items():
-        try:
-            mapped = [part.map(present(path)) for part in parts]
-        except FileError as error:
-            raise FileError(f"{path.name}/{error}") from error
-        for part in parts:
-            _demand(path, part, range(len(part.crc32)) if full else sorted(part.ends))
-        arrays[name] = mapped[0] if len(mapped) == 1 else readonly(np.concatenate(mapped))
-    return arrays
-
-
-def _demand(path: Path, part: Part, blocks: Sequence[int]) -> None:
-    for problem in part.problems(present(path), blocks):
-        raise FileError(f"{path.name}/{problem}")
-
-
-def _parts(path: Path, manifest: Manifest, name: str) -> tuple[Part, ...]:
-    if name not in manifest.arrays:
-        known = ", ".join(manifest.arrays) or "none"
-        raise FileError(f"{path.name} has no array {quote(name)}. It has: {known}.")
-    return manifest.arrays[name]
 
 
 def _pieces(name: str, value: Array | Sequence[Array]) -> dict[str, Array]:

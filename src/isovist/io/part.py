@@ -2,13 +2,13 @@
 
 import io
 import math
-import mmap
 import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -16,10 +16,11 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from isovist.errors import FileError
-from isovist.types import readonly
 
 BLOCK = 4 << 20
 """Bytes under one checksum."""
+
+_HEADER_BYTES = 65536
 
 _FILE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.\d{3,})?\.npy")
 
@@ -71,7 +72,7 @@ class Part:
         file, shape = str(fields["file"]), tuple(int(n) for n in fields["shape"])
         dtype, size = np.dtype(str(fields["dtype"])), int(fields["bytes"])
         crc32 = tuple(int(text, 16) for text in fields["crc32"])
-        sound = _FILE_NAME.fullmatch(file) is not None and min(shape, default=0) >= 0
+        sound = _FILE_NAME.fullmatch(file) and min(shape, default=0) >= 0 and size > 0
         if not sound or dtype.hasobject or len(crc32) != -(-size // BLOCK):
             raise ValueError("no part")
         return cls(file, shape, dtype, size, crc32)
@@ -92,6 +93,11 @@ class Part:
         return self.shape[0] if self.shape else 1
 
     @property
+    def blocks(self) -> range:
+        """All blocks."""
+        return range(len(self.crc32))
+
+    @property
     def ends(self) -> set[int]:
         """The first and the last block."""
         return {0, len(self.crc32) - 1}
@@ -102,51 +108,42 @@ class Part:
         head, row = self.nbytes - data, data // max(self.rows, 1)
         return range((head + start * row) // BLOCK, -(-(head + stop * row) // BLOCK))
 
-    def map(self, folder: Path) -> Array:
-        """The array, mapped into memory, after its header was checked."""
-        with self._open(folder) as stream:
-            try:
-                if npy.read_magic(stream) != (1, 0):
-                    raise ValueError
-                shape, fortran, dtype = npy.read_array_header_1_0(stream)
-                size = stream.tell() + math.prod(shape) * dtype.itemsize
-                if (shape, fortran, dtype, size) != (self.shape, False, self.dtype, self.nbytes):
-                    raise ValueError
-            except ValueError as error:
-                raise FileError(f"{self.file} has a damaged header.") from error
-            if math.prod(shape) == 0:
-                return readonly(np.empty(shape, dtype))
-            return np.asarray(np.memmap(stream, dtype, "r", stream.tell(), shape))
-
-    def problems(self, folder: Path, blocks: Iterable[int]) -> Iterator[str]:
-        """What is wrong with these blocks of the file, one line each."""
+    def map(self, folder: int) -> NDArray[np.uint8]:
+        """The bytes of the file, mapped into memory; `folder` is an open handle of its folder."""
         try:
-            with (
-                self._open(folder) as stream,
-                mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data,
-                memoryview(data) as view,
-            ):
-                for block in blocks:
-                    with view[block * BLOCK : (block + 1) * BLOCK] as piece:
-                        if zlib.crc32(piece) != self.crc32[block]:
-                            yield (
-                                f"{self.file} is damaged: the checksum of its bytes {block * BLOCK}"
-                                f" to {block * BLOCK + len(piece) - 1} differs."
-                            )
-        except FileError as error:
-            yield str(error)
-
-    def _open(self, folder: Path) -> Any:
-        """The file, of the size it should have."""
-        try:
-            stream = (folder / self.file).open("rb")
+            handle = os.open(self.file, os.O_RDONLY, dir_fd=folder)
         except FileNotFoundError as error:
             raise FileError(f"{self.file} is missing.") from error
         except OSError as error:
             raise FileError(f"{self.file} cannot be read: {error.strerror}.") from error
-        size = os.fstat(stream.fileno()).st_size
-        if size != self.nbytes:
-            stream.close()
-            how = "cut off" if size < self.nbytes else "too long"
-            raise FileError(f"{self.file} is {how}: {size} bytes instead of {self.nbytes}.")
-        return stream
+        with os.fdopen(handle, "rb") as stream:
+            size = os.fstat(handle).st_size
+            if size != self.nbytes:
+                how = "cut off" if size < self.nbytes else "too long"
+                raise FileError(f"{self.file} is {how}: {size} bytes instead of {self.nbytes}.")
+            return np.asarray(np.memmap(stream, np.uint8, "r"))
+
+    def problems(self, data: NDArray[np.uint8], blocks: Iterable[int]) -> Iterator[str]:
+        """What is wrong with these blocks of the mapped file, one line each."""
+        for block in blocks:
+            piece = data[block * BLOCK : (block + 1) * BLOCK]
+            if zlib.crc32(piece.data) != self.crc32[block]:
+                yield (
+                    f"{self.file} is damaged: the checksum of its bytes {block * BLOCK} to "
+                    f"{block * BLOCK + len(piece) - 1} differs."
+                )
+
+    def array(self, data: NDArray[np.uint8]) -> Array:
+        """The array in the mapped file, whose first block should have been checked before."""
+        header = io.BytesIO(data[:_HEADER_BYTES].tobytes())
+        try:
+            version = npy.read_magic(header)
+            if version != (1, 0) or npy.read_array_header_1_0(header) != (
+                self.shape,
+                False,
+                self.dtype,
+            ):
+                raise ValueError
+            return data[header.tell() :].view(self.dtype).reshape(self.shape)
+        except (ValueError, SyntaxError, TokenError) as error:
+            raise FileError(f"{self.file} does not hold the array that it should.") from error

@@ -49,7 +49,7 @@ def read_scan(path: PathLike, *, topic: str | None = None, at: float | None = No
     path = Path(path)
     suffix = path.suffix.lower()
     if path.is_dir() or suffix in _BAGS:
-        from isovist.io.bags import read_bag_scan  # noqa: PLC0415  rosbags is optional
+        from isovist.io.bags import read_bag_scan
 
         return read_bag_scan(path, topic=topic, at=at)
     if topic is not None or at is not None:

@@ -90,10 +90,9 @@ def _beside(path: Path, role: str) -> Path:
 
 
 def _siblings(path: Path, role: str) -> list[Path]:
-    """What writers of `path` left in that role, the latest first."""
+    """What writers of `path` left in that role."""
     start = f".{path.name}.{role}-"
-    found = [entry for entry in path.parent.iterdir() if entry.name.startswith(start)]
-    return sorted(found, key=lambda entry: entry.stat().st_mtime_ns, reverse=True)
+    return sorted(entry for entry in path.parent.iterdir() if entry.name.startswith(start))
 
 
 def _sweep(path: Path) -> None:

@@ -16,7 +16,7 @@ LOST = 42.0  # a weight below exp(−42) of the largest is lost in the rounding 
 STRIP = 0.9 * np.pi / 2.0  # longest stretch in u: 0.9 of the distance to the poles
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _step(angle, length, edges, poles):
     """Longest stretch from `angle` over which the weights are smooth enough.
 
@@ -26,6 +26,8 @@ def _step(angle, length, edges, poles):
     n = len(edges)
     if n == 0:
         return length
+    if angle + 1e-14 >= edges[0] + 2.0 * np.pi:
+        angle -= 2.0 * np.pi
     k = np.searchsorted(edges, angle + 1e-14)
     ahead = edges[k] - angle if k < n else edges[0] + 2.0 * np.pi - angle
     behind = angle - edges[k - 1] if k > 0 else angle - edges[n - 1] + 2.0 * np.pi
@@ -34,7 +36,7 @@ def _step(angle, length, edges, poles):
     return min(grown, max(0.9 * pole_ahead, 0.47 * ahead), length, ahead)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _fewest(fill, reach):
     """Fewest nodes for a stretch that fills the share `fill` of the longest allowed one."""
     m = 1
@@ -43,7 +45,7 @@ def _fewest(fill, reach):
     return m
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write,
            direction, weight, span, seen):  # fmt: skip
     """Nodes of one piece of wall from angle a0 to a1.  Returns the index after the last node."""
@@ -107,7 +109,7 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
     return at
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
                 x, w, reach, offsets, write, direction, weight, span, seen):  # fmt: skip
     """Nodes of all visible pieces within the view, point after point.
@@ -132,7 +134,7 @@ def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges,
             offsets[i + 1] = at
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _log_profile(code, parameter, t):
     if code == 0:
         return t * parameter
@@ -142,7 +144,7 @@ def _log_profile(code, parameter, t):
     return parameter * np.log(t) if t > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _cosine(direction, rose, s, i):
     t = 0.0
     for k in range(rose.shape[1]):
@@ -150,7 +152,7 @@ def _cosine(direction, rose, s, i):
     return min(t, 1.0)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _window(direction, rose, s, code, parameter, peak, logs):
     """Log profiles around the nearest direction of a rose sorted by angle.
 
@@ -191,7 +193,7 @@ def _window(direction, rose, s, code, parameter, peak, logs):
     return peak, left, right
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def accumulate(offsets, direction, value, rose, order, code, parameter, out):
     """out[p, order[i], :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
 

@@ -12,7 +12,7 @@ from numba import njit, prange
 GAP = -1  # no wall
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stack, entry):
     """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none.
 
@@ -68,7 +68,7 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stac
     return best, wall
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _entry(px, py, ix, iy, node_lo, node_hi, node):
     """Where the ray enters a box, in units of |d|; inf if it misses.  ix, iy are 1/d."""
     a, b = (node_lo[node, 0] - px) * ix, (node_hi[node, 0] - px) * ix
@@ -78,7 +78,7 @@ def _entry(px, py, ix, iy, node_lo, node_hi, node):
     return near if near <= far * (1.0 + 1e-12) else np.inf
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def cast_walls(origins, directions, walls, node_lo, node_hi, link, count, order, out_t, out_wall):
     """First wall along each ray.  origins, directions (m, 2); out_t, out_wall (m,)."""
     block = 256
@@ -91,7 +91,7 @@ def cast_walls(origins, directions, walls, node_lo, node_hi, link, count, order,
             )  # fmt: skip
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order, stack):
     """The first corner met when turning left from the ray d, in front of `wall`.
 
@@ -151,7 +151,7 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
     return found, ex, ey
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
 def see_pieces(points, walls, node_lo, node_hi, link, count, order, out_angle, out_wall, out_count):
     """The visible walls around each point, counter-clockwise from the angle 0.
 

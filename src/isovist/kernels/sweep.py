@@ -14,15 +14,18 @@ cell is not free, else to "cell (p, j + b_p), through its side" when that one is
 
     L_j ← A_p  if (p, j + a_p) is not free,   B_p  if (p, j + b_p) is not free,   else L_j.    (2)
 
-No distance is summed up: L_j is the number of an event, 2p for A_p and 2p + 1 for B_p, in 16
-bits; the loop over j reads contiguous bytes and has no branch, and the lines stay in the first
-cache while the map streams past once per direction, a byte per cell.  A cell reads the line
-nearest to its centre, at most half a cell to the side, and the range to the plane of the face
-found is exact, with v_p' = max(a_p', b_p'):
+A cell reads the line nearest to its centre, at most half a cell to the side, and takes the
+distance from its own centre to the plane of the face that the line meets, with
+v_p' = max(a_p', b_p'):
 
     r = (p' − p − ½) / |du|  for A_p',     r = (v_p' − s_p − ½) / dv  for B_p'.                (3)
 
-So a range is wrong only where the half cell to the side changes which face is met.
+So there is no bias of half a cell, nothing is summed up or smeared, and a range is wrong only
+where the half cell to the side changes which face is met.
+
+A line is a float32, the first term of (3), and a byte, the code of the cell with 4 added for B.
+The loops over j read contiguous memory and have no branches, so they become vector code; the
+lines stay in the first cache while the map streams past, one byte per cell and direction.
 """
 
 import numpy as np
@@ -30,36 +33,47 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 Codes = NDArray[np.uint8]
-Events = NDArray[np.uint16]
 Singles = NDArray[np.float32]
-Order = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 PAD = 2
 MAXIMUM = 3
-# Events 0 to 2 m + 1 of a map with m columns fit 16 bits.
-MOST_CELLS = 32766
+SIDE = 4
+GROUP = 4
+CHUNK = 64
 
 
 @njit(cache=True, nogil=True)
-def _enter(lines: Events, near: Codes, event: int) -> None:
-    """Equation (2) where lines keep to one row.  Shapes (m,).
+def _meet(lines: Singles, ends: Codes, codes: Codes, reach: np.float32, face: int) -> None:
+    """Half of equation (2): lines that meet a cell that is not free take it.  Shapes (m,).
 
-    Reading the line before choosing keeps the store unconditional, which vector code needs.
+    Reading before choosing keeps the stores unconditional, which vector code needs.
     """
-    found = np.uint16(event)
     for k in range(len(lines)):
         line = lines[k]
-        lines[k] = found if near[k] != 0 else line
+        lines[k] = reach if codes[k] != 0 else line
+    mark = np.uint8(face)
+    for k in range(len(ends)):
+        end, code = ends[k], codes[k]
+        ends[k] = np.uint8(code | mark) if code != 0 else end
 
 
 @njit(cache=True, nogil=True)
-def _enter_and_cross(lines: Events, near: Codes, side: Codes, event: int) -> None:
-    """Equation (2) where lines change rows.  Shapes (m,)."""
-    found, crossed = np.uint16(event), np.uint16(event + 1)
-    for k in range(len(lines)):
+def _read(
+    lines: Singles,
+    ends: Codes,
+    back_u: np.float32,
+    back_v: np.float32,
+    ranges: Singles,
+    endings: Codes,
+) -> None:
+    """Equation (3) for a whole column.  Shapes (m,)."""
+    for k in range(len(ranges)):
         line = lines[k]
-        line = crossed if side[k] != 0 else line
-        lines[k] = found if near[k] != 0 else line
+        near, side = line - back_u, line - back_v
+        ranges[k] = side if ends[k] > 3 else near
+    one, three = np.uint8(1), np.uint8(3)
+    for k in range(len(endings)):
+        endings[k] = np.uint8(np.uint8(ends[k] & three) - one)
 
 
 @njit(cache=True, nogil=True)
@@ -67,106 +81,120 @@ def sweep_one(
     codes: Codes,
     du: float,
     dv: float,
-    nodes: Order,
-    maximum: float,
+    places: NDArray[np.int64],
     ranges: Singles,
     endings: Codes,
 ) -> None:
-    """Ranges along one direction at the nodes.
+    """Ranges along one direction from the centres of all cells of some columns.
 
     Args:
-        codes: The map with the major axis first, uint8, padded by `PAD` cells of code 3 all
-            around; 0 free, 1 wall, 2 unknown, 3 edge.  Shape (m + 2 PAD, k + 2 PAD).
+        codes: The map with the major axis first, padded by `PAD` cells of code 3 all around;
+            0 free, 1 wall, 2 unknown, 3 edge.  Shape (m + 2 PAD, k + 2 PAD).
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
-        nodes: (start, minors, slots): nodes start[i] to start[i + 1] have major index i; the
-            minor index of each, and its place in the outputs.
-        maximum: Longest range, in cells.
-        ranges: Output in cells, shape (nodes,).
-        endings: Output, `Ending` codes, shape (nodes,).
+        places: Row of the outputs for each column of cells, −1 for none, shape (m,).
+        ranges: Output in cells, shape (…, k).  Cells that are not free get numbers that mean
+            nothing.
+        endings: Output, `Ending` codes, shape (…, k).
     """
-    start, minors, slots = nodes
-    majors, count = codes.shape[0] - 2 * PAD, codes.shape[1] - 2
-    forward = du > 0.0
+    majors, width = codes.shape[0] - 2 * PAD, codes.shape[1] - 2 * PAD
     t = dv / abs(du)
     per_u = 1.0 / abs(du)
     per_v = 1.0 / dv if dv != 0.0 else 0.0
-    least, longest = np.float32(0.5 * per_u), np.float32(maximum)
     drift = int(np.floor(0.5 + t * (majors + 1)))
-    lines = np.zeros(count + abs(drift) + 4, dtype=np.uint16)
+    count = width + 2  # rows −1 to k, so that lines come in from beyond the sides
+    lines = np.zeros(count + abs(drift) + 4, dtype=np.float32)
+    ends = np.zeros(len(lines), dtype=np.uint8)
     shift = max(drift, 0) + 3  # line j is lines[j + shift]
-    planes = np.empty(2 * majors + 2, dtype=np.float32)
-    offsets = np.empty(2 * majors + 2, dtype=np.int64)
     for p in range(majors, -1, -1):
+        i = p if du > 0.0 else majors - 1 - p
         a = int(np.floor(0.5 + t * (p - 0.5)))
+        s = int(np.floor(0.5 + t * p))
         b = int(np.floor(0.5 + t * (p + 0.5)))
-        row = codes[(p if forward else majors - 1 - p) + PAD]
-        planes[2 * p], offsets[2 * p] = p * per_u, a
-        planes[2 * p + 1], offsets[2 * p + 1] = max(a, b) * per_v, b
-        if p < majors:
-            i = p if forward else majors - 1 - p
-            s = int(np.floor(0.5 + t * p))
-            back_u, back_v = np.float32((p + 0.5) * per_u), np.float32((s + 0.5) * per_v)
-            turn = b - s
-            for k in range(start[i], start[i + 1]):
-                v = minors[k]
-                event = int(lines[v - s + shift])
-                if row[v + turn + PAD] != 0:
-                    event = 2 * p + 1
-                reach = planes[event] - (back_v if event & 1 else back_u)
-                q = event >> 1
-                met = codes[(q if forward else majors - 1 - q) + PAD, v - s + offsets[event] + PAD]
-                ending = np.uint8(met - 1)
-                reach = max(reach, least)
-                if reach > longest:
-                    reach, ending = longest, np.uint8(MAXIMUM)
-                ranges[slots[k]] = reach
-                endings[slots[k]] = ending
-        window = lines[shift - a - 1 : shift - a - 1 + count]
-        if a == b:
-            _enter(window, row[1 : 1 + count], 2 * p)
-        else:
-            _enter_and_cross(window, row[1 : 1 + count], row[1 + b - a : 1 + b - a + count], 2 * p)
+        row = codes[i + PAD]
+        first = shift - a - 1
+        window, window_ends = lines[first : first + count], ends[first : first + count]
+        side = row[1 + b - a : 1 + b - a + count]
+        crossed = np.float32(max(a, b) * per_v)
+        if b != s:
+            _meet(window, window_ends, side, crossed, SIDE)
+        if p < majors and places[i] >= 0:
+            j = shift - s
+            _read(
+                lines[j : j + width],
+                ends[j : j + width],
+                np.float32((p + 0.5) * per_u),
+                np.float32((s + 0.5) * per_v),
+                ranges[places[i]],
+                endings[places[i]],
+            )
+        if b == s and a != b:
+            _meet(window, window_ends, side, crossed, SIDE)
+        _meet(window, window_ends, row[1 : 1 + count], np.float32(p * per_u), 0)
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def sweep_all(
-    by_row: Codes,
-    by_col: Codes,
+    codes: Codes,
     directions: NDArray[np.float64],
-    row_nodes: Order,
-    col_nodes: Order,
-    maximum: float,
+    places: NDArray[np.int64],
     ranges: Singles,
     endings: Codes,
 ) -> None:
-    """Ranges along many directions at the nodes, a direction at a time on each core.
+    """Ranges along directions of one major axis, a direction at a time on each core.
 
-    Args:
-        by_row: The map with rows first, as `sweep_one` wants it.
-        by_col: The map with columns first.
-        directions: Unit vectors (x, y), shape (s, 2).
-        row_nodes: (start, minors, slots) of the nodes with rows as major axis.
-        col_nodes: The same with columns as major axis.
-        maximum: Longest range, in cells.
-        ranges: Output in cells, shape (s, nodes).
-        endings: Output, `Ending` codes, shape (s, nodes).
+    `directions` are (du, dv), shape (s, 2); the outputs have shape (s, …, k).  The rest is as in
+    `sweep_one`.
     """
-    for s in prange(len(directions)):
-        x, y = directions[s, 0], directions[s, 1]
-        if abs(y) > abs(x):
-            sweep_one(by_row, y, x, row_nodes, maximum, ranges[s], endings[s])
-        else:
-            sweep_one(by_col, x, y, col_nodes, maximum, ranges[s], endings[s])
+    for k in prange(len(directions)):
+        sweep_one(codes, directions[k, 0], directions[k, 1], places, ranges[k], endings[k])
 
 
 @njit(cache=True, nogil=True, parallel=True)
+def pick(
+    ranges: Singles,
+    endings: Codes,
+    nodes: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    unit: float,
+    maximum: float,
+    out: Singles,
+    out_endings: Codes,
+) -> None:
+    """Ranges of nodes out of swept columns.
+
+    Args:
+        ranges: In cells, shape (s, cells).
+        endings: Shape (s, cells).
+        nodes: Cell of each node, shape (nodes,).
+        slots: Where each node goes, shape (nodes,).
+        rows: Where each direction goes, shape (s,).
+        unit: Side of a cell in m.
+        maximum: Longest range, in cells.
+        out: Output in m, shape (…, nodes).
+        out_endings: Output, shape (…, nodes).
+    """
+    side, longest = np.float32(unit), np.float32(maximum)
+    for s in prange(len(ranges)):
+        for k in range(len(nodes)):
+            reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
+            if reach > longest:
+                reach, ending = longest, np.uint8(MAXIMUM)
+            out[rows[s], slots[k]] = reach * side
+            out_endings[rows[s], slots[k]] = ending
+
+
+@njit(cache=True, nogil=True, parallel=True, fastmath={"contract"})
 def accumulate(
     ranges: Singles,
     endings: Codes,
+    nodes: NDArray[np.int64],
+    slots: NDArray[np.int64],
     weights: Singles,
     counted: NDArray[np.bool_],
     unit: float,
+    maximum: float,
     transform: int,
     scale: float,
     F: Singles,
@@ -175,31 +203,44 @@ def accumulate(
     """Add directions to descriptors: F_i += f(r_s) w_si and K_i += w_si over counted endings.
 
     Args:
-        ranges: In cells, float32, shape (s, nodes).
-        endings: `Ending` codes, shape (s, nodes).
-        weights: float32, shape (s, n).
+        ranges: In cells, shape (s, cells).
+        endings: `Ending` codes, shape (s, cells).
+        nodes: Cell of each node, shape (nodes,).
+        slots: Row of F and K of each node, no two alike, shape (nodes,).
+        weights: Shape (s rounded up to a multiple of `GROUP`, n).
         counted: Which of the four endings count, shape (4,).
         unit: Side of a cell in m.
+        maximum: Longest range, in cells.
         transform: 0 for f = r, 1 for log(1 + r), 2 for r / (r + scale), with r in m.
         scale: In m.
-        F: Added to, float32, shape (nodes, n).
-        K: Added to, float32, shape (nodes, n).
+        F: Added to, shape (nodes, n).
+        K: Added to, shape (nodes, n).
     """
-    chunk = 64
-    nodes = ranges.shape[1]
-    side, reference = np.float32(unit), np.float32(scale)
-    for c in prange((nodes + chunk - 1) // chunk):
-        for k in range(c * chunk, min((c + 1) * chunk, nodes)):
-            f_row, k_row = F[k], K[k]
-            for s in range(len(ranges)):
-                if not counted[endings[s, k]]:
-                    continue
-                value = ranges[s, k] * side
+    side, longest = np.float32(unit), np.float32(maximum)
+    reference, one, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
+    for c in prange((len(nodes) + CHUNK - 1) // CHUNK):
+        first, last = c * CHUNK, min((c + 1) * CHUNK, len(nodes))
+        values = np.zeros((CHUNK, len(weights)), dtype=np.float32)
+        masses = np.zeros((CHUNK, len(weights)), dtype=np.float32)
+        for s in range(len(ranges)):
+            for k in range(first, last):
+                reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
+                if reach > longest:
+                    reach, ending = longest, np.uint8(MAXIMUM)
+                value = reach * side
                 if transform == 1:
-                    value = np.log1p(value)
+                    value = np.log(one + value)
                 elif transform == 2:
                     value = value / (value + reference)
-                w = weights[s]
-                for i in range(len(w)):
-                    f_row[i] += value * w[i]
-                    k_row[i] += w[i]
+                mass = one if counted[ending] else zero
+                values[k - first, s], masses[k - first, s] = mass * value, mass
+        for k in range(first, last):
+            v, m = values[k - first], masses[k - first]
+            f_row, k_row = F[slots[k]], K[slots[k]]
+            for s in range(0, len(weights), GROUP):
+                v0, v1, v2, v3 = v[s], v[s + 1], v[s + 2], v[s + 3]
+                m0, m1, m2, m3 = m[s], m[s + 1], m[s + 2], m[s + 3]
+                w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+                for i in range(len(f_row)):
+                    f_row[i] += v0 * w0[i] + v1 * w1[i] + v2 * w2[i] + v3 * w3[i]
+                    k_row[i] += m0 * w0[i] + m1 * w1[i] + m2 * w2[i] + m3 * w3[i]

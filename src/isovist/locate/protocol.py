@@ -5,7 +5,7 @@ A protocol makes an atlas and a list of trials, a trial being a scan and where i
 right when it is within 0.5 m and 10° of the truth.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import TYPE_CHECKING
@@ -254,3 +254,26 @@ def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> np.ndarray:
         near = (rows >= 0) & (far[rows, cols] <= MAPPED_DISTANCE)
         shown[k] = near.mean() >= MAPPED_SHARE
     return shown
+
+
+def cross_trials(
+    logs: "Mapping[str, ScanSet]", count: int, progress: Callable[[float], None] | None = None
+) -> Row:
+    """Ask `count` scans of every log on the maps of all the others, where no answer is right."""
+    if len(logs) < 2:
+        raise InputError("Crossing sites needs at least two logs.")
+    sites = {name: carmen_trials(log) for name, log in logs.items()}
+    verdicts: list[Verdict] = []
+    for k, (home, (world, _)) in enumerate(sites.items()):
+        atlas = build(world)
+        for away, (_, trials) in sites.items():
+            if away != home:
+                few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
+                some = [trials[int(i)] for i in few]
+                verdicts += [outcome.verdict for outcome in run_trials(atlas, some)]
+        if progress is not None:
+            progress((k + 1) / len(sites))
+    unique = sum(verdict is Verdict.UNIQUE for verdict in verdicts)
+    lost = sum(verdict is Verdict.LOST for verdict in verdicts)
+    share = 1.0 - unique / len(verdicts)
+    return {"asked": len(verdicts), "unique": unique, "lost": lost, "not_unique": share}

@@ -22,7 +22,7 @@ from isovist.maps.occupancy import Cell
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 MARGIN = 2
-MOST_CELLS = 1 << 28
+MOST_CELLS = 1 << 26
 
 
 class Beams(Protocol):
@@ -59,21 +59,25 @@ def gather(
     return starts, ends, returned
 
 
+def frame(points: FloatArray, resolution: float) -> tuple[FloatArray, tuple[int, int]]:
+    """Lower left corner in m and (height, width) of a grid around points, with a margin."""
+    corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
+    width, height = (int(v) for v in np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN)
+    if width * height > MOST_CELLS:
+        raise InputError(
+            f"The map would have {width} × {height} cells, more than {MOST_CELLS}; "
+            f"take a coarser `resolution` than {resolution} m."
+        )
+    return corner, (height, width)
+
+
 def count(
     starts: FloatArray, ends: FloatArray, returned: BoolArray, resolution: float
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Hits and misses per cell, shapes (height, width), and the lower left corner in m."""
-    from isovist.kernels.mapping import count_hits, count_misses  # noqa: PLC0415
+    from isovist.kernels.mapping import count_hits, count_misses
 
-    low = np.minimum(starts.min(axis=0), ends.min(axis=0))
-    high = np.maximum(starts.max(axis=0), ends.max(axis=0))
-    corner = np.floor(low / resolution - MARGIN) * resolution
-    width, height = (int(v) for v in np.ceil((high - corner) / resolution) + MARGIN)
-    if width * height > MOST_CELLS:
-        raise InputError(
-            f"The map would have {width} × {height} cells; take a coarser `resolution` than "
-            f"{resolution} m or a shorter `maximum`."
-        )
+    corner, (height, width) = frame(np.concatenate([starts, ends]), resolution)
     a = (starts - corner) / resolution
     b = (ends - corner) / resolution
     hits = np.zeros((height, width), dtype=np.int32)

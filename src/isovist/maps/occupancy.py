@@ -1,9 +1,9 @@
 """Maps of square cells: free, occupied or unknown.
 
-Rays are exact: they go from cell face to cell face in float64, and end where they first touch a
-cell that is not free.  Cells are closed, so a ray that runs through a corner or along a face of a
-wall ends there; of a wall, an unknown cell and the edge touched at once, the wall ends the ray,
-then the unknown cell.  An origin in a cell that is not free, or outside the map, has range 0.
+Rays are exact: they go from cell face to cell face in float64, and end where they enter a cell
+that is not free.  "Along the direction a" means "at the angle a + 0": a ray through a corner goes
+on as if turned to the left by nearly nothing, and a ray along a grid line runs through the cells
+on its left.  An origin outside free space has range 0.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ class OccupancyMap:
             maximum: Returns farther than this, in m, clear cells up to it and mark none.
             share: Least share of hits among hits and misses that makes a cell occupied.
         """
-        from isovist.maps import mapping  # noqa: PLC0415
+        from isovist.maps import mapping
 
         _check_length("resolution", resolution)
         _check_reach(maximum)
@@ -102,6 +102,45 @@ class OccupancyMap:
         hits, misses, corner = mapping.count(*mapping.gather(scans, poses, maximum), resolution)
         cells = mapping.classify(hits, misses, share)
         return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+
+    @classmethod
+    def from_segments(
+        cls, segments: ArrayLike, resolution: float = 0.05, *, outside: Cell = Cell.UNKNOWN
+    ) -> "OccupancyMap":
+        """From walls as line segments, shape (m, 2, 2), in m.
+
+        Cells that a segment passes through are occupied; those that the walls enclose are free;
+        all others, from which a way leads around the walls, are `outside`.
+        """
+        from isovist.maps import contours
+
+        _check_length("resolution", resolution)
+        walls = as_floats("segments", segments, (None, 2, 2))
+        if len(walls) == 0:
+            raise InputError("`segments` must not be empty.")
+        occupied, corner = contours.rasterise(walls, resolution)
+        inside = contours.enclosed(occupied)
+        if outside != Cell.FREE and not inside.any():
+            raise InputError(
+                "The segments enclose no free cell. Close the walls, take a finer `resolution`, "
+                "or pass `outside=Cell.FREE`."
+            )
+        cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
+        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+
+    def to_segments(self, tolerance: float = 0.0) -> FloatArray:
+        """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
+
+        No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
+        are the faces of the cells, joined where they are in line.  The wall is on their left.
+        """
+        from isovist.maps import contours
+
+        if not (np.isfinite(tolerance) and tolerance >= 0.0):
+            raise InputError(f"`tolerance` must be a length in m, 0 or more, got {tolerance}.")
+        loops = contours.outlines(self.cells == Cell.OCCUPIED)
+        sides = contours.simplified(loops, tolerance / self.resolution)
+        return self.origin.apply(sides * self.resolution)
 
     @property
     def dimension(self) -> int:
@@ -160,7 +199,7 @@ class OccupancyMap:
     def skip(self) -> NDArray[np.uint8]:
         """What `kernels.occupancy` walks on, shape (height + 2, width + 2).  Made once."""
         if "skip" not in self._derived:
-            from scipy.ndimage import distance_transform_cdt  # noqa: PLC0415
+            from scipy.ndimage import distance_transform_cdt
 
             padded = np.pad(self.cells, 1, constant_values=3)
             distance = distance_transform_cdt(padded == Cell.FREE, metric="chessboard")
@@ -174,7 +213,7 @@ class OccupancyMap:
         Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices (row · width + column) of occupied or unknown cells.
         """
-        from isovist.kernels.occupancy import cast_rays  # noqa: PLC0415
+        from isovist.kernels.occupancy import cast_rays
 
         start = self.to_grid(_as_pairs("origins", origins))
         along = _as_pairs("directions", directions)

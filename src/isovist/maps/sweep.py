@@ -8,7 +8,8 @@ where known_s says whether the ending of the ray counts: by default a wall or th
 unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,7 +23,7 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
-BLOCK_BYTES = 1 << 25
+BLOCK_BYTES = 1 << 26
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
@@ -53,14 +54,16 @@ def sweep_ranges(
         cols: Column of each node.
         maximum: Longest range in m.
     """
-    from isovist.kernels.sweep import sweep_all  # noqa: PLC0415
+    from isovist.kernels.sweep import pick
 
-    directions = _directions(world, angles)
-    nodes = _Nodes(world, rows, cols)
-    ranges = np.empty((len(directions), nodes.count), dtype=np.float32)
-    endings = np.empty((len(directions), nodes.count), dtype=np.uint8)
-    sweep_all(*_codes(world), directions, *nodes.orders, _cells(world, maximum), ranges, endings)
-    ranges *= np.float32(world.resolution)
+    reach = _reach(world, maximum)
+    axes = _axes(world, angles, rows, cols)
+    shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
+    ranges = np.empty(shape, dtype=np.float32)
+    endings = np.empty(shape, dtype=np.uint8)
+    for axis in axes:
+        for which, r, e in axis.sweep():
+            pick(r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings)
     return readonly(ranges), readonly(endings)
 
 
@@ -89,79 +92,117 @@ def describe_field(
         maximum: Longest range in m.
         known: Endings that count.
     """
-    from isovist.kernels.sweep import accumulate, sweep_all  # noqa: PLC0415
+    from isovist.kernels.sweep import GROUP, accumulate
 
-    directions = _directions(world, angles)
-    W = as_floats("weights", weights, (len(directions), None)).astype(np.float32)
+    reach = _reach(world, maximum)
+    axes = _axes(world, angles, rows, cols)
+    W = as_floats("weights", weights, (sum(len(axis.which) for axis in axes), None))
     if transform not in TRANSFORMS:
         raise InputError(f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}.")
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError(f"`scale` must be a positive length in m, got {scale}.")
-    nodes = _Nodes(world, rows, cols)
     counted = np.isin(np.arange(4), [int(ending) for ending in known])
-    F = np.zeros((nodes.count, W.shape[1]), dtype=np.float32)
+    options = counted, world.resolution, reach, TRANSFORMS.index(transform), scale
+    F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
-    block = int(np.clip(BLOCK_BYTES // (5 * nodes.count), 1, 64))
-    ranges = np.empty((block, nodes.count), dtype=np.float32)
-    endings = np.empty((block, nodes.count), dtype=np.uint8)
-    options = (world.resolution, TRANSFORMS.index(transform), scale)
-    for first in range(0, len(directions), block):
-        some = directions[first : first + block]
-        r, e = ranges[: len(some)], endings[: len(some)]
-        sweep_all(*_codes(world), some, *nodes.orders, _cells(world, maximum), r, e)
-        accumulate(r, e, W[first : first + block], counted, *options, F, K)
+    for axis in axes:
+        for which, r, e in axis.sweep():
+            w = np.pad(W[which].astype(np.float32), ((0, -len(which) % GROUP), (0, 0)))
+            accumulate(r, e, axis.nodes, axis.slots, w, *options, F, K)
     return readonly(F), readonly(K)
 
 
-class _Nodes:
-    """Nodes sorted by row and by column, each with its place in the outputs."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Axis:
+    """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`.
 
-    def __init__(self, world: OccupancyMap, rows: ArrayLike, cols: ArrayLike) -> None:
-        r, c = np.asarray(rows), np.asarray(cols)
-        if r.ndim != 1 or r.shape != c.shape or r.size == 0:
-            raise InputError(
-                f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
-            )
-        height, width = world.shape
-        inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
-        if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
-            raise InputError("`rows` and `cols` must name free cells of the map.")
-        self.count = r.size
-        self.orders = (_sorted(r, c, height), _sorted(c, r, width))
+    Attributes:
+        codes: The padded map, major axis first.
+        which: Places of the directions of this axis among all, shape (s,).
+        directions: (du, dv), shape (s, 2).
+        places: Which columns of cells are kept, and where, shape (m,).
+        nodes: Cell of each node among those kept, ascending, shape (nodes,).
+        slots: Place of each node among all, shape (nodes,).
+    """
+
+    codes: NDArray[np.uint8]
+    which: IntArray
+    directions: FloatArray
+    places: IntArray
+    nodes: IntArray
+    slots: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        codes: NDArray[np.uint8],
+        which: IntArray,
+        directions: FloatArray,
+        majors: IntArray,
+        minors: IntArray,
+    ) -> "_Axis":
+        """Keep the columns that have nodes, and sort the nodes."""
+        from isovist.kernels.sweep import PAD
+
+        size, width = (length - 2 * PAD for length in codes.shape)
+        kept = np.unique(majors)
+        places = np.full(size, -1, dtype=np.int64)
+        places[kept] = np.arange(kept.size)
+        cells = places[majors] * width + minors
+        order = np.argsort(cells)
+        return cls(codes, which, directions[which], places, cells[order], order)
+
+    def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
+        """Some directions at a time: which, with ranges and endings of shape (s, cells).
+
+        The arrays are used again for the next ones.
+        """
+        from isovist.kernels.sweep import GROUP, PAD, sweep_all
+
+        columns, width = int(self.places.max()) + 1, self.codes.shape[1] - 2 * PAD
+        groups = np.clip(BLOCK_BYTES // (5 * columns * width * GROUP), 1, 16)
+        block = GROUP * int(groups)
+        ranges = np.empty((min(block, len(self.which)), columns, width), dtype=np.float32)
+        endings = np.empty(ranges.shape, dtype=np.uint8)
+        for first in range(0, len(self.which), block):
+            part = slice(first, first + block)
+            which, directions = self.which[part], self.directions[part]
+            r, e = ranges[: len(which)], endings[: len(which)]
+            sweep_all(self.codes, directions, self.places, r, e)
+            yield which, r.reshape(len(which), -1), e.reshape(len(which), -1)
 
 
-def _sorted(majors: IntArray, minors: IntArray, size: int) -> tuple[IntArray, IntArray, IntArray]:
-    """Start of each major index, then minor index and place of each node."""
-    order = np.argsort(majors, kind="stable")
-    start = np.searchsorted(majors[order], np.arange(size + 1))
-    return start.astype(np.int64), minors[order].astype(np.int64), order.astype(np.int64)
+def _axes(
+    world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
+) -> tuple[_Axis, _Axis]:
+    """The directions parted by major axis, with the nodes in the order each wants."""
+    from isovist.kernels.sweep import PAD
 
-
-def _codes(world: OccupancyMap) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-    """The map padded for the kernels, rows first and columns first.  Made once."""
-    from isovist.kernels.sweep import MOST_CELLS, PAD  # noqa: PLC0415
-
-    derived = world._derived
-    if max(world.shape) > MOST_CELLS:
-        raise InputError(
-            f"A map to sweep must have at most {MOST_CELLS} cells a side, got {world.shape}; "
-            "take a coarser resolution or cut it in parts."
-        )
-    if "by_row" not in derived:
-        derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
-        derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
-    return derived["by_row"], derived["by_col"]
-
-
-def _directions(world: OccupancyMap, angles: ArrayLike) -> FloatArray:
-    """Unit vectors in the map frame, shape (S, 2)."""
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:
         raise InputError("`angles` must not be empty.")
-    return np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    r, c = np.asarray(rows), np.asarray(cols)
+    if r.ndim != 1 or r.shape != c.shape or r.size == 0:
+        raise InputError(
+            f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
+        )
+    height, width = world.shape
+    inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
+    if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
+        raise InputError("`rows` and `cols` must name free cells of the map.")
+    derived = world._derived
+    if "by_row" not in derived:
+        derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
+        derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
+    along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
+    return (
+        _Axis.of(derived["by_row"], np.flatnonzero(upright), along[:, ::-1], r, c),
+        _Axis.of(derived["by_col"], np.flatnonzero(~upright), along, c, r),
+    )
 
 
-def _cells(world: OccupancyMap, maximum: float) -> float:
+def _reach(world: OccupancyMap, maximum: float) -> float:
     """A longest range in cells."""
     if not maximum > 0.0:
         raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")

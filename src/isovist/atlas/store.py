@@ -1,0 +1,110 @@
+"""Atlases on disk: a folder of arrays with a manifest (see `io.folder`)."""
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from isovist.atlas.atlas import Atlas
+from isovist.errors import FileError, IsovistError
+from isovist.io.files import PathLike
+from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
+from isovist.maps.occupancy import OccupancyMap
+
+KIND, VERSION = "atlas", 1
+
+
+@dataclass(frozen=True, slots=True)
+class AtlasInfo:
+    """What is inside an atlas on disk, without reading its arrays.
+
+    Attributes:
+        path: The folder.
+        version: Of the format.
+        resolution: Side of a cell of the map, in m.
+        shape: Rows and columns of the map.
+        free_area: In m².
+        spacing: Of the nodes, in m.
+        nodes: How many.
+        channels: Of a descriptor.
+        nbytes: On disk.
+        map_checksum: CRC-32 of the map it was built from.
+    """
+
+    path: str
+    version: int
+    resolution: float
+    shape: tuple[int, int]
+    free_area: float
+    spacing: float
+    nodes: int
+    channels: int
+    nbytes: int
+    map_checksum: str
+
+
+def write_atlas(atlas: Atlas, path: PathLike) -> None:
+    """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
+    meta = {
+        **atlas.meta(),
+        "free_area": atlas.world.free_area,
+        "map_checksum": map_checksum(atlas.world),
+    }
+    write_folder(path, KIND, VERSION, meta, atlas.arrays())
+
+
+def read_atlas(path: PathLike) -> Atlas:
+    """Read an atlas; its arrays are mapped into memory and their checksums compared."""
+    meta, arrays = read_folder(path, KIND, VERSION)
+    try:
+        atlas = Atlas.from_arrays(meta, arrays)
+        sound = meta["map_checksum"] == map_checksum(atlas.world)
+    except (KeyError, TypeError, IndexError, IsovistError) as error:
+        raise FileError(f"{Path(path).name} is not a whole atlas: {error}") from error
+    if not sound:
+        raise FileError(f"{Path(path).name} was built from another map. Build it again.")
+    return atlas
+
+
+def atlas_info(path: PathLike) -> AtlasInfo:
+    """What is inside an atlas."""
+    manifest = read_manifest(path)
+    name = Path(path).name
+    if manifest.kind != KIND:
+        raise FileError(f"{name} is a folder of kind {manifest.kind!r}, not an atlas.")
+    try:
+        meta = manifest.meta
+        cells, described = (manifest.arrays[key][0].shape for key in ("cells", "descriptors"))
+        return AtlasInfo(
+            path=str(path),
+            version=manifest.version,
+            resolution=float(meta["resolution"]),
+            shape=(cells[0], cells[1]),
+            free_area=float(meta["free_area"]),
+            spacing=float(meta["spacing"]),
+            nodes=described[0],
+            channels=described[1],
+            nbytes=manifest.nbytes,
+            map_checksum=str(meta["map_checksum"]),
+        )
+    except (KeyError, TypeError, IndexError, ValueError) as error:
+        raise FileError(f"{name} is not a whole atlas: {error}.") from error
+
+
+def check_atlas(path: PathLike) -> list[str]:
+    """Everything that is wrong with an atlas on disk, one line each; empty when all is right."""
+    problems = check_folder(path)
+    if problems:
+        return problems
+    try:
+        read_atlas(path)
+    except FileError as error:
+        return [str(error)]
+    return []
+
+
+def map_checksum(world: OccupancyMap) -> str:
+    """CRC-32 of cells, size, resolution and origin, in hexadecimal."""
+    head = np.array([*world.shape, world.resolution, *world.origin.vector])
+    return f"{zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes())):08x}"

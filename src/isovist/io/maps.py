@@ -1,0 +1,84 @@
+"""Maps by the suffix of their file."""
+
+from pathlib import Path
+
+import shapely
+
+from isovist.errors import FileError
+from isovist.io.files import PathLike
+from isovist.io.geojson import PlanGeometry, read_geojson, write_geojson
+from isovist.io.ros_map import read_ros_map, write_ros_map
+from isovist.maps.occupancy import OccupancyMap
+from isovist.maps.segments import SegmentMap
+
+FORMATS = ".yaml (ROS map with its image), .geojson (plan in m)"
+
+
+def read_map(path: PathLike) -> OccupancyMap | SegmentMap:
+    """Read a map; the suffix says what it is.
+
+    A `.yaml` is a ROS map and gives an `OccupancyMap`; a `.geojson` is a plan and gives a
+    `SegmentMap`.
+    """
+    path = Path(path)
+    if _is_ros(path):
+        return read_ros_map(path)
+    if _is_plan(path):
+        return map_of_plan(read_geojson(path))
+    raise FileError(f"{path.name}: a map is one of {FORMATS}.")
+
+
+def write_map(world: OccupancyMap | SegmentMap, path: PathLike) -> None:
+    """Write a map in the format of its kind."""
+    path = Path(path)
+    if isinstance(world, OccupancyMap) and _is_ros(path):
+        write_ros_map(world, path)
+    elif isinstance(world, SegmentMap) and _is_plan(path):
+        write_geojson(world.walls.reshape(-1, 2, 2), path)
+    else:
+        raise FileError(
+            f"{path.name}: an OccupancyMap is written as .yaml, a SegmentMap as .geojson."
+        )
+
+
+def convert_map(
+    world: OccupancyMap | SegmentMap, path: PathLike, *, resolution: float, tolerance: float
+) -> OccupancyMap | SegmentMap:
+    """The map as the kind that the suffix of a path stands for.
+
+    Args:
+        world: The map.
+        path: Where it will be written.
+        resolution: Side of a cell in m, when walls become cells.
+        tolerance: Largest distance in m of an outline to the walls, when cells become walls.
+    """
+    if isinstance(world, SegmentMap) and _is_ros(Path(path)):
+        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), resolution)
+    if isinstance(world, OccupancyMap) and _is_plan(Path(path)):
+        return SegmentMap.from_segments(world.to_segments(tolerance))
+    return world
+
+
+def map_of_plan(plan: PlanGeometry) -> SegmentMap:
+    """The map that a plan draws: free space is in its rooms, or enclosed by its walls."""
+    if not plan.rooms:
+        return SegmentMap.from_segments(plan.walls)
+    rooms = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.rooms]
+    solid = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.obstacles]
+    for polygon in (*rooms, *solid):
+        if not polygon.is_valid:
+            raise FileError(
+                f"A polygon of the plan crosses itself: {shapely.is_valid_reason(polygon)}."
+            )
+    free = shapely.union_all(rooms).difference(shapely.union_all(solid))
+    if free.is_empty:
+        raise FileError("The obstacles of the plan cover its rooms: no free space is left.")
+    return SegmentMap.from_segments(plan.walls, free=free)
+
+
+def _is_ros(path: Path) -> bool:
+    return path.suffix.lower() in (".yaml", ".yml")
+
+
+def _is_plan(path: Path) -> bool:
+    return path.suffix.lower() in (".geojson", ".json")

@@ -1,0 +1,228 @@
+"""Occupancy maps: what they hold, and exact rays through them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isovist.errors import InputError
+from isovist.maps.base import Ending
+from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.segments import SegmentMap
+from isovist.poses import Pose
+from reference_occupancy import cast_twin
+
+ROOM = np.array(
+    [
+        [1, 1, 1, 1, 1, 1],
+        [1, 0, 0, 0, 0, 1],
+        [1, 0, 1, 0, 0, 2],
+        [1, 0, 0, 0, 0, 0],
+        [1, 1, 1, 1, 1, 1],
+    ],
+    dtype=np.uint8,
+)
+
+
+@st.composite
+def rays(draw):
+    """A small random grid, an origin and a direction; halves and whole numbers make ties."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    height, width = rng.integers(2, 14, 2)
+    share = rng.choice([0.02, 0.1, 0.3])
+    cells = (rng.random((height, width)) < share).astype(np.uint8)
+    cells[rng.random((height, width)) < share / 3] = Cell.UNKNOWN
+    cells[rng.integers(height), rng.integers(width)] = Cell.FREE
+    if rng.random() < 0.3:
+        x, y = rng.random(2) * [width, height]
+    else:
+        x, y = rng.integers(0, 2 * width + 1) / 2, rng.integers(0, 2 * height + 1) / 2
+    kind = rng.integers(3)
+    if kind == 0:
+        dx, dy = rng.normal(size=2)
+    elif kind == 1:
+        dx, dy = rng.integers(-4, 5, 2).astype(float)
+        dx = 1.0 if dx == 0.0 and dy == 0.0 else dx
+    else:
+        angle = rng.integers(16) * np.pi / 8
+        dx, dy = np.cos(angle), np.sin(angle)
+    return cells, np.array([x, y]), np.array([dx, dy])
+
+
+@settings(deadline=None)
+@given(rays(), st.one_of(st.just(np.inf), st.integers(1, 40).map(lambda k: k / 4)))
+def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
+    cells, origin, direction = ray
+    hits = OccupancyMap.from_array(cells, 1.0).cast(origin, direction, maximum=maximum)
+    length = np.hypot(*direction)
+    t, ending = cast_twin(cells, *origin, *direction)
+    if float(t) * length > maximum:
+        t, ending = maximum / length, Ending.MAXIMUM
+    assert hits.endings == ending
+    assert hits.ranges == pytest.approx(float(t) * length, rel=1e-13, abs=1e-13)
+
+
+@settings(deadline=None)
+@given(rays())
+def test_skipping_empty_space_changes_no_bit(ray):
+    from isovist.kernels.occupancy import cast_one
+
+    cells, origin, direction = ray
+    skip = OccupancyMap.from_array(cells, 1.0).skip
+    plain = np.minimum(skip, 3)
+    assert cast_one(skip, *origin, *direction, np.inf) == cast_one(
+        plain, *origin, *direction, np.inf
+    )
+
+
+@pytest.mark.parametrize("origin", [Pose(), Pose(-1.0, 2.0, 0.3)])
+def test_rays_agree_with_a_segment_map_of_the_same_cells(origin):
+    rng = np.random.default_rng(7)
+    cells = (rng.random((40, 50)) < 0.08).astype(np.uint8)
+    cells[[0, -1], :] = cells[:, [0, -1]] = Cell.OCCUPIED
+    world = OccupancyMap.from_array(cells, 0.125, origin)
+    segments = SegmentMap.from_segments(world.to_segments())
+    rows, cols = np.nonzero(cells == Cell.FREE)
+    pick = rng.integers(0, rows.size, 400)
+    origins = world.centres(rows[pick], cols[pick])
+    origins[:200] += rng.uniform(-0.05, 0.05, (200, 2))
+    directions = rng.normal(size=(400, 2))
+    # From centres along whole numbers, rays meet corners.
+    directions[200:] = np.array([[1, 1], [-1, 1], [3, 1], [1, -3], [1, 0]])[rng.integers(0, 5, 200)]
+    directions /= np.hypot(*directions.T)[:, None]
+    hits, same = world.cast(origins, directions), segments.cast(origins, directions)
+    assert (hits.endings == Ending.WALL).all()
+    np.testing.assert_allclose(hits.ranges[:200], same.ranges[:200], rtol=1e-12)
+    np.testing.assert_allclose(hits.normals[:200], same.normals[:200], atol=1e-12)
+    assert (hits.normals * directions).sum(axis=-1).max() < 0.0
+    if origin == Pose():
+        np.testing.assert_allclose(hits.ranges, same.ranges, rtol=1e-12)
+
+
+def test_a_ray_says_what_ended_it():
+    world = OccupancyMap.from_array(ROOM, 0.5, Pose(1.0, 2.0))
+    at = world.centres([3, 2, 3, 1], [1, 3, 3, 1])
+    along = [[-1.0, 0.0], [1.0, 0.0], [1.0, 0.0], [1.0, 0.0]]
+    hits = world.cast(at, along, maximum=1.6)
+    assert hits.endings.tolist() == [Ending.WALL, Ending.UNKNOWN, Ending.EDGE, Ending.MAXIMUM]
+    np.testing.assert_allclose(hits.ranges, [0.25, 0.75, 1.25, 1.6], rtol=1e-13)
+    assert hits.walls.tolist() == [18, 17, -1, -1]
+    np.testing.assert_array_equal(hits.normals, [[1, 0], [-1, 0], [0, 0], [0, 0]])
+
+
+def test_a_ray_between_two_walls_that_meet_at_a_corner_is_stopped():
+    cells = np.array([[0, 1, 0], [1, 0, 0], [0, 0, 0]], dtype=np.uint8)
+    hits = OccupancyMap.from_array(cells, 1.0).cast([0.5, 0.5], [1.0, 1.0])
+    assert hits.ranges == pytest.approx(np.sqrt(0.5))
+    assert hits.endings == Ending.WALL
+
+
+def test_a_ray_along_a_grid_line_runs_through_the_cells_on_its_left():
+    cells = np.zeros((4, 4), dtype=np.uint8)
+    cells[2, 3] = cells[1, 0] = Cell.OCCUPIED
+    world = OccupancyMap.from_array(cells, 1.0)
+    hits = world.cast([1.5, 2.0], [[1.0, 0.0], [-1.0, 0.0]])
+    assert hits.ranges.tolist() == [1.5, 0.5]
+    assert hits.endings.tolist() == [Ending.WALL, Ending.WALL]
+    hits = world.cast([1.5, 3.0], [[1.0, 0.0], [-1.0, 0.0]])
+    assert hits.ranges.tolist() == [2.5, 1.5]
+    assert hits.endings.tolist() == [Ending.EDGE, Ending.EDGE]
+
+
+def test_an_origin_that_is_not_in_free_space_sees_nothing():
+    world = OccupancyMap.from_array(ROOM, 1.0)
+    hits = world.cast([[0.5, 0.5], [5.5, 2.5], [-3.0, 1.0], [1.0, 1.5]], [[-1.0, 0.2]])
+    assert hits.ranges.tolist() == [0.0, 0.0, 0.0, 0.0]
+    ends = [Ending.WALL, Ending.UNKNOWN, Ending.EDGE, Ending.WALL]
+    assert hits.endings.tolist() == ends
+    assert world.cast([1.0, 1.5], [1.0, 0.2]).ranges > 3.0
+
+
+def test_origins_and_directions_broadcast():
+    world = OccupancyMap.from_array(ROOM, 1.0)
+    hits = world.cast(np.full((3, 1, 2), 1.5), np.ones((4, 2)))
+    assert hits.ranges.shape == hits.walls.shape == hits.endings.shape == (3, 4)
+    assert hits.normals.shape == (3, 4, 2)
+
+
+def test_turning_the_map_turns_the_answers():
+    origin = Pose(3.0, -2.0, 0.7)
+    flat = OccupancyMap.from_array(ROOM, 0.25)
+    turned = OccupancyMap.from_array(ROOM, 0.25, origin)
+    rng = np.random.default_rng(3)
+    points = rng.uniform(0.3, 1.2, (50, 2))
+    along = rng.normal(size=(50, 2))
+    plain = flat.cast(points, along)
+    hits = turned.cast(origin.apply(points), along @ origin.rotation.T)
+    np.testing.assert_allclose(hits.ranges, plain.ranges, atol=1e-12)
+    np.testing.assert_array_equal(hits.walls, plain.walls)
+    np.testing.assert_allclose(hits.normals, plain.normals @ origin.rotation.T, atol=1e-12)
+    np.testing.assert_array_equal(turned.contains(origin.apply(points)), flat.contains(points))
+
+
+def test_centres_and_index_are_inverse():
+    world = OccupancyMap.from_array(ROOM, 0.05, Pose(-4.0, 7.0, 2.0))
+    rows, cols = np.indices(world.shape)
+    found_rows, found_cols = world.index(world.centres(rows, cols))
+    np.testing.assert_array_equal(found_rows, rows)
+    np.testing.assert_array_equal(found_cols, cols)
+    np.testing.assert_array_equal(world.contains(world.centres(rows, cols)), ROOM == Cell.FREE)
+    assert world.index([100.0, 0.0]) == (-1, -1)
+    assert not world.contains([100.0, 0.0])
+
+
+def test_a_map_knows_its_size():
+    world = OccupancyMap.from_array(ROOM, 0.5, Pose(1.0, 2.0))
+    assert world.dimension == 2
+    assert world.shape == (5, 6)
+    assert world.free_area == pytest.approx(12 * 0.25)
+    np.testing.assert_allclose(world.bounds, [[1.0, 2.0], [4.0, 4.5]])
+    turned = OccupancyMap.from_array(ROOM, 0.5, Pose(0.0, 0.0, np.pi / 2))
+    np.testing.assert_allclose(turned.bounds, [[-2.5, 0.0], [0.0, 3.0]], atol=1e-15)
+
+
+def test_cells_are_copied_and_read_only():
+    cells = ROOM.copy()
+    world = OccupancyMap.from_array(cells, 0.5)
+    cells[:] = Cell.FREE
+    np.testing.assert_array_equal(world.cells, ROOM)
+    with pytest.raises(ValueError, match="read-only"):
+        world.cells[0, 0] = 0
+
+
+@pytest.mark.parametrize(
+    ("cells", "resolution", "text"),
+    [
+        (np.zeros(3, int), 1.0, "`cells` must be a table of rows and columns, got (3,)."),
+        (np.zeros((0, 4), int), 1.0, "`cells` must be a table of rows and columns, got (0, 4)."),
+        (np.zeros((2, 2)), 1.0, "`cells` must be integer codes, got float64."),
+        (
+            np.array([[0, 7]]),
+            1.0,
+            "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), got values from 0 to 7.",
+        ),
+        (ROOM, 0.0, "`resolution` must be a positive length in m, got 0.0."),
+        (ROOM, np.inf, "`resolution` must be a positive length in m, got inf."),
+        (np.ones((2, 2), int), 1.0, "The map has no free cell, so there is nowhere to be."),
+    ],
+)
+def test_bad_cells_are_refused(cells, resolution, text):
+    with pytest.raises(InputError) as error:
+        OccupancyMap.from_array(cells, resolution)
+    assert str(error.value) == text
+
+
+@pytest.mark.parametrize(
+    ("origins", "directions", "maximum", "text"),
+    [
+        ([0.0, 0.0], [0.0, 0.0], 1.0, "`directions` must not be zero."),
+        ([0.0, 0.0], [1.0, 0.0], 0.0, "`maximum` must be a positive length in m, got 0.0."),
+        ([0.0, 0.0], [1.0, 0.0], np.nan, "`maximum` must be a positive length in m, got nan."),
+        ([0.0], [1.0, 0.0], 1.0, "`origins` must have shape (..., 2), got (1,)."),
+        ([np.nan, 0.0], [1.0, 0.0], 1.0, "`origins` must be finite, got NaN or infinity."),
+    ],
+)
+def test_bad_rays_are_refused(origins, directions, maximum, text):
+    with pytest.raises(InputError) as error:
+        OccupancyMap.from_array(ROOM, 1.0).cast(origins, directions, maximum=maximum)
+    assert str(error.value) == text
