@@ -70,9 +70,7 @@ def bilinear(field, x, y):
     u, v = np.clip(x - 0.5, 0, width - 1), np.clip(y - 0.5, 0, height - 1)
     i, j = min(int(u), width - 2), min(int(v), height - 2)
     corners = [(j + b, i + a) for b in (0, 1) for a in (0, 1)]
-    value = sum(
-        field[r, c] * (1 - abs(u - c)) * (1 - abs(v - r)) for r, c in corners
-    )
+    value = sum(field[r, c] * (1 - abs(u - c)) * (1 - abs(v - r)) for r, c in corners)
     return value + math.hypot(x - 0.5 - u, y - 0.5 - v)
 
 

@@ -1,7 +1,6 @@
 import numba
 import numpy as np
 import pytest
-from reference_locate import building, twin_rooms
 
 from isovist.atlas.atlas import FAR, Atlas, bridge_gaps, build
 from isovist.errors import InputError
@@ -13,6 +12,7 @@ from isovist.locate.search import describe, search
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
+from reference_locate import building, twin_rooms
 
 
 @pytest.fixture(scope="module")

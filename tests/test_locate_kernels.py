@@ -1,5 +1,10 @@
 import numpy as np
 import pytest
+
+from isovist.atlas.atlas import bare_walls, distance_to_walls
+from isovist.kernels.align import align, distance_at
+from isovist.kernels.correlate import correlate, spread
+from isovist.locate import refine
 from reference_locate import (
     UNIT,
     bilinear,
@@ -9,11 +14,6 @@ from reference_locate import (
     rating,
     spread_out,
 )
-
-from isovist.atlas.atlas import bare_walls, distance_to_walls
-from isovist.kernels.align import align, distance_at
-from isovist.kernels.correlate import correlate, spread
-from isovist.locate import refine
 
 
 @pytest.fixture
@@ -49,7 +49,15 @@ def test_correlation_keeps_to_the_allowed_headings(random):
     allowed[5:8] = True
     costs, headings = np.empty((3, 2), np.float32), np.empty((3, 2), np.int32)
     correlate(
-        nodes, np.arange(3), windows, np.ones((1, 16), np.bool_), allowed, 0.25, 0.5, costs, headings
+        nodes,
+        np.arange(3),
+        windows,
+        np.ones((1, 16), np.bool_),
+        allowed,
+        0.25,
+        0.5,
+        costs,
+        headings,
     )
     assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
 
@@ -95,7 +103,7 @@ def test_a_fit_takes_the_steps_of_its_twin(random):
 
 
 def test_ratings_are_those_of_the_twin(random):
-    from isovist.atlas.atlas import build  # noqa: PLC0415
+    from isovist.atlas.atlas import build
 
     atlas = build(building())
     bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)

@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from reference_locate import building
 
 from isovist.errors import InputError
 from isovist.io.scan_sets import ScanSet
 from isovist.locate import protocol
 from isovist.locate.answer import Verdict
 from isovist.locate.protocol import Outcome
+from reference_locate import building
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_a_summary_counts_wrong_and_sure_as_false_confident():
     assert row["median_ms"] == 3.5
 
 
-def test_a_protocol_without_queries_is_refused(log):
+def test_a_protocol_without_queries_is_refused():
     with pytest.raises(InputError) as caught:
         protocol.measure("walk", building(), [])
     assert str(caught.value) == "walk has no query to try."

@@ -1,8 +1,8 @@
 """How well does it locate?  The protocols of the benchmark, as plain functions.
 
-A protocol makes an atlas and a list of trials, a trial being a scan and where it was taken;
-`run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer is
-right when it is within 0.5 m and 10° of the truth.
+A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
+`run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer
+is right when it is within 0.5 m and 10° of the truth.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ Row = dict[str, float | int | str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A scan and the pose that it was taken from.  `scan` makes it, so that few are held at once."""
+    """A scan, made when it is asked for, and the pose that it was taken from."""
 
     scan: Callable[[], Scan]
     truth: Pose
@@ -76,7 +76,7 @@ def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
-    """The map from the first half of the log, queries from the second where the place was mapped."""
+    """The map from the first half of the log, queries from the second where that is mapped."""
     index = np.arange(len(log))
     half = len(log) // 2
     world = _map_of(log, index[(index < half) & log.usable])
@@ -120,7 +120,7 @@ def simulated_trials(
         clutter: Share of beams cut short by something that the map lacks.
         clearance: Least distance of the sensor from anything that is not free, in m.
     """
-    from scipy.ndimage import distance_transform_edt, label  # noqa: PLC0415
+    from scipy.ndimage import distance_transform_edt, label
 
     if count < 1 or beams < 1:
         raise InputError(f"`count` and `beams` must be at least 1, got {count} and {beams}.")
@@ -188,7 +188,10 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
 
 
 def measure(
-    site: str, world: OccupancyMap, trials: Sequence[Trial], progress: Callable[[], None] | None = None
+    site: str,
+    world: OccupancyMap,
+    trials: Sequence[Trial],
+    progress: Callable[[], None] | None = None,
 ) -> Row:
     """One row: build the atlas of a map, run the trials, summarise."""
     if not trials:
@@ -245,7 +248,7 @@ def _map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
 
 def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> np.ndarray:
     """Whether the map shows what each scan saw, at the logged pose."""
-    from scipy.ndimage import distance_transform_edt  # noqa: PLC0415
+    from scipy.ndimage import distance_transform_edt
 
     far = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution
     shown = np.zeros(len(index), dtype=np.bool_)

@@ -64,7 +64,7 @@ def describe(scan: Scan, channels: int) -> Window:
         mass = W.sum(axis=0)
         known[p] = mass >= SEEN_SHARE
         values[p, known[p]] = (signal @ W)[known[p]] / mass[known[p]]
-    first, m = _seen(known.any(axis=0))
+    first, m = _seen(np.asarray(known.any(axis=0)))
     columns = (first + np.arange(m)) % channels
     return Window(
         np.ascontiguousarray(values[:, columns], dtype=np.float32),
@@ -74,8 +74,8 @@ def describe(scan: Scan, channels: int) -> Window:
 
 
 def search(atlas: Atlas, scan: Scan, prior: Region | None = None) -> FloatArray:
-    """Unlike candidates, best first: (x, y, yaw) of the sensor in cells of the map, shape (K, 3)."""
-    from isovist.kernels.correlate import spread  # noqa: PLC0415
+    """Unlike candidates, best first: (x, y, yaw) of the sensor in cells and rad, shape (K, 3)."""
+    from isovist.kernels.correlate import spread
 
     n = atlas.descriptors.shape[1]
     window = describe(scan, n)
@@ -115,14 +115,12 @@ def _correlate(
     keep: int,
 ) -> tuple[Float32Array, NDArray[np.int32]]:
     """Smallest costs of each active node and their headings, both of shape (A, keep)."""
-    from isovist.kernels.correlate import correlate  # noqa: PLC0415
+    from isovist.kernels.correlate import correlate
 
     costs = np.empty((len(active), keep), dtype=np.float32)
     headings = np.empty((len(active), keep), dtype=np.int32)
     allowed = np.ascontiguousarray(allowed)
-    correlate(
-        atlas.descriptors, active, values, seen, allowed, SHORT, LONG, costs, headings
-    )
+    correlate(atlas.descriptors, active, values, seen, allowed, SHORT, LONG, costs, headings)
     return costs, headings
 
 
