@@ -89,13 +89,21 @@ class Atlas:
     @classmethod
     def from_arrays(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Atlas":
         """From what `meta` and `arrays` gave."""
-        from isovist.poses import Pose  # noqa: PLC0415
+        from isovist.poses import Pose
 
         world = OccupancyMap(
             arrays["cells"], float(meta["resolution"]), Pose.from_vector(meta["origin"])
         )
-        names = ("nodes", "descriptors", "known", "wall_distance")
-        return cls(world, bridge_gaps(world), bare_walls(world), *(arrays[name] for name in names), spacing=float(meta["spacing"]))
+        return cls(
+            world,
+            bridge_gaps(world),
+            bare_walls(world),
+            nodes=arrays["nodes"],
+            descriptors=arrays["descriptors"],
+            known=arrays["known"],
+            wall_distance=arrays["wall_distance"],
+            spacing=float(meta["spacing"]),
+        )
 
 
 def build(
@@ -111,7 +119,7 @@ def build(
         spacing: Distance of the nodes in m; `SPACING` when `None`.
         progress: Told the share of the work that is done.
     """
-    from isovist.maps.sweep import describe_field, free_nodes  # noqa: PLC0415
+    from isovist.maps.sweep import describe_field, free_nodes
 
     step = SPACING if spacing is None else float(spacing)
     if not (np.isfinite(step) and step > 0.0):
@@ -151,7 +159,7 @@ def bridge_gaps(world: OccupancyMap) -> OccupancyMap:
     Far from where it was made, a map of scans has unknown cells between the rays; they hide
     nothing.
     """
-    from scipy.ndimage import distance_transform_edt  # noqa: PLC0415
+    from scipy.ndimage import distance_transform_edt
 
     unknown = world.cells == Cell.UNKNOWN
     near = distance_transform_edt(world.cells != Cell.FREE) * world.resolution <= GAP
@@ -171,7 +179,7 @@ def distance_to_walls(world: OccupancyMap) -> Float32Array:
 
     The inside of a thick wall is not a wall: no beam can end there.
     """
-    from scipy.ndimage import binary_dilation, distance_transform_edt  # noqa: PLC0415
+    from scipy.ndimage import binary_dilation, distance_transform_edt
 
     walls = world.cells == Cell.OCCUPIED
     faces = walls & binary_dilation(world.cells == Cell.FREE, np.ones((3, 3), dtype=np.bool_))

@@ -1,8 +1,8 @@
 """Every node and every heading against one scan, and a choice of unlike ones among the best.
 
-A node has a descriptor f of n channels around the circle, +∞ standing for channels that look into
-unknown space (as a large finite number).  A scan has o over a window of m channels, of which w_c = 1 count.  For
-a heading of k channels,
+A node has a descriptor f of n channels around the circle; a large number stands for channels that
+look into unknown space.  A scan has o over a window of m channels, of which those with w_c = 1
+count.  For a heading of k channels,
 
     cost(k) = Σ_c w_c |clip(o_c − f_{k+c}, −a, b)|,                                      (1)
 
@@ -24,7 +24,7 @@ FINITE = {"nnan", "nsz"}
 
 
 @njit(cache=True, nogil=True, fastmath=FINITE)
-def _add_costs(f: Singles, o: float, low: float, high: float, cost: Singles) -> None:
+def _add_costs(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
     """One term of equation (1) for all headings; f starts at its channel.  Shapes (n,)."""
     for k in range(len(cost)):
         d = o - f[k]

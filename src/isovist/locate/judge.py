@@ -59,7 +59,9 @@ EXPLAINED = 0
 def judge(atlas: Atlas, scan: Scan, fits: Fits) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict."""
     if len(fits.poses) == 0:
-        advice = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
+        advice = (
+            "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
+        )
         return Answer(Verdict.LOST, advice, ())
     keep = distinct(fits.poses, APART / atlas.world.resolution, TURNED)
     blocks = average_blocks(fits.ratings[keep].astype(np.float64), fits.bearings)
@@ -127,7 +129,7 @@ def average_blocks(ratings: FloatArray, bearings: FloatArray) -> FloatArray:
 
 def distinct(poses: FloatArray, radius: float, turn: float) -> list[int]:
     """Indices of poses none of which is alike one before it."""
-    from isovist.kernels.correlate import spread  # noqa: PLC0415
+    from isovist.kernels.correlate import spread
 
     chosen = np.empty(len(poses), dtype=np.int64)
     return [int(k) for k in chosen[: spread(poses, radius, turn, chosen)]]

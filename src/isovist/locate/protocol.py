@@ -1,8 +1,8 @@
 """How well does it locate?  The protocols of the benchmark, as plain functions.
 
-A protocol makes an atlas and a list of trials, a trial being a scan and where it was taken;
-`run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer is
-right when it is within 0.5 m and 10° of the truth.
+A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
+`run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer
+is right when it is within 0.5 m and 10° of the truth.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas, build
+from isovist.atlas.atlas import Atlas, bare_walls, build
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
@@ -38,7 +38,7 @@ Row = dict[str, float | int | str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trial:
-    """A scan and the pose that it was taken from.  `scan` makes it, so that few are held at once."""
+    """A scan, made when it is asked for, and the pose that it was taken from."""
 
     scan: Callable[[], Scan]
     truth: Pose
@@ -76,7 +76,7 @@ def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
-    """The map from the first half of the log, queries from the second where the place was mapped."""
+    """The map from the first half of the log, queries from the second where that is mapped."""
     index = np.arange(len(log))
     half = len(log) // 2
     world = _map_of(log, index[(index < half) & log.usable])
@@ -106,6 +106,9 @@ def simulated_trials(
 ) -> list[Trial]:
     """Scans of a simulated sensor at random poses in free space.
 
+    Only walls end a beam: the grey fringe that many maps have before their walls is not there
+    for a sensor.
+
     Args:
         world: The map.
         count: Number of poses.
@@ -117,7 +120,7 @@ def simulated_trials(
         clutter: Share of beams cut short by something that the map lacks.
         clearance: Least distance of the sensor from anything that is not free, in m.
     """
-    from scipy.ndimage import distance_transform_edt, label  # noqa: PLC0415
+    from scipy.ndimage import distance_transform_edt, label
 
     if count < 1 or beams < 1:
         raise InputError(f"`count` and `beams` must be at least 1, got {count} and {beams}.")
@@ -132,6 +135,7 @@ def simulated_trials(
     largest = 1 + int(np.argmax(np.bincount(parts.ravel())[1:]))
     rows, cols = np.nonzero(parts == largest)
     random = np.random.default_rng(seed)
+    walls = bare_walls(world)
     full = field_of_view >= 2.0 * np.pi - 1e-9
     bearings = field_of_view * (np.arange(beams) / (beams if full else max(beams - 1, 1)) - 0.5)
     trials: list[Trial] = []
@@ -141,7 +145,7 @@ def simulated_trials(
         pose = Pose(float(place[0]), float(place[1]), float(random.uniform(-np.pi, np.pi)))
         angles = pose.yaw + bearings
         directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        hits = world.cast(place, directions, maximum=range_max)
+        hits = walls.cast(place, directions, maximum=range_max)
         ranges = np.where(hits.endings == 0, hits.ranges, range_max)
         cut = random.uniform(size=beams) < clutter
         ranges = np.where(cut, ranges * random.uniform(0.1, 1.0, beams), ranges)
@@ -184,7 +188,10 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
 
 
 def measure(
-    site: str, world: OccupancyMap, trials: Sequence[Trial], progress: Callable[[], None] | None = None
+    site: str,
+    world: OccupancyMap,
+    trials: Sequence[Trial],
+    progress: Callable[[], None] | None = None,
 ) -> Row:
     """One row: build the atlas of a map, run the trials, summarise."""
     if not trials:
@@ -241,7 +248,7 @@ def _map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
 
 def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> np.ndarray:
     """Whether the map shows what each scan saw, at the logged pose."""
-    from scipy.ndimage import distance_transform_edt  # noqa: PLC0415
+    from scipy.ndimage import distance_transform_edt
 
     far = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution
     shown = np.zeros(len(index), dtype=np.bool_)

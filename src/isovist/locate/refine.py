@@ -55,7 +55,7 @@ class Fits:
 
 def refine(atlas: Atlas, scan: Scan, seeds: FloatArray) -> Fits:
     """Fit all candidates roughly, then the best unlike ones with many beams."""
-    from isovist.kernels.correlate import spread  # noqa: PLC0415
+    from isovist.kernels.correlate import spread
 
     unit = atlas.world.resolution
     bearings, ranges = thin(scan, FEW)
@@ -87,7 +87,7 @@ def fit(
     widths: tuple[float, ...],
 ) -> tuple[FloatArray, FloatArray]:
     """Poses moved to where the beams end at walls, and the normal matrices there."""
-    from isovist.kernels.align import align  # noqa: PLC0415
+    from isovist.kernels.align import align
 
     unit = atlas.world.resolution
     ends = np.stack([ranges * np.cos(bearings), ranges * np.sin(bearings)], axis=-1) / unit
@@ -101,7 +101,7 @@ def rate(
     atlas: Atlas, bearings: FloatArray, ranges: FloatArray, poses: FloatArray
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """ℓ and kind of each beam from each pose, both of shape (K, m)."""
-    from isovist.kernels.score import score  # noqa: PLC0415
+    from isovist.kernels.score import score
 
     unit = atlas.world.resolution
     ratings = np.empty((len(poses), len(ranges)), dtype=np.float32)

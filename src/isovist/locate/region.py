@@ -55,7 +55,7 @@ class Region:
         if self.centre is not None:
             inside &= np.hypot(*(p - self.centre).T) <= self.radius + margin
         if self.polygon is not None:
-            import shapely  # noqa: PLC0415
+            import shapely
 
             shape = shapely.Polygon(self.polygon).buffer(margin)
             inside &= shapely.contains_xy(shape, p)

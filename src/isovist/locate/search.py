@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.atlas import KNOWN_SHARE, REACH, Atlas, search_rose
+from isovist.atlas.atlas import REACH, Atlas, search_rose
 from isovist.locate.region import Region
 from isovist.roses.rose import unit_vectors
 from isovist.sensing.scan import Scan
@@ -21,6 +21,8 @@ PHASES = 2
 SHORT, LONG = 0.25, 0.5
 """Most that a channel can cost, in log(1 + r), when it is shorter or longer than the map says.
 People and furniture come and go, walls do not vanish: longer counts twice."""
+SEEN_SHARE = 0.3
+"""Least share of a channel that the scan must have seen."""
 FINALISTS = 3000
 """Nodes that are tried in full, after a look at half the channels of all."""
 MINIMA = 4
@@ -60,9 +62,9 @@ def describe(scan: Scan, channels: int) -> Window:
     for p in range(PHASES):
         W = rose.weights(unit_vectors(bearings + width * p / PHASES)) * share[:, None]
         mass = W.sum(axis=0)
-        known[p] = mass >= KNOWN_SHARE
+        known[p] = mass >= SEEN_SHARE
         values[p, known[p]] = (signal @ W)[known[p]] / mass[known[p]]
-    first, m = _seen(known.any(axis=0))
+    first, m = _seen(np.asarray(known.any(axis=0)))
     columns = (first + np.arange(m)) % channels
     return Window(
         np.ascontiguousarray(values[:, columns], dtype=np.float32),
@@ -72,8 +74,8 @@ def describe(scan: Scan, channels: int) -> Window:
 
 
 def search(atlas: Atlas, scan: Scan, prior: Region | None = None) -> FloatArray:
-    """Unlike candidates, best first: (x, y, yaw) of the sensor in cells of the map, shape (K, 3)."""
-    from isovist.kernels.correlate import spread  # noqa: PLC0415
+    """Unlike candidates, best first: (x, y, yaw) of the sensor in cells and rad, shape (K, 3)."""
+    from isovist.kernels.correlate import spread
 
     n = atlas.descriptors.shape[1]
     window = describe(scan, n)
@@ -113,14 +115,12 @@ def _correlate(
     keep: int,
 ) -> tuple[Float32Array, NDArray[np.int32]]:
     """Smallest costs of each active node and their headings, both of shape (A, keep)."""
-    from isovist.kernels.correlate import correlate  # noqa: PLC0415
+    from isovist.kernels.correlate import correlate
 
     costs = np.empty((len(active), keep), dtype=np.float32)
     headings = np.empty((len(active), keep), dtype=np.int32)
     allowed = np.ascontiguousarray(allowed)
-    correlate(
-        atlas.descriptors, active, values, seen, allowed, SHORT, LONG, costs, headings
-    )
+    correlate(atlas.descriptors, active, values, seen, allowed, SHORT, LONG, costs, headings)
     return costs, headings
 
 
