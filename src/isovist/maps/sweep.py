@@ -23,6 +23,8 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
+# Directions are swept 16 to 64 at a time, as many as fit: few enough for little memory, enough
+# that F need not be read and written for every one.
 BLOCK_BYTES = 1 << 26
 
 
@@ -160,8 +162,7 @@ class _Axis:
         from isovist.kernels.sweep import GROUP, PAD, sweep_all
 
         columns, width = int(self.places.max()) + 1, self.codes.shape[1] - 2 * PAD
-        groups = np.clip(BLOCK_BYTES // (5 * columns * width * GROUP), 1, 16)
-        block = GROUP * int(groups)
+        block = GROUP * int(np.clip(BLOCK_BYTES // (5 * columns * width * GROUP), 4, 16))
         ranges = np.empty((min(block, len(self.which)), columns, width), dtype=np.float32)
         endings = np.empty(ranges.shape, dtype=np.uint8)
         for first in range(0, len(self.which), block):
