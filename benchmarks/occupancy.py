@@ -30,9 +30,8 @@ from isovist.types import FloatArray
 
 RESOLUTION = 0.05
 CHANNELS, DIRECTIONS, STRIDE = 64, 360, 5
-# A sweep reads a byte of the map, and reads and writes a line: a float32 and a byte.
-BYTES_PER_CELL = 1 + 2 * 5
-BYTES_PER_RANGE = 5
+# For each range a sweep reads a line and writes the range: a float32 and a byte each.
+BYTES_PER_RANGE = 2 * 5
 
 
 def best_of(work: Callable[[], object], seconds: float = 2.0) -> float:
@@ -132,14 +131,14 @@ def sweep_rows(world: OccupancyMap, plain: float) -> None:
         seconds = written = 0.0
         for axis in _axes(world, angles, rows, cols):
             kept = np.count_nonzero(axis.places >= 0)
-            ranges = np.empty((len(axis.which), kept, axis.codes.shape[1] - 4), dtype=np.float32)
+            ranges = np.empty((len(axis.which), kept, axis.width), dtype=np.float32)
             out = ranges, np.empty(ranges.shape, dtype=np.uint8)
-            job = axis.codes, axis.directions, axis.places, *out
+            job = axis.runs, axis.directions, axis.places, *out
             seconds += best_of(lambda job=job: sweep_all(*job))
             written += ranges.size
         passed = world.cells.size * len(angles)
         rate = rows.size * len(angles) / seconds
-        moved = (passed * BYTES_PER_CELL + written * BYTES_PER_RANGE) / seconds
+        moved = written * BYTES_PER_RANGE / seconds
         name = "sweep, range of every free cell" if stride == 1 else f"sweep, every {stride}th cell"
         print(f"| {name} | {rate / 1e6:.0f} | {rate / plain:.0f} |")
         notes.append(
