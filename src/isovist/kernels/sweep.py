@@ -175,7 +175,32 @@ def pick(
             out_endings[rows[s], slots[k]] = ending
 
 
-@njit(cache=True, nogil=True, parallel=True, fastmath={"contract"})
+@njit(cache=True, nogil=True)
+def _add(sums: Singles, row: Singles) -> None:
+    """sums_i += row_i.  Shapes (n,)."""
+    for i in range(len(sums)):
+        sums[i] += row[i]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
+    """sums_ki += Σ_s v_sk w_si: two nodes and four directions at a time, which saves loads.
+
+    Shapes (s, 2 q), (s, n) and (2 q, n), s a multiple of `GROUP`.
+    """
+    for k in range(0, len(sums), 2):
+        a, b = sums[k], sums[k + 1]
+        for s in range(0, len(weights), GROUP):
+            w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+            a0, a1, a2, a3 = values[s, k], values[s + 1, k], values[s + 2, k], values[s + 3, k]
+            j = k + 1
+            b0, b1, b2, b3 = values[s, j], values[s + 1, j], values[s + 2, j], values[s + 3, j]
+            for i in range(len(a)):
+                a[i] = a[i] + a0 * w0[i] + a1 * w1[i] + a2 * w2[i] + a3 * w3[i]
+                b[i] = b[i] + b0 * w0[i] + b1 * w1[i] + b2 * w2[i] + b3 * w3[i]
+
+
+@njit(cache=True, nogil=True, parallel=True)
 def accumulate(
     ranges: Singles,
     endings: Bytes,
@@ -197,7 +222,7 @@ def accumulate(
         endings: `Ending` codes, shape (s, cells).
         nodes: Cell of each node, shape (nodes,).
         slots: Row of F and K of each node, no two alike, shape (nodes,).
-        weights: Shape (s rounded up to a multiple of `GROUP`, n).
+        weights: Shape (s rounded up to a multiple of `GROUP`, n), the rest zero.
         counted: Which of the four endings count, shape (4,).
         unit: Side of a cell in m.
         maximum: Longest range, in cells.
@@ -208,13 +233,19 @@ def accumulate(
     """
     side, longest = np.float32(unit), np.float32(maximum)
     reference, one, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
+    total = np.zeros(weights.shape[1], dtype=np.float32)
+    for s in range(len(weights)):
+        _add(total, weights[s])
     for c in prange((len(nodes) + CHUNK - 1) // CHUNK):
-        first, last = c * CHUNK, min((c + 1) * CHUNK, len(nodes))
-        values = np.zeros((CHUNK, len(weights)), dtype=np.float32)
-        masses = np.zeros((CHUNK, len(weights)), dtype=np.float32)
+        first = c * CHUNK
+        count = min(CHUNK, len(nodes) - first)
+        values = np.zeros((len(weights), CHUNK), dtype=np.float32)
+        masses = np.zeros((len(weights), CHUNK), dtype=np.float32)
+        missed = 0
         for s in range(len(ranges)):
-            for k in range(first, last):
-                reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
+            for k in range(count):
+                cell = np.uint64(nodes[first + k])
+                reach, ending = ranges[s, cell], endings[s, cell]
                 if reach > longest:
                     reach, ending = longest, np.uint8(MAXIMUM)
                 value = reach * side
@@ -223,14 +254,12 @@ def accumulate(
                 elif transform == 2:
                     value = value / (value + reference)
                 mass = one if counted[ending] else zero
-                values[k - first, s], masses[k - first, s] = mass * value, mass
-        for k in range(first, last):
-            v, m = values[k - first], masses[k - first]
-            f_row, k_row = F[slots[k]], K[slots[k]]
-            for s in range(0, len(weights), GROUP):
-                v0, v1, v2, v3 = v[s], v[s + 1], v[s + 2], v[s + 3]
-                m0, m1, m2, m3 = m[s], m[s + 1], m[s + 2], m[s + 3]
-                w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
-                for i in range(len(f_row)):
-                    f_row[i] += v0 * w0[i] + v1 * w1[i] + v2 * w2[i] + v3 * w3[i]
-                    k_row[i] += m0 * w0[i] + m1 * w1[i] + m2 * w2[i] + m3 * w3[i]
+                missed += mass == zero
+                values[s, k], masses[s, k] = mass * value, mass
+        sums = np.zeros((2, CHUNK, weights.shape[1]), dtype=np.float32)
+        _add_products(values, weights, sums[0])
+        if missed > 0:
+            _add_products(masses, weights, sums[1])
+        for k in range(count):
+            _add(F[slots[first + k]], sums[0, k])
+            _add(K[slots[first + k]], sums[1, k] if missed > 0 else total)
