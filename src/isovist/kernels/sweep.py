@@ -24,18 +24,20 @@ So there is no bias of half a cell, nothing is summed up or smeared, and a range
 where the half cell to the side changes which face is met.
 
 A line is a float32, the first term of (3), and a byte, the code of the cell with 4 added for B.
-The loops over j read contiguous memory and have no branches, so they become vector code; the
-lines stay in the first cache while the map streams past, one byte per cell and direction.
+They stay in the first cache.  Lines go from cell to cell through faces, so only cells with a face
+to a free cell are ever met first; a column keeps these as runs of equal code, and (2) is a fill
+per run.  Reading (3) goes over contiguous memory without branches, so it becomes vector code that
+is limited by how fast the ranges can be written.
 """
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-Codes = NDArray[np.uint8]
+Bytes = NDArray[np.uint8]
 Singles = NDArray[np.float32]
+Runs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Bytes]
 
-PAD = 2
 MAXIMUM = 3
 SIDE = 4
 GROUP = 4
@@ -43,28 +45,25 @@ CHUNK = 64
 
 
 @njit(cache=True, nogil=True)
-def _meet(lines: Singles, ends: Codes, codes: Codes, reach: np.float32, face: int) -> None:
-    """Half of equation (2): lines that meet a cell that is not free take it.  Shapes (m,).
-
-    Reading before choosing keeps the stores unconditional, which vector code needs.
-    """
-    for k in range(len(lines)):
-        line = lines[k]
-        lines[k] = reach if codes[k] != 0 else line
-    mark = np.uint8(face)
-    for k in range(len(ends)):
-        end, code = ends[k], codes[k]
-        ends[k] = np.uint8(code | mark) if code != 0 else end
+def _meet(
+    lines: Singles, ends: Bytes, runs: Runs, column: int, shift: int, reach: np.float32, face: int
+) -> None:
+    """Half of equation (2): lines take what they meet in a column.  Row v is line v + shift."""
+    start, low, high, codes = runs
+    for k in range(start[column], start[column + 1]):
+        code = np.uint8(codes[k] | face)
+        for v in range(np.uint64(low[k] + shift), np.uint64(high[k] + shift)):
+            lines[v], ends[v] = reach, code
 
 
 @njit(cache=True, nogil=True)
 def _read(
     lines: Singles,
-    ends: Codes,
+    ends: Bytes,
     back_u: np.float32,
     back_v: np.float32,
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
 ) -> None:
     """Equation (3) for a whole column.  Shapes (m,)."""
     for k in range(len(ranges)):
@@ -78,18 +77,14 @@ def _read(
 
 @njit(cache=True, nogil=True)
 def sweep_one(
-    codes: Codes,
-    du: float,
-    dv: float,
-    places: NDArray[np.int64],
-    ranges: Singles,
-    endings: Codes,
+    runs: Runs, du: float, dv: float, places: NDArray[np.int64], ranges: Singles, endings: Bytes
 ) -> None:
     """Ranges along one direction from the centres of all cells of some columns.
 
     Args:
-        codes: The map with the major axis first, padded by `PAD` cells of code 3 all around;
-            0 free, 1 wall, 2 unknown, 3 edge.  Shape (m + 2 PAD, k + 2 PAD).
+        runs: (start, low, high, codes) of the cells that can be met.  Runs start[i + 1] to
+            start[i + 2] are in column i, −1 to m, and each takes rows low to high − 1, −1 to k,
+            of the major axis first.  Codes are 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
         places: Row of the outputs for each column of cells, −1 for none, shape (m,).
@@ -97,27 +92,22 @@ def sweep_one(
             nothing.
         endings: Output, `Ending` codes, shape (…, k).
     """
-    majors, width = codes.shape[0] - 2 * PAD, codes.shape[1] - 2 * PAD
+    majors, width = len(places), ranges.shape[1]
     t = dv / abs(du)
     per_u = 1.0 / abs(du)
     per_v = 1.0 / dv if dv != 0.0 else 0.0
     drift = int(np.floor(0.5 + t * (majors + 1)))
-    count = width + 2  # rows −1 to k, so that lines come in from beyond the sides
-    lines = np.zeros(count + abs(drift) + 4, dtype=np.float32)
+    lines = np.zeros(width + abs(drift) + 8, dtype=np.float32)
     ends = np.zeros(len(lines), dtype=np.uint8)
-    shift = max(drift, 0) + 3  # line j is lines[j + shift]
+    shift = max(drift, 0) + 4  # line j is lines[j + shift]
     for p in range(majors, -1, -1):
         i = p if du > 0.0 else majors - 1 - p
         a = int(np.floor(0.5 + t * (p - 0.5)))
         s = int(np.floor(0.5 + t * p))
         b = int(np.floor(0.5 + t * (p + 0.5)))
-        row = codes[i + PAD]
-        first = shift - a - 1
-        window, window_ends = lines[first : first + count], ends[first : first + count]
-        side = row[1 + b - a : 1 + b - a + count]
         crossed = np.float32(max(a, b) * per_v)
         if b != s:
-            _meet(window, window_ends, side, crossed, SIDE)
+            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
         if p < majors and places[i] >= 0:
             j = shift - s
             _read(
@@ -129,17 +119,17 @@ def sweep_one(
                 endings[places[i]],
             )
         if b == s and a != b:
-            _meet(window, window_ends, side, crossed, SIDE)
-        _meet(window, window_ends, row[1 : 1 + count], np.float32(p * per_u), 0)
+            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
+        _meet(lines, ends, runs, i + 1, shift - a, np.float32(p * per_u), 0)
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def sweep_all(
-    codes: Codes,
+    runs: Runs,
     directions: NDArray[np.float64],
     places: NDArray[np.int64],
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
 ) -> None:
     """Ranges along directions of one major axis, a direction at a time on each core.
 
@@ -147,20 +137,20 @@ def sweep_all(
     `sweep_one`.
     """
     for k in prange(len(directions)):
-        sweep_one(codes, directions[k, 0], directions[k, 1], places, ranges[k], endings[k])
+        sweep_one(runs, directions[k, 0], directions[k, 1], places, ranges[k], endings[k])
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def pick(
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
     nodes: NDArray[np.int64],
     slots: NDArray[np.int64],
     rows: NDArray[np.int64],
     unit: float,
     maximum: float,
     out: Singles,
-    out_endings: Codes,
+    out_endings: Bytes,
 ) -> None:
     """Ranges of nodes out of swept columns.
 
@@ -185,10 +175,35 @@ def pick(
             out_endings[rows[s], slots[k]] = ending
 
 
-@njit(cache=True, nogil=True, parallel=True, fastmath={"contract"})
+@njit(cache=True, nogil=True)
+def _add(sums: Singles, row: Singles) -> None:
+    """sums_i += row_i.  Shapes (n,)."""
+    for i in range(len(sums)):
+        sums[i] += row[i]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
+    """sums_ki += Σ_s v_sk w_si: two nodes and four directions at a time, which saves loads.
+
+    Shapes (s, 2 q), (s, n) and (2 q, n), s a multiple of `GROUP`.
+    """
+    for k in range(0, len(sums), 2):
+        a, b = sums[k], sums[k + 1]
+        for s in range(0, len(weights), GROUP):
+            w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+            a0, a1, a2, a3 = values[s, k], values[s + 1, k], values[s + 2, k], values[s + 3, k]
+            j = k + 1
+            b0, b1, b2, b3 = values[s, j], values[s + 1, j], values[s + 2, j], values[s + 3, j]
+            for i in range(len(a)):
+                a[i] = a[i] + a0 * w0[i] + a1 * w1[i] + a2 * w2[i] + a3 * w3[i]
+                b[i] = b[i] + b0 * w0[i] + b1 * w1[i] + b2 * w2[i] + b3 * w3[i]
+
+
+@njit(cache=True, nogil=True, parallel=True)
 def accumulate(
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
     nodes: NDArray[np.int64],
     slots: NDArray[np.int64],
     weights: Singles,
@@ -207,7 +222,7 @@ def accumulate(
         endings: `Ending` codes, shape (s, cells).
         nodes: Cell of each node, shape (nodes,).
         slots: Row of F and K of each node, no two alike, shape (nodes,).
-        weights: Shape (s rounded up to a multiple of `GROUP`, n).
+        weights: Shape (s rounded up to a multiple of `GROUP`, n), the rest zero.
         counted: Which of the four endings count, shape (4,).
         unit: Side of a cell in m.
         maximum: Longest range, in cells.
@@ -218,13 +233,19 @@ def accumulate(
     """
     side, longest = np.float32(unit), np.float32(maximum)
     reference, one, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
+    total = np.zeros(weights.shape[1], dtype=np.float32)
+    for s in range(len(weights)):
+        _add(total, weights[s])
     for c in prange((len(nodes) + CHUNK - 1) // CHUNK):
-        first, last = c * CHUNK, min((c + 1) * CHUNK, len(nodes))
-        values = np.zeros((CHUNK, len(weights)), dtype=np.float32)
-        masses = np.zeros((CHUNK, len(weights)), dtype=np.float32)
+        first = c * CHUNK
+        count = min(CHUNK, len(nodes) - first)
+        values = np.zeros((len(weights), CHUNK), dtype=np.float32)
+        masses = np.zeros((len(weights), CHUNK), dtype=np.float32)
+        missed = 0
         for s in range(len(ranges)):
-            for k in range(first, last):
-                reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
+            for k in range(count):
+                cell = np.uint64(nodes[first + k])
+                reach, ending = ranges[s, cell], endings[s, cell]
                 if reach > longest:
                     reach, ending = longest, np.uint8(MAXIMUM)
                 value = reach * side
@@ -233,14 +254,12 @@ def accumulate(
                 elif transform == 2:
                     value = value / (value + reference)
                 mass = one if counted[ending] else zero
-                values[k - first, s], masses[k - first, s] = mass * value, mass
-        for k in range(first, last):
-            v, m = values[k - first], masses[k - first]
-            f_row, k_row = F[slots[k]], K[slots[k]]
-            for s in range(0, len(weights), GROUP):
-                v0, v1, v2, v3 = v[s], v[s + 1], v[s + 2], v[s + 3]
-                m0, m1, m2, m3 = m[s], m[s + 1], m[s + 2], m[s + 3]
-                w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
-                for i in range(len(f_row)):
-                    f_row[i] += v0 * w0[i] + v1 * w1[i] + v2 * w2[i] + v3 * w3[i]
-                    k_row[i] += m0 * w0[i] + m1 * w1[i] + m2 * w2[i] + m3 * w3[i]
+                missed += mass == zero
+                values[s, k], masses[s, k] = mass * value, mass
+        sums = np.zeros((2, CHUNK, weights.shape[1]), dtype=np.float32)
+        _add_products(values, weights, sums[0])
+        if missed > 0:
+            _add_products(masses, weights, sums[1])
+        for k in range(count):
+            _add(F[slots[first + k]], sums[0, k])
+            _add(K[slots[first + k]], sums[1, k] if missed > 0 else total)

@@ -23,7 +23,11 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
+# Directions are swept 16 to 64 at a time, as many as fit: few enough for little memory, enough
+# that F need not be read and written for every one.
 BLOCK_BYTES = 1 << 26
+
+_Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
@@ -117,7 +121,8 @@ class _Axis:
     """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`.
 
     Attributes:
-        codes: The padded map, major axis first.
+        runs: Cells that rays can meet.
+        width: Size of the map along the minor axis.
         which: Places of the directions of this axis among all, shape (s,).
         directions: (du, dv), shape (s, 2).
         places: Which columns of cells are kept, and where, shape (m,).
@@ -125,50 +130,30 @@ class _Axis:
         slots: Place of each node among all, shape (nodes,).
     """
 
-    codes: NDArray[np.uint8]
+    runs: _Runs
+    width: int
     which: IntArray
     directions: FloatArray
     places: IntArray
     nodes: IntArray
     slots: IntArray
 
-    @classmethod
-    def of(
-        cls,
-        codes: NDArray[np.uint8],
-        which: IntArray,
-        directions: FloatArray,
-        majors: IntArray,
-        minors: IntArray,
-    ) -> "_Axis":
-        """Keep the columns that have nodes, and sort the nodes."""
-        from isovist.kernels.sweep import PAD
-
-        size, width = (length - 2 * PAD for length in codes.shape)
-        kept = np.unique(majors)
-        places = np.full(size, -1, dtype=np.int64)
-        places[kept] = np.arange(kept.size)
-        cells = places[majors] * width + minors
-        order = np.argsort(cells)
-        return cls(codes, which, directions[which], places, cells[order], order)
-
     def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
         """Some directions at a time: which, with ranges and endings of shape (s, cells).
 
         The arrays are used again for the next ones.
         """
-        from isovist.kernels.sweep import GROUP, PAD, sweep_all
+        from isovist.kernels.sweep import GROUP, sweep_all
 
-        columns, width = int(self.places.max()) + 1, self.codes.shape[1] - 2 * PAD
-        groups = np.clip(BLOCK_BYTES // (5 * columns * width * GROUP), 1, 16)
-        block = GROUP * int(groups)
-        ranges = np.empty((min(block, len(self.which)), columns, width), dtype=np.float32)
+        columns = int(self.places.max()) + 1
+        block = GROUP * int(np.clip(BLOCK_BYTES // (5 * columns * self.width * GROUP), 4, 16))
+        ranges = np.empty((min(block, len(self.which)), columns, self.width), dtype=np.float32)
         endings = np.empty(ranges.shape, dtype=np.uint8)
         for first in range(0, len(self.which), block):
             part = slice(first, first + block)
             which, directions = self.which[part], self.directions[part]
             r, e = ranges[: len(which)], endings[: len(which)]
-            sweep_all(self.codes, directions, self.places, r, e)
+            sweep_all(self.runs, directions, self.places, r, e)
             yield which, r.reshape(len(which), -1), e.reshape(len(which), -1)
 
 
@@ -176,8 +161,6 @@ def _axes(
     world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
 ) -> tuple[_Axis, _Axis]:
     """The directions parted by major axis, with the nodes in the order each wants."""
-    from isovist.kernels.sweep import PAD
-
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:
         raise InputError("`angles` must not be empty.")
@@ -190,16 +173,46 @@ def _axes(
     inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
     if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
         raise InputError("`rows` and `cols` must name free cells of the map.")
-    derived = world._derived
-    if "by_row" not in derived:
-        derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
-        derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
     along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
     upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     return (
-        _Axis.of(derived["by_row"], np.flatnonzero(upright), along[:, ::-1], r, c),
-        _Axis.of(derived["by_col"], np.flatnonzero(~upright), along, c, r),
+        _axis(world.cells, np.flatnonzero(upright), along[:, ::-1], r, c),
+        _axis(world.cells.T, np.flatnonzero(~upright), along, c, r),
     )
+
+
+def _axis(
+    cells: NDArray[np.uint8],
+    which: IntArray,
+    directions: FloatArray,
+    majors: IntArray,
+    minors: IntArray,
+) -> _Axis:
+    """Keep the columns that have nodes, and sort the nodes."""
+    size, width = cells.shape
+    kept = np.unique(majors)
+    places = np.full(size, -1, dtype=np.int64)
+    places[kept] = np.arange(kept.size)
+    at = places[majors] * width + minors
+    order = np.argsort(at)
+    return _Axis(_runs(cells), width, which, directions[which], places, at[order], order)
+
+
+def _runs(cells: NDArray[np.uint8]) -> _Runs:
+    """Runs of cells, and of the edge around, that have a face to a free cell; see `sweep_one`."""
+    codes = np.pad(cells, 1, constant_values=3)
+    free = np.pad(cells == Cell.FREE, 1)
+    beside = np.zeros_like(free)
+    beside[1:] |= free[:-1]
+    beside[:-1] |= free[1:]
+    beside[:, 1:] |= free[:, :-1]
+    beside[:, :-1] |= free[:, 1:]
+    skin = np.pad(np.where(beside, codes, 0), ((0, 0), (1, 1)))
+    rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
+    found = skin[rows, cols + 1]
+    begins = np.flatnonzero(found)
+    start = np.searchsorted(rows[begins], np.arange(len(codes) + 1))
+    return start, cols[begins] - 1, cols[begins + 1] - 1, found[begins]
 
 
 def _reach(world: OccupancyMap, maximum: float) -> float:
