@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.locate.answer import Answer, Estimate
+from isovist.locate.answer import Answer, Estimate, Verdict
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
@@ -83,9 +83,10 @@ def draw_answer(world: OccupancyMap, scan: Scan, answer: Answer, truth: Pose | N
     figure = new_figure(12.0, 6.0) if wide else new_figure(10.0, 8.0)
     whole, close = figure.subplots(1, 2, width_ratios=(1.7, 1.0))
     size = 0.035 * float((hi - lo).max())
+    rivals = answer.estimates[1:] if answer.verdict is Verdict.AMBIGUOUS else ()
     for axes, length in ((whole, size), (close, 0.8)):
         draw_cells(axes, world)
-        for rival in answer.estimates[1:]:
+        for rival in rivals:
             draw_pose(axes, rival.pose, SECOND, length)
         if answer.estimates:
             best = answer.estimates[0]
@@ -101,9 +102,11 @@ def draw_answer(world: OccupancyMap, scan: Scan, answer: Answer, truth: Pose | N
             xlim=(best.pose.x - reach, best.pose.x + reach),
             ylim=(best.pose.y - reach, best.pose.y + reach),
         )
-        rivals = len(answer.estimates) - 1
-        also = f", {rivals} rival{'s' if rivals != 1 else ''}" if rivals else ""
-        whole.set_title(f"{answer.verdict.value}{also}")
+        whole.set_title(
+            f"{answer.verdict.value}, with {len(rivals)} other places"
+            if rivals
+            else answer.verdict.value
+        )
         close.set_title("the scan at the estimate")
         close.legend(loc="upper right", framealpha=0.9)
     else:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.locate.answer import Answer
+from isovist.locate.answer import Answer, Verdict
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -41,7 +41,8 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 def answer_text(answer: Answer) -> str:
     """The answer in a few lines."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
-    for k, e in enumerate(answer.estimates):
+    shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
+    for k, e in enumerate(shown):
         spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
         turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
         lines.append(
