@@ -213,6 +213,10 @@ def test_blocks_average_their_beams():
             "`spacing` must be a positive length in m, got -0.1.",
         ),
         (
+            lambda: build(OccupancyMap(np.zeros((1, 20), np.uint8), 0.05)),
+            "A map to describe needs at least 2 × 2 cells, got (1, 20).",
+        ),
+        (
             lambda: build(OccupancyMap(np.zeros((20, 20), np.uint8), 0.05)),
             "The map has no wall that borders free space, so no scan can fit it.",
         ),

@@ -124,6 +124,8 @@ def build(
     step = SPACING if spacing is None else float(spacing)
     if not (np.isfinite(step) and step > 0.0):
         raise InputError(f"`spacing` must be a positive length in m, got {step}.")
+    if min(world.shape) < 2:
+        raise InputError(f"A map to describe needs at least 2 × 2 cells, got {world.shape}.")
     stride = max(1, round(step / world.resolution))
     clear = bridge_gaps(world)
     rows, cols = free_nodes(clear, stride)

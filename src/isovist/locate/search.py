@@ -73,8 +73,17 @@ def describe(scan: Scan, channels: int) -> Window:
     )
 
 
-def search(atlas: Atlas, scan: Scan, prior: Region | None = None) -> FloatArray:
-    """Unlike candidates, best first: (x, y, yaw) of the sensor in cells and rad, shape (K, 3)."""
+def search(
+    atlas: Atlas, scan: Scan, prior: Region | None = None, *, thorough: bool = False
+) -> FloatArray:
+    """Unlike candidates, best first: (x, y, yaw) of the sensor in cells and rad, shape (K, 3).
+
+    Args:
+        atlas: The map, described.
+        scan: What the sensor saw.
+        prior: Where the robot may be.
+        thorough: Try every node in full and hand on ten times as many candidates.
+    """
     from isovist.kernels.correlate import spread
 
     n = atlas.descriptors.shape[1]
@@ -87,7 +96,7 @@ def search(atlas: Atlas, scan: Scan, prior: Region | None = None) -> FloatArray:
         allowed = prior.heads(yaws + atlas.world.origin.yaw, np.pi / n)
     if active.size == 0 or not allowed.any() or window.values.shape[1] == 0:
         return np.empty((0, 3))
-    if len(active) > FINALISTS:
+    if len(active) > FINALISTS and not thorough:
         # Every other channel and the headings of the first phase choose who is looked at in full.
         rough = window.seen[:1].copy()
         rough[:, 1::2] = False
@@ -96,12 +105,13 @@ def search(atlas: Atlas, scan: Scan, prior: Region | None = None) -> FloatArray:
         active = np.sort(active[order])
     costs, headings = _correlate(atlas, active, window.values, window.seen, allowed, MINIMA)
     flat = costs.ravel()
-    pool = min(POOL * SEEDS, int(np.isfinite(flat).sum()))
+    seeds = 10 * SEEDS if thorough else SEEDS
+    pool = min(POOL * seeds, int(np.isfinite(flat).sum()))
     best = np.argpartition(flat, pool - 1)[:pool] if pool < flat.size else np.arange(flat.size)
     best = best[np.lexsort((best, flat[best]))][:pool]
     cells = atlas.nodes[active[best // MINIMA]]
     poses = np.column_stack([cells[:, 1] + 0.5, cells[:, 0] + 0.5, yaws[headings.ravel()[best]]])
-    chosen = np.empty(SEEDS, dtype=np.int64)
+    chosen = np.empty(seeds, dtype=np.int64)
     count = spread(poses, RADIUS / atlas.world.resolution, TURN, chosen)
     return poses[chosen[:count]]
 
