@@ -173,8 +173,20 @@ def test_an_atlas_survives_its_arrays(atlas):
     assert locate(copy, scan).best.pose == locate(atlas, scan).best.pose
 
 
-def test_unknown_channels_are_far_and_gaps_between_rays_are_bridged(atlas):
-    assert (atlas.descriptors[atlas.known < 0.5] == FAR).all()
+def test_channels_that_look_into_unknown_space_are_far():
+    cells = np.full((60, 80), Cell.UNKNOWN)
+    cells[10:50, 10:50] = Cell.FREE
+    cells[10:50, 9] = cells[9, 10:50] = cells[50, 10:50] = Cell.OCCUPIED
+    open_to_the_right = build(OccupancyMap(cells, 0.1), spacing=0.5)
+    middle = np.argmin(np.abs(open_to_the_right.nodes - [30, 30]).sum(axis=1))
+    row, col = open_to_the_right.nodes[middle]
+    described = open_to_the_right.descriptors[middle]
+    assert described[0] == FAR
+    assert described[32] == pytest.approx(np.log1p((col + 0.5 - 10) * 0.1), abs=0.02)
+    assert described[16] == pytest.approx(np.log1p((50 - row - 0.5) * 0.1), abs=0.02)
+
+
+def test_gaps_between_rays_are_bridged():
     cells = building().cells.copy()
     cells[40, 50:60] = Cell.UNKNOWN
     bridged = bridge_gaps(OccupancyMap(cells, 0.05))

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isovist.atlas.atlas import bare_walls, distance_to_walls
+from isovist.atlas.atlas import bare_walls, bridge_gaps, distance_to_walls
 from isovist.kernels.align import align, distance_at
 from isovist.kernels.correlate import correlate, spread
 from isovist.locate import refine
@@ -112,11 +112,9 @@ def test_ratings_are_those_of_the_twin(random):
     ratings, kinds = refine.rate(atlas, bearings, ranges, poses)
     sigma = np.hypot(refine.NOISE, UNIT / np.sqrt(12.0))
     model = [sigma, refine.REACH, *refine.MIXTURE, *refine.UNSEEN, *refine.SLACK]
-    walls = bare_walls(atlas.world)
+    clear, walls = bridge_gaps(atlas.world), bare_walls(atlas.world)
     for q, pose in enumerate(poses * [UNIT, UNIT, 1.0]):
         for k in range(40):
-            twin = rating(
-                atlas.clear, walls, atlas.wall_distance, model, pose, bearings[k], ranges[k]
-            )
+            twin = rating(clear, walls, atlas.wall_distance, model, pose, bearings[k], ranges[k])
             assert ratings[q, k] == pytest.approx(twin, abs=1e-4)
     assert set(np.unique(kinds)) <= {0, 1, 2, 3, 4}

@@ -109,7 +109,7 @@ def rate(
     sigma = np.hypot(NOISE, unit / np.sqrt(12.0))
     model = np.array([sigma, REACH, *MIXTURE, *UNSEEN, *SLACK])
     score(
-        atlas.clear.skip, atlas.bare.skip, atlas.wall_distance, unit, model, bearings, ranges,
+        atlas.clear, atlas.bare, atlas.wall_distance, unit, model, bearings, ranges,
         poses, ratings, kinds,
     )  # fmt: skip
     return ratings, kinds
