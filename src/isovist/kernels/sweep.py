@@ -66,13 +66,11 @@ def _read(
     endings: Bytes,
 ) -> None:
     """Equation (3) for a whole column.  Shapes (m,)."""
-    for k in range(len(ranges)):
-        line = lines[k]
-        near, side = line - back_u, line - back_v
-        ranges[k] = side if ends[k] > 3 else near
     one, three = np.uint8(1), np.uint8(3)
-    for k in range(len(endings)):
-        endings[k] = np.uint8(np.uint8(ends[k] & three) - one)
+    for k in range(len(ranges)):
+        end = ends[k]
+        ranges[k] = lines[k] - (back_v if end > 3 else back_u)
+        endings[k] = np.uint8(np.uint8(end & three) - one)
 
 
 @njit(cache=True, nogil=True)
