@@ -65,6 +65,8 @@ def judge(atlas: Atlas, scan: Scan, fits: Fits) -> Answer:
         return Answer(Verdict.LOST, advice, ())
     keep = distinct(fits.poses, APART / atlas.world.resolution, TURNED)
     blocks = average_blocks(fits.ratings[keep].astype(np.float64), fits.bearings)
+    order = np.argsort(-blocks.sum(axis=1), kind="stable")
+    keep, blocks = [keep[k] for k in order], blocks[order]
     totals = blocks.sum(axis=1)
     chances = np.exp(totals - totals.max())
     chances /= chances.sum()
