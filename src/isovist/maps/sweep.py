@@ -6,6 +6,10 @@ With ranges r_s along directions θ_s, weights W of shape (S, n) and a transform
 
 where known_s says whether the ending of the ray counts: by default a wall or the maximum does,
 unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
+
+Ranges are those of exact rays but where half a cell to the side makes a difference: on the floor
+of `benchmarks.occupancy` they differ by 10⁻⁵ cells in the middle and by 1.1 cells at 99 %; by 0.3
+at 99 % of the rays of which half a cell to the side changes the range by less than 2 cells.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,8 +27,8 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
-# Directions are swept 32 to 64 at a time, as many as fit: few enough for little memory, enough
-# that F need not be read and written for every one.
+# Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
+# but at least 16, when whole columns are kept and would take more than this.
 BLOCK_BYTES = 1 << 26
 
 _Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
@@ -148,8 +152,8 @@ class _Axis:
         from isovist.kernels.sweep import GROUP, sweep_all
 
         columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
-        each = 5 * (columns * self.width + picked)
-        block = min(GROUP * int(np.clip(BLOCK_BYTES // (each * GROUP), 8, 16)), len(self.which))
+        groups = 16 if picked else int(np.clip(BLOCK_BYTES // (20 * columns * self.width), 4, 16))
+        block = min(GROUP * groups, len(self.which))
         shapes = (block, columns, self.width), (block, picked)
         out = [np.empty(shape, dtype=kind) for shape in shapes for kind in (np.float32, np.uint8)]
         for first in range(0, len(self.which), max(block, 1)):
@@ -172,6 +176,8 @@ def _axes(
         raise InputError(
             f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
         )
+    if not all(np.issubdtype(index.dtype, np.integer) for index in (r, c)):
+        raise InputError(f"`rows` and `cols` must be whole numbers, got {r.dtype} and {c.dtype}.")
     height, width = world.shape
     inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
     if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
