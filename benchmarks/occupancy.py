@@ -128,22 +128,23 @@ def sweep_rows(world: OccupancyMap, plain: float) -> None:
     notes = []
     for stride in (1, STRIDE):
         rows, cols = free_nodes(world, stride)
-        seconds = written = 0.0
+        seconds = moved = 0.0
         for axis in _axes(world, angles, rows, cols):
-            kept = np.count_nonzero(axis.places >= 0)
-            ranges = np.empty((len(axis.which), kept, axis.width), dtype=np.float32)
-            out = ranges, np.empty(ranges.shape, dtype=np.uint8)
-            job = axis.runs, axis.directions, axis.places, *out
+            columns, picked = int(axis.places.max()) + 1, int(axis.picks[0][-1])
+            shapes = (len(axis.which), columns, axis.width), (len(axis.which), picked)
+            out = [np.empty(size, kind) for size in shapes for kind in (np.float32, np.uint8)]
+            job = axis.runs, axis.directions, axis.places, axis.picks, *out
             seconds += best_of(lambda job=job: sweep_all(*job))
-            written += ranges.size
+            read = np.count_nonzero(axis.places >= 0) * axis.width + picked
+            moved += len(axis.which) * read * BYTES_PER_RANGE
         passed = world.cells.size * len(angles)
         rate = rows.size * len(angles) / seconds
-        moved = written * BYTES_PER_RANGE / seconds
         name = "sweep, range of every free cell" if stride == 1 else f"sweep, every {stride}th cell"
         print(f"| {name} | {rate / 1e6:.0f} | {rate / plain:.0f} |")
         notes.append(
             f"{name}: {passed / seconds / 1e9:.2f} billion cells/s passed, "
-            f"{moved / 1e9:.1f} GB/s moved, {100 * moved / bandwidth:.0f} % of a copy"
+            f"{moved / seconds / 1e9:.1f} GB/s moved, "
+            f"{100 * moved / seconds / bandwidth:.0f} % of a copy"
         )
     print(f"\ncopy of memory: {bandwidth / 1e9:.1f} GB/s read and written")
     print("\n".join(notes))

@@ -75,9 +75,17 @@ def _read(
 
 @njit(cache=True, nogil=True)
 def sweep_one(
-    runs: Runs, du: float, dv: float, places: NDArray[np.int64], ranges: Singles, endings: Bytes
+    runs: Runs,
+    du: float,
+    dv: float,
+    places: NDArray[np.int64],
+    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
+    ranges: Singles,
+    endings: Bytes,
+    node_ranges: Singles,
+    node_endings: Bytes,
 ) -> None:
-    """Ranges along one direction from the centres of all cells of some columns.
+    """Ranges along one direction from the centres of all cells of some columns, and of nodes.
 
     Args:
         runs: (start, low, high, codes) of the cells that can be met.  Runs start[i + 1] to
@@ -85,11 +93,16 @@ def sweep_one(
             of the major axis first.  Codes are 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
-        places: Row of the outputs for each column of cells, −1 for none, shape (m,).
+        places: Row of `ranges` for each column of cells, −1 for none, shape (m,).  Columns may
+            share a row when only their nodes are wanted.
+        nodes: (start, rows): nodes start[i] to start[i + 1] lie in column i, in these rows.
         ranges: Output in cells, shape (…, k).  Cells that are not free get numbers that mean
             nothing.
         endings: Output, `Ending` codes, shape (…, k).
+        node_ranges: Output, shape (nodes,).
+        node_endings: Output, shape (nodes,).
     """
+    start, rows = nodes
     majors, width = len(places), ranges.shape[1]
     t = dv / abs(du)
     per_u = 1.0 / abs(du)
@@ -116,6 +129,9 @@ def sweep_one(
                 ranges[places[i]],
                 endings[places[i]],
             )
+            for k in range(start[i], start[i + 1]):
+                node_ranges[k] = ranges[places[i], rows[k]]
+                node_endings[k] = endings[places[i], rows[k]]
         if b == s and a != b:
             _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
         _meet(lines, ends, runs, i + 1, shift - a, np.float32(p * per_u), 0)
@@ -126,16 +142,29 @@ def sweep_all(
     runs: Runs,
     directions: NDArray[np.float64],
     places: NDArray[np.int64],
+    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     ranges: Singles,
     endings: Bytes,
+    node_ranges: Singles,
+    node_endings: Bytes,
 ) -> None:
     """Ranges along directions of one major axis, a direction at a time on each core.
 
-    `directions` are (du, dv), shape (s, 2); the outputs have shape (s, …, k).  The rest is as in
-    `sweep_one`.
+    `directions` are (du, dv), shape (s, 2); the outputs have one more axis than in `sweep_one`,
+    the first, for the directions.
     """
     for k in prange(len(directions)):
-        sweep_one(runs, directions[k, 0], directions[k, 1], places, ranges[k], endings[k])
+        sweep_one(
+            runs,
+            directions[k, 0],
+            directions[k, 1],
+            places,
+            nodes,
+            ranges[k],
+            endings[k],
+            node_ranges[k],
+            node_endings[k],
+        )
 
 
 @njit(cache=True, nogil=True, parallel=True)

@@ -6,6 +6,10 @@ With ranges r_s along directions θ_s, weights W of shape (S, n) and a transform
 
 where known_s says whether the ending of the ray counts: by default a wall or the maximum does,
 unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
+
+Ranges are those of exact rays but where half a cell to the side makes a difference: on the floor
+of `benchmarks.occupancy` they differ by 10⁻⁵ cells in the middle and by 1.1 cells at 99 %; by 0.3
+at 99 % of the rays of which half a cell to the side changes the range by less than 2 cells.
 """
 
 from collections.abc import Iterable, Iterator
@@ -23,8 +27,8 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
-# Directions are swept 16 to 64 at a time, as many as fit: few enough for little memory, enough
-# that F need not be read and written for every one.
+# Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
+# but at least 16, when whole columns are kept and would take more than this.
 BLOCK_BYTES = 1 << 26
 
 _Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
@@ -125,8 +129,9 @@ class _Axis:
         width: Size of the map along the minor axis.
         which: Places of the directions of this axis among all, shape (s,).
         directions: (du, dv), shape (s, 2).
-        places: Which columns of cells are kept, and where, shape (m,).
-        nodes: Cell of each node among those kept, ascending, shape (nodes,).
+        places: Where columns of cells go, shape (m,).
+        picks: Which nodes of which columns are gathered, if they are.
+        nodes: Where each node is found in what `sweep` gives, shape (nodes,).
         slots: Place of each node among all, shape (nodes,).
     """
 
@@ -135,6 +140,7 @@ class _Axis:
     which: IntArray
     directions: FloatArray
     places: IntArray
+    picks: tuple[IntArray, IntArray]
     nodes: IntArray
     slots: IntArray
 
@@ -145,16 +151,17 @@ class _Axis:
         """
         from isovist.kernels.sweep import GROUP, sweep_all
 
-        columns = int(self.places.max()) + 1
-        block = GROUP * int(np.clip(BLOCK_BYTES // (5 * columns * self.width * GROUP), 4, 16))
-        ranges = np.empty((min(block, len(self.which)), columns, self.width), dtype=np.float32)
-        endings = np.empty(ranges.shape, dtype=np.uint8)
-        for first in range(0, len(self.which), block):
-            part = slice(first, first + block)
-            which, directions = self.which[part], self.directions[part]
-            r, e = ranges[: len(which)], endings[: len(which)]
-            sweep_all(self.runs, directions, self.places, r, e)
-            yield which, r.reshape(len(which), -1), e.reshape(len(which), -1)
+        columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
+        groups = 16 if picked else int(np.clip(BLOCK_BYTES // (20 * columns * self.width), 4, 16))
+        block = min(GROUP * groups, len(self.which))
+        shapes = (block, columns, self.width), (block, picked)
+        out = [np.empty(shape, dtype=kind) for shape in shapes for kind in (np.float32, np.uint8)]
+        for first in range(0, len(self.which), max(block, 1)):
+            which, some = self.which[first : first + block], self.directions[first : first + block]
+            part = [array[: len(which)] for array in out]
+            sweep_all(self.runs, some, self.places, self.picks, *part)
+            ranges, endings = part[2:] if picked else part[:2]
+            yield which, ranges.reshape(len(which), -1), endings.reshape(len(which), -1)
 
 
 def _axes(
@@ -169,6 +176,8 @@ def _axes(
         raise InputError(
             f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
         )
+    if not all(np.issubdtype(index.dtype, np.integer) for index in (r, c)):
+        raise InputError(f"`rows` and `cols` must be whole numbers, got {r.dtype} and {c.dtype}.")
     height, width = world.shape
     inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
     if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
@@ -188,14 +197,21 @@ def _axis(
     majors: IntArray,
     minors: IntArray,
 ) -> _Axis:
-    """Keep the columns that have nodes, and sort the nodes."""
+    """Sort the nodes, and decide whether they are gathered or left in their columns."""
     size, width = cells.shape
-    kept = np.unique(majors)
+    order = np.lexsort((minors, majors))
+    columns, rows = majors[order].astype(np.int64), minors[order].astype(np.int64)
+    kept = np.unique(columns)
     places = np.full(size, -1, dtype=np.int64)
     places[kept] = np.arange(kept.size)
-    at = places[majors] * width + minors
-    order = np.argsort(at)
-    return _Axis(_runs(cells), width, which, directions[which], places, at[order], order)
+    nodes = places[columns] * width + rows
+    start = np.zeros(size + 1, dtype=np.int64)
+    if 4 * nodes.size < kept.size * width:
+        places[kept] = 0
+        nodes = np.arange(nodes.size)
+        start = np.searchsorted(columns, np.arange(size + 1))
+    picks = start, rows
+    return _Axis(_runs(cells), width, which, directions[which], places, picks, nodes, order)
 
 
 def _runs(cells: NDArray[np.uint8]) -> _Runs:
