@@ -93,7 +93,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     print("| map | way | error | F/s | exact is faster by | (F, J)/s |")
     print("|---|---|---|---|---|---|")
-    floor = office_floor(3, length=75.0, rows=10).reality
+    floor = office_floor(3, length=50.0, rows=6).reality
     for name, world in (("paper's room", paper_room()), (f"{len(floor.walls)} walls", floor)):
         points = rng.uniform(*world.bounds, (6000, 2))
         points = points[world.contains(points) & (world.clearance(points) > 0.05)][:2000]
