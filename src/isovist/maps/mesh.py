@@ -312,7 +312,8 @@ class MeshMap:
     ) -> tuple[FloatArray, IntArray, FloatArray]:
         from isovist.kernels.mesh import cast_faces
 
-        o, d = np.ascontiguousarray(origins), np.ascontiguousarray(directions)
+        # Copies, since what was broadcast is read-only and would be compiled for once more.
+        o, d = np.array(origins, order="C"), np.array(directions, order="C")
         ranges, faces, normals = np.empty(len(o)), np.empty(len(o), np.int64), np.empty((len(o), 3))
         cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals)
         return ranges, faces, normals
