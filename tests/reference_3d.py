@@ -73,3 +73,32 @@ def _dot(a, b):
 
 def _cross(a, b):
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def sweep_voxels_twin(cells, index, direction):
+    """(range in cells, ending) that a sweep should give at the centre of a cell.
+
+    The nearest of the parallel lines is followed exactly from face to face; the range is that of
+    the centre to the plane of the face it meets.
+    """
+    size = cells.shape[::-1]
+    cell = [int(k) for k in np.unravel_index(index, cells.shape)[::-1]]
+    u = int(np.argmax(np.abs(direction)))
+    p = cell[u] if direction[u] > 0 else size[u] - 1 - cell[u]
+    half = Fraction(1, 2)
+    start, d = [], [Fraction(float(x)) for x in direction]
+    for k in range(3):
+        drift = Fraction(direction[k] / abs(direction[u])) * p
+        start.append(cell[k] + half + (0 if k == u else drift - (half + drift).__floor__()))
+    at = [x.__floor__() for x in start]
+    while True:
+        to = [
+            (at[k] + (d[k] > 0) - start[k]) / d[k] if d[k] else Fraction(10**9) for k in range(3)
+        ]
+        axis = min(range(3), key=lambda k: to[k])
+        plane = at[axis] + (d[axis] > 0)
+        at[axis] += 1 if d[axis] > 0 else -1
+        inside = all(0 <= at[k] < size[k] for k in range(3))
+        code = int(cells[at[2], at[1], at[0]]) if inside else 3
+        if code:
+            return float((plane - cell[axis] - half) / d[axis]), code - 1
