@@ -92,9 +92,7 @@ def sweep_voxels_twin(cells, index, direction):
         start.append(cell[k] + half + (0 if k == u else drift - (half + drift).__floor__()))
     at = [x.__floor__() for x in start]
     while True:
-        to = [
-            (at[k] + (d[k] > 0) - start[k]) / d[k] if d[k] else Fraction(10**9) for k in range(3)
-        ]
+        to = [(at[k] + (d[k] > 0) - start[k]) / d[k] if d[k] else Fraction(10**9) for k in range(3)]
         axis = min(range(3), key=lambda k: to[k])
         plane = at[axis] + (d[axis] > 0)
         at[axis] += 1 if d[axis] > 0 else -1

@@ -7,7 +7,9 @@ import typer
 
 
 def build(
-    world: Annotated[Path, typer.Argument(metavar="MAP", help="ROS map (.yaml) or plan (.geojson).")],
+    world: Annotated[
+        Path, typer.Argument(metavar="MAP", help="ROS map (.yaml) or plan (.geojson).")
+    ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")],
     spacing: Annotated[
         float | None, typer.Option(help="Distance of the nodes, in m.  [default: 0.25]")

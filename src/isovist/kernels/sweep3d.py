@@ -183,6 +183,4 @@ def sweep_all(codes, directions, start, minors, slots, maximum, unit, which, ran
     for k in prange(len(directions)):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
         row = which[k]
-        sweep_one(
-            codes, du, dv, dw, start, minors, slots, maximum, unit, ranges[row], endings[row]
-        )
+        sweep_one(codes, du, dv, dw, start, minors, slots, maximum, unit, ranges[row], endings[row])

@@ -214,7 +214,9 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
     if p.ndim != 2 or p.shape[1] != 3:
         raise InputError(f"`points` must have shape (any, 3), got {p.shape}.")
     if len(p) < FEWEST_POINTS:
-        raise InputError(f"A cloud needs at least {FEWEST_POINTS} points to be a map, got {len(p)}.")
+        raise InputError(
+            f"A cloud needs at least {FEWEST_POINTS} points to be a map, got {len(p)}."
+        )
     bad = np.flatnonzero(~np.isfinite(p).all(axis=1))
     if bad.size:
         raise InputError(
