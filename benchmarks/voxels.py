@@ -3,8 +3,8 @@
     python -m benchmarks.voxels [MAP.bt]
 
 Rows: rays per second of the exact traversal with empty-space skipping, and of the sweep from every
-free cell of the map, both in one run with two threads; and the seconds its set-up takes once.  Without a file the map is
-three storeys of rooms of 20 × 15 × 9 m at 0.05 m.
+free cell of the map, both in one run with two threads; and the seconds its set-up takes once.
+Without a file the map is three storeys of rooms of 20 × 15 × 9 m at 0.05 m.
 """
 
 import sys

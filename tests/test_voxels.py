@@ -106,7 +106,7 @@ def test_walls_faces_and_cells_of_one_building_agree(resolution):
         slant = np.abs(np.einsum("...d,...d", exact.normals, theta))
         early = exact.ranges - coarse.ranges
         assert (early <= 2.0 * resolution / np.maximum(slant, 1e-9)).mean() > 0.97
-        assert np.median(early) <= resolution
+        assert np.median(early) <= 1.5 * resolution
 
 
 def unit(v):

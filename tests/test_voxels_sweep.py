@@ -70,7 +70,8 @@ def test_descriptors_are_sums_over_the_swept_ranges():
     sweep = VoxelSweep.over(world, nodes)
     ranges, endings = sweep.ranges(directions)
     known = endings == Ending.WALL
-    for transform, f in (("range", ranges), ("log", np.log1p(ranges)), ("saturating", ranges / (ranges + 2))):  # fmt: skip
+    signals = {"range": ranges, "log": np.log1p(ranges), "saturating": ranges / (ranges + 2)}
+    for transform, f in signals.items():
         F, K = sweep.describe(directions, W, transform=transform, scale=2.0)
         np.testing.assert_allclose(F, (known * f).T @ W, rtol=2e-5)
         np.testing.assert_allclose(K, known.T @ W, rtol=2e-5)

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.grazing import grazing_faces, grazing_term
 from isovist.maps.base import Map
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
@@ -240,11 +241,19 @@ class Descriptor:
         band: Band | None,
     ) -> FloatArray:
         out = np.empty((len(points), len(self.rose), 4))
+        spacing = float(np.sqrt(rule.coefficients.max()))
         for point, rows in zip(points, out, strict=True):
             hits = world.cast(point, rule.directions)
             seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
             rows[:, 0] = self.signal.values(seen) @ weights
-            rows[:, 1:] = weights.T @ self.signal.gradients(seen)
+            edge_on = grazing_faces(world, point, spacing)
+            slopes = np.where(
+                np.isin(hits.walls, edge_on)[:, None], 0.0, self.signal.gradients(seen)
+            )
+            rows[:, 1:] = weights.T @ slopes
+            rows[:, 1:] += grazing_term(
+                world, point, edge_on, self.rose, self.signal, spacing=spacing, seen=band
+            )
             if shadow:
                 rows[:, 1:] += silhouette_term(world, point, self.rose, self.signal, seen=band)
         return out

@@ -203,7 +203,7 @@ def flatten_tree(node_lo, node_hi, link, count, centre, grown, boxes, child):
 
 
 @intrinsic
-def _enter_four(typing_context, boxes, node, rows, ray, reach, out):
+def _enter_four(_typing, boxes, node, rows, ray, reach, out):
     """Where a ray enters the four boxes of a node, written to out (4,); BIG where it does not.
 
     rows: the six rows of the node in the order near x, y, z, far x, y, z; ray: (ox, oy, oz, ix,

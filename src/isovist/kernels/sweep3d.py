@@ -3,8 +3,8 @@
 The idea is that of `kernels.sweep`, with two minor axes.  Take the axis along which the direction
 advances fastest as major, u, and let layer p be the cells at distance p along the ray.  Draw
 parallel lines one cell apart in both v and w, line (j, k) through the middle of layer p at
-v = j + ½ + t p, w = k + ½ + t′ p, with slopes t, t′ in [−1, 1].  All lines cross a layer alike: they
-enter it in row a, are in row s at its middle and leave in row b, counted from j,
+v = j + ½ + t p, w = k + ½ + t′ p, with slopes t, t′ in [−1, 1].  All lines cross a layer alike:
+they enter it in row a, are in row s at its middle and leave in row b, counted from j,
 
     a_p = ⌊½ + t (p − ½)⌋,   s_p = ⌊½ + t p⌋,   b_p = a_{p+1},                                 (1)
 

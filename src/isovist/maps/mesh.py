@@ -12,15 +12,28 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Hits
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
+from isovist.types import (
+    ArrayLike,
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    IntArray,
+    as_floats,
+    readonly,
+)
 
 if TYPE_CHECKING:
     from isovist.maps.segments import SegmentMap
 
 Free = Literal["inside", "outside", "everywhere"]
+# Middle, half the size, corners, normals and order of the faces, boxes and children of the nodes.
+Hierarchy = tuple[
+    FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, NDArray[np.int32]
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -269,7 +282,7 @@ class MeshMap:
         return Edges(readonly(ends), readonly(offsets), readonly(face[order]), readonly(opposite))
 
     @cached_property
-    def _hierarchy(self) -> tuple[np.ndarray, ...]:
+    def _hierarchy(self) -> Hierarchy:
         """What `kernels.mesh` follows rays through."""
         from isovist.kernels.mesh import GROWN, build_tree, flatten_tree
 

@@ -1,5 +1,6 @@
 """Triangles of simple solids: extruded plans and lattices."""
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -60,8 +61,7 @@ def _caps(plan: "SegmentMap") -> tuple[FloatArray, IntArray]:
     number = {_key(a, b): k for k, (a, b) in enumerate(walls.tolist())}
     for region in regions:
         for ring in (region.exterior, *region.interiors):
-            corners = ring.coords[:]
-            for a, b in zip(corners[:-1], corners[1:], strict=True):
+            for a, b in pairwise(ring.coords):
                 touching[number[_key(a, b)]] += 1
     parts = shapely.get_parts(shapely.constrained_delaunay_triangles(regions))
     return shapely.get_coordinates(parts).reshape(-1, 4, 2)[:, :3], touching
