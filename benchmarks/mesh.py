@@ -2,15 +2,17 @@
 
     python -m benchmarks.mesh
 
-Rows: million rays per second on a closed, rough surface of 100 000 triangles and on an office of
+Rows: million rays per second on a closed, rough surface of 100 000 triangles and on a hall of boxes of
 about as many, for (a) random origins and directions, (b) one origin and directions all over the
 sphere, (c) a lidar of 16 rings; and Open3D's `RaycastingScene` on the same rays where it is
 installed, all with two threads in one run.  Origins and directions are those of float32 numbers,
-because Open3D takes no others; ranges are compared where both see the same face.
+because Open3D takes no others.  Agreement: how many rays meet the same face at the same range to
+1e-5 of it, and the largest difference where the face is the same.
 """
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numba
 import numpy as np
@@ -61,7 +63,7 @@ def furnished_hall(boxes: int) -> MeshMap:
 def rays() -> Iterator[tuple[str, FloatArray, FloatArray]]:
     rng = np.random.default_rng(2)
     around = fibonacci_sphere(RAYS)
-    yield "random", rng.uniform(-2, 2, (RAYS, 3)) + [0, 0, 2], rng.permutation(around)
+    yield "random", rng.uniform([-2, -2, 0], [2, 2, 4], (RAYS, 3)), rng.permutation(around)
     yield "all round", np.full((RAYS, 3), [0.1, 0.2, 1.5]), around
     azimuth = 2 * np.pi * np.arange(RAYS // 16) / (RAYS // 16)
     rise = np.deg2rad(np.linspace(-15, 15, 16))[:, None] + 0 * azimuth
@@ -88,7 +90,9 @@ def main() -> None:
         import open3d
     except (ImportError, OSError):
         open3d = None
-    print("| mesh | rays | ours, million/s | Open3D | ours / Open3D | ranges differ by at most |")
+    print(
+        "| mesh | rays | ours, million/s | Open3D | ratio | same face: differ by at most; same face and within 1e-5 |"
+    )
     print("|---|---|---|---|---|---|")
     for name, world in (("sphere", rough_sphere(100_000)), ("hall", furnished_hall(8_300))):
         scene = None
@@ -97,10 +101,10 @@ def main() -> None:
             scene.add_triangles(world.vertices.astype("f4"), world.faces.astype("u4"))
         for kind, origins, directions in rays():
             o, d = (x.astype("f4").astype(float) for x in (origins, directions))
-            ways: dict[str, Callable[[], object]] = {"ours": lambda o=o, d=d: world.cast(o, d)}
+            ways: dict[str, Callable[[], object]] = {"ours": partial(world.cast, o, d)}
             if scene is not None:
                 packed = open3d.core.Tensor(np.concatenate([o, d], axis=1).astype("f4"))
-                ways["theirs"] = lambda s=scene, p=packed: s.cast_rays(p, nthreads=THREADS)
+                ways["theirs"] = partial(scene.cast_rays, packed, nthreads=THREADS)
             seconds = faster_of(ways)
             row = f"| {name}, {len(world.faces)} | {kind} | {len(o) / seconds['ours'] / 1e6:.2f} |"
             if scene is None:
@@ -110,12 +114,13 @@ def main() -> None:
             hits = world.cast(o, d)
             t = theirs["t_hit"].numpy() * np.linalg.norm(d, axis=1)
             same = (theirs["primitive_ids"].numpy() == hits.walls) & (hits.walls >= 0)
-            error = np.abs(t[same] / hits.ranges[same] - 1.0).max()
+            error = np.abs(t[same] - hits.ranges[same])
+            near = 100.0 * np.count_nonzero(error <= 1e-5 * hits.ranges[same]) / len(o)
             print(
                 row,
                 f"{len(o) / seconds['theirs'] / 1e6:.2f} |",
                 f"{seconds['theirs'] / seconds['ours']:.2f} |",
-                f"{error:.0e} (relative), {100 * (1 - same.mean()):.3f} % see another face |",
+                f"{near:.3f} % within 1e-5, {error.max():.0e} m at most |",
             )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import InputError
-from isovist.maps.base import Ending, Hits
+from isovist.maps.base import Hits
 from isovist.types import (
     ArrayLike,
     BoolArray,
@@ -29,6 +29,7 @@ from isovist.types import (
 if TYPE_CHECKING:
     from isovist.maps.segments import SegmentMap
 
+ZERO = 255  # what `kernels.mesh` writes for the ending of a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 # Middle, half the size, corners, normals and order of the faces, boxes and children of the nodes.
 Hierarchy = tuple[
@@ -284,7 +285,7 @@ class MeshMap:
     @cached_property
     def _hierarchy(self) -> Hierarchy:
         """What `kernels.mesh` follows rays through."""
-        from isovist.kernels.mesh import GROWN, build_tree, flatten_tree
+        from isovist.kernels.mesh_tree import GROWN, build_tree, flatten_tree
 
         corners = self.vertices[self.faces]
         low, high = corners.min(axis=1), corners.max(axis=1)
@@ -295,10 +296,14 @@ class MeshMap:
         used = build_tree(low, high, order, node_low, node_high, link, count)
         centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
         grown = GROWN * float(half.max())
-        boxes, child = np.empty((used, 6, 4), np.float32), np.empty((used, 4), np.int32)
+        # A node is two lines of cache: six rows of boxes, one of children, one of nothing.
+        room = np.empty(32 * (used + 1), np.float32)
+        start = -(room.ctypes.data // 4) % 32
+        boxes = room[start : start + 32 * used].reshape(used, 8, 4)
+        child = boxes.view(np.int32)[:, 6]
         wide = flatten_tree(node_low, node_high, link, count, centre, grown, boxes, child)
         placed = np.ascontiguousarray((corners - centre)[order].reshape(m, 9))
-        boxes, child = boxes[:wide].copy(), child[:wide].copy()
+        boxes, child = boxes[:wide], child[:wide]
         return centre, half + grown, placed, self.normals, order, boxes, child
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
@@ -307,12 +312,15 @@ class MeshMap:
         Directions need not be unit vectors.
         """
         o, d = _triples("origins", origins), _triples("directions", directions)
-        if not d.any(axis=-1).all():
-            raise InputError("`directions` must not be zero.")
-        o, d = np.broadcast_arrays(o, d)
+        # Copies of what is read-only, or the kernel would be compiled for that once more.
+        if o.shape == d.shape:
+            o, d = (x if x.flags.writeable else x.copy() for x in (o, d))
+        else:
+            o, d = (np.array(x) for x in np.broadcast_arrays(o, d))
         shape = o.shape[:-1]
-        ranges, faces, normals = self._follow(o.reshape(-1, 3), d.reshape(-1, 3), counting=False)
-        endings = np.where(faces >= 0, Ending.WALL, Ending.EDGE).astype(np.uint8)
+        ranges, faces, normals, endings = self._follow(o.reshape(-1, 3), d.reshape(-1, 3))
+        if (endings == ZERO).any():
+            raise InputError("`directions` must not be zero.")
         return Hits(
             ranges.reshape(shape),
             faces.reshape(shape),
@@ -321,15 +329,14 @@ class MeshMap:
         )
 
     def _follow(
-        self, origins: FloatArray, directions: FloatArray, *, counting: bool
-    ) -> tuple[FloatArray, IntArray, FloatArray]:
+        self, o: FloatArray, d: FloatArray, *, counting: bool = False
+    ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
         from isovist.kernels.mesh import cast_faces
 
-        # Copies, since what was broadcast is read-only and would be compiled for once more.
-        o, d = np.array(origins, order="C"), np.array(directions, order="C")
-        ranges, faces, normals = np.empty(len(o)), np.empty(len(o), np.int64), np.empty((len(o), 3))
-        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals)
-        return ranges, faces, normals
+        ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
+        faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)
+        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
+        return ranges, faces, normals, endings
 
     def contains(self, points: ArrayLike) -> BoolArray:
         """Whether each point, shape (..., 3), is free; on a face the answer may be either."""
@@ -344,7 +351,7 @@ class MeshMap:
             if unsure.size == 0:
                 break
             along = np.array([np.cos(2.4 * k), np.sin(2.4 * k), np.cos(1.7 * k) + 0.1])
-            rays = np.broadcast_to(along, (len(unsure), 3))
+            rays = np.tile(along, (len(unsure), 1))
             met[unsure] = self._follow(flat[unsure], rays, counting=True)[1]
         inside = (met % 2 == 1) & (met >= 0)
         return (inside if self.free == "inside" else ~inside).reshape(p.shape[:-1])
