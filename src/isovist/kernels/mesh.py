@@ -209,7 +209,8 @@ def cast_faces(origins, directions, counting, centre, half, corners, normals, or
             t, face = np.inf, 0 if counting else -1
             if shift < np.inf:
                 t, face = first_face(
-                    p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry, near4
+                    p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry,
+                    near4,
                 )  # fmt: skip
             faces[i] = face
             endings[i] = WALL if face >= 0 else EDGE
