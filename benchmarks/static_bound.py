@@ -71,7 +71,7 @@ def try_cases(cases: int, seed: int = 0, per_room: int = 25) -> Tally:
             if not answer.holds or gap + near_node > radius:
                 continue
             tally.held += 1
-            tally.violations += gap > answer.bound
+            tally.violations += int(gap > answer.bound)
             if gap > 0.0:
                 tally.tightest = min(tally.tightest, answer.bound / gap)
     return tally

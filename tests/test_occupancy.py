@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from reference_occupancy import cast_twin
 
@@ -74,32 +75,28 @@ def test_skipping_empty_space_changes_no_bit(ray):
     )
 
 
-def test_rays_agree_with_the_faces_of_the_cells_as_segments():
+@pytest.mark.parametrize("origin", [Pose(), Pose(-1.0, 2.0, 0.3)])
+def test_rays_agree_with_a_segment_map_of_the_same_cells(origin):
     rng = np.random.default_rng(7)
     cells = (rng.random((40, 50)) < 0.08).astype(np.uint8)
     cells[[0, -1], :] = cells[:, [0, -1]] = Cell.OCCUPIED
-    world = OccupancyMap.from_array(cells, 0.1, Pose(-1.0, 2.0, 0.3))
-    rows, cols = np.nonzero(cells == Cell.OCCUPIED)
-    corners = np.stack([cols, rows], axis=-1)[:, None] + [[0, 0], [1, 0], [1, 1], [0, 1]]
-    faces = np.stack([corners, np.roll(corners, -1, axis=1)], axis=2).reshape(-1, 2, 2)
-    faces = world.origin.apply(faces * world.resolution)
-    free_rows, free_cols = np.nonzero(cells == Cell.FREE)
-    pick = rng.integers(0, free_rows.size, 60)
-    origins = world.centres(free_rows[pick], free_cols[pick]) + rng.uniform(-0.04, 0.04, (60, 2))
-    angles = rng.uniform(0, 2 * np.pi, 60)
-    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    hits = world.cast(origins, directions)
-    start, along = faces[:, 0], faces[:, 1] - faces[:, 0]
-    for origin, direction, reach in zip(origins, directions, hits.ranges, strict=True):
-        cross = direction[0] * along[:, 1] - direction[1] * along[:, 0]
-        to = start - origin
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = (to[:, 0] * along[:, 1] - to[:, 1] * along[:, 0]) / cross
-            u = (to[:, 0] * direction[1] - to[:, 1] * direction[0]) / cross
-        assert reach == pytest.approx(t[(t > 0) & (u >= 0) & (u <= 1)].min(), rel=1e-12)
+    world = OccupancyMap.from_array(cells, 0.125, origin)
+    segments = SegmentMap.from_segments(world.to_segments())
+    rows, cols = np.nonzero(cells == Cell.FREE)
+    pick = rng.integers(0, rows.size, 400)
+    origins = world.centres(rows[pick], cols[pick])
+    origins[:200] += rng.uniform(-0.05, 0.05, (200, 2))
+    directions = rng.normal(size=(400, 2))
+    # From centres along whole numbers, rays meet corners.
+    directions[200:] = np.array([[1, 1], [-1, 1], [3, 1], [1, -3], [1, 0]])[rng.integers(0, 5, 200)]
+    directions /= np.hypot(*directions.T)[:, None]
+    hits, same = world.cast(origins, directions), segments.cast(origins, directions)
     assert (hits.endings == Ending.WALL).all()
+    np.testing.assert_allclose(hits.ranges[:200], same.ranges[:200], rtol=1e-12)
+    np.testing.assert_allclose(hits.normals[:200], same.normals[:200], atol=1e-12)
     assert (hits.normals * directions).sum(axis=-1).max() < 0.0
-    np.testing.assert_allclose(np.hypot(*hits.normals.T), 1.0)
+    if origin == Pose():
+        np.testing.assert_allclose(hits.ranges, same.ranges, rtol=1e-12)
 
 
 def test_a_ray_says_what_ended_it():
@@ -120,12 +117,25 @@ def test_a_ray_between_two_walls_that_meet_at_a_corner_is_stopped():
     assert hits.endings == Ending.WALL
 
 
+def test_a_ray_along_a_grid_line_runs_through_the_cells_on_its_left():
+    cells = np.zeros((4, 4), dtype=np.uint8)
+    cells[2, 3] = cells[1, 0] = Cell.OCCUPIED
+    world = OccupancyMap.from_array(cells, 1.0)
+    hits = world.cast([1.5, 2.0], [[1.0, 0.0], [-1.0, 0.0]])
+    assert hits.ranges.tolist() == [1.5, 0.5]
+    assert hits.endings.tolist() == [Ending.WALL, Ending.WALL]
+    hits = world.cast([1.5, 3.0], [[1.0, 0.0], [-1.0, 0.0]])
+    assert hits.ranges.tolist() == [2.5, 1.5]
+    assert hits.endings.tolist() == [Ending.EDGE, Ending.EDGE]
+
+
 def test_an_origin_that_is_not_in_free_space_sees_nothing():
     world = OccupancyMap.from_array(ROOM, 1.0)
-    hits = world.cast([[0.5, 0.5], [5.5, 2.5], [-3.0, 1.0], [1.0, 1.5]], [1.0, 0.2])
+    hits = world.cast([[0.5, 0.5], [5.5, 2.5], [-3.0, 1.0], [1.0, 1.5]], [[-1.0, 0.2]])
     assert hits.ranges.tolist() == [0.0, 0.0, 0.0, 0.0]
     ends = [Ending.WALL, Ending.UNKNOWN, Ending.EDGE, Ending.WALL]
     assert hits.endings.tolist() == ends
+    assert world.cast([1.0, 1.5], [1.0, 0.2]).ranges > 3.0
 
 
 def test_origins_and_directions_broadcast():

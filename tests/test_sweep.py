@@ -54,6 +54,16 @@ def test_sweeps_agree_with_the_slow_twin(height, width):
             assert endings[s, k] == ending
 
 
+def test_few_nodes_get_the_ranges_they_get_among_many():
+    world = OccupancyMap.from_array(clutter(50, 40, seed=3), 0.1)
+    rows, cols = free_nodes(world, 1)
+    ranges, endings = sweep_ranges(world, ANGLES, rows, cols)
+    pick = np.random.default_rng(0).permutation(rows.size)[:60]
+    few, few_endings = sweep_ranges(world, ANGLES, rows[pick], cols[pick])
+    np.testing.assert_array_equal(few, ranges[:, pick])
+    np.testing.assert_array_equal(few_endings, endings[:, pick])
+
+
 @pytest.mark.parametrize("angle", [0.0, np.pi / 2, np.pi, -np.pi / 2])
 def test_sweeps_along_the_axes_are_exact(angle):
     cells = clutter(40, 60, seed=5)
@@ -169,6 +179,11 @@ WORLD = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
             ([0.0], [[1.0]], [0, 0], [1]),
             {},
             "`rows` and `cols` must be lists of equal length, got (2,) and (1,).",
+        ),
+        (
+            ([0.0], [[1.0]], [0.5], [1]),
+            {},
+            "`rows` and `cols` must be whole numbers, got float64 and int64.",
         ),
         (([], [[1.0]], [0], [1]), {}, "`angles` must not be empty."),
         (([0.0], [1.0], [0], [1]), {}, "`weights` must have shape (1, any), got (1,)."),

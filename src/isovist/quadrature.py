@@ -22,7 +22,6 @@ about 2 √ε.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.integrate import lebedev_rule
 
 from isovist.errors import InputError
 from isovist.maps.segments import Pieces, SegmentMap
@@ -72,6 +71,8 @@ class Lebedev:
     degree: int = 131
 
     def rule(self) -> Rule:
+        from scipy.integrate import lebedev_rule
+
         try:
             points, coefficients = lebedev_rule(self.degree)
         except (ValueError, NotImplementedError) as error:

@@ -107,4 +107,4 @@ def check_atlas(path: PathLike) -> list[str]:
 def map_checksum(world: OccupancyMap) -> str:
     """CRC-32 of cells, size, resolution and origin, in hexadecimal."""
     head = np.array([*world.shape, world.resolution, *world.origin.vector])
-    return f"{zlib.crc32(np.ascontiguousarray(world.cells), zlib.crc32(head)):08x}"
+    return f"{zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes())):08x}"

@@ -4,9 +4,14 @@ import sys
 
 import typer
 
+from isovist.cli.bench import bench
+from isovist.cli.build import build
 from isovist.cli.convert import convert
 from isovist.cli.demo import demo
+from isovist.cli.info import info
+from isovist.cli.locate import locate
 from isovist.cli.paper import paper
+from isovist.cli.verify import verify
 from isovist.errors import IsovistError
 
 app = typer.Typer(
@@ -16,8 +21,11 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (convert, demo, paper):
+for verb in (demo, build, info, convert, locate, paper, verify):
     app.command()(verb)
+
+
+app.add_typer(bench, name="bench")
 
 
 @app.callback(invoke_without_command=True)
@@ -37,3 +45,6 @@ def main() -> None:
     except (IsovistError, OSError) as error:
         sys.stderr.write(f"isovist: {error}\n")
         raise SystemExit(2) from None
+    except KeyboardInterrupt:
+        sys.stderr.write("isovist: interrupted; nothing was written.\n")
+        raise SystemExit(130) from None

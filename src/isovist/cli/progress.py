@@ -1,7 +1,7 @@
 """Progress on whatever takes more than a second; silent when nobody watches."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -11,6 +11,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 def bar(what: str) -> Iterator[Callable[[float], None]]:
     """A progress bar on standard error; call what it gives with the share that is done."""
     columns = (TextColumn(what), BarColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    silent = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=silent) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda share: progress.update(task, completed=share)
+
+
+@contextmanager
+def busy(what: str) -> Iterator[None]:
+    """A spinner on standard error, for work whose length nobody knows."""
+    console = Console(stderr=True)
+    with console.status(what) if console.is_terminal else nullcontext():
+        yield

@@ -45,6 +45,8 @@ def read_bag_odometry(path: PathLike, topic: str | None = None) -> Iterator[tupl
 def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
     """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`."""
     wanted = 0.0 if at is None else at
+    if not wanted >= 0.0:
+        raise InputError(f"`at` must be 0 s or more, got {wanted:g}.")
     best, best_gap, first, since = None, math.inf, None, 0.0
     for time, scan in read_bag_scans(path, topic):
         first = time if first is None else first
@@ -56,7 +58,7 @@ def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None 
             break
     if best is None:
         raise FileError(f"{Path(path).name} has no scan with a valid beam on that topic.")
-    if not 0.0 <= wanted <= since:
+    if wanted > since:
         raise InputError(
             f"`at` must be from 0 to {since:.3f} s in {Path(path).name}, got {wanted:g}."
         )

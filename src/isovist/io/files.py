@@ -107,14 +107,12 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
                 name = member.filename.removesuffix(".npy")
                 with archive.open(member) as stream:
                     arrays[name] = _read_npy(stream, member.file_size)
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, RuntimeError) as error:
-        if isinstance(error, FileError):
-            raise
-        reason = str(error).splitlines()[0] if str(error) else "it is cut off"
-        raise FileError(f"{path.name} is not a sound .npz file: {reason.rstrip('.')}.") from error
+    except FileError:
+        raise
     except Exception as error:
-        # zlib.error, lzma.LZMAError and the like: a damaged archive may fail in any decoder.
-        raise FileError(f"{path.name} is not a sound .npz file: {error}.") from error
+        # Of zipfile, zlib, lzma, tokenize, …: a damaged archive may fail in any decoder.
+        reason = str(error).splitlines()[0].rstrip(".") if str(error) else "it is cut off"
+        raise FileError(f"{path.name} is not a sound .npz file: {reason}.") from error
     return arrays
 
 

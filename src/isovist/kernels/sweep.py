@@ -24,178 +24,219 @@ So there is no bias of half a cell, nothing is summed up or smeared, and a range
 where the half cell to the side changes which face is met.
 
 A line is a float32, the first term of (3), and a byte, the code of the cell with 4 added for B.
-The loops over j read contiguous memory and have no branches, so they become vector code; the
-lines stay in the first cache while the map streams past, one byte per cell and direction.
+They stay in the first cache.  Lines go from cell to cell through faces, so only cells with a face
+to a free cell are ever met first; a column keeps these as runs of equal code, and (2) is a fill
+per run.  Reading (3) goes over contiguous memory without branches, so it becomes vector code that
+is limited by how fast the ranges can be written.
 """
 
 import numpy as np
 from numba import njit, prange
 from numpy.typing import NDArray
 
-Codes = NDArray[np.uint8]
+Bytes = NDArray[np.uint8]
 Singles = NDArray[np.float32]
-Pair = tuple[np.float32, np.float32]
-Order = tuple[NDArray[np.int64], NDArray[np.uint32], NDArray[np.uint32]]
+Runs = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], Bytes]
 
-PAD = 2
 MAXIMUM = 3
+SIDE = 4
 GROUP = 4
+CHUNK = 64
 
 
 @njit(cache=True, nogil=True)
-def _enter(lines: Singles, ends: Codes, near: Codes, reach: np.float32) -> None:
-    """Equation (2) where lines keep to one row.  Shapes (m,).
-
-    Reading before choosing keeps the stores unconditional, which vector code needs.
-    """
-    for k in range(len(lines)):
-        line = lines[k]
-        lines[k] = reach if near[k] != 0 else line
-    for k in range(len(ends)):
-        end, code = ends[k], near[k]
-        ends[k] = code if code != 0 else end
-
-
-@njit(cache=True, nogil=True)
-def _enter_and_cross(
-    lines: Singles, ends: Codes, near: Codes, side: Codes, reach: np.float32, crossed: np.float32
+def _meet(
+    lines: Singles, ends: Bytes, runs: Runs, column: int, shift: int, reach: np.float32, face: int
 ) -> None:
-    """Equation (2) where lines change rows.  Shapes (m,)."""
-    for k in range(len(lines)):
-        line = lines[k]
-        line = crossed if side[k] != 0 else line
-        lines[k] = reach if near[k] != 0 else line
-    four = np.uint8(4)
-    for k in range(len(ends)):
-        end, code, beside = ends[k], near[k], side[k]
-        end = np.uint8(beside | four) if beside != 0 else end
-        ends[k] = code if code != 0 else end
+    """Half of equation (2): lines take what they meet in a column.  Row v is line v + shift."""
+    start, low, high, codes = runs
+    for k in range(start[column], start[column + 1]):
+        code = np.uint8(codes[k] | face)
+        for v in range(np.uint64(low[k] + shift), np.uint64(high[k] + shift)):
+            lines[v], ends[v] = reach, code
 
 
 @njit(cache=True, nogil=True)
 def _read(
     lines: Singles,
-    ends: Codes,
-    side: Codes,
-    back: Pair,
-    crossed: np.float32,
-    limits: Pair,
+    ends: Bytes,
+    back_u: np.float32,
+    back_v: np.float32,
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
 ) -> None:
-    """Equation (3) for a whole column; `side` is what a line crosses into past the middle."""
-    back_u, back_v = back
-    least, longest = limits
-    one, three, most = np.uint8(1), np.uint8(3), np.uint8(MAXIMUM)
+    """Equation (3) for a whole column.  Shapes (m,)."""
+    one, three = np.uint8(1), np.uint8(3)
     for k in range(len(ranges)):
-        reach = lines[k] - (back_v if ends[k] > 3 else back_u)
-        reach = crossed if side[k] != 0 else reach
-        reach = reach if reach > least else least
-        ranges[k] = reach if reach < longest else longest
-    for k in range(len(endings)):
-        end, beside = ends[k], side[k]
-        end = beside if beside != 0 else end
+        end = ends[k]
+        ranges[k] = lines[k] - (back_v if end > 3 else back_u)
         endings[k] = np.uint8(np.uint8(end & three) - one)
-    for k in range(len(endings)):
-        ending, reach = endings[k], ranges[k]
-        endings[k] = most if reach >= longest else ending
 
 
 @njit(cache=True, nogil=True)
 def sweep_one(
-    codes: Codes,
+    runs: Runs,
     du: float,
     dv: float,
-    nodes: Order,
-    maximum: float,
+    places: NDArray[np.int64],
+    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
+    node_ranges: Singles,
+    node_endings: Bytes,
 ) -> None:
-    """Ranges along one direction at the nodes.
+    """Ranges along one direction from the centres of all cells of some columns, and of nodes.
 
     Args:
-        codes: The map with the major axis first, uint8, padded by `PAD` cells of code 3 all
-            around; 0 free, 1 wall, 2 unknown, 3 edge.  Shape (m + 2 PAD, k + 2 PAD).
+        runs: (start, low, high, codes) of the cells that can be met.  Runs start[i + 1] to
+            start[i + 2] are in column i, −1 to m, and each takes rows low to high − 1, −1 to k,
+            of the major axis first.  Codes are 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
-        nodes: (start, minors, slots): nodes start[i] to start[i + 1] have major index i; the
-            minor index of each, and its place in the outputs.
-        maximum: Longest range, in cells.
-        ranges: Output in cells, shape (nodes,).
-        endings: Output, `Ending` codes, shape (nodes,).
+        places: Row of `ranges` for each column of cells, −1 for none, shape (m,).  Columns may
+            share a row when only their nodes are wanted.
+        nodes: (start, rows): nodes start[i] to start[i + 1] lie in column i, in these rows.
+        ranges: Output in cells, shape (…, k).  Cells that are not free get numbers that mean
+            nothing.
+        endings: Output, `Ending` codes, shape (…, k).
+        node_ranges: Output, shape (nodes,).
+        node_endings: Output, shape (nodes,).
     """
-    start, minors, slots = nodes
-    majors, width = codes.shape[0] - 2 * PAD, codes.shape[1] - 2 * PAD
+    start, rows = nodes
+    majors, width = len(places), ranges.shape[1]
     t = dv / abs(du)
     per_u = 1.0 / abs(du)
     per_v = 1.0 / dv if dv != 0.0 else 0.0
-    limits = np.float32(0.5 * per_u), np.float32(maximum)
     drift = int(np.floor(0.5 + t * (majors + 1)))
-    count = width + 2  # rows −1 to k, so that lines come in from beyond the sides
-    lines = np.zeros(count + abs(drift) + 4, dtype=np.float32)
+    lines = np.zeros(width + abs(drift) + 8, dtype=np.float32)
     ends = np.zeros(len(lines), dtype=np.uint8)
-    shift = max(drift, 0) + 3  # line j is lines[j + shift]
-    column, column_endings = np.empty(width, dtype=np.float32), np.empty(width, dtype=np.uint8)
+    shift = max(drift, 0) + 4  # line j is lines[j + shift]
     for p in range(majors, -1, -1):
         i = p if du > 0.0 else majors - 1 - p
         a = int(np.floor(0.5 + t * (p - 0.5)))
+        s = int(np.floor(0.5 + t * p))
         b = int(np.floor(0.5 + t * (p + 0.5)))
-        row = codes[i + PAD]
-        reach, crossed = np.float32(p * per_u), np.float32(max(a, b) * per_v)
-        if p < majors and start[i + 1] > start[i]:
-            s = int(np.floor(0.5 + t * p))
-            back = np.float32((p + 0.5) * per_u), np.float32((s + 0.5) * per_v)
-            j, turn = shift - s, PAD + b - s
+        crossed = np.float32(max(a, b) * per_v)
+        if b != s:
+            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
+        if p < majors and places[i] >= 0:
+            j = shift - s
             _read(
                 lines[j : j + width],
                 ends[j : j + width],
-                row[turn : turn + width],
-                back,
-                crossed - back[1],
-                limits,
-                column,
-                column_endings,
+                np.float32((p + 0.5) * per_u),
+                np.float32((s + 0.5) * per_v),
+                ranges[places[i]],
+                endings[places[i]],
             )
             for k in range(start[i], start[i + 1]):
-                ranges[slots[k]] = column[minors[k]]
-                endings[slots[k]] = column_endings[minors[k]]
-        j = shift - a - 1
-        near = row[1 : 1 + count]
-        if a == b:
-            _enter(lines[j : j + count], ends[j : j + count], near, reach)
-        else:
-            side = row[1 + b - a : 1 + b - a + count]
-            _enter_and_cross(lines[j : j + count], ends[j : j + count], near, side, reach, crossed)
+                node_ranges[k] = ranges[places[i], rows[k]]
+                node_endings[k] = endings[places[i], rows[k]]
+        if b == s and a != b:
+            _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
+        _meet(lines, ends, runs, i + 1, shift - a, np.float32(p * per_u), 0)
 
 
 @njit(cache=True, nogil=True, parallel=True)
 def sweep_all(
-    codes: Codes,
+    runs: Runs,
     directions: NDArray[np.float64],
-    nodes: Order,
-    maximum: float,
-    rows: NDArray[np.int64],
+    places: NDArray[np.int64],
+    nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
+    node_ranges: Singles,
+    node_endings: Bytes,
 ) -> None:
     """Ranges along directions of one major axis, a direction at a time on each core.
 
-    `directions` are (du, dv), shape (s, 2), and direction k fills row rows[k] of the outputs,
-    shape (…, nodes).  The rest is as in `sweep_one`.
+    `directions` are (du, dv), shape (s, 2); the outputs have one more axis than in `sweep_one`,
+    the first, for the directions.
     """
     for k in prange(len(directions)):
-        du, dv = directions[k, 0], directions[k, 1]
-        sweep_one(codes, du, dv, nodes, maximum, ranges[rows[k]], endings[rows[k]])
+        sweep_one(
+            runs,
+            directions[k, 0],
+            directions[k, 1],
+            places,
+            nodes,
+            ranges[k],
+            endings[k],
+            node_ranges[k],
+            node_endings[k],
+        )
 
 
-@njit(cache=True, nogil=True, parallel=True, fastmath={"contract"})
+@njit(cache=True, nogil=True, parallel=True)
+def pick(
+    ranges: Singles,
+    endings: Bytes,
+    nodes: NDArray[np.int64],
+    slots: NDArray[np.int64],
+    rows: NDArray[np.int64],
+    unit: float,
+    maximum: float,
+    out: Singles,
+    out_endings: Bytes,
+) -> None:
+    """Ranges of nodes out of swept columns.
+
+    Args:
+        ranges: In cells, shape (s, cells).
+        endings: Shape (s, cells).
+        nodes: Cell of each node, shape (nodes,).
+        slots: Where each node goes, shape (nodes,).
+        rows: Where each direction goes, shape (s,).
+        unit: Side of a cell in m.
+        maximum: Longest range, in cells.
+        out: Output in m, shape (…, nodes).
+        out_endings: Output, shape (…, nodes).
+    """
+    side, longest = np.float32(unit), np.float32(maximum)
+    for s in prange(len(ranges)):
+        for k in range(len(nodes)):
+            reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
+            if reach > longest:
+                reach, ending = longest, np.uint8(MAXIMUM)
+            out[rows[s], slots[k]] = reach * side
+            out_endings[rows[s], slots[k]] = ending
+
+
+@njit(cache=True, nogil=True)
+def _add(sums: Singles, row: Singles) -> None:
+    """sums_i += row_i.  Shapes (n,)."""
+    for i in range(len(sums)):
+        sums[i] += row[i]
+
+
+@njit(cache=True, nogil=True, fastmath={"contract"})
+def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
+    """sums_ki += Σ_s v_sk w_si: two nodes and four directions at a time, which saves loads.
+
+    Shapes (s, 2 q), (s, n) and (2 q, n), s a multiple of `GROUP`.
+    """
+    for k in range(0, len(sums), 2):
+        a, b = sums[k], sums[k + 1]
+        for s in range(0, len(weights), GROUP):
+            w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
+            a0, a1, a2, a3 = values[s, k], values[s + 1, k], values[s + 2, k], values[s + 3, k]
+            j = k + 1
+            b0, b1, b2, b3 = values[s, j], values[s + 1, j], values[s + 2, j], values[s + 3, j]
+            for i in range(len(a)):
+                a[i] = a[i] + a0 * w0[i] + a1 * w1[i] + a2 * w2[i] + a3 * w3[i]
+                b[i] = b[i] + b0 * w0[i] + b1 * w1[i] + b2 * w2[i] + b3 * w3[i]
+
+
+@njit(cache=True, nogil=True, parallel=True)
 def accumulate(
     ranges: Singles,
-    endings: Codes,
+    endings: Bytes,
+    nodes: NDArray[np.int64],
+    slots: NDArray[np.int64],
     weights: Singles,
-    slots: NDArray[np.uint32],
     counted: NDArray[np.bool_],
     unit: float,
+    maximum: float,
     transform: int,
     scale: float,
     F: Singles,
@@ -204,38 +245,48 @@ def accumulate(
     """Add directions to descriptors: F_i += f(r_s) w_si and K_i += w_si over counted endings.
 
     Args:
-        ranges: In cells, shape (s, nodes).
-        endings: `Ending` codes, shape (s, nodes).
-        weights: Shape (s rounded up to a multiple of `GROUP`, n); rows beyond s are not read
-            with any weight.
+        ranges: In cells, shape (s, cells).
+        endings: `Ending` codes, shape (s, cells).
+        nodes: Cell of each node, shape (nodes,).
         slots: Row of F and K of each node, no two alike, shape (nodes,).
+        weights: Shape (s rounded up to a multiple of `GROUP`, n), the rest zero.
         counted: Which of the four endings count, shape (4,).
         unit: Side of a cell in m.
+        maximum: Longest range, in cells.
         transform: 0 for f = r, 1 for log(1 + r), 2 for r / (r + scale), with r in m.
         scale: In m.
         F: Added to, shape (nodes, n).
         K: Added to, shape (nodes, n).
     """
-    chunk = 64
-    nodes = ranges.shape[1]
-    side, reference, one = np.float32(unit), np.float32(scale), np.float32(1.0)
-    for c in prange((nodes + chunk - 1) // chunk):
-        values = np.zeros(len(weights), dtype=np.float32)
-        masses = np.zeros(len(weights), dtype=np.float32)
-        for k in range(c * chunk, min((c + 1) * chunk, nodes)):
-            for s in range(len(ranges)):
-                value = ranges[s, k] * side
+    side, longest = np.float32(unit), np.float32(maximum)
+    reference, one, zero = np.float32(scale), np.float32(1.0), np.float32(0.0)
+    total = np.zeros(weights.shape[1], dtype=np.float32)
+    for s in range(len(weights)):
+        _add(total, weights[s])
+    for c in prange((len(nodes) + CHUNK - 1) // CHUNK):
+        first = c * CHUNK
+        count = min(CHUNK, len(nodes) - first)
+        values = np.zeros((len(weights), CHUNK), dtype=np.float32)
+        masses = np.zeros((len(weights), CHUNK), dtype=np.float32)
+        missed = 0
+        for s in range(len(ranges)):
+            for k in range(count):
+                cell = np.uint64(nodes[first + k])
+                reach, ending = ranges[s, cell], endings[s, cell]
+                if reach > longest:
+                    reach, ending = longest, np.uint8(MAXIMUM)
+                value = reach * side
                 if transform == 1:
                     value = np.log(one + value)
                 elif transform == 2:
                     value = value / (value + reference)
-                mass = one if counted[endings[s, k]] else np.float32(0.0)
-                values[s], masses[s] = mass * value, mass
-            f_row, k_row = F[slots[k]], K[slots[k]]
-            for s in range(0, len(weights), GROUP):
-                v0, v1, v2, v3 = values[s], values[s + 1], values[s + 2], values[s + 3]
-                m0, m1, m2, m3 = masses[s], masses[s + 1], masses[s + 2], masses[s + 3]
-                w0, w1, w2, w3 = weights[s], weights[s + 1], weights[s + 2], weights[s + 3]
-                for i in range(len(f_row)):
-                    f_row[i] += v0 * w0[i] + v1 * w1[i] + v2 * w2[i] + v3 * w3[i]
-                    k_row[i] += m0 * w0[i] + m1 * w1[i] + m2 * w2[i] + m3 * w3[i]
+                mass = one if counted[ending] else zero
+                missed += mass == zero
+                values[s, k], masses[s, k] = mass * value, mass
+        sums = np.zeros((2, CHUNK, weights.shape[1]), dtype=np.float32)
+        _add_products(values, weights, sums[0])
+        if missed > 0:
+            _add_products(masses, weights, sums[1])
+        for k in range(count):
+            _add(F[slots[first + k]], sums[0, k])
+            _add(K[slots[first + k]], sums[1, k] if missed > 0 else total)

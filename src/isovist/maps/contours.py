@@ -75,16 +75,18 @@ def outlines(occupied: BoolArray) -> list[NDArray[np.int64]]:
 def simplified(loops: list[NDArray[np.int64]], tolerance: float) -> FloatArray:
     """Sides of the loops after simplification, shape (m, 2, 2), all in cells.
 
-    A loop that would shrink to nothing keeps its corners.
+    A loop that would shrink to a line is simplified less, so that it still has an inside.
     """
     import shapely
 
     sides = []
     for loop in loops:
         closed = np.vstack([loop, loop[:1]]).astype(np.float64)
-        if tolerance > 0.0:
-            line = shapely.simplify(shapely.linestrings(closed), tolerance, preserve_topology=False)
-            fewer = shapely.get_coordinates(line)
-            closed = fewer if len(fewer) > 3 else closed
-        sides.append(np.stack([closed[:-1], closed[1:]], axis=1))
+        line, allowed, corners = shapely.linestrings(closed), tolerance, closed[:0]
+        while len(corners) < 4:
+            corners = shapely.get_coordinates(
+                shapely.simplify(line, allowed, preserve_topology=False)
+            )
+            allowed /= 2.0
+        sides.append(np.stack([corners[:-1], corners[1:]], axis=1))
     return np.concatenate(sides) if sides else np.zeros((0, 2, 2))

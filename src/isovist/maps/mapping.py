@@ -7,8 +7,10 @@ h hits and m misses a cell is
     free       when not occupied and m ≥ 1,
     unknown    otherwise.                                                                   (1)
 
-Beams that graze a wall pass many of its cells, so ρ is below one half.  With ρ = ¼ held-out beams
-of three real logs at 5 cm end, in the middle, half a cell beyond the face of the wall they met.
+Beams that graze a wall pass many of its cells, so ρ is below one half.  With ρ = ¼, maps at 5 cm
+of six real logs end 95 to 100 % of held-out beams at a wall, 81 to 94 % within 0.2 m of the
+measured range, and in the middle 3 cm before it; a smaller ρ makes walls thicker, a larger one
+opens them.
 """
 
 from collections.abc import Sequence

@@ -1,9 +1,9 @@
 """Maps of square cells: free, occupied or unknown.
 
-Rays are exact: they go from cell face to cell face in float64, and end where they first touch a
-cell that is not free.  Cells are closed, so a ray that runs through a corner or along a face of a
-wall ends there; of a wall, an unknown cell and the edge touched at once, the wall ends the ray,
-then the unknown cell.  An origin in a cell that is not free, or outside the map, has range 0.
+Rays are exact: they go from cell face to cell face in float64, and end where they enter a cell
+that is not free.  "Along the direction a" means "at the angle a + 0": a ray through a corner goes
+on as if turned to the left by nearly nothing, and a ray along a grid line runs through the cells
+on its left.  An origin outside free space has range 0.
 """
 
 from collections.abc import Sequence

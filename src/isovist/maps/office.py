@@ -1,4 +1,4 @@
-"""A generated office floor: corridors, rooms with doors, and furniture that no plan shows."""
+"""A generated office floor: corridors, rooms with doors and columns, and unmapped furniture."""
 
 from dataclasses import dataclass
 
@@ -39,29 +39,36 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
         )
     rng = np.random.default_rng(seed)
     walls: list[tuple[float, float, float, float]] = []
+    columns: list[FloatArray] = []
     boxes: list[FloatArray] = []
+    doors: list[tuple[float, float]] = []
+    corridors: list[float] = []
     passage = float(rng.uniform(0.2, 0.7)) * length  # crosses all rows, joins all corridors
     y = 0.0
     for row in range(rows):
         depth = float(rng.uniform(4.0, 7.0))
         above = row % 2 == 0  # which side the corridor of this row is on
         for left, right in ((0.0, passage), (passage + CORRIDOR, length)):
-            _add_rooms(rng, walls, boxes, left, right, y, y + depth, above)
+            _add_rooms(rng, walls, columns, boxes, doors, left, right, y, y + depth, above)
         y += depth
         if above and row + 1 < rows:
-            _add_column(rng, walls, length, y)
+            corridors.append(y)
             y += CORRIDOR
+    for low in corridors:
+        _add_columns(rng, columns, doors, length, low)
     outline = [(0.0, 0.0), (length, 0.0), (length, y), (0.0, y)]
     lines = np.array(walls).reshape(-1, 2, 2)
-    plan = SegmentMap.from_polygons([outline], walls=lines)
-    reality = SegmentMap.from_polygons([outline], obstacles=boxes, walls=lines)
+    plan = SegmentMap.from_polygons([outline], columns, lines)
+    reality = SegmentMap.from_polygons([outline], columns + boxes, lines)
     return OfficeFloor(plan, reality)
 
 
 def _add_rooms(
     rng: np.random.Generator,
     walls: list[tuple[float, float, float, float]],
+    columns: list[FloatArray],
     boxes: list[FloatArray],
+    doors: list[tuple[float, float]],
     left: float,
     right: float,
     low: float,
@@ -77,25 +84,65 @@ def _add_rooms(
         if right - stop < 2.8:
             stop = right
         door = float(rng.uniform(x + 0.2, stop - DOOR - 0.2))
+        doors.append((door, front))
         walls.append((x, front, door, front))
         walls.append((door + DOOR, front, stop, front))
         walls.append((x, back, stop, back))
         walls.append((stop, low, stop, high))
+        _build_in(rng, walls, columns, x, stop, low, high, back)
         boxes.extend(_furnish(rng, x, stop, low, high))
         x = stop
 
 
-def _add_column(
+def _build_in(
     rng: np.random.Generator,
     walls: list[tuple[float, float, float, float]],
+    columns: list[FloatArray],
+    left: float,
+    right: float,
+    low: float,
+    high: float,
+    back: float,
+) -> None:
+    """What makes a room differ from its neighbours: columns at the walls, perhaps a partition."""
+    for _ in range(int(rng.integers(2, 5))):
+        width, depth = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.5)
+        if rng.random() < 0.5:  # at the left or right wall
+            y = float(rng.uniform(low + 0.1, high - width - 0.1))
+            at, to = (left, left + depth) if rng.random() < 0.5 else (right, right - depth)
+            corners = [(at, y), (to, y), (to, y + width), (at, y + width)]
+        else:
+            x = float(rng.uniform(left + 0.1, right - width - 0.1))
+            to = back + depth if back == low else back - depth
+            corners = [(x, back), (x, to), (x + width, to), (x + width, back)]
+        columns.append(np.array(corners))
+    if right - left > 4.5 and rng.random() < 0.6:
+        x = float(rng.uniform(left + 1.5, right - 1.5))
+        reach = float(rng.uniform(0.25, 0.5)) * (high - low)
+        walls.append((x, back, x, back + reach if back == low else back - reach))
+
+
+def _add_columns(
+    rng: np.random.Generator,
+    columns: list[FloatArray],
+    doors: list[tuple[float, float]],
     length: float,
     low: float,
 ) -> None:
-    """A column against a corridor wall: it breaks the regularity."""
-    x = float(rng.uniform(0.2, 0.8)) * length
-    walls.append((x, low, x, low + 0.3))
-    walls.append((x, low + 0.3, x + 0.4, low + 0.3))
-    walls.append((x + 0.4, low + 0.3, x + 0.4, low))
+    """Columns against the walls of a corridor, a few metres apart, never before a door."""
+    x = float(rng.uniform(0.5, 4.0))
+    while x < length - 1.0:
+        width, depth = float(rng.uniform(0.2, 0.6)), float(rng.uniform(0.12, 0.4))
+        at, to = (
+            (low, low + depth) if rng.random() < 0.5 else (low + CORRIDOR, low + CORRIDOR - depth)
+        )
+        corners = [(x, at), (x, to), (x + width, to), (x + width, at)]
+        blocks = any(
+            wall == at and x < door + DOOR + 0.3 and x + width > door - 0.3 for door, wall in doors
+        )
+        if not blocks:
+            columns.append(np.array(corners))
+        x += float(rng.uniform(1.0, 4.0))
 
 
 def _furnish(

@@ -6,9 +6,13 @@ With ranges r_s along directions θ_s, weights W of shape (S, n) and a transform
 
 where known_s says whether the ending of the ray counts: by default a wall or the maximum does,
 unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
+
+Ranges are those of exact rays but where half a cell to the side makes a difference: on the floor
+of `benchmarks.occupancy` they differ by 10⁻⁵ cells in the middle and by 1.1 cells at 99 %; by 0.3
+at 99 % of the rays of which half a cell to the side changes the range by less than 2 cells.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -23,7 +27,11 @@ from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floa
 Transform = Literal["range", "log", "saturating"]
 TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
-BLOCK_BYTES = 1 << 25
+# Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
+# but at least 16, when whole columns are kept and would take more than this.
+BLOCK_BYTES = 1 << 26
+
+_Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
@@ -54,17 +62,16 @@ def sweep_ranges(
         cols: Column of each node.
         maximum: Longest range in m.
     """
-    from isovist.kernels.sweep import sweep_all
+    from isovist.kernels.sweep import pick
 
-    reach = _cells(world, maximum)
+    reach = _reach(world, maximum)
     axes = _axes(world, angles, rows, cols)
     shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
     ranges = np.empty(shape, dtype=np.float32)
     endings = np.empty(shape, dtype=np.uint8)
     for axis in axes:
-        nodes = axis.start, axis.minors, axis.slots
-        sweep_all(axis.codes, axis.directions, nodes, reach, axis.which, ranges, endings)
-    ranges *= np.float32(world.resolution)
+        for which, r, e in axis.sweep():
+            pick(r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings)
     return readonly(ranges), readonly(endings)
 
 
@@ -93,9 +100,9 @@ def describe_field(
         maximum: Longest range in m.
         known: Endings that count.
     """
-    from isovist.kernels.sweep import GROUP, accumulate, sweep_all
+    from isovist.kernels.sweep import GROUP, accumulate
 
-    reach = _cells(world, maximum)
+    reach = _reach(world, maximum)
     axes = _axes(world, angles, rows, cols)
     W = as_floats("weights", weights, (sum(len(axis.which) for axis in axes), None))
     if transform not in TRANSFORMS:
@@ -103,44 +110,64 @@ def describe_field(
     if not (np.isfinite(scale) and scale > 0.0):
         raise InputError(f"`scale` must be a positive length in m, got {scale}.")
     counted = np.isin(np.arange(4), [int(ending) for ending in known])
-    options = counted, world.resolution, TRANSFORMS.index(transform), scale
-    count = axes[0].slots.size
-    F = np.zeros((count, W.shape[1]), dtype=np.float32)
+    options = counted, world.resolution, reach, TRANSFORMS.index(transform), scale
+    F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
-    block = GROUP * int(np.clip(BLOCK_BYTES // (5 * count) // GROUP, 1, 16))
-    ranges = np.empty((block, count), dtype=np.float32)
-    endings = np.empty((block, count), dtype=np.uint8)
-    in_order = np.arange(count, dtype=np.uint32)
     for axis in axes:
-        for first in range(0, len(axis.which), block):
-            some = axis.directions[first : first + block]
-            r, e = ranges[: len(some)], endings[: len(some)]
-            nodes = axis.start, axis.minors, in_order
-            sweep_all(axis.codes, some, nodes, reach, np.arange(len(some)), r, e)
-            w = W[axis.which[first : first + block]].astype(np.float32)
-            w = np.pad(w, ((0, -len(w) % GROUP), (0, 0)))
-            accumulate(r, e, w, axis.slots, *options, F, K)
+        for which, r, e in axis.sweep():
+            w = np.pad(W[which].astype(np.float32), ((0, -len(which) % GROUP), (0, 0)))
+            accumulate(r, e, axis.nodes, axis.slots, w, *options, F, K)
     return readonly(F), readonly(K)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axis:
-    """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`."""
+    """What is swept with rows, or with columns, as the major axis; see `kernels.sweep`.
 
-    codes: NDArray[np.uint8]
+    Attributes:
+        runs: Cells that rays can meet.
+        width: Size of the map along the minor axis.
+        which: Places of the directions of this axis among all, shape (s,).
+        directions: (du, dv), shape (s, 2).
+        places: Where columns of cells go, shape (m,).
+        picks: Which nodes of which columns are gathered, if they are.
+        nodes: Where each node is found in what `sweep` gives, shape (nodes,).
+        slots: Place of each node among all, shape (nodes,).
+    """
+
+    runs: _Runs
+    width: int
     which: IntArray
     directions: FloatArray
-    start: IntArray
-    minors: NDArray[np.uint32]
-    slots: NDArray[np.uint32]
+    places: IntArray
+    picks: tuple[IntArray, IntArray]
+    nodes: IntArray
+    slots: IntArray
+
+    def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
+        """Some directions at a time: which, with ranges and endings of shape (s, cells).
+
+        The arrays are used again for the next ones.
+        """
+        from isovist.kernels.sweep import GROUP, sweep_all
+
+        columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
+        groups = 16 if picked else int(np.clip(BLOCK_BYTES // (20 * columns * self.width), 4, 16))
+        block = min(GROUP * groups, len(self.which))
+        shapes = (block, columns, self.width), (block, picked)
+        out = [np.empty(shape, dtype=kind) for shape in shapes for kind in (np.float32, np.uint8)]
+        for first in range(0, len(self.which), max(block, 1)):
+            which, some = self.which[first : first + block], self.directions[first : first + block]
+            part = [array[: len(which)] for array in out]
+            sweep_all(self.runs, some, self.places, self.picks, *part)
+            ranges, endings = part[2:] if picked else part[:2]
+            yield which, ranges.reshape(len(which), -1), endings.reshape(len(which), -1)
 
 
 def _axes(
     world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
 ) -> tuple[_Axis, _Axis]:
     """The directions parted by major axis, with the nodes in the order each wants."""
-    from isovist.kernels.sweep import PAD
-
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:
         raise InputError("`angles` must not be empty.")
@@ -149,44 +176,62 @@ def _axes(
         raise InputError(
             f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
         )
+    if not all(np.issubdtype(index.dtype, np.integer) for index in (r, c)):
+        raise InputError(f"`rows` and `cols` must be whole numbers, got {r.dtype} and {c.dtype}.")
     height, width = world.shape
     inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
     if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
         raise InputError("`rows` and `cols` must name free cells of the map.")
-    derived = world._derived
-    if "by_row" not in derived:
-        derived["by_row"] = readonly(np.pad(world.cells, PAD, constant_values=3))
-        derived["by_col"] = readonly(np.ascontiguousarray(derived["by_row"].T))
-    x, y = np.cos(turned), np.sin(turned)
-    upright = np.abs(y) > np.abs(x)
+    along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     return (
-        _axis(derived["by_row"], np.flatnonzero(upright), y, x, r, c),
-        _axis(derived["by_col"], np.flatnonzero(~upright), x, y, c, r),
+        _axis(world.cells, np.flatnonzero(upright), along[:, ::-1], r, c),
+        _axis(world.cells.T, np.flatnonzero(~upright), along, c, r),
     )
 
 
 def _axis(
-    codes: NDArray[np.uint8],
+    cells: NDArray[np.uint8],
     which: IntArray,
-    u: FloatArray,
-    v: FloatArray,
+    directions: FloatArray,
     majors: IntArray,
     minors: IntArray,
 ) -> _Axis:
-    order = np.argsort(majors, kind="stable")
-    start = np.searchsorted(majors[order], np.arange(len(codes) + 1))
-    directions = np.stack([u[which], v[which]], axis=-1)
-    return _Axis(
-        codes,
-        which,
-        directions,
-        start,
-        minors[order].astype(np.uint32),
-        order.astype(np.uint32),
-    )
+    """Sort the nodes, and decide whether they are gathered or left in their columns."""
+    size, width = cells.shape
+    order = np.lexsort((minors, majors))
+    columns, rows = majors[order].astype(np.int64), minors[order].astype(np.int64)
+    kept = np.unique(columns)
+    places = np.full(size, -1, dtype=np.int64)
+    places[kept] = np.arange(kept.size)
+    nodes = places[columns] * width + rows
+    start = np.zeros(size + 1, dtype=np.int64)
+    if 4 * nodes.size < kept.size * width:
+        places[kept] = 0
+        nodes = np.arange(nodes.size)
+        start = np.searchsorted(columns, np.arange(size + 1))
+    picks = start, rows
+    return _Axis(_runs(cells), width, which, directions[which], places, picks, nodes, order)
 
 
-def _cells(world: OccupancyMap, maximum: float) -> float:
+def _runs(cells: NDArray[np.uint8]) -> _Runs:
+    """Runs of cells, and of the edge around, that have a face to a free cell; see `sweep_one`."""
+    codes = np.pad(cells, 1, constant_values=3)
+    free = np.pad(cells == Cell.FREE, 1)
+    beside = np.zeros_like(free)
+    beside[1:] |= free[:-1]
+    beside[:-1] |= free[1:]
+    beside[:, 1:] |= free[:, :-1]
+    beside[:, :-1] |= free[:, 1:]
+    skin = np.pad(np.where(beside, codes, 0), ((0, 0), (1, 1)))
+    rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
+    found = skin[rows, cols + 1]
+    begins = np.flatnonzero(found)
+    start = np.searchsorted(rows[begins], np.arange(len(codes) + 1))
+    return start, cols[begins] - 1, cols[begins + 1] - 1, found[begins]
+
+
+def _reach(world: OccupancyMap, maximum: float) -> float:
     """A longest range in cells."""
     if not maximum > 0.0:
         raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")

@@ -9,7 +9,6 @@ nearest to the centre, which lies on a facet or halfway along an edge.
 """
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from isovist.types import FloatArray, IntArray
 
@@ -18,6 +17,8 @@ def mesh_norm(directions: FloatArray) -> float:
     """h of equation (1) for unit vectors of shape (n, 2) or (n, 3), in rad."""
     if directions.shape[1] == 2:
         return float(circle_gaps(directions)[1].max() / 2.0)
+    from scipy.spatial import ConvexHull, QhullError
+
     try:
         hull = ConvexHull(directions)
     except QhullError:  # all in one plane

@@ -23,7 +23,7 @@ def draw_example(example: Example) -> Any:
     path = example.descent_exact.positions
     room.plot(*path.T, "-o", color=ACCENT, markersize=4, linewidth=1.2, label="Gauss–Newton")
     room.plot(*place, "*", color=INK, markersize=13, label="true place")
-    room.legend(loc="upper right", frameon=False)
+    room.legend(loc="upper center", bbox_to_anchor=(0.5, -0.1), ncol=3, frameon=False)
     room.set_title("What is seen from the true place, and the way there")
 
     petals = figure.add_subplot(grid[0, 2])

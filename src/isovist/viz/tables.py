@@ -5,8 +5,6 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from isovist.paper import TRUE_PLACE, Example, true_error
-
 
 def _place(position: Any) -> str:
     return f"({position[0]:.3f}, {position[1]:.3f})"
@@ -74,18 +72,3 @@ def print_example(rows: dict[str, Any]) -> None:
     )
     table.add_row("μ", f"{rows['mu']:.3f}", f"{rows['mu_exact']:.3f}")
     console.print(table)
-
-
-def print_demo(example: Example) -> None:
-    """The answer of the demonstration, in words."""
-    nearest = example.grid.nodes[example.order[0]]
-    found = example.descent_exact.positions[-1]
-    Console().print(
-        f"A robot stands at ({TRUE_PLACE[0]:.3f}, {TRUE_PLACE[1]:.3f}) m in the paper's room "
-        "and does not know it.\n"
-        f"Nearest of {len(example.grid.nodes)} nodes: {_place(nearest)} m, "
-        f"{true_error(nearest):.3f} m off.\n"
-        f"After {len(example.descent_exact.positions) - 1} Gauss–Newton steps: "
-        f"{_place(found)} m, {true_error(found):.0e} m off.",
-        highlight=False,
-    )

@@ -1,0 +1,120 @@
+"""`isovist bench`: measured rows on logs, scans with poses, and simulated scans."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli.options import Json
+
+bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
+Logs = Annotated[list[Path], typer.Argument(help="CARMEN logs, plain, .gz or .bz2.")]
+
+
+class Split(StrEnum):
+    """Which scans make the map."""
+
+    FIFTH = "fifth"
+    REVISIT = "revisit"
+
+
+@bench.command()
+def carmen(
+    logs: Logs,
+    split: Annotated[
+        Split, typer.Option(help="Every fifth scan asks, or later visits.")
+    ] = Split.FIFTH,
+    as_json: Json = False,
+) -> None:
+    """Real logs with corrected poses: a map from some scans, the others ask."""
+    from isovist.cli.rows import report
+    from isovist.io.carmen import read_carmen
+    from isovist.locate import protocol
+
+    make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
+    report(((log.name.split(".")[0], *make(read_carmen(log))) for log in logs), as_json)
+
+
+@bench.command()
+def scans(
+    world: Annotated[Path, typer.Argument(metavar="MAP")],
+    scans: Annotated[Path, typer.Argument(metavar="SCANS.npz")],
+    held_out: Annotated[
+        bool, typer.Option("--held-out", help="Only scans not in the map.")
+    ] = False,
+    index: Annotated[
+        Path | None, typer.Option(help="Only scans that `index` in this .npz names.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="Of the keys, e.g. nav_.")] = "",
+    as_json: Json = False,
+) -> None:
+    """A given map, and scans with poses."""
+    from isovist.cli.rows import chosen, report
+    from isovist.cli.worlds import cells_of
+    from isovist.io.maps import read_map
+    from isovist.io.scan_sets import read_scan_set
+    from isovist.locate.protocol import scan_trials
+
+    taken = read_scan_set(scans, prefix)
+    trials = scan_trials(taken, chosen(taken, held_out, index))
+    report(
+        [
+            (
+                f"{scans.parent.name}{'/' + prefix if prefix else ''}",
+                cells_of(read_map(world)),
+                trials,
+            )
+        ],
+        as_json,
+    )
+
+
+@bench.command()
+def simulate(
+    worlds: Annotated[list[Path], typer.Argument(metavar="MAP...")],
+    count: Annotated[int, typer.Option(help="Poses per map.")] = 400,
+    field_of_view: Annotated[float, typer.Option(help="In degrees.")] = 360.0,
+    beams: Annotated[int, typer.Option(help="Of one scan.")] = 360,
+    range_max: Annotated[float, typer.Option(help="In m.")] = 10.0,
+    noise: Annotated[float, typer.Option(help="Standard deviation in m.")] = 0.05,
+    clutter: Annotated[float, typer.Option(help="Share of beams cut short.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of the random poses.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Random poses in free space, and a simulated lidar."""
+    import math
+
+    from isovist.cli.rows import report
+    from isovist.cli.worlds import cells_of
+    from isovist.io.maps import read_map
+    from isovist.locate.protocol import Trial, simulated_trials
+    from isovist.maps.occupancy import OccupancyMap
+
+    def trials(world: OccupancyMap) -> list[Trial]:
+        return simulated_trials(
+            world, count, seed=seed, beams=beams, field_of_view=math.radians(field_of_view),
+            range_max=range_max, noise=noise, clutter=clutter,
+        )  # fmt: skip
+
+    maps = ((path.stem, cells_of(read_map(path))) for path in worlds)
+    report(((name, world, trials(world)) for name, world in maps), as_json)
+
+
+@bench.command()
+def cross(
+    logs: Logs,
+    count: Annotated[int, typer.Option(help="Scans of each site.")] = 50,
+    as_json: Json = False,
+) -> None:
+    """Scans of every log on the maps of all the others: none should be "unique"."""
+    import json
+
+    from isovist.cli.progress import bar
+    from isovist.io.carmen import read_carmen
+    from isovist.locate.protocol import cross_trials
+
+    with bar("Asking elsewhere") as advance:
+        row = cross_trials({log.name: read_carmen(log) for log in logs}, count, advance)
+    text = "{asked} scans asked on maps of other buildings: {unique} unique, {lost} lost"
+    typer.echo(json.dumps(row) if as_json else text.format(**row))

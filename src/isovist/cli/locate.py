@@ -1,0 +1,39 @@
+"""`isovist locate`: where was this scan taken?"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli.options import Figure, Json
+
+
+def locate(
+    world: Annotated[
+        Path, typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder of `isovist build`.")
+    ],
+    scan: Annotated[Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag.")],
+    topic: Annotated[str | None, typer.Option(help="LaserScan topic of a bag.")] = None,
+    at: Annotated[float | None, typer.Option(help="s after the first scan of a bag.")] = None,
+    as_json: Json = False,
+    figure: Figure = None,
+) -> None:
+    """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
+    from isovist.cli.worlds import atlas_of
+    from isovist.io.scans import read_scan
+    from isovist.locate.answer import Verdict
+    from isovist.locate.certificate import certified
+    from isovist.locate.locate import locate as locate_scan
+    from isovist.viz.reports import answer_json, answer_text
+
+    seen = read_scan(scan, topic=topic, at=at)
+    atlas = atlas_of(world)
+    answer = certified(atlas, seen, locate_scan(atlas, seen))
+    if figure is not None:
+        from isovist.viz.answers import draw_answer
+        from isovist.viz.figures import save
+
+        save(draw_answer(atlas.world, seen, answer), figure)
+    typer.echo(json.dumps(answer_json(answer), indent=1) if as_json else answer_text(answer))
+    raise typer.Exit(0 if answer.verdict is Verdict.UNIQUE else 1)

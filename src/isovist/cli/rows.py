@@ -1,0 +1,84 @@
+"""Rows of `isovist bench`, as a table or as JSON."""
+
+import json
+import math
+from collections.abc import Iterable, Sequence
+from itertools import count
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from isovist.cli.progress import bar
+from isovist.errors import InputError
+from isovist.io.files import read_npz
+from isovist.io.scan_sets import ScanSet
+from isovist.locate.protocol import Trial, measure
+from isovist.maps.occupancy import OccupancyMap
+from isovist.types import IntArray
+
+COLUMNS = {
+    "site": "site",
+    "queries": "queries",
+    "area_m2": "m²",
+    "success": "right",
+    "unique": "unique",
+    "false_confident": "wrong and unique",
+    "median_error_m": "median m",
+    "median_error_deg": "median °",
+    "coverage95": "coverage",
+    "search_ms": "search ms",
+    "refine_ms": "refine ms",
+    "judge_ms": "judge ms",
+    "median_ms": "median ms",
+    "p95_ms": "95 % ms",
+    "build_s": "build s",
+}
+
+
+def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Trial]]], as_json: bool) -> None:
+    """Measure each site and print its row as soon as it is there."""
+    rows = []
+    if not as_json:
+        typer.echo("| " + " | ".join(COLUMNS.values()) + " |\n" + "|---" * len(COLUMNS) + "|")
+    for site, world, trials in sites:
+        with bar(site) as advance:
+            done = count(1)
+            row = measure(site, world, trials, lambda: advance(next(done) / len(trials)))  # noqa: B023
+        rows.append(row)
+        if not as_json:
+            typer.echo("| " + " | ".join(_cell(key, row[key]) for key in COLUMNS) + " |")
+    if as_json:
+        plain = [{k: _plain(v) for k, v in row.items()} for row in rows]
+        typer.echo(json.dumps(plain, indent=1))
+
+
+def _plain(value: object) -> object:
+    """NaN, where nothing was right, becomes null."""
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _cell(key: str, value: object) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    if math.isnan(value):
+        return "—"
+    if key in ("success", "unique", "false_confident", "coverage95"):
+        return f"{value:.1%}"
+    digits = {"median_error_m": 3, "median_error_deg": 2, "build_s": 2}
+    return f"{value:.{digits.get(key, 0)}f}"
+
+
+def chosen(scans: ScanSet, held_out: bool, index: Path | None) -> IntArray:
+    """Which scans of a set ask."""
+    which = np.arange(len(scans))
+    if held_out:
+        if scans.in_map_split is None:
+            raise InputError("These scans do not say which of them are in the map.")
+        which = which[~scans.in_map_split]
+    if index is not None:
+        named = read_npz(index, "an index of scans", 1 << 26).get("index")
+        if named is None:
+            raise InputError(f"{index.name}: the array `index` is missing.")
+        which = np.intersect1d(which, named)
+    return which

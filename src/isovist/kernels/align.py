@@ -1,0 +1,116 @@
+"""Fit scans to walls: Gauss–Newton on the distance to the nearest wall.
+
+With the ends q_k of the beams in the frame of the sensor and D the distance to the nearest wall,
+
+    e_k = D(p + R(yaw) q_k),     minimise Σ_k ρ(e_k / σ),    weights exp(−e_k² / 2σ²),          (1)
+
+from a wide σ to a narrow one.  Beams that end far from any wall lose their say.
+"""
+
+import math
+
+import numpy as np
+from numba import njit, prange
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+# Beyond this many σ a beam has no weight worth its time.
+REACH = 3.5
+
+
+@njit(cache=True, nogil=True)
+def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float]:
+    """Bilinear value and gradient at (x, y), in cells; values sit at the centres of cells.
+
+    Outside the grid: the value at the nearest point of it, plus the distance to that point.  A map
+    may be cut at its walls, and beams end a little behind them.
+    """
+    height, width = field.shape
+    u = min(max(x - 0.5, 0.0), width - 1.000001)
+    v = min(max(y - 0.5, 0.0), height - 1.000001)
+    i, j = int(u), int(v)
+    a, b = u - i, v - j
+    lower = field[j, i] + a * (field[j, i + 1] - field[j, i])
+    upper = field[j + 1, i] + a * (field[j + 1, i + 1] - field[j + 1, i])
+    value = lower + b * (upper - lower)
+    slope_x = (1.0 - b) * (field[j, i + 1] - field[j, i])
+    slope_x += b * (field[j + 1, i + 1] - field[j + 1, i])
+    slope_y = upper - lower
+    out_x, out_y = x - 0.5 - u, y - 0.5 - v
+    out = abs(out_x) + abs(out_y)
+    if out > 1e-5:
+        out = math.hypot(out_x, out_y)
+        value += out
+        slope_x, slope_y = out_x / out, out_y / out
+    return value, slope_x, slope_y
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def align(
+    field: Singles, ends: Floats, widths: Floats, damping: float, poses: Floats, normal: Floats
+) -> None:
+    """Improve poses, each on its own.
+
+    Args:
+        field: D in cells, shape (height, width).
+        ends: q in cells, shape (m, 2).
+        widths: σ of each step in cells, shape (steps,).
+        damping: Added to the normal matrix, as a share of the beams.
+        poses: (x, y, yaw) in cells and rad, shape (K, 3); overwritten.
+        normal: Output, Σ w J Jᵀ of the last step: xx, xy, xa, yy, ya, aa, then Σ w and Σ w e²;
+            shape (K, 8).
+    """
+    m = len(ends)
+    arm = 0.0
+    for k in range(m):
+        arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
+    arm /= m
+    for q in prange(len(poses)):
+        x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
+        row = np.zeros(8)
+        for sigma in widths:
+            scale, reach = 0.5 / (sigma * sigma), REACH * sigma
+            c, s = math.cos(yaw), math.sin(yaw)
+            xx = xy = xa = yy = ya = aa = gx = gy = ga = total = square = 0.0
+            for k in range(m):
+                rx = c * ends[k, 0] - s * ends[k, 1]
+                ry = s * ends[k, 0] + c * ends[k, 1]
+                e, dx, dy = distance_at(field, x + rx, y + ry)
+                if e > reach:
+                    continue
+                w = math.exp(-e * e * scale)
+                da = dy * rx - dx * ry
+                xx += w * dx * dx
+                xy += w * dx * dy
+                xa += w * dx * da
+                yy += w * dy * dy
+                ya += w * dy * da
+                aa += w * da * da
+                gx += w * dx * e
+                gy += w * dy * e
+                ga += w * da * e
+                total += w
+                square += w * e * e
+            row[0], row[1], row[2], row[3], row[4], row[5] = xx, xy, xa, yy, ya, aa
+            row[6], row[7] = total, square
+            xx += damping * m
+            yy += damping * m
+            aa += damping * m * arm * 0.1
+            a = yy * aa - ya * ya
+            b = xa * ya - xy * aa
+            d = xy * ya - xa * yy
+            det = xx * a + xy * b + xa * d
+            if not det > 0.0:
+                break
+            step_x = -(a * gx + b * gy + d * ga) / det
+            step_y = -(b * gx + (xx * aa - xa * xa) * gy + (xy * xa - xx * ya) * ga) / det
+            step_a = -(d * gx + (xy * xa - xx * ya) * gy + (xx * yy - xy * xy) * ga) / det
+            length = math.hypot(step_x, step_y)
+            shrink = min(1.0, sigma / length) if length > 0.0 else 1.0
+            x += shrink * step_x
+            y += shrink * step_y
+            yaw += min(max(step_a, -0.1), 0.1)
+        poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
+        normal[q] = row

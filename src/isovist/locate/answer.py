@@ -1,0 +1,60 @@
+"""What `locate` says: a verdict, the estimates it rests on, and what it cost."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from isovist.poses import Pose
+from isovist.types import FloatArray
+
+
+class Verdict(StrEnum):
+    """How far an answer can be trusted."""
+
+    UNIQUE = "unique"
+    AMBIGUOUS = "ambiguous"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """One place that may be the right one.
+
+    Attributes:
+        pose: T_world_robot.
+        covariance: Of (x, y, yaw) in m and rad, shape (3, 3).  Read-only.
+        probability: Among all estimates of the answer.
+        inliers: Share of the beams that end at a wall which the robot would see from here.
+        score: Mean log-likelihood ratio of a beam against a random return, in nats.
+    """
+
+    pose: Pose
+    covariance: FloatArray
+    probability: float
+    inliers: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answer:
+    """Where the robot is, as far as one scan can tell.
+
+    Attributes:
+        verdict: Unique, ambiguous or lost.
+        advice: The verdict in words, and what to do about it.
+        estimates: From most to least likely; empty when no place was found at all.
+        timing_ms: Milliseconds spent on `search`, `refine`, `judge` and in `total`.
+        certificate: What the theory guarantees here, or `None` when it was not asked for.
+    """
+
+    verdict: Verdict
+    advice: str
+    estimates: tuple[Estimate, ...]
+    timing_ms: Mapping[str, float] = field(default_factory=dict)
+    certificate: Any | None = None
+
+    @property
+    def best(self) -> Estimate | None:
+        """The most likely estimate, or `None` when there is none."""
+        return self.estimates[0] if self.estimates else None

@@ -1,0 +1,60 @@
+"""A simulated range sensor: rays, noise, missing returns and clutter."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.base import Ending, Map
+from isovist.poses import Pose
+from isovist.roses import unit_vectors
+from isovist.sensing.scan import Scan
+
+
+@dataclass(frozen=True, slots=True)
+class Lidar:
+    """A planar lidar.
+
+    Attributes:
+        field_of_view: In rad; 2π is all around.
+        beams: How many.
+        range_max: Beams that would be longer return nothing, in m.
+        noise: Standard deviation of a range, in m.
+        clutter: Share of beams that something unmapped cuts short.
+        range_min: Shortest range it reports, in m.
+    """
+
+    field_of_view: float = 2.0 * np.pi
+    beams: int = 360
+    range_max: float = 30.0
+    noise: float = 0.02
+    clutter: float = 0.0
+    range_min: float = 0.05
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.field_of_view <= 2.0 * np.pi + 1e-12:
+            raise InputError(f"`field_of_view` must lie in (0, 2π] rad, got {self.field_of_view}.")
+        if self.beams < 1:
+            raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
+        if not 0.0 <= self.clutter < 1.0 or self.noise < 0.0:
+            raise InputError(
+                f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
+                f"got {self.clutter} and {self.noise}."
+            )
+
+    def scan(self, world: Map, pose: Pose, rng: np.random.Generator) -> Scan:
+        """What the sensor at `pose` sees of a map; rays that end in no wall return nothing."""
+        if not world.contains([pose.x, pose.y]):
+            raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")
+        full = self.field_of_view >= 2.0 * np.pi - 1e-9
+        bearings = np.linspace(
+            -self.field_of_view / 2.0, self.field_of_view / 2.0, self.beams, endpoint=not full
+        )
+        hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
+        ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
+        cut = rng.random(self.beams) < self.clutter
+        shorter = np.minimum(ranges, self.range_max) * rng.random(self.beams)
+        ranges = np.where(cut, shorter, ranges)
+        with np.errstate(invalid="ignore"):
+            ranges = ranges + rng.normal(0.0, self.noise, self.beams)
+        return Scan(bearings, ranges, self.range_min, self.range_max)

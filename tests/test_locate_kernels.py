@@ -1,0 +1,120 @@
+import numpy as np
+import pytest
+
+from isovist.atlas.atlas import bare_walls, bridge_gaps, distance_to_walls
+from isovist.kernels.align import align, distance_at
+from isovist.kernels.correlate import correlate, spread
+from isovist.locate import refine
+from reference_locate import (
+    UNIT,
+    bilinear,
+    building,
+    costs_of_node,
+    fit_step,
+    rating,
+    spread_out,
+)
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(7)
+
+
+@pytest.mark.parametrize(("phases", "window"), [(1, 16), (2, 9), (2, 5)])
+def test_correlation_finds_the_smallest_local_minima_of_the_twin(random, phases, window):
+    n, keep = 16, 3
+    nodes = random.uniform(0.0, 3.0, (12, n)).astype(np.float32)
+    nodes[random.uniform(size=nodes.shape) < 0.2] = 1e3
+    windows = random.uniform(0.0, 3.0, (phases, window)).astype(np.float32)
+    seen = random.uniform(size=windows.shape) < 0.8
+    active = np.array([11, 0, 4, 7])
+    costs = np.empty((4, keep), np.float32)
+    headings = np.empty((4, keep), np.int32)
+    allowed = np.ones(n * phases, np.bool_)
+    correlate(nodes, active, windows, seen, allowed, 0.25, 0.5, costs, headings)
+    for row, node in enumerate(active):
+        twin = costs_of_node(nodes[node], windows, seen, 0.25, 0.5)
+        least = (twin <= np.roll(twin, 1)) & (twin <= np.roll(twin, -1))
+        best = np.sort(twin[least])[:keep]
+        found = np.isfinite(costs[row])
+        np.testing.assert_allclose(costs[row][found], best[: found.sum()], rtol=1e-5)
+        np.testing.assert_allclose(twin[headings[row][found]], costs[row][found], rtol=1e-5)
+
+
+def test_correlation_keeps_to_the_allowed_headings(random):
+    nodes = random.uniform(0.0, 3.0, (3, 16)).astype(np.float32)
+    windows = nodes[1:2].copy()
+    allowed = np.zeros(16, np.bool_)
+    allowed[5:8] = True
+    costs, headings = np.empty((3, 2), np.float32), np.empty((3, 2), np.int32)
+    correlate(
+        nodes,
+        np.arange(3),
+        windows,
+        np.ones((1, 16), np.bool_),
+        allowed,
+        0.25,
+        0.5,
+        costs,
+        headings,
+    )
+    assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
+
+
+def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(random):
+    node = random.uniform(0.0, 3.0, (1, 16)).astype(np.float32)
+    window = np.roll(node, -3, axis=1)
+    costs, headings = np.empty((1, 1), np.float32), np.empty((1, 1), np.int32)
+    every = np.ones((1, 16), np.bool_)
+    correlate(node, np.arange(1), window, every, every[0], 0.25, 0.5, costs, headings)
+    assert costs[0, 0] == 0.0
+    assert headings[0, 0] == 3
+
+
+def test_spread_chooses_like_its_twin(random):
+    poses = np.column_stack([random.uniform(0, 5, (200, 2)), random.uniform(-4, 4, 200)])
+    chosen = np.empty(30, np.int64)
+    count = spread(poses, 1.0, 0.7, chosen)
+    assert list(chosen[:count]) == spread_out(poses, 1.0, 0.7, 30)
+
+
+def test_distance_is_bilinear_inside_and_grows_outside(random):
+    field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
+    for x, y in random.uniform(-3.0, 12.0, (300, 2)):
+        value, _, _ = distance_at(field, x, y)
+        assert value == pytest.approx(bilinear(field, x, y), abs=2e-5)
+
+
+def test_a_fit_takes_the_steps_of_its_twin(random):
+    world = building()
+    field = distance_to_walls(world)
+    ends = random.uniform(-30.0, 30.0, (40, 2))
+    start = np.array([[60.3, 40.7, 0.4], [90.2, 88.1, -2.0]])
+    poses, normal = start.copy(), np.empty((2, 8))
+    widths = np.array([8.0, 4.0])
+    align(field, ends, widths, 0.02, poses, normal)
+    for k in range(2):
+        pose = start[k]
+        for sigma in widths:
+            pose, H = fit_step(field, ends, sigma, 0.02, pose)
+        np.testing.assert_allclose(poses[k], pose, atol=1e-4)
+        np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
+
+
+def test_ratings_are_those_of_the_twin(random):
+    from isovist.atlas.atlas import build
+
+    atlas = build(building())
+    bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)
+    ranges = random.uniform(0.2, 8.0, 40)
+    poses = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
+    ratings, kinds = refine.rate(atlas, bearings, ranges, poses)
+    sigma = np.hypot(refine.NOISE, UNIT / np.sqrt(12.0))
+    model = [sigma, refine.REACH, *refine.MIXTURE, *refine.UNSEEN, *refine.SLACK]
+    clear, walls = bridge_gaps(atlas.world), bare_walls(atlas.world)
+    for q, pose in enumerate(poses * [UNIT, UNIT, 1.0]):
+        for k in range(40):
+            twin = rating(clear, walls, atlas.wall_distance, model, pose, bearings[k], ranges[k])
+            assert ratings[q, k] == pytest.approx(twin, abs=1e-4)
+    assert set(np.unique(kinds)) <= {0, 1, 2, 3, 4}
