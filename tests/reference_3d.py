@@ -4,7 +4,15 @@ from fractions import Fraction
 
 import numpy as np
 
-from reference_occupancy import EDGE, MAXIMUM, _entry
+EDGE, MAXIMUM = 2, 3
+
+
+def _entry(low, high, start, along):
+    """Interval of t in which low ≤ start + t·along ≤ high, "never" or (None, None) for always."""
+    if along == 0:
+        return (None, None) if low <= start <= high else "never"
+    a, b = (low - start) / along, (high - start) / along
+    return min(a, b), max(a, b)
 
 
 def touch_box(low, high, start, along):

@@ -19,40 +19,38 @@ and takes the distance from its own centre to the plane of the face that the lin
     r = (p′ − p − ½)/|du|,   (max(a, b)_p′ − s_p − ½)/dv   or the same with w.                 (2)
 
 A line is a float32, the first term of (2), and a byte: the code of the cell with 4 added for a
-side along v and 8 for one along w.
+side along v and 8 for one along w.  Lines go from cell to cell through faces, so only cells with
+a face to a free cell are ever met first; each row keeps these as runs of equal code, and a layer
+is a few fills per run, first of the changes past its middle, then, when its cells have read their
+lines, of those before it and of the near faces.
 """
 
 import numpy as np
 from numba import njit, prange
 
-from isovist.kernels.sweep import MAXIMUM, PAD, _enter
+MAXIMUM = 3
+V, W = 4, 8
 
 
 @njit(cache=True, nogil=True)
-def _change(lines, ends, near, first, second, reach, terms, marks):
-    """One layer of lines that change rows.  Shapes (m,).
+def _meet(lines, ends, runs, layer, down, left, term, mark):
+    """Lines take what they meet in a layer: cell (j, k) is met by line (j + down, k + left).
 
-    first, second: what lines come to by the first and by the second change; terms (term of the
-    first, of the second) and marks (what is added to its codes).  With one change second is near.
+    lines (…, …) float32, ends uint8; runs as in `sweep_one`, layer as their index.
     """
-    term1, term2 = terms
-    mark1, mark2 = marks
-    for k in range(len(lines)):
-        line = lines[k]
-        line = term2 if second[k] != 0 else line
-        line = term1 if first[k] != 0 else line
-        lines[k] = reach if near[k] != 0 else line
-    for k in range(len(ends)):
-        end, code, c1, c2 = ends[k], near[k], first[k], second[k]
-        end = np.uint8(c2 | mark2) if c2 != 0 else end
-        end = np.uint8(c1 | mark1) if c1 != 0 else end
-        ends[k] = code if code != 0 else end
+    start, low, high, codes = runs
+    rows = start.shape[1] - 1
+    for j in range(rows):
+        at = j - 1 + down
+        for run in range(start[layer, j], start[layer, j + 1]):
+            code = np.uint8(codes[run] | mark)
+            for k in range(np.uint64(low[run] + left), np.uint64(high[run] + left)):
+                lines[at, k], ends[at, k] = term, code
 
 
 @njit(cache=True, nogil=True)
-def _read(lines, ends, back, ranges, endings):
-    """Equation (2) in a row where no line changes past the middle of the layer.  Shapes (m,)."""
-    back_u, back_v, back_w = back
+def _read(lines, ends, back_u, back_v, back_w, ranges, endings):
+    """Equation (2) for cells side by side in a row.  Shapes (m,)."""
     one, three = np.uint8(1), np.uint8(3)
     for k in range(len(ranges)):
         end = ends[k]
@@ -62,33 +60,17 @@ def _read(lines, ends, back, ranges, endings):
 
 
 @njit(cache=True, nogil=True)
-def _read_changed(lines, ends, first, second, back, terms, ranges, endings):
-    """The same where lines do; first, second: what they come to.  Shapes (m,)."""
-    back_u, back_v, back_w = back
-    term1, term2 = terms
-    one, three = np.uint8(1), np.uint8(3)
-    for k in range(len(ranges)):
-        end = ends[k]
-        reach = lines[k] - (back_w if end > 7 else (back_v if end > 3 else back_u))
-        reach = term2 if second[k] != 0 else reach
-        ranges[k] = term1 if first[k] != 0 else reach
-    for k in range(len(endings)):
-        end, c1, c2 = ends[k], first[k], second[k]
-        end = c2 if c2 != 0 else end
-        end = c1 if c1 != 0 else end
-        endings[k] = np.uint8(np.uint8(end & three) - one)
-
-
-@njit(cache=True, nogil=True)
-def sweep_one(codes, du, dv, dw, start, minors, slots, maximum, unit, ranges, endings):
+def sweep_one(runs, du, dv, dw, width, start, minors, slots, maximum, unit, ranges, endings):
     """Ranges along one direction at the nodes.
 
     Args:
-        codes: The map as (u, v, w), uint8, padded by `PAD` cells of code 3 all around; 0 free,
-            1 wall, 2 unknown, 3 edge.
+        runs: (start, low, high, codes) of the cells that can be met.  Runs start[i + 1, j + 1] to
+            start[i + 1, j + 2] lie in layer i, −1 to the last and one more, and row j, likewise;
+            each takes cells low to high − 1 along w.  Codes are 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
         dw: Minor component of the contiguous axis, |dw| ≤ |du|.
+        width: Cells along w.
         start: Nodes start[i, j] to start[i, j + 1] lie in layer i, row j; shape (u, v + 1).
         minors: Place along w of each node, ascending in each row, shape (nodes,).
         slots: Place of each node in the outputs.
@@ -97,84 +79,61 @@ def sweep_one(codes, du, dv, dw, start, minors, slots, maximum, unit, ranges, en
         ranges: Output in m, shape (nodes,).
         endings: Output, `Ending` codes, shape (nodes,).
     """
-    layers, rows = codes.shape[0] - 2 * PAD, codes.shape[1] - 2 * PAD
-    width = codes.shape[2] - 2 * PAD
+    layers, rows = len(start), start.shape[1] - 1
     t1, t2 = dv / abs(du), dw / abs(du)
     per_u = 1.0 / abs(du)
     per_v = 1.0 / dv if dv != 0.0 else 0.0
     per_w = 1.0 / dw if dw != 0.0 else 0.0
-    least, longest = np.float32(0.5 * per_u), np.float32(maximum)
+    longest, side, most = np.float32(maximum), np.float32(unit), np.uint8(MAXIMUM)
     drift1 = int(np.floor(0.5 + t1 * (layers + 1)))
     drift2 = int(np.floor(0.5 + t2 * (layers + 1)))
-    count = width + 2  # −1 to width, so that lines come in from beyond the sides
-    lines = np.zeros((rows + abs(drift1) + 6, count + abs(drift2) + 4), dtype=np.float32)
+    lines = np.zeros((rows + abs(drift1) + 8, width + abs(drift2) + 8), dtype=np.float32)
     ends = np.zeros(lines.shape, dtype=np.uint8)
-    shift1, shift2 = max(drift1, 0) + 3, max(drift2, 0) + 3
+    shift1, shift2 = max(drift1, 0) + 4, max(drift2, 0) + 4
     row_ranges, row_endings = np.empty(width, np.float32), np.empty(width, np.uint8)
-    four, eight, most, side = np.uint8(4), np.uint8(8), np.uint8(MAXIMUM), np.float32(unit)
     for p in range(layers, -1, -1):
         i = p if du > 0.0 else layers - 1 - p
         a1, b1 = int(np.floor(0.5 + t1 * (p - 0.5))), int(np.floor(0.5 + t1 * (p + 0.5)))
         a2, b2 = int(np.floor(0.5 + t2 * (p - 0.5))), int(np.floor(0.5 + t2 * (p + 0.5)))
-        layer = codes[i + PAD]
-        term_u = np.float32(p * per_u)
+        s1, s2 = int(np.floor(0.5 + t1 * p)), int(np.floor(0.5 + t2 * p))
         term_v, term_w = np.float32(max(a1, b1) * per_v), np.float32(max(a2, b2) * per_w)
         # Which minor axis changes first: where lines cross the plane between two rows.
         q1 = (max(a1, b1) - 0.5) / t1 if a1 != b1 else np.inf
         q2 = (max(a2, b2) - 0.5) / t2 if a2 != b2 else np.inf
         v_first = q1 <= q2
-        if p < layers and start[i, rows] > start[i, 0]:
-            s1, s2 = int(np.floor(0.5 + t1 * p)), int(np.floor(0.5 + t2 * p))
+        down_v, left_v = shift1 - b1, shift2 - (a2 if v_first else b2)
+        down_w, left_w = shift1 - (b1 if v_first else a1), shift2 - b2
+        for past in (True, False):
+            # From the far end: the later change, the earlier one, the near face.
+            for later in (True, False):
+                if later == v_first:
+                    if a2 != b2 and (s2 != b2) == past:
+                        _meet(lines, ends, runs, i + 1, down_w, left_w, term_w, W)
+                elif a1 != b1 and (s1 != b1) == past:
+                    _meet(lines, ends, runs, i + 1, down_v, left_v, term_v, V)
+            if not past or p == layers or start[i, rows] == start[i, 0]:
+                continue
+            back_u = np.float32((p + 0.5) * per_u)
             back_v, back_w = np.float32((s1 + 0.5) * per_v), np.float32((s2 + 0.5) * per_w)
-            back = np.float32((p + 0.5) * per_u), back_v, back_w
-            # The rows that lines come to past the middle; where none changes, the cell itself,
-            # which is free.
-            f1, f2 = (b1 - s1, 0) if v_first else (0, b2 - s2)
-            after = term_v - back_v, term_w - back_w
-            terms = after if v_first else (after[1], after[0])
-            changes = b1 != s1 or b2 != s2
             for j in range(rows):
                 if start[i, j + 1] == start[i, j]:
                     continue
                 low = np.int64(minors[start[i, j]])
                 span = np.int64(minors[start[i, j + 1] - 1]) + 1 - low
                 at, left = j - s1 + shift1, shift2 - s2 + low
-                turn1, turn2 = PAD + f2 + low, PAD + b2 - s2 + low
-                r, e = row_ranges[low : low + span], row_endings[low : low + span]
                 line, end = lines[at, left : left + span], ends[at, left : left + span]
-                if changes:
-                    first = layer[j + PAD + f1, turn1 : turn1 + span]
-                    second = layer[j + PAD + b1 - s1, turn2 : turn2 + span]
-                    _read_changed(line, end, first, second, back, terms, r, e)
-                else:
-                    _read(line, end, back, r, e)
+                r, e = row_ranges[low : low + span], row_endings[low : low + span]
+                _read(line, end, back_u, back_v, back_w, r, e)
                 for k in range(start[i, j], start[i, j + 1]):
                     slot, minor = slots[k], minors[k]
-                    reach = min(max(row_ranges[minor], least), longest)
+                    reach = min(row_ranges[minor], longest)
                     ranges[slot] = reach * side
                     endings[slot] = most if reach >= longest else row_endings[minor]
-        left = shift2 - a2 - 1
-        for j in range(-1, rows + 1):
-            at = j - a1 + shift1
-            line, end = lines[at, left : left + count], ends[at, left : left + count]
-            near = layer[j + PAD, 1 : 1 + count]
-            if a1 == b1 and a2 == b2:
-                _enter(line, end, near, term_u)
-                continue
-            if v_first:
-                first = layer[j + PAD + b1 - a1, 1 : 1 + count]
-                terms, marks = (term_v, term_w), (four, eight)
-            else:
-                first = layer[j + PAD, 1 + b2 - a2 : 1 + b2 - a2 + count]
-                terms, marks = (term_w, term_v), (eight, four)
-            second = near
-            if a1 != b1 and a2 != b2:
-                second = layer[j + PAD + b1 - a1, 1 + b2 - a2 : 1 + b2 - a2 + count]
-            _change(line, end, near, first, second, term_u, terms, marks)
+        _meet(lines, ends, runs, i + 1, shift1 - a1, shift2 - a2, np.float32(p * per_u), 0)
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def sweep_all(codes, directions, start, minors, slots, maximum, unit, which, ranges, endings):
+def sweep_all(runs, directions, width, start, minors, slots, maximum, unit, which, ranges, endings):
     """Ranges along directions of one major axis, a direction at a time on each core.
 
     `directions` are (du, dv, dw), shape (s, 3), and direction k fills row which[k] of the
@@ -183,4 +142,6 @@ def sweep_all(codes, directions, start, minors, slots, maximum, unit, which, ran
     for k in prange(len(directions)):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
         row = which[k]
-        sweep_one(codes, du, dv, dw, start, minors, slots, maximum, unit, ranges[row], endings[row])
+        sweep_one(
+            runs, du, dv, dw, width, start, minors, slots, maximum, unit, ranges[row], endings[row]
+        )

@@ -1,15 +1,41 @@
 """Exact rays through a grid of cubic cells.
 
 As `kernels.occupancy` in the plane: cell units, a *skip* grid with a border of one cell and its
-codes, the same rule for ties (cells that are not free are closed sets, the smallest code of those
-touched at once ends the ray), the same exact order of faces.  Coordinates are (x, y, z), the grid
-is indexed [z, y, x].
+codes, and an exact order of faces for the floats as given.  Coordinates are (x, y, z), the grid is
+indexed [z, y, x].  One rule for ties: cells that are not free are closed sets, so a ray ends where
+it first touches one, even at an edge, at a corner or along a face; of several touched at once the
+smallest code ends it.
 """
 
 import numpy as np
 from numba import njit, prange
 
-from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, SURE, _last_inside, _order
+from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, SURE, _exact_sign
+
+
+@njit(cache=True, nogil=True)
+def _order(fx, x, ady, fy, y, adx):
+    """−1 when the face x = fx comes first, 1 when y = fy does, 0 when both come at once."""
+    ax, ay = abs(fx - x) * ady, abs(fy - y) * adx
+    if abs(ax - ay) > SURE * (ax + ay):
+        return -1 if ax < ay else 1
+    return _exact_sign(fx, x, ady, fy, y, adx)
+
+
+@njit(cache=True, nogil=True)
+def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
+    """Index of the last cell before the face u = f, from `start` to `stop` along the axis v.
+
+    `guess` is v where the ray meets the face.  It is trusted unless it falls on a grid line.
+    """
+    k = int(np.ceil(guess)) - 1 if step > 0 else int(np.floor(guess))
+    k = min(max(k, min(start, stop)), max(start, stop))
+    if abs(guess - np.rint(guess)) < 1e-9 * (1.0 + abs(guess)):
+        while _order(f, u, adv, k + ahead, v, adu) > 0:
+            k += step
+        while k != start and _order(f, u, adv, k - step + ahead, v, adu) <= 0:
+            k -= step
+    return k
 
 
 @njit(cache=True, nogil=True)

@@ -71,7 +71,8 @@ class VoxelSweep:
         node[index] = np.arange(index.size, dtype=np.int32)
         if np.count_nonzero(node >= 0) < index.size:
             raise InputError("`nodes` must not name a cell twice.")
-        orders = tuple(_order(world, u, node.reshape(world.shape)) for u in range(3))
+        met = _surface(world.cells)
+        orders = tuple(_order(world, u, node.reshape(world.shape), met) for u in range(3))
         return cls(world, readonly(index.astype(np.int64)), orders)
 
     def ranges(
@@ -121,20 +122,20 @@ class VoxelSweep:
         if not (np.isfinite(scale) and scale > 0.0):
             raise InputError(f"`scale` must be a positive length in m, got {scale}.")
         counted = np.isin(np.arange(4), [int(ending) for ending in known])
-        options = counted, 1.0, TRANSFORMS.index(transform), scale
+        options = counted, self.world.resolution, reach, TRANSFORMS.index(transform), scale
         count = len(self.nodes)
         F = np.zeros((count, W.shape[1]), dtype=np.float32)
         K = np.zeros_like(F)
-        block = GROUP * int(np.clip(BLOCK_BYTES // (5 * count) // GROUP, 1, 16))
+        block = int(np.clip(BLOCK_BYTES // (5 * count) // GROUP * GROUP, 16, 64))
         ranges, endings = np.empty((block, count), np.float32), np.empty((block, count), np.uint8)
-        in_order = np.arange(count, dtype=np.uint32)
+        in_order = np.arange(count)
         for order, which in self._parted(d):
             for first in range(0, len(which), block):
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
-                order.sweep(d[some], in_order, reach, self.world.resolution, rows, r, e)
+                order.sweep(d[some], in_order, np.inf, 1.0, rows, r, e)
                 w = np.pad(W[some].astype(np.float32), ((0, -len(some) % GROUP), (0, 0)))
-                accumulate(r, e, w, order.slots, *options, F, K)
+                accumulate(r, e, in_order, order.slots, w, *options, F, K)
         return readonly(F), readonly(K)
 
     def _parted(self, d: FloatArray) -> list[tuple["_Order", IntArray]]:
@@ -155,42 +156,71 @@ class _Order:
     """The map and its nodes as `kernels.sweep3d` wants them with one axis as the major one."""
 
     axes: tuple[int, int, int]
-    codes: NDArray[np.uint8]
+    width: int
+    runs: tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
     start: IntArray
     minors: NDArray[np.uint32]
-    slots: NDArray[np.uint32]
+    slots: IntArray
 
-    def sweep(self, d: FloatArray, slots: NDArray[np.uint32], reach: float, *rest: Any) -> None:
+    def sweep(self, d: FloatArray, slots: IntArray, *rest: Any) -> None:
         from isovist.kernels.sweep3d import sweep_all
 
         turned = np.ascontiguousarray(d[:, self.axes])
-        sweep_all(self.codes, turned, self.start, self.minors, slots, reach, *rest)
+        sweep_all(self.runs, turned, self.width, self.start, self.minors, slots, *rest)
 
 
-def _order(world: VoxelMap, u: int, node: NDArray[np.int32]) -> _Order:
-    from isovist.kernels.sweep import PAD
-
+def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uint8]) -> _Order:
     # The longer minor axis is the contiguous one: the loops run along it.
     sizes = world.shape[::-1]
     v, w = sorted((k for k in range(3) if k != u), key=lambda k: sizes[k])
     turn = 2 - u, 2 - v, 2 - w
-    key = f"by_{'xyz'[u]}"
-    if key not in world._derived:
-        padded = np.pad(np.transpose(world.cells, turn), PAD, constant_values=3)
-        world._derived[key] = readonly(np.ascontiguousarray(padded))
     turned = np.ascontiguousarray(np.transpose(node, turn)).ravel()
     places = np.flatnonzero(turned >= 0)
-    bounds = np.searchsorted(places, np.arange(sizes[u] * sizes[v] + 1) * sizes[w])
-    start = np.concatenate(
-        [bounds[:-1].reshape(sizes[u], sizes[v]), bounds[sizes[v] :: sizes[v], None]], axis=1
-    )
     return _Order(
         (u, v, w),
-        world._derived[key],
-        np.ascontiguousarray(start),
+        sizes[w],
+        _runs(np.ascontiguousarray(np.transpose(met, turn))),
+        _starts(places, (sizes[u], sizes[v], sizes[w])),
         (places % sizes[w]).astype(np.uint32),
-        turned[places].astype(np.uint32),
+        turned[places].astype(np.int64),
     )
+
+
+def _starts(places: IntArray, shape: tuple[int, int, int]) -> IntArray:
+    """Where each row begins among ascending flat indices, shape (u, v + 1) with the ends."""
+    layers, rows, width = shape
+    bounds = np.searchsorted(places, np.arange(layers * rows + 1) * width)
+    ends = bounds[rows::rows, None]
+    return np.concatenate([bounds[:-1].reshape(layers, rows), ends], axis=1)
+
+
+def _surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Codes of the cells with a face to a free cell, 0 for the others, with a border of one cell.
+
+    Codes are 1 wall, 2 unknown, 3 edge.
+    """
+    codes = np.pad(cells, 1, constant_values=3)
+    beside = np.zeros(codes.shape, bool)
+    for axis in range(3):
+        of, to = np.moveaxis(codes == Cell.FREE, axis, 0), np.moveaxis(beside, axis, 0)
+        to[1:] |= of[:-1]
+        to[:-1] |= of[1:]
+    codes[~beside] = 0
+    return codes
+
+
+def _runs(met: NDArray[np.uint8]) -> tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]:
+    """Runs of equal code along the last axis: where rows begin, first and last + 1, codes."""
+    flat, width = met.ravel(), met.shape[2]
+    row_start = np.arange(0, flat.size, width)
+    cuts = np.flatnonzero(np.diff(flat)) + 1
+    cuts = np.union1d(cuts, row_start)
+    stops = np.append(cuts[1:], flat.size)
+    some = flat[cuts] != 0
+    first, stop = cuts[some], stops[some]
+    low = first % width - 1
+    shape = met.shape[0], met.shape[1], width
+    return _starts(first, shape), low, low + (stop - first), flat[first]
 
 
 def _unit_vectors(directions: ArrayLike) -> FloatArray:

@@ -1,9 +1,9 @@
 """Maps of cubic cells: free, occupied or unknown.
 
-Rays are exact, as in `maps.occupancy`: they go from face to face in float64 and end where they
-first touch a cell that is not free; cells are closed.  The grid is dense, one byte per cell of the
-bounding box, and one more once rays are cast: a building of 40 × 15 × 3 m at 0.08 m takes 4 MB, and
-the most is 2³⁰ cells (an outdoor site of 500 × 500 × 30 m at 0.2 m).
+Rays are exact: they go from face to face in float64 and end where they first touch a cell that is
+not free; cells are closed, so a ray along a face of a wall ends there too.  The grid is dense, one
+byte per cell of the bounding box, and one more once rays are cast: a building of 40 × 15 × 3 m at
+0.08 m takes 4 MB, and the most is 2³⁰ cells (an outdoor site of 500 × 500 × 30 m at 0.2 m).
 """
 
 from dataclasses import dataclass, field
