@@ -10,7 +10,8 @@ grazes a corner, and the angle a of the jump moves with p; so on a map of segmen
     ∂F_i/∂p = ∫ ∇f_p w_i dθ + Σ_a (f(a⁻) − f(a⁺)) w_i(a) (sin a, −cos a)/ρ_a,   (2)
 
 where ρ_a is the distance to the corner (the nearer of the two walls).  The sum is the shadow
-term; without it J is wrong wherever something occludes something.
+term; without it J is wrong wherever something occludes something.  On a mesh the term is a sum
+of integrals over silhouettes (see `silhouette`); on cells J is a central difference of F.
 
 A scan sees only some directions Ω.  Its descriptor and its mass,
 
@@ -25,7 +26,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.grazing import grazing_faces, grazing_term
 from isovist.maps.base import Map
+from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
 from isovist.quadrature import (
     CircleSum,
@@ -39,9 +42,10 @@ from isovist.quadrature import (
     find_shadows,
     place_exact,
 )
-from isovist.roses import Rose, unit_vectors
+from isovist.roses import Band, Rose, unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Seen, Signal
+from isovist.silhouette import silhouette_term
 from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
 
 _BLOCK = 256  # points whose quadrature nodes are held at once
@@ -69,8 +73,8 @@ class Descriptor:
         signal: What is put on the directions.
         quadrature: How to integrate.  By default `Exact` on maps of segments, a sum of 1024
             terms on other maps of the plane, and one of 20 000 terms in space.
-        step: Half-width in m of the central differences that stand in for J where the
-            quadrature is not exact.
+        step: Half-width in m of the central differences that stand in for J on maps of cells,
+            where it is at least the side of a cell, and on walls when the quadrature is not exact.
     """
 
     rose: Rose
@@ -85,7 +89,7 @@ class Descriptor:
         *,
         jacobian: bool = False,
         shadow: bool = True,
-        view: ArrayLike | None = None,
+        view: ArrayLike | Band | None = None,
     ) -> tuple[FloatArray, FloatArray | None]:
         """F, shape (..., n), and J, shape (..., n, d), or `None` unless asked for.
 
@@ -95,19 +99,21 @@ class Descriptor:
             jacobian: Whether to compute J too.
             shadow: Set to false to leave out the shadow term of (2), as the paper does.
             view: Angles that are seen, in the world frame: intervals (from, to) in rad, shape
-                (v, 2), disjoint, counter-clockwise.  Only with `Exact`.
+                (v, 2), disjoint, counter-clockwise, with `Exact`; in space a `Band`.
         """
         p = self._check_points(world, points)
         flat = np.ascontiguousarray(p.reshape(-1, p.shape[-1]))
         quadrature = self._choose(world)
         if isinstance(quadrature, Exact):
-            if not isinstance(world, SegmentMap):
-                raise InputError("The exact quadrature needs a SegmentMap.")
+            if not isinstance(world, SegmentMap) or isinstance(view, Band):
+                raise InputError("The exact quadrature needs a SegmentMap and no Band.")
             out = self._exact(world, flat, quadrature, jacobian, shadow, check_view(view))
         else:
-            if view is not None:
-                raise InputError("`view` needs the exact quadrature and a SegmentMap.")
-            out = self._summed(world, flat, quadrature, jacobian)
+            if view is not None and not (isinstance(view, Band) and world.dimension == 3):
+                raise InputError(
+                    "`view` needs the exact quadrature and a SegmentMap, or a Band in space."
+                )
+            out = self._summed(world, flat, quadrature, jacobian, shadow, view)
         n, d = len(self.rose), p.shape[-1]
         F = np.ascontiguousarray(out[:, :, 0]).reshape(*p.shape[:-1], n)
         if not jacobian:
@@ -199,23 +205,58 @@ class Descriptor:
         points: FloatArray,
         quadrature: CircleSum | EqualArea | Lebedev,
         jacobian: bool,
+        shadow: bool,
+        band: Band | None,
     ) -> FloatArray:
         rule = quadrature.rule()
+        if band is not None:
+            seen = band.mask(rule.directions)
+            rule = Rule(rule.directions[seen], rule.coefficients[seen])
         weights = rule.coefficients[:, None] * self.rose.weights(rule.directions)
         d = points.shape[1]
         if not jacobian:
             return self._sums(world, points, rule, weights)[:, :, None]
+        if isinstance(world, MeshMap):
+            return self._meshed(world, points, rule, weights, shadow, band)
         # Places of the differences: the point itself, then a step along and against each axis.
-        steps = np.concatenate([np.zeros((1, d)), self.step * np.eye(d), -self.step * np.eye(d)])
+        step = max(self.step, getattr(world, "resolution", 0.0))
+        steps = np.concatenate([np.zeros((1, d)), step * np.eye(d), -step * np.eye(d)])
         places = (points[:, None, :] + steps).reshape(-1, d)
         if not np.asarray(world.contains(places)).all():
             raise InputError(
-                f"A point lies within {self.step:g} m of a wall, too near for differences of F. "
+                f"A point lies within {step:g} m of a wall, too near for differences of F. "
                 "Use the exact quadrature or a smaller `step`."
             )
         F = self._sums(world, places, rule, weights).reshape(len(points), 2 * d + 1, -1)
-        slopes = (F[:, 1 : d + 1] - F[:, d + 1 :]) / (2.0 * self.step)
+        slopes = (F[:, 1 : d + 1] - F[:, d + 1 :]) / (2.0 * step)
         return np.concatenate([F[:, 0, :, None], np.moveaxis(slopes, 1, 2)], axis=2)
+
+    def _meshed(
+        self,
+        world: MeshMap,
+        points: FloatArray,
+        rule: Rule,
+        weights: FloatArray,
+        shadow: bool,
+        band: Band | None,
+    ) -> FloatArray:
+        out = np.empty((len(points), len(self.rose), 4))
+        spacing = float(np.sqrt(rule.coefficients.max()))
+        for point, rows in zip(points, out, strict=True):
+            hits = world.cast(point, rule.directions)
+            seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
+            rows[:, 0] = self.signal.values(seen) @ weights
+            edge_on = grazing_faces(world, point, spacing)
+            slopes = np.where(
+                np.isin(hits.walls, edge_on)[:, None], 0.0, self.signal.gradients(seen)
+            )
+            rows[:, 1:] = weights.T @ slopes
+            rows[:, 1:] += grazing_term(
+                world, point, edge_on, self.rose, self.signal, spacing=spacing, seen=band
+            )
+            if shadow:
+                rows[:, 1:] += silhouette_term(world, point, self.rose, self.signal, seen=band)
+        return out
 
     def _sums(self, world: Map, points: FloatArray, rule: Rule, weights: FloatArray) -> FloatArray:
         out = np.empty((len(points), len(self.rose)))

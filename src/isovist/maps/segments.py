@@ -39,12 +39,15 @@ class SegmentMap:
         parents: For each wall, the given segment it is part of, shape (m,).  Read-only.
         free: Free space, or `None` when every point off the walls counts as free.
         reflectance: Reflectance of each wall, shape (m,), or `None`.  Read-only.
+        attribute: A surface attribute at both ends of each wall, linear between them, shape
+            (m, 2), or `None`.  Read-only.
     """
 
     walls: FloatArray
     parents: IntArray
     free: BaseGeometry | None = None
     reflectance: FloatArray | None = None
+    attribute: FloatArray | None = None
 
     @classmethod
     def from_segments(
@@ -53,6 +56,7 @@ class SegmentMap:
         *,
         free: BaseGeometry | None = None,
         reflectance: ArrayLike | None = None,
+        attribute: ArrayLike | None = None,
     ) -> "SegmentMap":
         """From ends of walls, shape (m, 2, 2) or (m, 4), in m; crossing walls are split.
 
@@ -61,6 +65,7 @@ class SegmentMap:
             free: Free space.  Without it, the bounded regions that the walls enclose are free;
                 when they enclose none, the map is open and every point off the walls is free.
             reflectance: One value per given segment.
+            attribute: Two values per given segment, at its ends, shape (m, 2).
         """
         s = as_floats("segments", segments)
         if s.ndim not in (2, 3) or s[0:1].size != 4 or len(s) == 0:
@@ -78,11 +83,17 @@ class SegmentMap:
         values = None
         if reflectance is not None:
             values = readonly(as_floats("reflectance", reflectance, (len(s),))[parents])
+        levels = None
+        if attribute is not None:
+            given = as_floats("attribute", attribute, (len(s), 2))[parents]
+            start, along = s[parents, None, :2], (s[:, 2:] - s[:, :2])[parents, None]
+            share = ((walls.reshape(-1, 2, 2) - start) * along).sum(2) / (along**2).sum(2)
+            levels = readonly(given[:, :1] * (1.0 - share) + given[:, 1:] * share)
         if free is None:
             lines = shapely.linestrings(walls.reshape(-1, 2, 2))
             faces = shapely.polygonize(lines)
             free = None if faces.is_empty else shapely.union_all(faces.geoms)
-        return cls(readonly(walls), readonly(parents), free, values)
+        return cls(readonly(walls), readonly(parents), free, values, levels)
 
     @classmethod
     def from_polygons(
@@ -166,6 +177,14 @@ class SegmentMap:
         """One unit normal per wall, shape (m, 2); which side it points to has no meaning."""
         d = self.walls[:, 2:] - self.walls[:, :2]
         return readonly(np.stack([d[:, 1], -d[:, 0]], axis=1) / np.hypot(d[:, 0], d[:, 1])[:, None])
+
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """Size of the gradient of the attribute along each wall, shape (m,), per m."""
+        if self.attribute is None:
+            raise InputError("The map has no `attribute` whose gradient could be taken.")
+        x0, y0, x1, y1 = self.walls.T
+        return readonly(np.abs(np.diff(self.attribute)[:, 0]) / np.hypot(x1 - x0, y1 - y0))
 
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
         """Follow rays to the first wall.

@@ -54,6 +54,9 @@ class Signal(Protocol):
     def gradients(self, seen: Seen) -> FloatArray:
         """∇_p f along each direction, shape (m, d)."""
 
+    def of_walls(self, world: Map) -> FloatArray | None:
+        """The signal on each wall where it is constant on walls, shape (walls,), else `None`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Range:
@@ -118,6 +121,9 @@ class Range:
     def gradients(self, seen: Seen) -> FloatArray:
         return self.slopes(seen.ranges)[:, None] * range_gradients(seen)
 
+    def of_walls(self, world: Map) -> None:  # noqa: ARG002
+        return None
+
 
 def range_gradients(seen: Seen) -> FloatArray:
     """∇_p r, equation (1), shape (m, d); zero where nothing is met."""
@@ -136,12 +142,65 @@ class Intensity:
     def kinks(self) -> tuple[float, ...]:
         return (self.maximum,) if np.isfinite(self.maximum) else ()
 
-    def values(self, seen: Seen) -> FloatArray:
-        reflectance = getattr(seen.world, "reflectance", None)
+    def of_walls(self, world: Map) -> FloatArray:
+        reflectance: FloatArray | None = getattr(world, "reflectance", None)
         if reflectance is None:
             raise InputError("Intensity needs a map whose walls have a `reflectance`.")
+        return reflectance
+
+    def values(self, seen: Seen) -> FloatArray:
         met = (seen.walls >= 0) & (seen.ranges < self.maximum)
-        return np.where(met, reflectance[seen.walls], self.missing)
+        return np.where(met, self.of_walls(seen.world)[seen.walls], self.missing)
+
+    def gradients(self, seen: Seen) -> FloatArray:
+        return np.zeros_like(seen.directions)
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceGradient:
+    """Norm of the gradient of a surface attribute at the first wall.
+
+    On a map whose walls carry an attribute, linear on each wall, that is ‖∇a‖ along the wall.  On
+    a height field it may be that of the height z over the ground, the tangent of the slope.
+
+    Attributes:
+        of: "attribute" or "height".
+        maximum: Walls beyond it, in m, count as nothing met.
+        missing: Value where nothing is met.
+        steepest: Largest value for "height"; a vertical wall has it.
+    """
+
+    of: str = "attribute"
+    maximum: float = np.inf
+    missing: float = 0.0
+    steepest: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.of not in ("attribute", "height"):
+            raise InputError(f"`of` must be attribute or height, got {self.of!r}.")
+        if not (np.isfinite(self.steepest) and self.steepest > 0.0):
+            raise InputError(f"`steepest` must be positive and finite, got {self.steepest}.")
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (self.maximum,) if np.isfinite(self.maximum) else ()
+
+    def of_walls(self, world: Map) -> FloatArray:
+        if self.of == "attribute":
+            if getattr(world, "attribute", None) is None:
+                raise InputError("SurfaceGradient needs a map whose walls have an `attribute`.")
+            slopes: FloatArray = world.slopes  # type: ignore[attr-defined]
+            return slopes
+        normals: FloatArray | None = getattr(world, "normals", None)
+        if world.dimension != 3 or normals is None:
+            raise InputError("The slope of the height needs a mesh in space.")
+        flat, up = np.hypot(normals[:, 0], normals[:, 1]), np.abs(normals[:, 2])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(flat < self.steepest * up, flat / up, self.steepest)
+
+    def values(self, seen: Seen) -> FloatArray:
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+        return np.where(met, self.of_walls(seen.world)[seen.walls], self.missing)
 
     def gradients(self, seen: Seen) -> FloatArray:
         return np.zeros_like(seen.directions)

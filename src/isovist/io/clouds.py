@@ -1,0 +1,118 @@
+"""Point clouds by the suffix of their file.
+
+PLY, KITTI `.bin` (float32 rows x, y, z, intensity) and text (`.xyz`, columns x, y, z and perhaps
+intensity) are read here; PCD and LAS/LAZ by pypcd4 and laspy.  Points with a coordinate that is
+not finite are missing returns and left out.
+"""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.io.files import PathLike, existing_file, read_bytes
+from isovist.io.ply import read_vertices
+from isovist.maps.cloud import Cloud
+from isovist.maps.voxels import checked_cloud
+from isovist.types import FloatArray, readonly
+
+FORMATS = ".ply, .pcd, .las, .laz, .bin (KITTI), .xyz"
+LIMIT = 1 << 32
+_INTENSITIES = ("intensity", "scalar_intensity", "reflectance", "scalar_reflectance", "remission")
+
+Columns = Mapping[str, FloatArray]
+
+
+def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
+    """Read a point cloud; the suffix says what it is.
+
+    Args:
+        path: The file.
+        scale: Metres per unit of the file, 0.001 for millimetres.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in _READERS:
+        raise FileError(f"{path.name}: a point cloud is one of {FORMATS}.")
+    if not (np.isfinite(scale) and scale > 0.0):
+        raise InputError(f"`scale` must be positive, in m per unit, got {scale}.")
+    existing_file(path, "a point cloud")
+    columns = _READERS[path.suffix.lower()](path)
+    missing = [name for name in "xyz" if name not in columns]
+    if missing:
+        raise FileError(f"{path.name} has no column `{missing[0]}`.")
+    points = np.stack([columns[name] for name in "xyz"], axis=1) * scale
+    valid = np.isfinite(points).all(axis=1)
+    named = {name.lower(): values for name, values in columns.items()}
+    found = [named[name] for name in _INTENSITIES if name in named]
+    try:
+        points = checked_cloud(points[valid])
+    except InputError as error:
+        raise FileError(f"{path.name}: {error}") from error
+    return Cloud(readonly(points), readonly(found[0][valid]) if found else None)
+
+
+def _read_bin(path: Path) -> Columns:
+    content = read_bytes(path, "a KITTI scan", LIMIT)
+    if len(content) % 16:
+        raise FileError(
+            f"{path.name} has {len(content)} bytes; a KITTI scan has 16 for each point."
+        )
+    table = np.frombuffer(content, "<f4").reshape(-1, 4).astype(np.float64)
+    return dict(zip(("x", "y", "z", "intensity"), table.T, strict=True))
+
+
+def _read_text(path: Path) -> Columns:
+    content = read_bytes(path, "a cloud in text", LIMIT)
+    try:
+        table = np.loadtxt(content.decode("ascii").replace(",", " ").splitlines(), ndmin=2)
+    except ValueError as error:  # also of bytes that are no text
+        raise FileError(f"{path.name} is not rows of numbers x y z.") from error
+    if table.shape[1] < 3:
+        raise FileError(f"{path.name} has {table.shape[1]} columns; x, y and z are needed.")
+    names = ("x", "y", "z", "intensity") if table.shape[1] == 4 else ("x", "y", "z")
+    return {name: np.ascontiguousarray(table[:, k]) for k, name in enumerate(names)}
+
+
+def _read_pcd(path: Path) -> Columns:
+    try:
+        from pypcd4 import PointCloud
+    except ImportError as error:
+        raise MissingExtraError.of("Reading .pcd", "clouds") from error
+    cloud = _guarded(path, "a PCD file", lambda: PointCloud.from_path(path))
+    return {
+        name: cloud.numpy((name,))[:, 0].astype(np.float64)
+        for name in cloud.fields
+        if name in ("x", "y", "z") or name.lower() in _INTENSITIES
+    }
+
+
+def _read_las(path: Path) -> Columns:
+    try:
+        import laspy
+    except ImportError as error:
+        raise MissingExtraError.of(f"Reading {path.suffix.lower()}", "clouds") from error
+    cloud = _guarded(path, "a LAS file", lambda: laspy.read(path))
+    columns = {name: np.array(getattr(cloud, name), dtype=np.float64) for name in "xyz"}
+    columns["intensity"] = np.array(cloud.intensity, dtype=np.float64)
+    return columns
+
+
+def _guarded(path: Path, kind: str, read: Callable[[], Any]) -> Any:
+    """What a foreign reader returns; whatever it raises becomes one line."""
+    try:
+        return read()
+    except Exception as error:
+        reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
+        raise FileError(f"{path.name} is not {kind}: {reason.rstrip('.')}.") from error
+
+
+_READERS: dict[str, Callable[[Path], Columns]] = {
+    ".ply": read_vertices,
+    ".pcd": _read_pcd,
+    ".las": _read_las,
+    ".laz": _read_las,
+    ".bin": _read_bin,
+    ".xyz": _read_text,
+}

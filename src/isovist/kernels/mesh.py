@@ -1,0 +1,227 @@
+"""Rays among triangles: a walk through a tree of boxes, and a watertight hit.
+
+The tree is that of `kernels.mesh_tree`: nodes of four children, whose float32 boxes stand side by
+side, so that one node is tested in vector code.  A ray is first moved to where it enters the mesh,
+so that its float32 origin errs by no more than the boxes were grown.
+
+The hit itself is float64.  A ray is sheared on to the axis of its largest component and the
+three edge functions are
+
+    e_a = c_x b_y − c_y b_x,   e_b = a_x c_y − a_y c_x,   e_c = b_x a_y − b_y a_x,             (1)
+
+with a, b, c the sheared corners relative to the origin.  Rounding is monotone, so a computed e is
+0 or has the true sign for these corners; faces that share an edge compute it from the same two
+corners up to the sign.  A face is met when no two of its e differ in sign, 0 being neither: a ray
+through a shared edge or corner meets at least one of the faces and never leaks.  Of faces met at
+the same distance the one with the smaller index wins.
+"""
+
+import numpy as np
+from llvmlite import ir
+from numba import njit, prange, types
+from numba.extending import intrinsic
+from numba.np.arrayobj import make_array
+
+from isovist.kernels.mesh_tree import BIG, STACK
+
+WALL, EDGE = 0, 2
+WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
+
+
+@intrinsic
+def _enter_four(_typing, boxes, node, rows, ray, reach, out):
+    """Where a ray enters the four boxes of a node, written to out (4,); BIG where it does not.
+
+    rows: the six rows of the node in the order near x, y, z, far x, y, z; ray: (ox, oy, oz, ix,
+    iy, iz) with the inverses of the direction, all float32; reach: no box beyond it counts.
+    Written as vector code by hand, since the compiler does not find it in a loop of four.
+    """
+
+    def code(context, builder, signature, arguments):
+        boxes_, node_, rows_, ray_, reach_, out_ = arguments
+        four = ir.VectorType(ir.FloatType(), 4)
+        index = ir.IntType(64)
+        flags = ("nnan", "nsz")
+
+        def spread(value):
+            first = builder.insert_element(
+                ir.Constant(four, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
+            )
+            mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0, 0, 0, 0])
+            return builder.shuffle_vector(first, ir.Constant(four, ir.Undefined), mask)
+
+        def larger(x, y):
+            return builder.select(builder.fcmp_ordered(">", x, y, flags=flags), x, y)
+
+        def smaller(x, y):
+            return builder.select(builder.fcmp_ordered("<", x, y, flags=flags), x, y)
+
+        def four_at(array, array_type, offset):
+            data = make_array(array_type)(context, builder, array).data
+            return builder.bitcast(builder.gep(data, [offset]), four.as_pointer())
+
+        start = builder.mul(node_, ir.Constant(index, 32))
+        t = []
+        for k in range(6):
+            row = builder.mul(builder.extract_value(rows_, k), ir.Constant(index, 4))
+            place = four_at(boxes_, signature.args[0], builder.add(start, row))
+            side = builder.load(place, align=4)
+            gap = builder.fsub(side, spread(builder.extract_value(ray_, k % 3)))
+            t.append(builder.fmul(gap, spread(builder.extract_value(ray_, 3 + k % 3))))
+        near = larger(larger(t[0], t[1]), larger(t[2], ir.Constant(four, [0.0] * 4)))
+        far = smaller(smaller(t[3], t[4]), smaller(t[5], spread(reach_)))
+        far = builder.fmul(far, ir.Constant(four, [float(WIDER)] * 4))
+        met = builder.fcmp_ordered("<=", near, far)
+        entered = builder.select(met, near, ir.Constant(four, [float(BIG)] * 4))
+        place = four_at(out_, signature.args[5], ir.Constant(index, 0))
+        builder.store(entered, place, align=4)
+        return context.get_dummy_value()
+
+    return types.void(boxes, node, rows, ray, reach, out), code
+
+
+@njit(nogil=True, error_model="numpy")
+def first_face(origin, direction, inverse, shift, counting, corners, order, boxes, child, stack,
+               entry, near4):  # fmt: skip
+    """First face along a ray.  Returns (t, face) with the hit at origin + t · direction.
+
+    (inf, −1) if there is none.  When counting, all faces are followed and `face` is how many
+    were met, or −1 when an edge or a corner was, so that the number has no meaning.  corners
+    (m, 9) float64 in leaf order, relative to the middle of the mesh, as is the origin; shift is
+    the t at which the ray enters the mesh, inverse (3,) as in `enter_mesh`.  stack, entry
+    (STACK,) and near4 (4,) are scratch.
+    """
+    dx, dy, dz = direction[0], direction[1], direction[2]
+    px, py, pz = origin[0], origin[1], origin[2]
+    # The largest component becomes z; swapping the others keeps the sense of turning.
+    kz = 0
+    if abs(dy) > abs(dx):
+        kz = 1
+    if abs(dz) > max(abs(dx), abs(dy)):
+        kz = 2
+    kx, ky = (kz + 1) % 3, (kz + 2) % 3
+    sz = inverse[kz]
+    sx, sy = direction[kx] * sz, direction[ky] * sz
+    qx, qy, qz = origin[kx], origin[ky], origin[kz]
+    ox, oy, oz = (
+        np.float32(px + shift * dx),
+        np.float32(py + shift * dy),
+        np.float32(pz + shift * dz),
+    )
+    ix, iy, iz = np.float32(inverse[0]), np.float32(inverse[1]), np.float32(inverse[2])
+    nx, fx = (0, 3) if ix > 0 else (3, 0)
+    ny, fy = (1, 4) if iy > 0 else (4, 1)
+    nz, fz = (2, 5) if iz > 0 else (5, 2)
+    rows, ray = (nx, ny, nz, fx, fy, fz), (ox, oy, oz, ix, iy, iz)
+    best, face, met = np.inf, -1, 0
+    reach = BIG
+    top, node = 0, 0
+    while True:
+        if node >= 0:
+            _enter_four(boxes, node, rows, ray, reach, near4)
+            # The nearest child comes next; the others wait, the nearer ones on top.
+            nearest, following, base = BIG, 0, top
+            for s in range(4):
+                t4, c = near4[s], np.int64(child[node, s])
+                if t4 >= BIG:
+                    continue
+                if t4 < nearest:
+                    t4, nearest, c, following = nearest, t4, following, c
+                    if t4 >= BIG:
+                        continue
+                at = top
+                while at > base and entry[at - 1] < t4:
+                    entry[at], stack[at] = entry[at - 1], stack[at - 1]
+                    at -= 1
+                entry[at], stack[at] = t4, c
+                top += 1
+            if nearest < BIG:
+                node = following
+                continue
+        else:
+            leaf = -1 - node
+            first = leaf >> 3
+            for i in range(first, first + (leaf & 7) + 1):
+                az = corners[i, kz] - qz
+                bz = corners[i, 3 + kz] - qz
+                cz = corners[i, 6 + kz] - qz
+                ax, ay = corners[i, kx] - qx - sx * az, corners[i, ky] - qy - sy * az
+                bx, by = corners[i, 3 + kx] - qx - sx * bz, corners[i, 3 + ky] - qy - sy * bz
+                cx, cy = corners[i, 6 + kx] - qx - sx * cz, corners[i, 6 + ky] - qy - sy * cz
+                ea = cx * by - cy * bx
+                eb = ax * cy - ay * cx
+                ec = bx * ay - by * ax
+                if min(ea, eb, ec) < 0.0 < max(ea, eb, ec):
+                    continue
+                det = ea + eb + ec
+                if counting and (ea == 0.0 or eb == 0.0 or ec == 0.0):
+                    return np.inf, -1
+                if det == 0.0:
+                    continue
+                t = sz * (ea * az + eb * bz + ec * cz) / det
+                if counting:
+                    met += t > 0.0
+                elif t > 0.0 and (t < best or (t == best and order[i] < face)):
+                    best, face = t, order[i]
+                    reach = np.float32(t - shift) * WIDER
+        while top > 0 and entry[top - 1] > reach:
+            top -= 1
+        if top == 0:
+            return best, met if counting else face
+        top -= 1
+        node = np.int64(stack[top])
+
+
+@njit(nogil=True, error_model="numpy")
+def enter_mesh(origin, direction, half, inverse):
+    """Least t ≥ 0 at which a ray is in the box ±half around the middle; inf if it never is.
+
+    Fills inverse (3,) with 1/d, a huge number of the same sign where d is 0: no 0 · ∞ arises.
+    """
+    near, far = 0.0, np.inf
+    for k in range(3):
+        p, d = origin[k], direction[k]
+        inverse[k] = 1.0 / d if abs(d) > 1e-30 else (-1e30 if d < 0.0 else 1e30)
+        a, b = (-half[k] - p) * inverse[k], (half[k] - p) * inverse[k]
+        near, far = max(near, min(a, b)), min(far, max(a, b))
+    return near if near <= far * (1.0 + 1e-12) else np.inf
+
+
+@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
+def cast_faces(origins, directions, counting, centre, half, corners, normals, order, boxes, child,
+               ranges, faces, facing, endings):  # fmt: skip
+    """First face along each ray, or how many faces it meets; see `first_face`.
+
+    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces.  Outputs
+    ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the origin,
+    endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only faces has
+    a meaning.
+    """
+    block = 256
+    for k in prange((len(origins) + block - 1) // block):
+        stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
+        near4, p, d = np.empty(4, np.float32), np.empty(3), np.empty(3)
+        inverse = np.empty(3)
+        for i in range(k * block, min(len(origins), (k + 1) * block)):
+            for c in range(3):
+                p[c], d[c] = origins[i, c] - centre[c], directions[i, c]
+            shift = enter_mesh(p, d, half, inverse)
+            t, face = np.inf, 0 if counting else -1
+            if shift < np.inf:
+                t, face = first_face(
+                    p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry,
+                    near4,
+                )  # fmt: skip
+            faces[i] = face
+            endings[i] = WALL if face >= 0 else EDGE
+            if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
+                endings[i] = 255
+            if counting:
+                continue
+            ranges[i] = t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+            if face < 0:
+                facing[i, 0] = facing[i, 1] = facing[i, 2] = 0.0
+                continue
+            x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
+            sign = -1.0 if x * d[0] + y * d[1] + z * d[2] > 0.0 else 1.0
+            facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z

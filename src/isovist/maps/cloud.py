@@ -1,0 +1,26 @@
+"""Clouds of points on surfaces, as lidars and surveyors deliver them."""
+
+from dataclasses import dataclass
+
+from isovist.maps.occupancy import Cell
+from isovist.maps.voxels import VoxelMap
+from isovist.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cloud:
+    """Points in m, with what the sensor measured of each.
+
+    Attributes:
+        points: Shape (k, 3), in m.  Read-only.
+        intensities: One value per point, shape (k,), or `None`.  Read-only.
+    """
+
+    points: FloatArray
+    intensities: FloatArray | None = None
+
+    def voxels(self, resolution: float, *, rest: Cell = Cell.FREE, fewest: int = 1) -> VoxelMap:
+        """The map of the cells that hold points; see `VoxelMap.from_points`."""
+        return VoxelMap.from_points(
+            self.points, resolution, reflectance=self.intensities, rest=rest, fewest=fewest
+        )

@@ -1,0 +1,231 @@
+"""Ranges and descriptors of many cells of a `VoxelMap` at once, direction by direction.
+
+F and the known mass K are those of `maps.sweep`, equation (1), with directions on the sphere.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.maps.base import Ending
+from isovist.maps.occupancy import Cell
+from isovist.maps.sweep import BLOCK_BYTES, KNOWN, TRANSFORMS, Transform
+from isovist.maps.voxels import VoxelMap
+from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
+
+
+def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = None) -> IntArray:
+    """Flat indices of free cells among every `stride`-th one along x and y.
+
+    Args:
+        world: The map.
+        stride: In cells.
+        heights: Lowest and highest z of the centres of the cells, in m; all by default.
+    """
+    if stride < 1:
+        raise InputError(f"`stride` must be at least 1 cell, got {stride}.")
+    first = stride // 2
+    wanted = np.zeros(world.shape, bool)
+    wanted[:, first::stride, first::stride] = True
+    if heights is not None:
+        low, high = as_floats("heights", heights, (2,))
+        z = world.corner[2] + (np.arange(world.shape[0]) + 0.5) * world.resolution
+        wanted[(z < low) | (z > high)] = False
+    nodes = np.flatnonzero(wanted & (world.cells == Cell.FREE))
+    if nodes.size == 0:
+        raise InputError(
+            f"No free cell lies on a lattice of {stride} cells at those heights; "
+            "take a smaller `stride` or other `heights`."
+        )
+    return nodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VoxelSweep:
+    """Cells of a map made ready to be swept, for as many directions as one likes.
+
+    Attributes:
+        world: The map.
+        nodes: Flat indices of free cells, shape (nodes,).  Read-only.
+    """
+
+    world: VoxelMap
+    nodes: IntArray
+    _orders: "tuple[_Order, ...]"
+
+    @classmethod
+    def over(cls, world: VoxelMap, nodes: ArrayLike) -> "VoxelSweep":
+        """Over free cells by flat index, shape (nodes,), no two alike."""
+        index = np.asarray(nodes)
+        if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
+            raise InputError("`nodes` must be a list of flat indices of cells.")
+        inside = (index >= 0) & (index < world.cells.size)
+        if not inside.all() or (world.cells.ravel()[index] != Cell.FREE).any():
+            raise InputError("`nodes` must name free cells of the map.")
+        # Which node a cell is, so that each axis finds its order in one pass over the cells.
+        node = np.full(world.cells.size, -1, np.int32)
+        node[index] = np.arange(index.size, dtype=np.int32)
+        if np.count_nonzero(node >= 0) < index.size:
+            raise InputError("`nodes` must not name a cell twice.")
+        met = _surface(world.cells)
+        orders = tuple(_order(world, u, node.reshape(world.shape), met) for u in range(3))
+        return cls(world, readonly(index.astype(np.int64)), orders)
+
+    def ranges(
+        self, directions: ArrayLike, *, maximum: float = np.inf
+    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+        """Ranges (m) and `Ending` codes from the centres of the cells, both (S, nodes).
+
+        Args:
+            directions: Vectors in the world frame, shape (S, 3).
+            maximum: Longest range in m.
+        """
+        d, reach = _unit_vectors(directions), self._cells(maximum)
+        shape = len(d), len(self.nodes)
+        ranges, endings = np.empty(shape, np.float32), np.empty(shape, np.uint8)
+        for order, which in self._parted(d):
+            order.sweep(d[which], order.slots, reach, self.world.resolution, which, ranges, endings)
+        return readonly(ranges), readonly(endings)
+
+    def describe(
+        self,
+        directions: ArrayLike,
+        weights: ArrayLike,
+        *,
+        transform: Transform = "range",
+        scale: float = 1.0,
+        maximum: float = np.inf,
+        known: Iterable[Ending] = KNOWN,
+    ) -> tuple[Float32Array, Float32Array]:
+        """Descriptors F and known mass K, both of shape (nodes, n), float32.
+
+        Args:
+            directions: Vectors in the world frame, shape (S, 3).
+            weights: W, shape (S, n), quadrature weights included.
+            transform: f: "range" r, "log" log(1 + r), "saturating" r / (r + scale), r in m.
+            scale: In m, for "saturating".
+            maximum: Longest range in m.
+            known: Endings that count.
+        """
+        from isovist.kernels.sweep import GROUP, accumulate
+
+        d, reach = _unit_vectors(directions), self._cells(maximum)
+        W = as_floats("weights", weights, (len(d), None))
+        if transform not in TRANSFORMS:
+            raise InputError(
+                f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}."
+            )
+        if not (np.isfinite(scale) and scale > 0.0):
+            raise InputError(f"`scale` must be a positive length in m, got {scale}.")
+        counted = np.isin(np.arange(4), [int(ending) for ending in known])
+        options = counted, self.world.resolution, reach, TRANSFORMS.index(transform), scale
+        count = len(self.nodes)
+        F = np.zeros((count, W.shape[1]), dtype=np.float32)
+        K = np.zeros_like(F)
+        block = int(np.clip(BLOCK_BYTES // (5 * count) // GROUP * GROUP, 16, 64))
+        ranges, endings = np.empty((block, count), np.float32), np.empty((block, count), np.uint8)
+        in_order = np.arange(count)
+        for order, which in self._parted(d):
+            for first in range(0, len(which), block):
+                some = which[first : first + block]
+                r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
+                order.sweep(d[some], in_order, np.inf, 1.0, rows, r, e)
+                w = np.pad(W[some].astype(np.float32), ((0, -len(some) % GROUP), (0, 0)))
+                accumulate(r, e, in_order, order.slots, w, *options, F, K)
+        return readonly(F), readonly(K)
+
+    def _parted(self, d: FloatArray) -> list[tuple["_Order", IntArray]]:
+        """The directions parted by the axis along which they advance fastest."""
+        major = np.argmax(np.abs(d), axis=1)
+        parts = [(order, np.flatnonzero(major == u)) for u, order in enumerate(self._orders)]
+        return [(order, which) for order, which in parts if which.size]
+
+    def _cells(self, maximum: float) -> float:
+        """A longest range in cells."""
+        if not maximum > 0.0:
+            raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
+        return maximum / self.world.resolution
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Order:
+    """The map and its nodes as `kernels.sweep3d` wants them with one axis as the major one."""
+
+    axes: tuple[int, int, int]
+    width: int
+    runs: tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
+    start: IntArray
+    minors: NDArray[np.uint32]
+    slots: IntArray
+
+    def sweep(self, d: FloatArray, slots: IntArray, *rest: Any) -> None:
+        from isovist.kernels.sweep3d import sweep_all
+
+        turned = np.ascontiguousarray(d[:, self.axes])
+        sweep_all(self.runs, turned, self.width, self.start, self.minors, slots, *rest)
+
+
+def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uint8]) -> _Order:
+    # The longer minor axis is the contiguous one: the loops run along it.
+    sizes = world.shape[::-1]
+    v, w = sorted((k for k in range(3) if k != u), key=lambda k: sizes[k])
+    turn = 2 - u, 2 - v, 2 - w
+    turned = np.ascontiguousarray(np.transpose(node, turn)).ravel()
+    places = np.flatnonzero(turned >= 0)
+    return _Order(
+        (u, v, w),
+        sizes[w],
+        _runs(np.ascontiguousarray(np.transpose(met, turn))),
+        _starts(places, (sizes[u], sizes[v], sizes[w])),
+        (places % sizes[w]).astype(np.uint32),
+        turned[places].astype(np.int64),
+    )
+
+
+def _starts(places: IntArray, shape: tuple[int, int, int]) -> IntArray:
+    """Where each row begins among ascending flat indices, shape (u, v + 1) with the ends."""
+    layers, rows, width = shape
+    bounds = np.searchsorted(places, np.arange(layers * rows + 1) * width)
+    ends = bounds[rows::rows, None]
+    return np.concatenate([bounds[:-1].reshape(layers, rows), ends], axis=1)
+
+
+def _surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Codes of the cells with a face to a free cell, 0 for the others, with a border of one cell.
+
+    Codes are 1 wall, 2 unknown, 3 edge.
+    """
+    codes = np.pad(cells, 1, constant_values=3)
+    beside = np.zeros(codes.shape, bool)
+    for axis in range(3):
+        of, to = np.moveaxis(codes == Cell.FREE, axis, 0), np.moveaxis(beside, axis, 0)
+        to[1:] |= of[:-1]
+        to[:-1] |= of[1:]
+    codes[~beside] = 0
+    return codes
+
+
+def _runs(met: NDArray[np.uint8]) -> tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]:
+    """Runs of equal code along the last axis: where rows begin, first and last + 1, codes."""
+    flat, width = met.ravel(), met.shape[2]
+    row_start = np.arange(0, flat.size, width)
+    cuts = np.flatnonzero(np.diff(flat)) + 1
+    cuts = np.union1d(cuts, row_start)
+    stops = np.append(cuts[1:], flat.size)
+    some = flat[cuts] != 0
+    first, stop = cuts[some], stops[some]
+    low = first % width - 1
+    shape = met.shape[0], met.shape[1], width
+    return _starts(first, shape), low, low + (stop - first), flat[first]
+
+
+def _unit_vectors(directions: ArrayLike) -> FloatArray:
+    d = as_floats("directions", directions, (None, 3))
+    lengths = np.linalg.norm(d, axis=1)
+    if d.size == 0 or (lengths == 0.0).any():
+        raise InputError("`directions` must not be empty, and none of them zero.")
+    return d / lengths[:, None]

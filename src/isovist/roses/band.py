@@ -1,0 +1,37 @@
+"""The band of the sphere that a spinning lidar sees."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.types import BoolArray, FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Directions between two elevations above the horizon, in rad, all the way round.
+
+    A sensor that turns about the vertical sees the same band whatever its yaw, so the band does
+    not move with p and adds no term to the Jacobian.
+    """
+
+    low: float = -np.pi / 2.0
+    high: float = np.pi / 2.0
+
+    def __post_init__(self) -> None:
+        if not -np.pi / 2.0 <= self.low < self.high <= np.pi / 2.0:
+            raise InputError(
+                "A band runs from a lower to a higher elevation within ±π/2 rad, "
+                f"got {self.low} to {self.high}."
+            )
+
+    def mask(self, directions: FloatArray) -> BoolArray:
+        """Whether each direction, shape (..., 3), is in the band."""
+        z = directions[..., 2] / np.linalg.norm(directions, axis=-1)
+        return np.asarray((z >= np.sin(self.low)) & (z <= np.sin(self.high)))
+
+    @property
+    def area(self) -> float:
+        """Solid angle of the band in sr."""
+        return float(2.0 * np.pi * (np.sin(self.high) - np.sin(self.low)))

@@ -1,0 +1,270 @@
+"""Files of space: meshes, point clouds and OctoMaps, and what is said of bad ones."""
+
+import struct
+
+import numpy as np
+import pytest
+
+from isovist.errors import FileError, InputError
+from isovist.io.clouds import read_cloud
+from isovist.io.octomap import read_octomap
+from isovist.io.ply import has_faces
+from isovist.maps.occupancy import Cell
+
+POINTS = np.random.default_rng(0).uniform(-3, 5, (150, 3)).astype("<f4").astype(float)
+VALUES = np.arange(150.0)
+
+
+def ply(form, faces=0):
+    header = f"ply\nformat {form} 1.0\ncomment made by hand\nelement vertex 150\n"
+    header += "".join(f"property float {name}\n" for name in ("x", "y", "z", "scalar_intensity"))
+    if faces:
+        header += f"element face {faces}\nproperty list uchar int vertex_indices\n"
+    header += "end_header\n"
+    table = np.c_[POINTS, VALUES]
+    if form == "ascii":
+        body = "".join(" ".join(repr(float(x)) for x in row) + "\n" for row in table)
+        return (header + body + "3 0 1 2\n" * faces).encode()
+    order = "<" if "little" in form else ">"
+    tail = struct.pack(order + "Biii", 3, 0, 1, 2) * faces
+    return header.encode() + table.astype(order + "f4").tobytes() + tail
+
+
+@pytest.mark.parametrize("form", ["ascii", "binary_little_endian", "binary_big_endian"])
+@pytest.mark.parametrize("faces", [0, 2])
+def test_ply_clouds_are_read_in_all_forms(tmp_path, form, faces):
+    path = tmp_path / "cloud.ply"
+    path.write_bytes(ply(form, faces))
+    cloud = read_cloud(path)
+    np.testing.assert_array_equal(cloud.points, POINTS)
+    np.testing.assert_array_equal(cloud.intensities, VALUES)
+    assert has_faces(path) == (faces > 0)
+
+
+def test_kitti_and_text_clouds_are_read(tmp_path):
+    np.c_[POINTS, VALUES].astype("<f4").tofile(tmp_path / "scan.bin")
+    cloud = read_cloud(tmp_path / "scan.bin")
+    np.testing.assert_array_equal(cloud.points, POINTS)
+    np.testing.assert_array_equal(cloud.intensities, VALUES)
+    np.savetxt(tmp_path / "scan.xyz", POINTS, fmt="%.17g")
+    cloud = read_cloud(tmp_path / "scan.xyz")
+    np.testing.assert_array_equal(cloud.points, POINTS)
+    assert cloud.intensities is None
+
+
+def test_pcd_clouds_are_read(tmp_path):
+    pypcd4 = pytest.importorskip("pypcd4")
+    table = np.c_[POINTS, VALUES].astype(np.float32)
+    table[7, 1] = np.nan  # a missing return of an organised cloud
+    pypcd4.PointCloud.from_xyzi_points(table).save(tmp_path / "scan.pcd")
+    cloud = read_cloud(tmp_path / "scan.pcd")
+    np.testing.assert_array_equal(cloud.points, np.delete(POINTS, 7, axis=0))
+    np.testing.assert_array_equal(cloud.intensities, np.delete(VALUES, 7))
+
+
+@pytest.mark.parametrize("suffix", ["las", "laz"])
+def test_las_clouds_are_read(tmp_path, suffix):
+    laspy = pytest.importorskip("laspy")
+    if suffix == "laz":
+        pytest.importorskip("lazrs")
+    las = laspy.create()
+    las.header.scales = [1e-4] * 3
+    las.x, las.y, las.z = POINTS.T
+    las.intensity = VALUES.astype(np.uint16)
+    las.write(tmp_path / f"scan.{suffix}")
+    cloud = read_cloud(tmp_path / f"scan.{suffix}")
+    np.testing.assert_allclose(cloud.points, POINTS, atol=1e-4)
+    np.testing.assert_array_equal(cloud.intensities, VALUES)
+
+
+def test_a_cloud_in_millimetres_is_scaled_and_becomes_a_map(tmp_path):
+    np.savetxt(tmp_path / "scan.xyz", POINTS * 1000.0)
+    world = read_cloud(tmp_path / "scan.xyz", scale=0.001).voxels(0.5, rest=Cell.UNKNOWN - 2)
+    assert (world.cells.ravel()[world.index(POINTS)] == Cell.OCCUPIED).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("three.xyz", b"0 0 0\n1 1 1\n2 2 2\n",
+         "three.xyz: A cloud needs at least 100 points to be a map, got 3."),
+        ("mm.xyz", b"0 0 0\n5000 4000 2500\n" * 60,
+         "mm.xyz: The cloud spans 5000 × 4000 × 2500 m. Is it in millimetres? Scale it to m "
+         "(scale=0.001), or cut it to at most 2000 m."),
+        ("words.xyz", b"a b c\n", "words.xyz is not rows of numbers x y z."),
+        ("two.xyz", b"1 2\n3 4\n", "two.xyz has 2 columns; x, y and z are needed."),
+        ("odd.bin", b"123", "odd.bin has 3 bytes; a KITTI scan has 16 for each point."),
+        ("not.ply", b"hello", "not.ply is not a PLY file: it does not begin with `ply`."),
+        ("endless.ply", b"ply\nformat ascii 1.0\n",
+         "endless.ply is not a PLY file: its header does not end."),
+        ("strange.ply", b"ply\nformat ascii 1.0\nelement vertex many\nend_header\n",
+         "strange.ply: a line of its header is 'element vertex many'."),
+        ("form.ply", b"ply\nformat roman 1.0\nelement vertex 1\nend_header\n",
+         "form.ply: its numbers are in the form 'roman', not a PLY one."),
+        ("none.ply", b"ply\nformat ascii 1.0\nend_header\n", "none.ply has no vertices."),
+        ("flat.ply", b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\n"
+         b"property float y\nend_header\n1 2\n", "flat.ply has no column `z`."),
+        ("cut.ply", ply("binary_little_endian")[:-8], "cut.ply is cut off: 149 of 150 vertices."),
+        ("cut_text.ply", ply("ascii")[:5000].rsplit(b"\n", 1)[0],
+         "cut_text.ply is cut off: 78 of 150 vertices."),
+        ("scan.foo", b"1", "scan.foo: a point cloud is one of .ply, .pcd, .las, .laz, .bin (KITTI),"
+         " .xyz."),
+    ],
+)  # fmt: skip
+def test_bad_clouds_are_one_clear_line(tmp_path, name, content, text):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(FileError) as error:
+        read_cloud(tmp_path / name)
+    assert str(error.value) == text
+
+
+def test_a_scale_must_be_positive(tmp_path):
+    with pytest.raises(InputError, match=r"^`scale` must be positive, in m per unit, got 0\.$"):
+        read_cloud(tmp_path / "x.xyz", scale=0)
+
+
+def octree(kinds, binary=True, resolution=0.5):
+    """An OctoMap whose finest cells next to the origin, in its eight octants, are as given.
+
+    kinds: "f" free, "o" occupied or "." unknown for the octants, in the order of their bits.
+    """
+    nodes = 1
+    value = {"f": -1.0, "o": 2.0}
+    bits = {"f": 1, "o": 2, ".": 0}
+    used = [i for i in range(8) if kinds[i] != "."]
+    root = struct.pack("<H", sum(3 << (2 * i) for i in used))
+    body = root if binary else struct.pack("<fB", 0.0, sum(1 << i for i in used))
+    for i in used:
+        # Towards the origin an octant goes down to its child on the opposite side.
+        child = 7 - i
+        step = (
+            struct.pack("<H", 3 << (2 * child)) if binary else struct.pack("<fB", 0.0, 1 << child)
+        )
+        body += 14 * step
+        nodes += 16
+        if binary:
+            body += struct.pack("<H", bits[kinds[i]] << (2 * child))
+        else:
+            body += struct.pack("<fB", 0.0, 1 << child) + struct.pack("<fB", value[kinds[i]], 0)
+    kind = "binary file" if binary else "file"
+    header = f"# Octomap OcTree {kind}\nid OcTree\nsize {nodes}\nres {resolution}\ndata\n"
+    return header.encode() + body
+
+
+@pytest.mark.parametrize("binary", [True, False])
+def test_octomaps_are_read(tmp_path, binary):
+    path = tmp_path / ("tree.bt" if binary else "tree.ot")
+    path.write_bytes(octree("fo.ffof.", binary))
+    world = read_octomap(path)
+    assert world.resolution == 0.5
+    assert world.shape == (2, 2, 2)
+    np.testing.assert_array_equal(world.corner, [-0.5, -0.5, -0.5])
+    # Bit 0 of an octant is x, bit 1 is y, bit 2 is z.
+    codes = {"f": Cell.FREE, "o": Cell.OCCUPIED, ".": Cell.UNKNOWN}
+    assert world.cells.ravel().tolist() == [codes[k] for k in "fo.ffof."]
+
+
+def test_large_leaves_fill_their_block(tmp_path):
+    # A root whose eight children are leaves would be too large: go down to a cube of 4 cells.
+    body = b""
+    for _ in range(13):
+        body += struct.pack("<H", 3)  # the child with the smallest coordinates goes on
+    body += struct.pack("<H", 0b0000000000000110)  # child 0 occupied, child 1 free
+    header = b"# Octomap OcTree binary file\nid OcTree\nsize 16\nres 0.1\ndata\n"
+    (tmp_path / "big.bt").write_bytes(header + body)
+    world = read_octomap(tmp_path / "big.bt")
+    assert world.shape == (4, 4, 8)
+    assert (world.cells[:, :, :4] == Cell.OCCUPIED).all()
+    assert (world.cells[:, :, 4:] == Cell.FREE).all()
+    np.testing.assert_allclose(world.corner, -3276.8)
+
+
+GOOD = octree("fo.ffof.")
+HEAD = b"# Octomap OcTree binary file\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"PNG", "tree.bt is not an OctoMap: it begins with b'PNG'."),
+        (HEAD + b"id OcTree\n", "tree.bt is not an OctoMap: its header has no line `data`."),
+        (HEAD + b"size 3\ndata\n12",
+         "tree.bt: its header has no number `res`, the side of a cell in m."),
+        (HEAD + b"size 3\nres -1\ndata\n12",
+         "tree.bt: `res` must be a positive length in m, got -1.0."),
+        (HEAD + b"res 0.1\ndata\n12", "tree.bt: its header has no number `size` of nodes."),
+        (HEAD + b"size 0\nres 0.1\ndata\n", "tree.bt holds an empty tree."),
+        (HEAD + b"size 1\nres 0.1\ndata\n\x00\x00", "tree.bt holds an empty tree."),
+        (HEAD + b"id Rose\nsize 1\nres 0.1\ndata\n\x00\x00",
+         "tree.bt: trees of kind 'Rose' are not read, only OcTree."),
+        (GOOD[:-5], "tree.bt is cut off: the tree goes on after its 177 bytes."),
+        (GOOD + b"xy", "tree.bt is corrupt: 2 bytes follow its tree."),
+        (HEAD + b"size 99\nres 0.1\ndata\n" + b"\xff" * 64,
+         "tree.bt is corrupt: its tree has more than 16 levels."),
+        (GOOD.replace(b"size 97", b"size 2"),
+         "tree.bt is corrupt: its tree has more than 2 nodes."),
+        (octree("oo......"), "tree.bt: The map has no free cell, so there is nowhere to be."),
+        (HEAD + b"size 9\nres 0.1\ndata\n" + struct.pack("<H", 0x5555),
+         "tree.bt spans 65536 × 65536 × 65536 cells, and the most is 1073741824. Cut it first."),
+    ],
+)  # fmt: skip
+def test_corrupt_octomaps_are_one_clear_line(tmp_path, content, text):
+    (tmp_path / "tree.bt").write_bytes(content)
+    with pytest.raises(FileError) as error:
+        read_octomap(tmp_path / "tree.bt")
+    assert str(error.value) == text
+
+
+class TestMeshes:
+    """Mesh files, where trimesh is installed."""
+
+    @pytest.fixture(autouse=True)
+    def trimesh(self):
+        return pytest.importorskip("trimesh")
+
+    @pytest.mark.parametrize("suffix", ["ply", "obj", "stl", "off", "glb"])
+    def test_a_box_is_read_as_one_closed_surface(self, tmp_path, trimesh, suffix):
+        from isovist.io.mesh_files import read_mesh
+
+        path = tmp_path / f"box.{suffix}"
+        trimesh.creation.box((2000.0, 3000.0, 4000.0)).export(path)
+        world = read_mesh(path, scale=0.001)
+        assert len(world.vertices) == 8
+        assert world.free == "inside"
+        np.testing.assert_allclose(world.bounds, [[-1, -1.5, -2], [1, 1.5, 2]])
+
+    def test_reflectance_of_faces_is_kept(self, tmp_path):
+        from isovist.io.mesh_files import read_mesh
+
+        text = (
+            "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n"
+            "property float z\nelement face 2\nproperty list uchar int vertex_indices\n"
+            "property float reflectance\nend_header\n0 0 0\n1 0 0\n0 1 0\n0 0 1\n"
+            "3 0 1 2 0.5\n3 0 1 3 0.75\n"
+        )
+        (tmp_path / "open.ply").write_text(text)
+        world = read_mesh(tmp_path / "open.ply")
+        assert world.free == "everywhere"
+        assert world.reflectance.tolist() == [0.5, 0.75]
+
+    @pytest.mark.parametrize(
+        ("name", "content", "text"),
+        [
+            ("empty.stl", b"solid x\nendsolid x\n",
+             "empty.stl: the mesh is empty, it has no faces."),
+            ("cloud.ply", ply("ascii"), "cloud.ply: the mesh is empty, it has no faces. "
+             "It holds points: read it with `read_cloud`."),
+            ("nan.obj", b"v 0 0 0\nv nan 1 0\nv 1 1 1\nf 1 2 3\n",
+             "nan.obj: The mesh has 1 vertices that are not finite, the first is vertex 1. "
+             "Remove them and their faces."),
+            ("bad.ply", b"hello", "bad.ply is not a sound mesh file: Not a ply file!."),
+            ("plan.dxf", b"0", "plan.dxf: a mesh is one of .ply, .obj, .stl, .off, .glb."),
+        ],
+    )  # fmt: skip
+    def test_bad_meshes_are_one_clear_line(self, tmp_path, name, content, text):
+        from isovist.io.mesh_files import read_mesh
+
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(FileError) as error:
+            read_mesh(tmp_path / name)
+        assert str(error.value) == text
