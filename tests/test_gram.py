@@ -16,7 +16,7 @@ from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
 from isovist.verify.cases import plain_rule, random_signal
 from isovist.verify.scenes import free_points
-from isovist.weight_rules import Band, circle_rule, gram_sum, sphere_rule
+from isovist.weight_rules import Sector, circle_rule, gram_sum, sphere_rule
 
 ROOM = paper_room()
 PLACE = np.array([1.5, 2.0])
@@ -194,7 +194,7 @@ def test_restricted_to_a_field_of_view_everything_is_an_integral_over_it() -> No
 
 
 def test_a_band_of_the_sphere_has_its_own_gram_matrix() -> None:
-    band = Band(azimuth=(0.3, 2.8), elevation=(-0.2, 0.7))
+    band = Sector(azimuth=(0.3, 2.8), elevation=(-0.2, 0.7))
     gram = Gram.from_rose(Rose.fibonacci(16, 0.4), view=band)
     assert gram.matrix.sum() == pytest.approx(band.area, rel=1e-12)
     assert gram.condition > 1e6
@@ -228,10 +228,10 @@ def test_bad_input_is_named() -> None:
         gram.seminorm(np.zeros(7))
     with pytest.raises(InputError, match=r"`keep` must lie in \[1e-15, 1\), got 2\."):
         Gram.from_rose(Rose.circle(8, 0.5), keep=2.0)
-    with pytest.raises(InputError, match="In space `view` must be a Band"):
+    with pytest.raises(InputError, match="In space `view` must be a Sector"):
         Gram.from_rose(Rose.fibonacci(8, 0.5), view=[[0.0, 1.0]])
     with pytest.raises(InputError, match="On the circle `view` must be intervals"):
-        Gram.from_rose(Rose.circle(8, 0.5), view=Band())
+        Gram.from_rose(Rose.circle(8, 0.5), view=Sector())
     with pytest.raises(InputError, match="`groups` must hold 8 group indices"):
         gram.merge([0, 1, 2])
     with pytest.raises(InputError, match="is not in free space"):

@@ -46,7 +46,7 @@ from isovist.quadrature import CircleSum, Rule
 from isovist.roses import Rose, Softmax
 from isovist.sensing.scan import Scan
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
-from isovist.weight_rules import Band, circle_rule, in_blocks, settled_sphere_rule
+from isovist.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
 
 KEEP = 1e-8  # τ, the smallest singular value that is kept, relative to the largest
 _LONGEST_FFT = 1 << 15
@@ -96,7 +96,7 @@ class Gram:
         *,
         tolerance: float = 1e-12,
         keep: float = KEEP,
-        view: ArrayLike | Band | None = None,
+        view: ArrayLike | Sector | None = None,
     ) -> "Gram":
         """Over all directions, or over those seen.
 
@@ -105,13 +105,13 @@ class Gram:
             tolerance: Of the entries of G, relative to the largest.
             keep: τ of equation (6).
             view: What is seen: on the circle intervals of angles, shape (v, 2), in rad; in space
-                a `Band`.
+                a `Sector`.
         """
         if rose.dimension == 3:
-            if view is not None and not isinstance(view, Band):
-                raise InputError("In space `view` must be a Band of azimuths and elevations.")
+            if view is not None and not isinstance(view, Sector):
+                raise InputError("In space `view` must be a Sector of azimuths and elevations.")
             return cls.from_rule(rose, settled_sphere_rule(rose, tolerance, view), keep=keep)
-        if isinstance(view, Band):
+        if isinstance(view, Sector):
             raise InputError("On the circle `view` must be intervals of angles, shape (v, 2).")
         terms = _fft_terms(rose, tolerance) if view is None else None
         if terms is not None:

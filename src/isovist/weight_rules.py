@@ -23,7 +23,7 @@ _BLOCK = 8192  # nodes whose weights are held at once
 
 
 @dataclass(frozen=True, slots=True)
-class Band:
+class Sector:
     """The directions that a sensor in space sees: azimuths times elevations, in rad."""
 
     azimuth: tuple[float, float] = (0.0, 2.0 * np.pi)
@@ -81,11 +81,11 @@ def _cuts(
     return np.array(cuts)
 
 
-def sphere_rule(degree: int, band: Band | None = None) -> Rule:
+def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
     """A product rule, exact for polynomials up to `degree` on the whole sphere."""
     if degree < 1:
         raise InputError(f"`degree` must be at least 1, got {degree}.")
-    seen = Band() if band is None else band
+    seen = Sector() if band is None else band
     count = degree // 2 + 1
     x, w = np.polynomial.legendre.leggauss(count)
     low, high = np.sin(seen.elevation)
@@ -114,7 +114,7 @@ def sphere_rule(degree: int, band: Band | None = None) -> Rule:
     )
 
 
-def settled_sphere_rule(rose: Rose, tolerance: float, band: Band | None = None) -> Rule:
+def settled_sphere_rule(rose: Rose, tolerance: float, band: Sector | None = None) -> Rule:
     """The first of the rules of degree 32, 64, … whose Gram matrix the next one confirms."""
     degree, rule = 32, sphere_rule(32, band)
     G = gram_sum(rose, rule)

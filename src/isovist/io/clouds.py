@@ -77,7 +77,7 @@ def _read_text(path: Path) -> Columns:
 
 def _read_pcd(path: Path) -> Columns:
     try:
-        from pypcd4 import PointCloud
+        from pypcd4 import PointCloud  # type: ignore[attr-defined]
     except ImportError as error:
         raise MissingExtraError.of("Reading .pcd", "clouds") from error
     cloud = _guarded(path, "a PCD file", lambda: PointCloud.from_path(path))
