@@ -224,9 +224,11 @@ def growth_rows(worlds: dict[int, OccupancyMap]) -> None:
 
 def main() -> None:
     """Print every row."""
+    # Larger maps are the same floor side by side, so that nodes and walls grow with the cells.
+    floor = building(1000, 1000)
     worlds = {
-        size: OccupancyMap.from_array(building(size, size), RESOLUTION)
-        for size in (1000, 2000, 4000)
+        1000 * side: OccupancyMap.from_array(np.tile(floor, (side, side)), RESOLUTION)
+        for side in (1, 2, 4)
     }
     small = worlds[1000]
     print(f"threads: {numba.get_num_threads()}, map: {small.shape[0]} × {small.shape[1]} cells")

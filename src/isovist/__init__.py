@@ -25,13 +25,15 @@ if TYPE_CHECKING:
     from isovist.locate.answer import Answer, Estimate, Verdict
     from isovist.locate.certificate import Certificate, certify
     from isovist.locate.region import Region
+    from isovist.maps.mesh import MeshMap
     from isovist.maps.occupancy import OccupancyMap
     from isovist.maps.segments import SegmentMap
+    from isovist.maps.voxels import VoxelMap
     from isovist.poses import Pose
     from isovist.roses import Rose
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.scan import Scan
-    from isovist.sensing.signals import Intensity, Range
+    from isovist.sensing.signals import Intensity, Range, SurfaceGradient
 
 __version__ = "0.1.0.dev0"
 
@@ -45,6 +47,7 @@ _HOME = {
     "Intensity": "sensing.signals",
     "IsovistError": "errors",
     "Lidar": "sensing.lidar",
+    "MeshMap": "maps.mesh",
     "OccupancyMap": "maps.occupancy",
     "Pose": "poses",
     "Range": "sensing.signals",
@@ -52,7 +55,9 @@ _HOME = {
     "Rose": "roses",
     "Scan": "sensing.scan",
     "SegmentMap": "maps.segments",
+    "SurfaceGradient": "sensing.signals",
     "Verdict": "locate.answer",
+    "VoxelMap": "maps.voxels",
     "build": "atlas.atlas",
     "certify": "locate.certificate",
     "read_atlas": "atlas.store",
@@ -74,6 +79,7 @@ __all__ = [
     "Intensity",
     "IsovistError",
     "Lidar",
+    "MeshMap",
     "OccupancyMap",
     "Pose",
     "Range",
@@ -81,7 +87,9 @@ __all__ = [
     "Rose",
     "Scan",
     "SegmentMap",
+    "SurfaceGradient",
     "Verdict",
+    "VoxelMap",
     "build",
     "certify",
     "locate",

@@ -173,30 +173,13 @@ class Descriptor:
             if jacobian:
                 parts.append(self.signal.gradients(nodes.seen))
             value = nodes.coefficients[:, None] * np.concatenate(parts, axis=1)
-            self._add(nodes.offsets, nodes.seen.directions, value, rows)
+            rows[:] = sum_channels(self.rose, nodes.offsets, nodes.seen.directions, value)
             if jacobian and shadow:
                 shadows = find_shadows(world, block, pieces, view)
-                moved = self._shadow_terms(shadows)
-                rows[:, :, 1:] += self._add(
-                    shadows.offsets, shadows.before.directions, moved, np.empty_like(rows[:, :, 1:])
+                moved = shadow_terms(self.signal, shadows)
+                rows[:, :, 1:] += sum_channels(
+                    self.rose, shadows.offsets, shadows.before.directions, moved
                 )
-        return out
-
-    def _shadow_terms(self, shadows: Shadows) -> FloatArray:
-        """(f(a⁻) − f(a⁺)) (sin a, −cos a)/ρ of equation (2) for each corner, shape (m, 2)."""
-        jump = self.signal.values(shadows.before) - self.signal.values(shadows.after)
-        rate = jump * shadows.inside / shadows.distances
-        a = shadows.before.directions
-        return np.stack([rate * a[:, 1], -rate * a[:, 0]], axis=1)
-
-    def _add(
-        self, offsets: IntArray, directions: FloatArray, value: FloatArray, out: FloatArray
-    ) -> FloatArray:
-        from isovist.kernels.describe import accumulate
-
-        profile, order = self.rose.profile, self.rose.order
-        rose = np.ascontiguousarray(self.rose.directions[order])
-        accumulate(offsets, directions, value, rose, order, profile.code, profile.scaled, out)
         return out
 
     def _summed(
@@ -277,3 +260,31 @@ class Descriptor:
                 self.signal.values(seen).reshape(len(block), -1) @ weights
             )
         return out
+
+
+def sum_channels(
+    rose: Rose, offsets: IntArray, directions: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
+
+    Args:
+        rose: The weights.
+        offsets: Where the nodes of each place begin, shape (P + 1,).
+        directions: θ_s, shape (m, d).
+        values: Shape (m, k).
+    """
+    from isovist.kernels.describe import accumulate
+
+    out = np.empty((len(offsets) - 1, len(rose), values.shape[1]))
+    profile, order = rose.profile, rose.order
+    sorted_rose = np.ascontiguousarray(rose.directions[order])
+    accumulate(offsets, directions, values, sorted_rose, order, profile.code, profile.scaled, out)
+    return out
+
+
+def shadow_terms(signal: Signal, shadows: Shadows) -> FloatArray:
+    """(f(a⁻) − f(a⁺)) (sin a, −cos a)/ρ of equation (2) for each corner, shape (m, 2)."""
+    jump = signal.values(shadows.before) - signal.values(shadows.after)
+    rate = jump * shadows.inside / shadows.distances
+    a = shadows.before.directions
+    return np.stack([rate * a[:, 1], -rate * a[:, 0]], axis=1)

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.descriptor import shadow_terms, sum_channels
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
-from isovist.quadrature import Exact, Rule, Shadows, check_view, find_shadows, place_exact
+from isovist.quadrature import Exact, Rule, check_view, find_shadows, place_exact
 from isovist.roses import Rose
 from isovist.sensing.signals import Range, Seen, Signal
 from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
@@ -66,7 +67,7 @@ class Moments:
         smooth = c * np.concatenate([value[:, None], f.gradients(nodes.seen)], axis=1)
         energies = np.add.reduceat(nodes.coefficients * value**2, nodes.offsets[:-1])
         shadows = find_shadows(world, p, pieces, whole)
-        corners = _shadow_values(f, shadows)
+        corners = np.pad(shadow_terms(f, shadows), ((0, 0), (1, 0)))
         # Nodes and corners of one place stand together.
         owner = np.concatenate([_owners(nodes.offsets), _owners(shadows.offsets)])
         order = np.argsort(owner, kind="stable")
@@ -117,14 +118,7 @@ class Moments:
 
     def describe(self, rose: Rose) -> tuple[FloatArray, FloatArray]:
         """F, shape (P, n), and J, shape (P, n, d), equation (1)."""
-        from isovist.kernels.describe import accumulate
-
-        out = np.empty((len(self), len(rose), self.values.shape[1]))
-        profile, order = rose.profile, rose.order
-        accumulate(
-            self.offsets, self.directions, self.values, rose.directions[order], order,
-            profile.code, profile.scaled, out,
-        )  # fmt: skip
+        out = sum_channels(rose, self.offsets, self.directions, self.values)
         return np.ascontiguousarray(out[:, :, 0]), np.ascontiguousarray(out[:, :, 1:])
 
     def direction_gradient(self, rose: Rose) -> FloatArray:
@@ -147,14 +141,6 @@ class Moments:
 
 def _owners(offsets: IntArray) -> IntArray:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-
-
-def _shadow_values(signal: Signal, shadows: Shadows) -> FloatArray:
-    """(0, M_s) of each corner: the jump of the signal times the motion of its angle."""
-    jump = signal.values(shadows.before) - signal.values(shadows.after)
-    rate = jump * shadows.inside / shadows.distances
-    a = shadows.before.directions
-    return np.stack([np.zeros_like(rate), rate * a[:, 1], -rate * a[:, 0]], axis=1)
 
 
 def _cast_signal(world: Map, points: FloatArray, rule: Rule, signal: Signal) -> FloatArray:
