@@ -158,9 +158,9 @@ def test_mesh_norm_of_directions_in_one_plane(directions, hole):
     assert Rose.from_directions(directions, 1.0).mesh_norm == pytest.approx(hole, abs=1e-9)
 
 
-@pytest.mark.parametrize("azimuths", [3, 8])
-def test_turning_by_one_step_shifts_the_weights_of_circles_and_rings(azimuths):
-    rng = np.random.default_rng(1)
+@given(st.integers(2, 16), st.integers(1, 5), seeds)
+def test_turning_by_one_step_shifts_the_weights_of_circles_and_rings(azimuths, rings_, seed):
+    rng = np.random.default_rng(seed)
     turn = 2.0 * np.pi / azimuths
     c, s = np.cos(turn), np.sin(turn)
     circle = Rose.circle(azimuths, 0.3)
@@ -169,11 +169,11 @@ def test_turning_by_one_step_shifts_the_weights_of_circles_and_rings(azimuths):
     np.testing.assert_allclose(
         circle.weights(theta @ R.T), np.roll(circle.weights(theta), 1, axis=-1), atol=1e-13
     )
-    rings = Rose.rings(3, azimuths, 0.3)
+    rings = Rose.rings(rings_, azimuths, 0.3)
     theta = random_directions(rng, 40, 3)
     R3 = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
-    before = rings.weights(theta).reshape(-1, 3, azimuths)
-    after = rings.weights(theta @ R3.T).reshape(-1, 3, azimuths)
+    before = rings.weights(theta).reshape(-1, rings_, azimuths)
+    after = rings.weights(theta @ R3.T).reshape(-1, rings_, azimuths)
     np.testing.assert_allclose(after, np.roll(before, 1, axis=-1), atol=1e-13)
 
 
