@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isovist.descriptor import Descriptor
@@ -18,6 +18,7 @@ from isovist.quadrature import (
 from isovist.roses import Bump, CosinePower, Rose, unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Intensity, Range
+from isovist.verify.scenes import BoxScene
 from reference import describe_plainly, random_point, random_room
 
 seeds = st.integers(0, 2**32 - 1)
@@ -209,6 +210,23 @@ def test_channels_are_lower_semicontinuous_where_something_occludes(seed):
     for radius in (1e-2, 1e-4, 1e-6):
         near, _ = descriptor.at(world, p + radius * unit_vectors(np.arange(12) * 0.523))
         assert (near.min(axis=0) >= F - 40.0 * radius * world.bounds.max()).all()
+
+
+@given(seeds)
+@settings(max_examples=20)
+def test_channels_are_lower_semicontinuous_in_space_behind_a_sphere(seed):
+    rng = np.random.default_rng(seed)
+    ball = np.array([*rng.uniform((2.5, 2.0, 1.2), (3.5, 3.0, 1.8)), 0.6])
+    box = BoxScene.from_size([6.0, 5.0, 3.0], [ball])
+    descriptor = Descriptor(Rose.fibonacci(10, 0.4), quadrature=EqualArea(6000))
+    p = rng.uniform((0.4, 0.4, 0.4), (1.6, 4.6, 2.6))
+    F, _ = descriptor.at(box, p)
+    steps = rng.normal(size=(8, 3))
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    for radius in (1e-2, 1e-4, 1e-6):
+        near, _ = descriptor.at(box, p + radius * steps)
+        # One direction of the sum that turns from the far wall to the ball weighs 4π/6000 · 6 m.
+        assert (near.min(axis=0) >= F - 60.0 * radius - 0.013).all()
 
 
 @given(seeds)
