@@ -211,6 +211,7 @@ def test_an_office_floor_is_the_same_for_the_same_seed_and_all_of_it_can_be_reac
             lambda: SegmentMap.room(1.0, 1.0).cast([0.5, 0.5, 0.5], [1.0, 0.0, 0.0]),
             "`origins` and `directions` must have shape (..., 2), got (3,).",
         ),
+        (lambda: office_floor(-1), "`seed` must not be negative, got -1."),
         (
             lambda: office_floor(0, length=3.0),
             "An office floor needs length ≥ 15 m and rows ≥ 2, got 3 m and 4.",

@@ -33,6 +33,8 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
         length: Of the floor along x, in m.
         rows: Rows of rooms, stacked along y; a corridor runs between every two.
     """
+    if seed < 0:
+        raise InputError(f"`seed` must not be negative, got {seed}.")
     if length < 15.0 or rows < 2:
         raise InputError(
             f"An office floor needs length ≥ 15 m and rows ≥ 2, got {length:g} m and {rows}."
