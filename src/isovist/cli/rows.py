@@ -42,6 +42,11 @@ def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Trial]]], as_json: 
     if not as_json:
         typer.echo("| " + " | ".join(COLUMNS.values()) + " |\n" + "|---" * len(COLUMNS) + "|")
     for site, world, trials in sites:
+        if not trials:
+            typer.echo(
+                f"isovist: {site} has no query under this protocol; it is left out.", err=True
+            )
+            continue
         with bar(site) as advance:
             done = count(1)
             row = measure(site, world, trials, lambda: advance(next(done) / len(trials)))  # noqa: B023
