@@ -98,8 +98,12 @@ def test_a_protocol_without_queries_is_refused():
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"clutter": 1.0}, "`clutter` must lie in [0, 1), got 1.0."),
-        ({"beams": 0}, "`count` and `beams` must be at least 1, got 1 and 0."),
+        (
+            {"clutter": 1.0},
+            "`clutter` must lie in [0, 1) and `noise` must not be negative, got 1.0 and 0.05.",
+        ),
+        ({"beams": 0}, "A lidar needs at least 1 beam, got 0."),
+        ({"range_max": 0.06}, "Almost nowhere on the map does the sensor reach a wall."),
         ({"clearance": 50.0}, "No free place of the map is 50.0 m from all walls."),
     ],
 )

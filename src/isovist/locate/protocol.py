@@ -18,6 +18,7 @@ from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
+from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray, IntArray
 
@@ -122,10 +123,8 @@ def simulated_trials(
     """
     from scipy.ndimage import distance_transform_edt, label
 
-    if count < 1 or beams < 1:
-        raise InputError(f"`count` and `beams` must be at least 1, got {count} and {beams}.")
-    if not 0.0 <= clutter < 1.0:
-        raise InputError(f"`clutter` must lie in [0, 1), got {clutter}.")
+    if count < 1:
+        raise InputError(f"`count` must be at least 1, got {count}.")
     free = np.pad(world.cells == Cell.FREE, 1)
     roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
     # The largest connected part: a robot cannot get into the courtyards of a drawing.
@@ -136,27 +135,20 @@ def simulated_trials(
     rows, cols = np.nonzero(parts == largest)
     random = np.random.default_rng(seed)
     walls = bare_walls(world)
-    full = field_of_view >= 2.0 * np.pi - 1e-9
-    bearings = field_of_view * (np.arange(beams) / (beams if full else max(beams - 1, 1)) - 0.5)
+    lidar = Lidar(field_of_view, beams, range_max, noise, clutter)
     trials: list[Trial] = []
-    while len(trials) < count:
+    for _ in range(100 * count):
         k = int(random.integers(rows.size))
         place = world.centres(rows[k], cols[k]) + world.resolution * random.uniform(-0.5, 0.5, 2)
         pose = Pose(float(place[0]), float(place[1]), float(random.uniform(-np.pi, np.pi)))
-        angles = pose.yaw + bearings
-        directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-        hits = walls.cast(place, directions, maximum=range_max)
-        ranges = np.where(hits.endings == 0, hits.ranges, range_max)
-        cut = random.uniform(size=beams) < clutter
-        ranges = np.where(cut, ranges * random.uniform(0.1, 1.0, beams), ranges)
-        ranges = np.where(
-            ranges < range_max, ranges + noise * random.standard_normal(beams), range_max
-        )
-        if not ((ranges > 0.0) & (ranges < range_max)).any():
+        try:
+            scan = lidar.scan(walls, pose, random)
+        except InputError:  # no wall within reach
             continue
-        scan = Scan(bearings, np.maximum(ranges, 0.0), range_max=range_max)
         trials.append(Trial(lambda scan=scan: scan, pose))  # type: ignore[misc]
-    return trials
+        if len(trials) == count:
+            return trials
+    raise InputError("Almost nowhere on the map does the sensor reach a wall.")
 
 
 def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
