@@ -49,6 +49,8 @@ SLIPPED = (1.5, 0.8)
 """How far odometry may slip between two scans, in m and rad."""
 TIGHT = (0.1, 0.1, 0.04)
 """Least standard deviation of a place just found, in m and rad."""
+BENT = (0.025, 0.025, np.radians(0.4))
+"""Standard deviation that no way averages out, in m and rad: what the map has wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,9 +198,7 @@ class Tracker:
         for frame in self._bank.frames:
             frame.weight = 1.0
 
-    def _judge(
-        self, scan: Scan, E: FloatArray
-    ) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
+    def _judge(self, scan: Scan, E: FloatArray) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
         bank = self._bank
         if len(bank) == 0:
             return Verdict.LOST, "No place of the map can be tried.", (), 0.0
@@ -215,7 +215,7 @@ class Tracker:
         cells = bank.poses / np.array([unit, unit, 1.0])
         estimates = tuple(
             Estimate(
-                *in_world(self.atlas, scan, cells[k], bank.spreads[k]),
+                *in_world(self.atlas, scan, cells[k], bank.spreads[k] + np.diag(np.square(BENT))),
                 float(chances[k]),
                 float(inliers[k]),
                 float(score[k]),
