@@ -1,0 +1,1 @@
+"""Moving robots: a belief carried along by odometry."""
