@@ -4,12 +4,12 @@ A log is held in memory with 4 bytes per beam: an hour of a lidar with 1000 beam
 144 MB.  Intensities are not kept.
 
 In a CARMEN log odometry is the second pose of a line, that of the robot (of RAWLASER1 the ODOM line
-before it).  The first is that of the laser, and says one of three things.  Where it stays in the
-same place on the robot (nine times in ten, within 1 cm and 0.01 rad), it follows from odometry, and that place, or PARAM
-robot_frontlaser_offset when the log has it, is T_robot_sensor.  Where it does not, somebody
-corrected it: it is the truth.  Where both poses are the same although the laser has an offset, both
-are taken to be that of the laser.  Lines are in the order of the drive, also where their stamps
-jump back.
+before it).  The first is that of the laser, and says one of three things.  Where it keeps its place
+on the robot (in nine lines of ten, within 1 cm and 0.01 rad), it follows from odometry, and that
+place, or PARAM robot_frontlaser_offset when the log has it, is T_robot_sensor.  Where it does not,
+somebody corrected it: it is the truth.  Where both poses are the same although the laser has an
+offset, both are taken to be that of the laser.  Lines are in the order of the drive, also where
+their stamps jump back.
 
 A set of scans (`.npz`) does not say where the sensor sits: at the centre of the robot, unless
 `sensor` says otherwise.
