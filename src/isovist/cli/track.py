@@ -36,9 +36,36 @@ def track(
     ] = False,
 ) -> None:
     """Follow a robot from an unknown start.  Exit code 0: unique at the end, 1: not, 2: bad input."""
-    from isovist.cli.tracks import follow, write_figure, write_unique
+    from isovist.cli.progress import bar
     from isovist.cli.worlds import atlas_of
     from isovist.io.logs import read_log
+    from isovist.io.tum import write_tum
     from isovist.poses import Pose
-    from isovist.track.replay import summarise
+    from isovist.track.replay import replay, summarise, unique_way
+    from isovist.track.tracker import Tracker
+    from isovist.viz.figures import check_suffix, save
     from isovist.viz.track_reports import track_text, update_json
+    from isovist.viz.tracks import draw_track
+
+    if figure is not None:
+        check_suffix(figure)
+    place = None if sensor is None else Pose(*sensor)
+    seen = read_log(
+        log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix, sensor=place
+    )
+    which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
+    atlas = atlas_of(world)
+    updates = []
+    with bar("Tracking", hidden=as_json) as advance:
+        for update in replay(Tracker(atlas), seen, which):
+            updates.append(update)
+            advance(len(updates) / len(which))
+            if as_json:
+                typer.echo(json.dumps(update_json(update)))
+    if tum is not None:
+        write_tum(tum, *unique_way(updates))
+    if figure is not None:
+        save(draw_track(atlas.world, updates), figure)
+    if not as_json:
+        typer.echo(track_text(seen, summarise(updates)))
+    raise typer.Exit(0 if updates[-1].unique else 1)

@@ -13,6 +13,7 @@ from isovist.io.logs import Log
 from isovist.locate.answer import Verdict
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
 
 if TYPE_CHECKING:
     from isovist.track.tracker import Belief
@@ -95,7 +96,7 @@ class Summary:
     last: Update
     per_second: float
     median_ms: float
-    errors: "np.ndarray[tuple[int, int], np.dtype[np.float64]]"
+    errors: FloatArray
     wrong: int
 
 
@@ -115,3 +116,14 @@ def summarise(updates: Sequence[Update]) -> Summary:
         errors=np.array(errors).reshape(-1, 2),
         wrong=sum(gap > NEAR or turn > TURNED for gap, turn in errors),
     )
+
+
+def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
+    """Times, shape (k,), and best poses, shape (k, 3), of the unique updates only."""
+    way = [
+        (update.time, *update.belief.best.pose.vector)
+        for update in updates
+        if update.unique and update.belief.best is not None
+    ]
+    rows = np.array(way).reshape(-1, 4)
+    return rows[:, 0], rows[:, 1:]
