@@ -72,14 +72,16 @@ def judge(atlas: Atlas, scan: Scan, fits: Fits) -> Answer:
     chances /= chances.sum()
     scores = fits.ratings[keep].mean(axis=1, dtype=np.float64)
     inliers = (fits.kinds[keep] == EXPLAINED).mean(axis=1)
+    keep = keep[:LISTED]
+    spreads = covariances(fits.normal[keep], atlas.world.resolution, blocks.shape[1])
     estimates = tuple(
         Estimate(
-            *_in_world(atlas, scan, fits.poses[k], covariance(atlas, fits, k, blocks.shape[1])),
+            *in_world(atlas, scan, fits.poses[k], spreads[i]),
             float(chances[i]),
             float(inliers[i]),
             float(scores[i]),
         )
-        for i, k in enumerate(keep[:LISTED])
+        for i, k in enumerate(keep)
     )
     verdict, advice = _verdict(blocks, scores, float(inliers[0]), estimates[0])
     return Answer(verdict, advice, estimates)
@@ -137,8 +139,8 @@ def distinct(poses: FloatArray, radius: float, turn: float) -> list[int]:
     return [int(k) for k in chosen[: spread(poses, radius, turn, chosen)]]
 
 
-def covariance(atlas: Atlas, fits: Fits, k: int, blocks: int) -> FloatArray:
-    """Of (x, y, yaw) in the map frame, in m and rad, shape (3, 3).
+def covariances(normal: FloatArray, unit: float, blocks: int) -> FloatArray:
+    """Of (x, y, yaw) in the frame of the grid, in m and rad, shape (K, 3, 3).
 
     With s the residual of the beams and H their normal matrix scaled to one beam per block,
 
@@ -146,19 +148,23 @@ def covariance(atlas: Atlas, fits: Fits, k: int, blocks: int) -> FloatArray:
 
     In a perfect map s is what the cells leave, about s₀, and s² would do.  Beyond that the
     residual comes from walls that the map bends or doubles, and these shift all beams at once.
+
+    Args:
+        normal: Of each fit, as `kernels.align` gives it, shape (K, 8).
+        unit: Side of a cell in m.
+        blocks: Number of blocks of the scan.
     """
-    unit = atlas.world.resolution
-    xx, xy, xa, yy, ya, aa, total, square = fits.normal[k]
     per = np.array([1.0, 1.0, unit])
-    H = np.array([[xx, xy, xa], [xy, yy, ya], [xa, ya, aa]]) * np.outer(per, per)
-    crowding = max(1.0, total / blocks)
-    residual = max(square / max(total, 1.0) * unit**2, LEAST**2)
+    H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
+    total, square = normal[:, 6], normal[:, 7]
+    crowding = np.maximum(1.0, total / blocks)
+    residual = np.maximum(square / np.maximum(total, 1.0) * unit**2, LEAST**2)
     variance = INFLATION * residual**2 / EVEN**2
-    information = H / (variance * crowding) + np.diag(1.0 / np.square(WIDEST))
+    information = H / (variance * crowding)[:, None, None] + np.diag(1.0 / np.square(WIDEST))
     return np.asarray(np.linalg.inv(information) + np.diag(np.square(FLOOR)))
 
 
-def _in_world(
+def in_world(
     atlas: Atlas, scan: Scan, pose: FloatArray, spread: FloatArray
 ) -> tuple[Pose, FloatArray]:
     """T_world_robot and its covariance from the pose of the sensor in the grid."""

@@ -1,0 +1,230 @@
+"""A belief about where a moving robot is, from an unknown start.
+
+The bank holds every place that may be right.  At each update odometry carries them along, the scan
+corrects them and rates them; while rivals remain, the map is searched anew every metre, and what is
+found is walked back along the way driven so far (`bank`).  Places that the way refutes are dropped.
+When the scan suddenly no longer fits the one place left, the robot may have been carried away: what
+was seen before is forgotten and the search begins again.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from isovist.atlas.atlas import Atlas
+from isovist.errors import InputError
+from isovist.locate.answer import Estimate, Verdict
+from isovist.locate.judge import LISTED, LOOSE, POOR, covariances, in_world
+from isovist.locate.refine import refine
+from isovist.locate.search import search
+from isovist.poses import Pose
+from isovist.sensing.scan import Scan
+from isovist.track.bank import FRESH_M, FRESH_RAD, Bank, Frame
+from isovist.track.drift import Drift
+from isovist.types import FloatArray
+
+STEP_M, STEP_RAD = 0.4, 0.35
+"""A frame is kept when the last kept one is this far, in m or rad."""
+SEARCH_M = 1.0
+"""Way between two searches while rivals remain, in m."""
+CHECK_M = 8.0
+"""Way between two searches when there is only one place left, in m."""
+AGREEMENT, MARGIN = 2.0, 0.45
+"""t and d of `bank` (2) that refute a rival; more than `locate` asks, as more can be had."""
+GONE = 30.0
+"""A refuted rival this far behind in E is dropped, in nats."""
+MOST = 60
+"""Most places in the bank."""
+DROP = 1.5
+"""A scan whose mean rating falls this far below the usual surprises, in nats."""
+SURPRISES = 2
+"""Surprises in a row after which what was seen before is forgotten."""
+HABIT = 0.2
+"""Weight of the present scan in the usual rating."""
+TIGHT = (0.1, 0.1, 0.04)
+"""Least standard deviation of a place just found, in m and rad."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Belief:
+    """Where the robot is, as far as its way so far can tell.
+
+    Attributes:
+        verdict: Unique, ambiguous or lost.
+        advice: The verdict in words, and what to do about it.
+        estimates: Of the present pose T_world_robot, from most to least likely.
+        least: λ_min of the Gramian of the way, see `track.gramian`, in 1/m².
+        travelled: Way since the start by odometry, in m.
+        timing_ms: Milliseconds spent in `total`, and of these on `search`.
+    """
+
+    verdict: Verdict
+    advice: str
+    estimates: tuple[Estimate, ...]
+    least: float
+    travelled: float
+    timing_ms: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def best(self) -> Estimate | None:
+        """The most likely estimate, or `None` when there is none."""
+        return self.estimates[0] if self.estimates else None
+
+
+class Tracker:
+    """Follows a robot on a map, from an unknown start, through kidnappings.
+
+    Args:
+        atlas: The map, described (`build`).
+        drift: How far odometry can be trusted.
+    """
+
+    def __init__(self, atlas: Atlas, *, drift: Drift | None = None) -> None:
+        self.atlas = atlas
+        self.drift = Drift() if drift is None else drift
+        self.travelled = 0.0
+        self._bank = Bank(atlas, self.drift)
+        self._odometry: Pose | None = None
+        self._sensor: Pose | None = None
+        self._searched = -np.inf
+        self._usual: float | None = None
+        self._surprises = 0
+        self._unique = False
+
+    def update(self, odometry: Pose, scan: Scan) -> Belief:
+        """Move by what odometry says, look, and judge.
+
+        Args:
+            odometry: T_odom_robot in any fixed frame; only its changes count.
+            scan: What the sensor saw there.
+        """
+        start = perf_counter()
+        if not np.isfinite(odometry.vector).all():
+            raise InputError(f"`odometry` must be finite, got {odometry}.")
+        T_odom_sensor = odometry @ scan.T_robot_sensor
+        share = self._move(odometry, T_odom_sensor)
+        frame = Frame.from_scan(scan, T_odom_sensor, self._weight(T_odom_sensor))
+        self._bank.look(frame, share)
+        spent = self._seek(scan)
+        E = self._bank.sort()
+        belief = self._judge(scan, E)
+        total = 1e3 * (perf_counter() - start)
+        return Belief(*belief, self.travelled, {"search": spent, "total": total})
+
+    def _move(self, odometry: Pose, T_odom_sensor: Pose) -> float:
+        """Carry the bank along; how much of the next view will be new, 0 to 1."""
+        if self._odometry is None or self._sensor is None:
+            self._odometry, self._sensor = odometry, T_odom_sensor
+            return 1.0
+        step = self._odometry.inverse @ odometry
+        self.travelled += float(np.hypot(step.x, step.y))
+        motion = self._sensor.inverse @ T_odom_sensor
+        self._odometry, self._sensor = odometry, T_odom_sensor
+        self._bank.carry(motion)
+        return float(np.clip(_newness(motion) * 3.0, 0.05, 1.0))
+
+    def _weight(self, T_odom_sensor: Pose) -> float:
+        """w of the next frame; a last frame that is still near is replaced by it."""
+        frames = self._bank.frames
+        if len(frames) > 1 and _near(frames[-2].T_odom_sensor, frames[-1].T_odom_sensor):
+            frames.pop()
+        if not frames:
+            return 1.0
+        motion = frames[-1].T_odom_sensor.inverse @ T_odom_sensor
+        return float(min(1.0, _newness(motion)))
+
+    def _seek(self, scan: Scan) -> float:
+        """Search the map when it is time to; milliseconds spent."""
+        bank = self._bank
+        surprised = False
+        if len(bank) and self._unique:
+            score = float(bank.frames[-1].scores[0])
+            usual = score if self._usual is None else self._usual
+            surprised = score < max(POOR, usual - DROP)
+            if not surprised:
+                self._usual = usual + HABIT * (score - usual)
+        self._surprises = self._surprises + 1 if surprised else 0
+        if self._surprises >= SURPRISES:
+            self._forget()
+        pause = CHECK_M if self._unique and not surprised else SEARCH_M
+        if self.travelled - self._searched < pause and not (surprised or self._surprises):
+            return 0.0
+        start = perf_counter()
+        self._searched = self.travelled
+        fits = refine(self.atlas, scan, search(self.atlas, scan))
+        unit = self.atlas.world.resolution
+        poses = fits.poses * np.array([unit, unit, 1.0])
+        blocks = max(1, len(np.unique(np.floor(fits.bearings / np.radians(10.0)))))
+        spreads = covariances(fits.normal, unit, blocks) + np.diag(np.square(TIGHT))
+        bank.add(poses, spreads)
+        return 1e3 * (perf_counter() - start)
+
+    def _forget(self) -> None:
+        """Drop what was seen before the surprises."""
+        del self._bank.frames[: -self._surprises]
+        self._unique, self._usual, self._surprises = False, None, 0
+        for frame in self._bank.frames:
+            frame.weight = 1.0
+
+    def _judge(
+        self, scan: Scan, E: FloatArray
+    ) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
+        bank = self._bank
+        if len(bank) == 0:
+            self._unique = False
+            return Verdict.LOST, "No place of the map can be tried.", (), 0.0
+        t, d = bank.margins()
+        score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
+        refuted = (t * max(float(inliers[0]), 0.5) >= AGREEMENT) & (d >= MARGIN)
+        gone = refuted & (E[0] - E[1:] >= GONE)
+        keep = np.flatnonzero(np.append(False, gone) == 0)[:MOST]
+        rivals = int((~refuted).sum())
+        chances = np.exp(E - E[0])
+        chances /= chances.sum()
+        unit = self.atlas.world.resolution
+        cells = bank.poses / np.array([unit, unit, 1.0])
+        estimates = tuple(
+            Estimate(
+                *in_world(self.atlas, scan, cells[k], bank.spreads[k]),
+                float(chances[k]),
+                float(inliers[k]),
+                float(score[k]),
+            )
+            for k in keep[:LISTED]
+        )
+        recent = float(np.mean([frame.scores[0] for frame in bank.frames[-3:]]))
+        loosest = float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
+        verdict, advice = self._verdict(recent, loosest, rivals)
+        bank.select(keep)
+        self._unique = verdict is Verdict.UNIQUE
+        return verdict, advice, estimates, 0.0
+
+    def _verdict(self, recent: float, loosest: float, rivals: int) -> tuple[Verdict, str]:
+        if recent < POOR:
+            return Verdict.LOST, "The last scans fit nowhere in the map."
+        if self._surprises:
+            return Verdict.AMBIGUOUS, (
+                "The scan no longer fits the place that was believed. Wait for the next scans."
+            )
+        if loosest > LOOSE:
+            return Verdict.AMBIGUOUS, (
+                f"The place can slide by {loosest:.1f} m (standard deviation) along one axis. "
+                "Drive until an end or a door is in view."
+            )
+        if rivals:
+            return Verdict.AMBIGUOUS, (
+                f"{rivals} other place{'s' if rivals > 1 else ''} would explain the way so far "
+                "about as well. Drive on."
+            )
+        return Verdict.UNIQUE, "One place explains the way so far, and no other comes near."
+
+
+def _newness(motion: Pose) -> float:
+    return float(np.hypot(motion.x, motion.y)) / FRESH_M + abs(motion.yaw) / FRESH_RAD
+
+
+def _near(a: Pose, b: Pose) -> bool:
+    motion = a.inverse @ b
+    return bool(np.hypot(motion.x, motion.y) < STEP_M and abs(motion.yaw) < STEP_RAD)
