@@ -148,7 +148,7 @@ class Log:
                 raise InputError("This log does not say which of its scans are in the map.")
             which = which[self.held_out[which]]
             if which.size == 0:
-                raise InputError("All scans of this log are in the map, so none is held out.")
+                raise InputError("None of the scans asked for is held out: all are in the map.")
         return which[::every]
 
 

@@ -83,7 +83,7 @@ class Summary:
         first: The first unique update, or `None`.
         relapses: How often a unique verdict was followed by another.
         last: The last update.
-        per_second: Updates per second that the tracker can do.
+        per_second: Updates per second, without the first, which may wait for the compiler.
         median_ms: Of the time of an update.
         errors: Distance (m) and angle (rad) of the unique updates from the truth, shape (k, 2).
         wrong: How many unique updates were off by more than 0.5 m or 10°.
@@ -111,7 +111,7 @@ def summarise(updates: Sequence[Update]) -> Summary:
         first=next((update for update in updates if update.unique), None),
         relapses=sum(a.unique and not b.unique for a, b in pairwise(updates)),
         last=updates[-1],
-        per_second=1e3 * len(updates) / max(sum(spent), 1e-9),
+        per_second=1e3 / max(float(np.mean(spent[1:] or spent)), 1e-9),
         median_ms=float(np.median(spent)),
         errors=np.array(errors).reshape(-1, 2),
         wrong=sum(gap > NEAR or turn > TURNED for gap, turn in errors),

@@ -37,8 +37,8 @@ def track_text(log: Log, summary: Summary) -> str:
     if last.best is not None:
         lines.append(f"  {estimate_text(last.best)}")
     lines.append(
-        f"  {summary.updates} updates over {last.travelled:.1f} m, {summary.median_ms:.1f} ms the "
-        f"median, {summary.per_second:.1f} per s"
+        f"  {summary.updates} updates over {last.travelled:.1f} m, median {summary.median_ms:.1f} "
+        f"ms, {summary.per_second:.1f} per s after the first"
     )
     if first is None:
         lines.append("  never unique")
@@ -61,6 +61,7 @@ def track_text(log: Log, summary: Summary) -> str:
     )
     if log.blind or log.outside:
         lines.append(
-            f"  left out: {log.blind} scans without a valid beam, {log.outside} outside the odometry"
+            f"  left out: {log.blind} scans without a valid beam, {log.outside} before or after "
+            "the odometry"
         )
     return "\n".join(lines)
