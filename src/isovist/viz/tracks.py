@@ -73,7 +73,9 @@ def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
     if last.best is not None:
         draw_ellipse(axes, last.best, INK)
         draw_pose(axes, last.best.pose, INK, size, label=f"the end: {last.verdict.value}")
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), ncols=3, fontsize=8, frameon=False)
+    if axes.get_legend_handles_labels()[0]:
+        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08), "ncols": 3}
+        axes.legend(**below, fontsize=8, frameon=False)
 
 
 def draw_least(axes: Any, updates: Sequence[Update]) -> None:
