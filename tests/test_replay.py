@@ -162,7 +162,7 @@ def test_the_picture_shows_the_way_and_two_panels(size, truth):
     world = OccupancyMap(np.full(size, Cell.FREE, dtype=np.uint8), 0.05, Pose())
     figure = draw_track(world, list(replay(Scripted(), drive(truth))))
     plan, least, panel = figure.axes
-    labels = [text.get_text() for text in plan.get_legend().get_texts()]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == [
         "odometry alone", "unique", "ambiguous", "unique after 1.0 m", "the end: unique"
     ]  # fmt: skip

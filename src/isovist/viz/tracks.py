@@ -20,15 +20,19 @@ ODOMETRY = "#7b8994"
 def draw_track(world: OccupancyMap, updates: Sequence[Update]) -> Any:
     """The plan with the way, and λ_min with the error, or the verdict, over the way driven."""
     lo, hi = known_bounds(world)
-    if (hi - lo)[0] > 1.4 * (hi - lo)[1]:
-        figure = new_figure(11.0, 9.0)
-        rows, sizes = [["plan", "plan"], ["least", "error"]], {"height_ratios": (2.6, 1.0)}
+    width, height = hi - lo
+    if width > 1.4 * height:
+        plan, panels = 10.2 * height / width, 2.6
+        figure = new_figure(11.0, plan + panels + 1.2)
+        rows, sizes = [["plan", "plan"], ["least", "error"]], {"height_ratios": (plan, panels)}
     else:
-        figure = new_figure(12.0, 7.0)
+        figure = new_figure(12.0, 7.4)
         rows, sizes = [["plan", "least"], ["plan", "error"]], {"width_ratios": (1.9, 1.0)}
     axes = figure.subplot_mosaic(rows, **sizes)
     draw_cells(axes["plan"], world)
-    draw_way(axes["plan"], updates, 0.03 * float((hi - lo).max()))
+    draw_way(axes["plan"], updates, 0.03 * float(max(width, height)))
+    handles, labels = axes["plan"].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
     draw_least(axes["least"], updates)
     if any(update.error is not None for update in updates):
         draw_errors(axes["error"], updates)
@@ -73,9 +77,6 @@ def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
     if last.best is not None:
         draw_ellipse(axes, last.best, INK)
         draw_pose(axes, last.best.pose, INK, size, label=f"the end: {last.verdict.value}")
-    if axes.get_legend_handles_labels()[0]:
-        below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.08), "ncols": 3}
-        axes.legend(**below, fontsize=8, frameon=False)
 
 
 def draw_least(axes: Any, updates: Sequence[Update]) -> None:
