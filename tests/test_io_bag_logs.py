@@ -144,8 +144,8 @@ def test_topics_that_are_missing_or_ambiguous_are_named(tmp_path):
         ),
         (
             ([SITS, scan(11.0)], FileError, {}),
-            "run.bag has no topic of type Odometry, and /tf has no frame `odom` above `laser`: it "
-            "has laser < base.",
+            "run.bag: /tf has no frame `odom` above `laser`, so it does not say how the robot "
+            "moved; it has laser < base. Use a topic of type Odometry.",
         ),
         (
             ([SITS, ("/odom", "odometry", 0.0, None), scan(11.0)], FileError, {}),
@@ -166,7 +166,10 @@ def test_frames_that_do_not_fit_are_named(tmp_path):
     tilted = link(0.0, "base", "laser", turn=quaternion(pitch=0.5), topic="/tf_static")
     nods = [link(t, "base", "laser", turn=quaternion(pitch=0.05 * t)) for t in (0.0, 1.0)]
     slides = [link(t, "base", "laser", (t, 0.0, 0.0)) for t in (0.0, 1.0)]
-    still = "so the sensor has no fixed place on the robot. Only fixed sensors are tracked."
+    still = (
+        "so the sensor has no fixed place on the robot. If it hardly matters, say its place as "
+        "`sensor`."
+    )
     cases = [
         (
             [*WAY, scan(11.0)],
@@ -186,7 +189,7 @@ def test_frames_that_do_not_fit_are_named(tmp_path):
         ([*slides, *WAY, scan(11.0)], f"run.bag: `laser` moves on `base`, {still}"),
         (
             [SITS, link(0.0, "mast", "laser"), *WAY, scan(11.0)],
-            "run.bag: the frame `laser` has two parents in /tf, `base` and `mast`.",
+            "run.bag: the frame `laser` has 2 parents in /tf: base, mast.",
         ),
         (
             [link(0.0, "base", "laser", turn=(0.0, 0.0, 0.0, 0.0)), *WAY, scan(11.0)],
@@ -219,11 +222,20 @@ def test_frames_that_do_not_fit_are_named(tmp_path):
         assert said(folder, messages) == text
 
 
+def test_frames_that_are_not_needed_may_be_in_disorder(tmp_path):
+    links = [link(0.0, "map", "odom"), link(0.0, "world", "odom"), link(0.0, "odom", "base")]
+    log = read_log(write_bag(tmp_path, [SITS, *links, *WAY, scan(11.0)]))
+    assert np.allclose(log.T_robot_sensor.vector, [0.2, 0.1, 0.3])
+    moving = [link(t, "odom", "base", (t, 0.0, 0.0)) for t in (1.0, 2.0)]
+    path = write_bag(tmp_path, [SITS, *links[:2], *moving, scan(1.5)], name="bare")
+    assert read_log(path).odometry.tolist() == [[1.5, 0.0, 0.0]]
+
+
 def test_a_loop_of_frames_ends(tmp_path):
     loop = [link(0.0, "base", "laser"), link(0.0, "laser", "base"), scan(11.0)]
     assert said(tmp_path, loop) == (
-        "run.bag has no topic of type Odometry, and /tf has no frame `odom` above `laser`: it has "
-        "laser < base."
+        "run.bag: /tf has no frame `odom` above `laser`, so it does not say how the robot moved; "
+        "it has laser < base. Use a topic of type Odometry."
     )
 
 

@@ -224,3 +224,22 @@ def test_a_choice_that_cannot_be_made_is_said():
         with pytest.raises(InputError) as error:
             straight(10, held_out).chosen(**options)
         assert str(error.value) == text
+
+
+def test_a_log_that_does_not_fit_together_is_said():
+    good = straight(3)
+    parts = {"times": good.times, "odometry": good.odometry, "readings": good.readings}
+    parts |= {"starts": good.starts, "beams": good.beams}
+    cases = [
+        ({"odometry": np.zeros((2, 3))}, "`odometry` must have shape (3, 3), got (2, 3)."),
+        ({"truth": np.zeros((3, 2))}, "`truth` must have shape (3, 3), got (3, 2)."),
+        ({"times": np.full(3, np.nan)}, "`times` must be finite, got NaN or infinity."),
+        (
+            {"starts": np.arange(5)},
+            "`starts` must have shape (4,) and end at 3, the number of readings, got (5,) and [4].",
+        ),
+    ]
+    for changes, text in cases:
+        with pytest.raises(InputError) as error:
+            Log(**{**parts, **changes})
+        assert str(error.value) == text

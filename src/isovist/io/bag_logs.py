@@ -105,7 +105,7 @@ class _Gathered:
         time = time_of(message.header)
         if self.times and time < self.times[-1]:
             raise FileError(
-                f"{self.path.name}: scan {len(self.times)} of {topic} is stamped "
+                f"{self.path.name}: scan {len(self.times) + self.blind} of {topic} is stamped "
                 f"{self.times[-1] - time:.3f} s before the one in front of it. The stamps of a log "
                 "must not go back."
             )

@@ -8,6 +8,7 @@ the link below a frame named `odom`.
 import math
 from array import array
 from collections import defaultdict
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -18,8 +19,8 @@ from isovist.io.bags import time_of
 from isovist.poses import Pose
 from isovist.types import FloatArray
 
-STILL = 0.005
-"""Links between robot and sensor may vary by this much, in m and as a change of the rotation."""
+STILL = 0.02
+"""A link between robot and sensor may vary by this much, in m and rad."""
 LEVEL = math.cos(math.radians(5.0))
 """A sensor that is tilted by more does not see a plan."""
 
@@ -31,48 +32,49 @@ class Frames:
         """Without a link yet; `name` is that of the bag, for the error texts."""
         self.name = name
         self.links: defaultdict[tuple[str, str], array[float]] = defaultdict(lambda: array("d"))
-        self.parents: dict[str, str] = {}
+        self.parents: defaultdict[str, set[str]] = defaultdict(set)
 
     def add(self, message: Any) -> None:
         """Keep the transforms of a TFMessage."""
         for link in message.transforms:
             parent, child = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
-            known = self.parents.setdefault(child, parent)
-            if known != parent:
-                raise FileError(
-                    f"{self.name}: the frame `{child}` has two parents in /tf, `{known}` and "
-                    f"`{parent}`."
-                )
+            self.parents[child].add(parent)
             at, turn = link.transform.translation, link.transform.rotation
             values = (time_of(link.header), at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
             self.links[parent, child].extend(values)
 
-    def above(self, frame: str) -> list[str]:
-        """The frame, its parent, the parent of that, up to the root."""
+    def above(self, frame: str, stop: Callable[[str], bool]) -> list[str]:
+        """The frame, its parent, the parent of that, up to the root or where to stop."""
         chain = [frame]
-        while (parent := self.parents.get(chain[-1])) is not None and parent not in chain:
-            chain.append(parent)
+        while not stop(chain[-1]) and (parents := self.parents.get(chain[-1])):
+            if len(parents) > 1:
+                raise FileError(
+                    f"{self.name}: the frame `{chain[-1]}` has {len(parents)} parents in /tf: "
+                    f"{', '.join(sorted(parents))}."
+                )
+            if parents <= set(chain):
+                break
+            chain += parents
         return chain
 
     def odometry(self, sensor: str) -> tuple[str, FloatArray]:
         """The robot's frame, and time, x, y and yaw of it in `odom`, shape (k, 4)."""
-        chain = self.above(sensor)
-        for robot, odom in pairwise(chain):
-            if odom.rsplit("/", 1)[-1].startswith("odom"):
-                rows = self._rows(odom, robot)
-                turns = rows[:, 4:]
-                _check_turns(self.name, odom, robot, turns)
-                x, y, z, w = turns.T
-                yaws = np.arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
-                return robot, np.column_stack([rows[:, :3], yaws])
-        raise FileError(
-            f"{self.name} has no topic of type Odometry, and /tf has no frame `odom` above "
-            f"`{sensor}`: it has {' < '.join(chain)}."
-        )
+        chain = self.above(sensor, _is_odom)
+        if len(chain) < 2 or not _is_odom(chain[-1]):
+            raise FileError(
+                f"{self.name}: /tf has no frame `odom` above `{sensor}`, so it does not say how "
+                f"the robot moved; it has {' < '.join(chain)}. Use a topic of type Odometry."
+            )
+        robot, odom = chain[-2:]
+        rows = self._rows(odom, robot)
+        x, y, z, w = _check_turns(self.name, odom, robot, rows[:, 4:]).T
+        yaws = np.arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
+        return robot, np.column_stack([rows[:, :3], yaws])
 
     def T(self, parent: str, child: str) -> FloatArray:
         """T_parent_child of two frames that do not move against each other, shape (4, 4)."""
-        up, down = self.above(parent), self.above(child)
+        down = self.above(child, parent.__eq__)
+        up = [parent] if down[-1] == parent else self.above(parent, down.__contains__)
         shared = next((frame for frame in up if frame in down), None)
         if shared is None:
             raise FileError(
@@ -92,12 +94,12 @@ class Frames:
         """The first transform of a link, when all the others agree with it."""
         rows = self._rows(parent, child)
         turns = _check_turns(self.name, parent, child, rows[:, 4:])
-        # A quaternion and its negative are the same rotation.
+        # 1 − cos(θ/2) of a turn by θ; a quaternion and its negative are the same rotation.
         swing = 1.0 - np.abs(turns @ turns[0])
-        if np.abs(rows[:, 1:4] - rows[0, 1:4]).max() > STILL or swing.max() > STILL**2 / 2.0:
+        if np.abs(rows[:, 1:4] - rows[0, 1:4]).max() > STILL or swing.max() > STILL**2 / 8.0:
             raise FileError(
                 f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
-                "the robot. Only fixed sensors are tracked."
+                "the robot. If it hardly matters, say its place as `sensor`."
             )
         x, y, z, w = turns[0]
         T = np.eye(4)
@@ -120,6 +122,11 @@ class Frames:
 def frame_name(text: str) -> str:
     """A frame without the slash that tf of ROS 1 wrote before it."""
     return text.lstrip("/")
+
+
+def _is_odom(frame: str) -> bool:
+    """Of any robot, and also `odom_combined` and the like."""
+    return frame.rsplit("/", 1)[-1].startswith("odom")
 
 
 def place_on_robot(name: str, sensor: str, T: FloatArray) -> tuple[Pose, bool]:

@@ -26,7 +26,7 @@ from isovist.io.files import PathLike, existing_file
 from isovist.io.scan_sets import ScanSet, read_scan_set
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, readonly
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
 
 SAME = 0.01
 """Poses of a CARMEN log that differ by less, in m and rad, say the same: digits are cut off."""
@@ -68,8 +68,18 @@ class Log:
     outside: int = 0
 
     def __post_init__(self) -> None:
+        m = as_floats("times", self.times, (None,)).size
+        as_floats("odometry", self.odometry, (m, 3))
+        if self.truth is not None:
+            as_floats("truth", self.truth, (m, 3))
+        if self.starts.shape != (m + 1,) or self.starts[-1] != self.readings.size:
+            raise InputError(
+                f"`starts` must have shape ({m + 1},) and end at {self.readings.size}, the number "
+                f"of readings, got {self.starts.shape} and {self.starts[-1:].tolist()}."
+            )
         # A reading at the limit must stay at the limit when it is rounded to 4 bytes.
-        self.beams[:, 2:] = self.beams[:, 2:].astype(np.float32)
+        beams = np.concatenate([self.beams[:, :2], self.beams[:, 2:].astype(np.float32)], axis=1)
+        object.__setattr__(self, "beams", beams)
         for array in (self.times, self.odometry, self.readings, self.starts, self.beams):
             readonly(array)
         for known in (self.truth, self.held_out):
