@@ -25,7 +25,7 @@ from isovist.locate.answer import Answer, Estimate, Verdict
 from isovist.locate.refine import Fits
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray, readonly
+from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
 BLOCK = np.radians(10.0)
 """Width of a witness in rad."""
@@ -124,11 +124,19 @@ def refuted(blocks: FloatArray, scores: FloatArray, inliers: float) -> BoolArray
 
 def average_blocks(ratings: FloatArray, bearings: FloatArray) -> FloatArray:
     """Mean rating of each block that has beams, shape (K, B)."""
-    number = np.floor((bearings - bearings[0]) / BLOCK + 1e-9).astype(np.int64)
-    _, number = np.unique(number, return_inverse=True)
+    _, number = np.unique(_block_numbers(bearings), return_inverse=True)
     share = np.zeros((bearings.size, int(number.max()) + 1))
     share[np.arange(bearings.size), number] = 1.0
     return np.asarray(ratings @ (share / share.sum(axis=0)))
+
+
+def count_blocks(bearings: FloatArray) -> int:
+    """How many blocks have beams."""
+    return len(np.unique(_block_numbers(bearings)))
+
+
+def _block_numbers(bearings: FloatArray) -> IntArray:
+    return np.floor((bearings - bearings[:1]) / BLOCK + 1e-9).astype(np.int64)
 
 
 def distinct(poses: FloatArray, radius: float, turn: float) -> list[int]:

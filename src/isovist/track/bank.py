@@ -24,6 +24,7 @@ from isovist.locate.judge import (
     SOFT,
     TURNED,
     average_blocks,
+    count_blocks,
     covariances,
     distinct,
 )
@@ -207,8 +208,7 @@ def compare(
     fitted, normal = fit(atlas, frame.bearings, frame.ranges, poses / scale, WIDTHS)
     step = fitted * scale - poses
     step[:, 2] = wrap_angle(step[:, 2])
-    blocks = len(np.unique(np.floor((frame.bearings - frame.bearings[0]) / np.radians(10.0))))
-    R = covariances(normal, unit, blocks)
+    R = covariances(normal, unit, count_blocks(frame.bearings))
     I = np.linalg.inv(R)
     slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)
     after = np.linalg.inv(np.linalg.inv(spreads) + share * I)

@@ -16,12 +16,13 @@ import numpy as np
 from isovist.atlas.atlas import Atlas
 from isovist.errors import InputError
 from isovist.locate.answer import Estimate, Verdict
-from isovist.locate.judge import LISTED, LOOSE, POOR, covariances, in_world
+from isovist.locate.judge import LISTED, LOOSE, POOR, count_blocks, covariances, in_world
 from isovist.locate.refine import refine
+from isovist.locate.region import Region
 from isovist.locate.search import search
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
-from isovist.track.bank import FRESH_M, FRESH_RAD, Bank, Frame
+from isovist.track.bank import FRESH_M, FRESH_RAD, SLIP, Bank, Frame, compare
 from isovist.track.drift import Drift
 from isovist.types import FloatArray
 
@@ -31,11 +32,12 @@ SEARCH_M = 1.0
 """Way between two searches while rivals remain, in m."""
 CHECK_M = 8.0
 """Way between two searches when there is only one place left, in m."""
-AGREEMENT, MARGIN = 2.0, 0.45
-"""t and d of `bank` (2) that refute a rival; more than `locate` asks, as more can be had."""
+AGREEMENT, MARGIN = 1.25, 0.45
+"""A rival is refuted when t (share of beams explained)² and d of `bank` (2) reach these.  Where much
+is unexplained the right place may be missing from the bank, hence the square."""
 GONE = 30.0
 """A refuted rival this far behind in E is dropped, in nats."""
-MOST = 60
+MOST = 150
 """Most places in the bank."""
 DROP = 1.5
 """A scan whose mean rating falls this far below the usual surprises, in nats."""
@@ -43,8 +45,12 @@ SURPRISES = 2
 """Surprises in a row after which what was seen before is forgotten."""
 HABIT = 0.2
 """Weight of the present scan in the usual rating."""
+SLIPPED = (1.5, 0.8)
+"""How far odometry may slip between two scans, in m and rad."""
 TIGHT = (0.1, 0.1, 0.04)
 """Least standard deviation of a place just found, in m and rad."""
+BENT = (0.025, 0.025, np.radians(0.4))
+"""Standard deviation that no way averages out, in m and rad: what the map has wrong."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,9 +95,9 @@ class Tracker:
         self._odometry: Pose | None = None
         self._sensor: Pose | None = None
         self._searched = -np.inf
-        self._usual: float | None = None
+        self._settled = False
+        self._usual = 0.0
         self._surprises = 0
-        self._unique = False
 
     def update(self, odometry: Pose, scan: Scan) -> Belief:
         """Move by what odometry says, look, and judge.
@@ -137,47 +143,69 @@ class Tracker:
 
     def _seek(self, scan: Scan) -> float:
         """Search the map when it is time to; milliseconds spent."""
-        bank = self._bank
-        surprised = False
-        if len(bank) and self._unique:
-            score = float(bank.frames[-1].scores[0])
-            usual = score if self._usual is None else self._usual
-            surprised = score < max(POOR, usual - DROP)
-            if not surprised:
-                self._usual = usual + HABIT * (score - usual)
-        self._surprises = self._surprises + 1 if surprised else 0
+        start = perf_counter()
+        if self._settled and self._surprised() and not self._recapture(scan):
+            self._surprises += 1
+        else:
+            self._surprises = 0
         if self._surprises >= SURPRISES:
             self._forget()
-        pause = CHECK_M if self._unique and not surprised else SEARCH_M
-        if self.travelled - self._searched < pause and not (surprised or self._surprises):
-            return 0.0
-        start = perf_counter()
-        self._searched = self.travelled
-        fits = refine(self.atlas, scan, search(self.atlas, scan))
-        unit = self.atlas.world.resolution
-        poses = fits.poses * np.array([unit, unit, 1.0])
-        blocks = max(1, len(np.unique(np.floor(fits.bearings / np.radians(10.0)))))
-        spreads = covariances(fits.normal, unit, blocks) + np.diag(np.square(TIGHT))
-        bank.add(poses, spreads)
+        pause = CHECK_M if self._settled else SEARCH_M
+        if self._surprises or self.travelled - self._searched >= pause:
+            self._searched = self.travelled
+            self._bank.add(*self._find(scan))
         return 1e3 * (perf_counter() - start)
+
+    def _surprised(self) -> bool:
+        """Whether the last scan fits the best place much worse than usual."""
+        score = float(self._bank.frames[-1].scores[0])
+        if score < max(POOR, self._usual - DROP):
+            return True
+        self._usual += HABIT * (score - self._usual)
+        return False
+
+    def _recapture(self, scan: Scan) -> bool:
+        """Look around for the place, in case that odometry slipped; whether it was found."""
+        bank, frame = self._bank, self._bank.frames[-1]
+        unit = self.atlas.world.resolution
+        cell = bank.poses[0] / np.array([unit, unit, 1.0])
+        pose, _ = in_world(self.atlas, scan, cell, bank.spreads[0])
+        poses, spreads = self._find(scan, Region.around(pose, *SLIPPED))
+        if len(poses) == 0:
+            return False
+        said = Frame(frame.bearings, frame.ranges, frame.T_odom_sensor, frame.weight)
+        poses, spreads = compare(self.atlas, said, poses, spreads, 1.0)
+        best = int(np.argmax(said.scores))
+        if said.scores[best] < max(POOR, self._usual - DROP):
+            return False
+        bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
+        frame.blocks[0], frame.scores[0] = said.blocks[best], said.scores[best]
+        frame.inliers[0], frame.slips[0] = said.inliers[best], SLIP
+        return True
+
+    def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
+        """Places that explain one scan, as the bank wants them."""
+        fits = refine(self.atlas, scan, search(self.atlas, scan, prior))
+        unit = self.atlas.world.resolution
+        blocks = count_blocks(fits.bearings)
+        spreads = covariances(fits.normal, unit, blocks) + np.diag(np.square(TIGHT))
+        return fits.poses * np.array([unit, unit, 1.0]), spreads
 
     def _forget(self) -> None:
         """Drop what was seen before the surprises."""
         del self._bank.frames[: -self._surprises]
-        self._unique, self._usual, self._surprises = False, None, 0
+        self._settled, self._surprises = False, 0
         for frame in self._bank.frames:
             frame.weight = 1.0
 
-    def _judge(
-        self, scan: Scan, E: FloatArray
-    ) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
+    def _judge(self, scan: Scan, E: FloatArray) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
         bank = self._bank
         if len(bank) == 0:
-            self._unique = False
             return Verdict.LOST, "No place of the map can be tried.", (), 0.0
         t, d = bank.margins()
         score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
-        refuted = (t * max(float(inliers[0]), 0.5) >= AGREEMENT) & (d >= MARGIN)
+        explained = float(np.mean([frame.inliers[0] for frame in bank.frames]))
+        refuted = (t * explained**2 >= AGREEMENT) & (d >= MARGIN)
         gone = refuted & (E[0] - E[1:] >= GONE)
         keep = np.flatnonzero(np.append(False, gone) == 0)[:MOST]
         rivals = int((~refuted).sum())
@@ -187,7 +215,7 @@ class Tracker:
         cells = bank.poses / np.array([unit, unit, 1.0])
         estimates = tuple(
             Estimate(
-                *in_world(self.atlas, scan, cells[k], bank.spreads[k]),
+                *in_world(self.atlas, scan, cells[k], bank.spreads[k] + np.diag(np.square(BENT))),
                 float(chances[k]),
                 float(inliers[k]),
                 float(score[k]),
@@ -198,7 +226,8 @@ class Tracker:
         loosest = float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
         verdict, advice = self._verdict(recent, loosest, rivals)
         bank.select(keep)
-        self._unique = verdict is Verdict.UNIQUE
+        if verdict is Verdict.UNIQUE and not self._settled:
+            self._settled, self._usual = True, float(score[0])
         return verdict, advice, estimates, 0.0
 
     def _verdict(self, recent: float, loosest: float, rivals: int) -> tuple[Verdict, str]:
@@ -208,7 +237,7 @@ class Tracker:
             return Verdict.AMBIGUOUS, (
                 "The scan no longer fits the place that was believed. Wait for the next scans."
             )
-        if loosest > LOOSE:
+        if 2.0 * loosest > LOOSE:
             return Verdict.AMBIGUOUS, (
                 f"The place can slide by {loosest:.1f} m (standard deviation) along one axis. "
                 "Drive until an end or a door is in view."
