@@ -90,6 +90,7 @@ def test_a_log_is_summed_up():
     summary = summarise(updates)
     assert summary.updates == 6
     assert summary.shares == {UNIQUE: 0.5, AMBIGUOUS: 2 / 6, LOST: 1 / 6}
+    assert summary.started == 100.0
     assert summary.first is updates[2]
     assert summary.last is updates[5]
     assert summary.relapses == 1

@@ -24,7 +24,7 @@ def track(
     figure: Figure = None,
     as_json: JsonLines = False,
 ) -> None:
-    """Follow a robot from an unknown start.  Exit code 0: unique at the end, 1: not, 2: bad."""
+    """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
     from isovist.cli.progress import bar
     from isovist.cli.worlds import atlas_of
     from isovist.io.logs import read_log

@@ -80,6 +80,7 @@ class Summary:
     Attributes:
         updates: How many there were.
         shares: Of each verdict among them.
+        started: Time of the first update, in s.
         first: The first unique update, or `None`.
         relapses: How often a unique verdict was followed by another.
         last: The last update.
@@ -91,6 +92,7 @@ class Summary:
 
     updates: int
     shares: dict[Verdict, float]
+    started: float
     first: Update | None
     relapses: int
     last: Update
@@ -108,6 +110,7 @@ def summarise(updates: Sequence[Update]) -> Summary:
     return Summary(
         updates=len(updates),
         shares={verdict: counts[verdict] / len(updates) for verdict in Verdict},
+        started=updates[0].time,
         first=next((update for update in updates if update.unique), None),
         relapses=sum(a.unique and not b.unique for a, b in pairwise(updates)),
         last=updates[-1],

@@ -43,7 +43,7 @@ def track_text(log: Log, summary: Summary) -> str:
     if first is None:
         lines.append("  never unique")
     else:
-        since = first.time - float(log.times[0])
+        since = first.time - summary.started
         again = {0: "and stayed so", 1: "and lost that once"}
         rest = again.get(summary.relapses, f"and lost that {summary.relapses} times")
         lines.append(f"  unique after {first.belief.travelled:.1f} m, {since:.1f} s, {rest}")
