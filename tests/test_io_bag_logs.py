@@ -116,6 +116,13 @@ def test_the_place_of_the_sensor_may_be_said(tmp_path):
     assert read_log(write_bag(tmp_path, same, name="same")).T_robot_sensor == Pose()
 
 
+def test_a_sweep_counts_from_the_stamp_of_the_first_beam(tmp_path):
+    log = read_log(write_bag(tmp_path, [SITS, *WAY, scan(10.5), scan(11.95)]), sweep=0.2)
+    assert np.allclose(log.times, [10.6])
+    assert np.allclose(log.odometry[0, :2], [0.3, 0.6])
+    assert (log.sweep, log.outside) == (0.2, 1)
+
+
 def test_topics_that_are_missing_or_ambiguous_are_named(tmp_path):
     two = [SITS, *WAY, scan(11.0, topic="/front"), scan(11.0, topic="/back")]
     more = [SITS, *WAY, odometry(10.0, (0, 0, 0), topic="/ekf"), scan(11.0)]

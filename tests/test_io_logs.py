@@ -243,3 +243,49 @@ def test_a_log_that_does_not_fit_together_is_said():
         with pytest.raises(InputError) as error:
             Log(**{**parts, **changes})
         assert str(error.value) == text
+
+
+@pytest.mark.parametrize("step", [0.02, -0.02])
+def test_a_sweep_straightens_the_wall_that_a_moving_sensor_bent(step):
+    """Beams end at the wall x = 5 m, each as seen from where the sensor was at its moment."""
+    sweep, place, beams = 0.1, Pose(0.3, 0.1, 0.2), 51
+    speed, rate = 1.5, 0.8
+
+    def robot(time):
+        """Drives a circle at an even pace."""
+        turn = rate * time
+        return Pose(speed / rate * math.sin(turn), speed / rate * (1.0 - math.cos(turn)), turn)
+
+    times = np.array([0.0, 0.1, 0.2])
+    bearings = -25 * step + step * np.arange(beams)
+    rows = []
+    for middle in times:
+        moments = middle + sweep * (np.arange(beams) / (beams - 1) - 0.5)
+        sensors = [robot(moment) @ place for moment in moments]
+        rows += [(5.0 - T.x) / math.cos(T.yaw + b) for T, b in zip(sensors, bearings, strict=True)]
+    parts = {
+        "times": times,
+        "odometry": np.array([robot(time).vector for time in times]),
+        "readings": np.array(rows, dtype=np.float32),
+        "starts": beams * np.arange(4),
+        "beams": np.tile([bearings[0], step, 0.0, 50.0], (3, 1)),
+        "T_robot_sensor": place,
+    }
+    bent, straight_log = Log(**parts), Log(**parts, sweep=sweep)
+    for index in range(3):
+        T = robot(times[index]) @ place
+        walls = [T.apply(log.scan(index).endpoints)[:, 0] for log in (bent, straight_log)]
+        off = [float(np.abs(wall - 5.0).max()) for wall in walls]
+        assert off[0] > 0.1
+        assert off[1] < 0.003
+        assert straight_log.scan(index).T_robot_sensor == place
+
+
+def test_a_sweep_that_cannot_be_used_is_said(tmp_path):
+    for sweep in (-0.1, 1.0, math.nan):
+        assert said(scan_set(tmp_path), InputError, sweep=sweep) == (
+            f"`sweep` must be from 0 to 1 s, got {sweep:g}."
+        )
+    assert said(scan_set(tmp_path, t=np.array([5.0, 6.0, 5.0])), InputError, sweep=0.1) == (
+        "Straightening needs scans whose stamps go on. Leave out `sweep`."
+    )

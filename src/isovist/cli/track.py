@@ -15,6 +15,7 @@ def track(
     scan_topic: ScanTopic = None,
     odometry_topic: OdometryTopic = None,
     sensor: Place = None,
+    sweep: Annotated[float, typer.Option(help="s of one scan, to straighten it.")] = 0.0,
     prefix: Annotated[str, typer.Option(help="Of the keys of an .npz, e.g. nav_.")] = "",
     held_out: Annotated[bool, typer.Option("--held-out", help="Skip scans of the map.")] = False,
     every: Annotated[int, typer.Option(help="Use every so many scans.")] = 1,
@@ -40,7 +41,7 @@ def track(
         check_suffix(figure)
     place = None if sensor is None else Pose(*sensor)
     seen = read_log(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
-                    sensor=place)  # fmt: skip
+                    sensor=place, sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
     atlas = atlas_of(world)
     updates = []

@@ -2,7 +2,7 @@
 
 Odometry is interpolated to the stamps of the scans, linearly in x, y and yaw.  A scan before the
 first or after the last odometry is left out, and so is one without a valid beam; both are counted.
-The way that the robot moves during one scan is not undone.
+The stamp of a scan is the time of its first beam; with a sweep, what counts is the middle of it.
 """
 
 from array import array
@@ -31,10 +31,10 @@ TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
 
 def read_bag_log(
     path: Path,
-    *,
-    scan_topic: str | None = None,
-    odometry_topic: str | None = None,
-    sensor: Pose | None = None,
+    scan_topic: str | None,
+    odometry_topic: str | None,
+    sensor: Pose | None,
+    sweep: float,
 ) -> Log:
     """Read a bag in one pass.
 
@@ -44,13 +44,14 @@ def read_bag_log(
         odometry_topic: Of type Odometry, or a topic of transforms such as /tf; `None` takes the
             only Odometry topic, or /tf when there is none.
         sensor: T_robot_sensor; `None` takes it from /tf and /tf_static.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
     """
     gathered = _Gathered(path, sensor)
     for connection, message in read_messages(
         path, lambda all_: gathered.choose(all_, scan_topic, odometry_topic)
     ):
         gathered.add(connection.topic, connection.msgtype, message)
-    return gathered.log()
+    return gathered.log(sweep)
 
 
 class _Gathered:
@@ -117,7 +118,7 @@ class _Gathered:
             (message.angle_min, message.angle_increment, message.range_min, message.range_max)
         )
 
-    def log(self) -> Log:
+    def log(self, sweep: float) -> Log:
         """All of it, with odometry at the time of each scan."""
         name, sensor, flipped = self.path.name, self.sensor, False
         if not self.times:
@@ -137,7 +138,7 @@ class _Gathered:
                     "sensor sits on the robot. Say it as `sensor`: x, y (m) and yaw (rad)."
                 )
             sensor, flipped = place_on_robot(name, laser, self.frames.T(robot, laser))
-        times = np.array(self.times)
+        times = np.array(self.times) + sweep / 2.0
         odometry, inside = _at(name, rows, times)
         beams = np.array(self.beams).reshape(-1, 4)
         if flipped:
@@ -149,6 +150,7 @@ class _Gathered:
             starts=np.cumsum(self.sizes),
             beams=beams,
             T_robot_sensor=sensor,
+            sweep=sweep,
             blind=self.blind,
             outside=int((~inside).sum()),
         )

@@ -52,6 +52,7 @@ class Log:
         T_robot_sensor: Where the sensor sits on the robot.
         truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
         held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
         blind: How many scans were left out, since they had no valid beam.
         outside: How many were left out, since odometry had not begun or had ended.
     """
@@ -64,6 +65,7 @@ class Log:
     T_robot_sensor: Pose = field(default_factory=Pose)
     truth: FloatArray | None = None
     held_out: BoolArray | None = None
+    sweep: float = 0.0
     blind: int = 0
     outside: int = 0
 
@@ -77,6 +79,10 @@ class Log:
                 f"`starts` must have shape ({m + 1},) and end at {self.readings.size}, the number "
                 f"of readings, got {self.starts.shape} and {self.starts[-1:].tolist()}."
             )
+        if not 0.0 <= self.sweep < 1.0:
+            raise InputError(f"`sweep` must be from 0 to 1 s, got {self.sweep:g}.")
+        if self.sweep > 0.0 and not (self.times[2:] > self.times[:-2]).all():
+            raise InputError("Straightening needs scans whose stamps go on. Leave out `sweep`.")
         # A reading at the limit must stay at the limit when it is rounded to 4 bytes.
         beams = np.concatenate([self.beams[:, :2], self.beams[:, 2:].astype(np.float32)], axis=1)
         object.__setattr__(self, "beams", beams)
@@ -88,7 +94,12 @@ class Log:
 
     @classmethod
     def from_set(
-        cls, scans: ScanSet, odometry: FloatArray, truth: FloatArray | None, sensor: Pose
+        cls,
+        scans: ScanSet,
+        odometry: FloatArray,
+        truth: FloatArray | None,
+        sensor: Pose,
+        sweep: float,
     ) -> "Log":
         """From scans of one sensor that have times; those without a valid beam are left out."""
         assert scans.times is not None
@@ -104,6 +115,7 @@ class Log:
             T_robot_sensor=sensor,
             truth=truth,
             held_out=None if split is None else ~split,
+            sweep=sweep,
             blind=int((~scans.usable).sum()),
         )
         return log if scans.usable.all() else log.select(scans.usable)
@@ -112,11 +124,25 @@ class Log:
         return len(self.times)
 
     def scan(self, index: int) -> Scan:
-        """One of the scans, with the place of its sensor."""
+        """One of the scans, with the place of its sensor, straightened when there is a sweep."""
         ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
         first, step, low, high = (float(value) for value in self.beams[index])
         bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
-        return Scan(bearings, ranges, low, high, None, self.T_robot_sensor)
+        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor)
+        if self.sweep == 0.0 or len(self) < 3:
+            return scan
+        motion = self._during_sweep(index)
+        # A sensor that turns clockwise saw the last of its sorted bearings first.
+        return scan.straighten(motion if step > 0.0 else motion.inverse)
+
+    def _during_sweep(self, index: int) -> Pose:
+        """T_first_last of the sensor in one sweep, at the pace from the scan before to the next."""
+        a = min(max(index - 1, 0), len(self) - 3)
+        before, after = (
+            Pose.from_vector(self.odometry[k]) @ self.T_robot_sensor for k in (a, a + 2)
+        )
+        share = self.sweep / float(self.times[a + 2] - self.times[a])
+        return Pose.from_vector(share * (before.inverse @ after).vector)
 
     def select(self, which: BoolArray) -> "Log":
         """The same log with only some of its scans."""
@@ -130,6 +156,7 @@ class Log:
             T_robot_sensor=self.T_robot_sensor,
             truth=None if self.truth is None else self.truth[which],
             held_out=None if self.held_out is None else self.held_out[which],
+            sweep=self.sweep,
             blind=self.blind,
             outside=self.outside,
         )
@@ -169,6 +196,7 @@ def read_log(
     odometry_topic: str | None = None,
     prefix: str = "",
     sensor: Pose | None = None,
+    sweep: float = 0.0,
 ) -> Log:
     """Read scans with odometry; the suffix says how.
 
@@ -179,6 +207,7 @@ def read_log(
             or the link below `odom` in /tf when there is none.
         prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
         sensor: T_robot_sensor; `None` takes what the log says.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it by odometry.
     """
     path = Path(path)
     suffix = path.suffix.lower()
@@ -187,9 +216,7 @@ def read_log(
     if path.is_dir() or suffix in _BAGS:
         from isovist.io.bag_logs import read_bag_log
 
-        return read_bag_log(
-            path, scan_topic=scan_topic, odometry_topic=odometry_topic, sensor=sensor
-        )
+        return read_bag_log(path, scan_topic, odometry_topic, sensor, sweep)
     if scan_topic is not None or odometry_topic is not None:
         raise InputError(
             f"`scan_topic` and `odometry_topic` choose topics of a bag, and {path.name} is none."
@@ -197,13 +224,16 @@ def read_log(
     if suffix not in (*_CARMEN, ".npz"):
         raise FileError(f"{path.name} has no suffix of a log. Logs are read from {_FORMATS}.")
     existing_file(path, "a log")
-    log = _from_npz(path, prefix, sensor) if suffix == ".npz" else _from_carmen(path, sensor)
+    if suffix == ".npz":
+        log = _from_npz(path, prefix, sensor, sweep)
+    else:
+        log = _from_carmen(path, sensor, sweep)
     if len(log) == 0:
         raise FileError(f"{path.name} has no scan with a valid beam.")
     return log
 
 
-def _from_npz(path: Path, prefix: str, sensor: Pose | None) -> Log:
+def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log:
     scans = read_scan_set(path, prefix)
     for name, value in (("odom", scans.odometry), ("t", scans.times)):
         if value is None:
@@ -213,10 +243,12 @@ def _from_npz(path: Path, prefix: str, sensor: Pose | None) -> Log:
             )
     assert scans.odometry is not None
     sensor = Pose() if sensor is None else sensor
-    return Log.from_set(scans, scans.odometry.copy(), compose(scans.poses, sensor.inverse), sensor)
+    return Log.from_set(
+        scans, scans.odometry.copy(), compose(scans.poses, sensor.inverse), sensor, sweep
+    )
 
 
-def _from_carmen(path: Path, sensor: Pose | None) -> Log:
+def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
     scans, offset = read_carmen_offset(path)
     assert scans.odometry is not None
     places = _relative(scans.odometry, scans.poses)
@@ -229,11 +261,11 @@ def _from_carmen(path: Path, sensor: Pose | None) -> Log:
         sensor = Pose() if corrected else Pose.from_vector(middle)
     if corrected:
         truth = compose(scans.poses, sensor.inverse)
-        return Log.from_set(scans, scans.odometry.copy(), truth, sensor)
+        return Log.from_set(scans, scans.odometry.copy(), truth, sensor, sweep)
     # Nothing between the two poses: then they are not those of an offset laser and its robot.
     same = float(np.abs(middle).max()) < 1e-4
     odometry = compose(scans.poses, sensor.inverse) if same else scans.odometry.copy()
-    return Log.from_set(scans, odometry, None, sensor)
+    return Log.from_set(scans, odometry, None, sensor, sweep)
 
 
 def compose(poses: FloatArray, T: Pose) -> FloatArray:
