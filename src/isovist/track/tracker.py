@@ -37,6 +37,8 @@ from isovist.types import FloatArray
 
 STEP_M, STEP_RAD = 0.4, 0.35
 """A frame is kept when the last kept one is this far, in m or rad."""
+FOUND = 120
+"""Most places that a search adds: in a long corridor many look alike."""
 SEARCH_M = 1.0
 """Way between two searches while rivals remain, in m."""
 CHECK_M = 8.0
@@ -48,7 +50,7 @@ CLEAR = (2.0, 1.2)
 """Or when t and d alone reach these: a lead that no missing place would leave."""
 GONE = 30.0
 """A refuted rival this far behind in E is dropped, in nats."""
-MOST = 150
+MOST = 250
 """Most places in the bank."""
 DROP = 1.5
 """A scan whose mean rating falls this far below the usual surprises, in nats."""
@@ -213,7 +215,7 @@ class Tracker:
 
     def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
-        fits = refine(self.atlas, scan, search(self.atlas, scan, prior))
+        fits = refine(self.atlas, scan, search(self.atlas, scan, prior), FOUND)
         unit = self.atlas.world.resolution
         blocks = count_blocks(fits.bearings)
         spreads = covariances(fits.normal, unit, blocks) + np.diag(np.square(TIGHT))
