@@ -9,7 +9,7 @@ and what the stream of descriptors says about the start adds up to the Gramian
     W(0, T) = ∫₀ᵀ J̃(t)ᵀ J̃(t) dt,                                              (2)
 
 where J̃ is the derivative of what is observed at t by the start: J(p_t) when the heading is known,
-(5) of `course` when it is not.  W is positive semidefinite; it grows in the Löwner order, by
+(3) of `course` when it is not.  W is positive semidefinite; it grows in the Löwner order, by
 increments of rank up to D; and
 
     uᵀ W u = ∫ ‖J̃ u‖² dt,                                                     (3)
@@ -239,11 +239,11 @@ def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
     """
     if noise is None:
         return J
-    spread = as_floats("noise", noise)
-    if spread.ndim == 0:
-        if not spread > 0.0:
-            raise InputError(f"`noise` must be positive, got {float(spread)}.")
-        return J / float(spread)
+    if np.ndim(noise) == 0:
+        sigma = float(np.asarray(noise))
+        if not sigma > 0.0:
+            raise InputError(f"`noise` must be positive, got {sigma}.")
+        return J / sigma
     n = J.shape[-2]
     values, vectors = np.linalg.eigh(as_floats("noise", noise, (n, n)))
     if not values[-1] > 0.0 or values[0] < -1e-9 * values[-1]:
