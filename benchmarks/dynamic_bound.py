@@ -17,6 +17,7 @@ import numpy as np
 
 from isovist.descriptor import Descriptor
 from isovist.map_space import MapField
+from isovist.quadrature import Exact
 from isovist.roses import Rose
 from isovist.track.bound import dynamic_bound
 from isovist.track.course import Course, PlaceCourse, PoseCourse
@@ -53,7 +54,8 @@ def try_cases(held: int, *, heading: bool, seed: int = 0, per_room: int = 20) ->
     rng = np.random.default_rng([seed, int(heading)])
     tally = Tally()
     while tally.held < held:
-        descriptor = Descriptor(Rose.circle(int(rng.integers(6, 17)), rng.uniform(0.2, 0.8)))
+        rose = Rose.circle(int(rng.integers(6, 17)), rng.uniform(0.2, 0.8))
+        descriptor = Descriptor(rose, quadrature=Exact(1e-9))
         world = random_room(rng, clutter=bool(rng.random() < 0.8))
         for place in free_points(world, rng, per_room, 0.8):
             if tally.held < held:

@@ -8,10 +8,17 @@ body, and what is observed is the descriptor of the rose turned by ψ,
 Its derivative by p is J of the turned rose, shadows included, for the weights know nothing of p.
 The signal knows nothing of ψ; so, with u⊥ for u turned by 90°,
 
-    ∂F̃_i/∂ψ = −∫ f_p(θ) ∇w_i(u)·u⊥ dθ,     u = R(−ψ)θ,                        (2)
+    ∂F̃_i/∂ψ = −∫ f_p(θ) ∇w_i(u)·u⊥ dθ,     u = R(−ψ)θ.                        (2)
 
-to which shadows add nothing.
+By parts, the derivative goes to the signal, which jumps at shadows.  To first order a ray of length
+r that is turned by dψ ends where one that is moved aside by r dψ would, so ∂f/∂θ = r ∇f·θ⊥, and
+
+    ∂F̃_i/∂ψ = ∫ r (∇f·θ⊥) w_i(u) dθ + Σ_a (f(a⁺) − f(a⁻)) w_i(u_a).           (3)
+
+(3) needs the weights only where J needs them, and is used with exact quadrature; (2) elsewhere.
 """
+
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,7 +42,7 @@ def turned(rose: Rose, yaw: float) -> Rose:
 
 
 def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), equations (1) and (2).
+    """F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), equations (1) to (3).
 
     Args:
         descriptor: Rose on the circle, signal and quadrature.
@@ -44,28 +51,26 @@ def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[Floa
     """
     if descriptor.rose.dimension != 2 or world.dimension != 2:
         raise InputError("An unknown heading needs a map of the plane and a rose on the circle.")
-    quadrature = Exact() if descriptor.quadrature is None else descriptor.quadrature
+    quadrature = descriptor.quadrature
     F = np.empty((len(poses), len(descriptor.rose)))
     K = np.empty((*F.shape, 3))
-    # Pieces that end where the rose says so would have to turn with it; others need not.
-    if (
-        isinstance(world, SegmentMap)
-        and isinstance(quadrature, Exact)
-        and len(quadrature.lengths(descriptor.rose)[1]) == 0
-    ):
-        for first in range(0, len(poses), _BLOCK):
-            part = slice(first, first + _BLOCK)
-            F[part], K[part] = _observe_walls(descriptor, world, poses[part], quadrature)
+    if isinstance(world, SegmentMap) and isinstance(quadrature, Exact | None):
+        exact = quadrature or Exact()
+        # Pieces that end where the rose says so must turn with it, pose by pose; others need not.
+        if len(exact.lengths(descriptor.rose)[1]) == 0:
+            for first in range(0, len(poses), _BLOCK):
+                part = slice(first, first + _BLOCK)
+                F[part], K[part] = _observe_walls(descriptor, world, poses[part], exact)
+            return F, K
+        for k, (x, y, yaw) in enumerate(poses):
+            body = replace(descriptor, rose=turned(descriptor.rose, yaw))
+            F[k : k + 1], K[k : k + 1] = _observe_walls(body, world, np.array([[x, y, 0.0]]), exact)
         return F, K
     for k, (x, y, yaw) in enumerate(poses):
-        body = Descriptor(
-            turned(descriptor.rose, yaw), descriptor.signal, descriptor.quadrature, descriptor.step
-        )
-        point = np.array([[x, y]])
-        F_k, J_k = body.at(world, point, jacobian=True)
-        assert J_k is not None  # asked for
-        F[k], K[k, :, :2] = F_k[0], J_k[0]
-        K[k, :, 2] = _heading_slope(body, world, point)
+        body = replace(descriptor, rose=turned(descriptor.rose, yaw))
+        F[k], J = body.at(world, [x, y], jacobian=True)
+        assert J is not None  # asked for
+        K[k] = np.column_stack([J, _heading_slope(body, world, np.array([x, y]))])
     return F, K
 
 
@@ -79,41 +84,34 @@ def _observe_walls(
     view, pieces = check_view(None), world.see(points)
     nodes = place_exact(world, points, pieces, rose, quadrature, signal.kinks, view)
     u = _turn_back(nodes.seen.directions, poses[:, 2], nodes.offsets)
-    f = nodes.coefficients * signal.values(nodes.seen)
-    slopes = nodes.coefficients[:, None] * signal.gradients(nodes.seen)
-    sums = sum_channels(rose, nodes.offsets, u, np.column_stack([f, slopes]))
-    K = np.empty((*sums.shape[:2], 3))
+    slopes = signal.gradients(nodes.seen)
+    reach = np.where(nodes.seen.walls >= 0, nodes.seen.ranges, 0.0)
+    aside = reach * _across(nodes.seen.directions, slopes)
+    values = np.column_stack([signal.values(nodes.seen), slopes, aside])
+    sums = sum_channels(rose, nodes.offsets, u, nodes.coefficients[:, None] * values)
     shadows = find_shadows(world, points, pieces, view)
     corners = _turn_back(shadows.before.directions, poses[:, 2], shadows.offsets)
     moved = shadow_terms(signal, shadows)
-    K[:, :, :2] = sums[:, :, 1:] + sum_channels(rose, shadows.offsets, corners, moved)
-    K[:, :, 2] = -np.add.reduceat(f[:, None] * _turning(rose, u), nodes.offsets[:-1], axis=0)
-    return sums[:, :, 0], K
+    jumps = signal.values(shadows.after) - signal.values(shadows.before)
+    jumps = np.column_stack([moved, shadows.inside * jumps])
+    return sums[:, :, 0], sums[:, :, 1:] + sum_channels(rose, shadows.offsets, corners, jumps)
 
 
 def _heading_slope(body: Descriptor, world: Map, point: FloatArray) -> FloatArray:
     """Equation (2) at one place, for a rose that is turned already, shape (n,)."""
-    if isinstance(world, SegmentMap) and isinstance(body.quadrature, Exact | None):
-        quadrature = body.quadrature or Exact()
-        nodes = place_exact(
-            world, point, world.see(point), body.rose, quadrature, body.signal.kinks,
-            check_view(None),
-        )  # fmt: skip
-        seen, c = nodes.seen, nodes.coefficients
-    else:
-        rule = (body.quadrature or CircleSum()).rule()  # type: ignore[union-attr]
-        hits = world.cast(point, rule.directions)
-        seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
-        c = rule.coefficients
-    return -(c * body.signal.values(seen)) @ _turning(body.rose, seen.directions)
+    quadrature = body.quadrature or CircleSum()
+    assert not isinstance(quadrature, Exact)  # `Descriptor.at` has refused it
+    rule = quadrature.rule()
+    hits = world.cast(point, rule.directions)
+    seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
+    aside = np.stack([-rule.directions[:, 1], rule.directions[:, 0]], axis=1)
+    turning = np.einsum("mnd,md->mn", body.rose.gradient(rule.directions), aside)
+    return np.asarray(-(rule.coefficients * body.signal.values(seen)) @ turning)
 
 
-def _turning(rose: Rose, u: FloatArray) -> FloatArray:
-    """∇w_i(u)·u⊥ = w_i (g_i − Σ_j w_j g_j) with g_i = (log ψ)′(u·d_i) d_i·u⊥, shape (m, n)."""
-    across = np.stack([-u[:, 1], u[:, 0]], axis=1)
-    w = rose.weights(u)
-    g = rose.profile.slope(np.clip(u @ rose.directions.T, -1.0, 1.0)) * (across @ rose.directions.T)
-    return np.asarray(w * (g - (w * g).sum(axis=1, keepdims=True)))
+def _across(theta: FloatArray, slopes: FloatArray) -> FloatArray:
+    """∇f·θ⊥, shape (m,)."""
+    return np.asarray(theta[:, 0] * slopes[:, 1] - theta[:, 1] * slopes[:, 0])
 
 
 def _turn_back(directions: FloatArray, yaws: FloatArray, offsets: IntArray) -> FloatArray:
