@@ -231,11 +231,12 @@ def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
 
 
 def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
-    """Rows R with RᵀR = JᵀΣ⁻¹J, shape (..., r, D), for J of shape (..., n, D).
+    """Rows R with RᵀR = JᵀΣ⁻¹J, shape (..., n, D) like J.
 
     Args:
         J: Derivatives of n channels.
-        noise: Standard deviation of each channel, their covariance Σ, or `None` for 1.
+        noise: Standard deviation of each channel; or their covariance Σ, shape (n, n), or one for
+            each observation, shape (..., n, n); or `None` for 1.
     """
     if noise is None:
         return J
@@ -245,11 +246,16 @@ def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
             raise InputError(f"`noise` must be positive, got {sigma}.")
         return J / sigma
     n = J.shape[-2]
-    values, vectors = np.linalg.eigh(as_floats("noise", noise, (n, n)))
-    if not values[-1] > 0.0 or values[0] < -1e-9 * values[-1]:
+    covariance = as_floats("noise", noise)
+    if covariance.shape not in ((n, n), (*J.shape[:-2], n, n)):
+        raise InputError(f"`noise` must be a number or have shape ({n}, {n}) per observation.")
+    values, vectors = np.linalg.eigh(covariance)
+    largest = values[..., -1:]
+    if not (largest > 0.0).all() or (values < -1e-9 * largest).any():
         raise InputError("`noise` must be a covariance: symmetric, without negative eigenvalues.")
-    kept = values > _RANK * values[-1]
-    return (vectors[:, kept] / np.sqrt(values[kept])).T @ J
+    kept = values > _RANK * largest
+    scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    return np.asarray(np.swapaxes(vectors * scale[..., None, :], -1, -2) @ J)
 
 
 def _even(W: FloatArray) -> FloatArray:
