@@ -7,6 +7,8 @@ On descriptors.  With J̃ and F of a course, weights c_t and the covariance Σ o
 On wall distances.  With the ends q of all beams carried into the frame of the start by odometry,
 Σ_t Σ_b ρ(D(T_world_start T_start_t q_tb)) is the cost of one scan made of many, and the kernel that
 fits a scan fits the trajectory.  Its normal matrix is the information, already about the start.
+Distances cannot tell the front of a wall from its back; so each guess is tried together with four
+others around it, and ray casting chooses, as in `locate`.
 """
 
 from collections.abc import Sequence
@@ -17,7 +19,7 @@ import numpy as np
 from isovist.atlas.atlas import Atlas
 from isovist.errors import InputError
 from isovist.locate.judge import BLOCK, EVEN, FLOOR, INFLATION, LEAST, WIDEST
-from isovist.locate.refine import COARSE, DAMPING, FINE, MANY, thin
+from isovist.locate.refine import COARSE, DAMPING, FEW, FINE, MANY, rate, thin
 from isovist.poses import Pose, wrap_angle
 from isovist.roses import unit_vectors
 from isovist.sensing.scan import Scan
@@ -30,6 +32,9 @@ ROUNDS = 10
 STILL = (1e-3, 1e-3, 2e-4)
 """It rests when it moves by less, in m and rad; the field of distances has kinks at this scale."""
 
+ASIDE = 0.2
+"""How far around a guess others are tried, in m: about as thick as walls are."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StartFit:
@@ -41,7 +46,7 @@ class StartFit:
         least: λ_min of the information, per m²; a heading counts through the arm.
         iterations: Steps taken.
         converged: Whether the last step was below the tolerance.
-        path: Starts after each step, the first guess first, shape (iterations + 1, D).
+        path: Starts after each step, the guess that led here first, shape (iterations + 1, D).
     """
 
     start: FloatArray
@@ -155,11 +160,13 @@ def refine_starts(
             "`odometry` must hold one pose per scan, at least one, "
             f"got {len(odometry)} for {len(scans)}."
         )
-    ends, blocks = _pool(scans, odometry)
+    motions = motions_since_start(odometry)
+    ends, blocks = _pool(scans, motions)
     world, unit = atlas.world, atlas.world.resolution
-    back = world.origin.inverse
     per = np.array([1.0 / unit, 1.0 / unit, 1.0])
-    poses = np.stack([(back @ start).vector for start in starts]) * per
+    star = ASIDE * np.array([[0, 0, 0], [1, 0, 0], [-1, 0, 0], [0, 1, 0], [0, -1, 0]])
+    guesses = np.stack([(world.origin.inverse @ start).vector for start in starts])
+    poses = (guesses[:, None] + star).reshape(-1, 3) * per
     normal = np.empty((len(poses), 8))
     paths = [poses.copy()]
     for sigma in (*widths, *[widths[-1]] * ROUNDS):
@@ -169,10 +176,9 @@ def refine_starts(
         if len(paths) > len(widths) and still.all():
             break
     steps = np.stack(paths, axis=1) / per
-    return [
-        _start_fit(atlas, row, path, bool(rest), blocks, arm)
-        for row, path, rest in zip(normal, steps, still, strict=True)
-    ]
+    ratings = _rate(atlas, scans, motions, steps[:, -1]).reshape(len(starts), -1)
+    best = ratings.argmax(axis=1) + len(star) * np.arange(len(starts))
+    return [_start_fit(atlas, normal[k], steps[k], bool(still[k]), blocks, arm) for k in best]
 
 
 def pose_information(normal: FloatArray, resolution: float, blocks: int) -> FloatArray:
@@ -199,15 +205,29 @@ def count_blocks(scan: Scan) -> int:
     return len(np.unique(np.floor((bearings - bearings[0]) / BLOCK + 1e-9)))
 
 
-def _pool(scans: Sequence[Scan], odometry: Sequence[Pose]) -> tuple[FloatArray, int]:
+def _pool(scans: Sequence[Scan], motions: FloatArray) -> tuple[FloatArray, int]:
     """Ends of the beams of all scans in the frame of the start, shape (m, 2), and blocks."""
     parts, blocks = [], 0
-    for scan, motion in zip(scans, motions_since_start(odometry), strict=True):
+    for scan, motion in zip(scans, motions, strict=True):
         bearings, ranges = thin(scan, MANY)
         ends = ranges[:, None] * unit_vectors(bearings)
         parts.append((Pose.from_vector(motion) @ scan.T_robot_sensor).apply(ends))
         blocks += count_blocks(scan)
     return np.concatenate(parts), blocks
+
+
+def _rate(
+    atlas: Atlas, scans: Sequence[Scan], motions: FloatArray, starts: FloatArray
+) -> FloatArray:
+    """Mean rating of all beams by ray casting from starts in the map, shape (K, 3); (K,)."""
+    unit = atlas.world.resolution
+    total = np.zeros(len(starts))
+    for scan, motion in zip(scans, motions, strict=True):
+        T_start_sensor = Pose.from_vector(motion) @ scan.T_robot_sensor
+        sensors = [(Pose.from_vector(s) @ T_start_sensor).vector for s in starts]
+        poses = np.stack(sensors) / [unit, unit, 1.0]
+        total += rate(atlas, *thin(scan, FEW), poses)[0].mean(axis=1, dtype=np.float64)
+    return total / len(scans)
 
 
 def _start_fit(
