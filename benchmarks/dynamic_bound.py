@@ -57,7 +57,7 @@ def try_cases(held: int, *, heading: bool, seed: int = 0, per_room: int = 20) ->
         rose = Rose.circle(int(rng.integers(6, 17)), rng.uniform(0.2, 0.8))
         descriptor = Descriptor(rose, quadrature=Exact(1e-9))
         world = random_room(rng, clutter=bool(rng.random() < 0.8))
-        for place in free_points(world, rng, per_room, 0.8):
+        for place in free_points(world, rng, per_room, 0.5):
             if tally.held < held:
                 _try_one(rng, tally, descriptor, MapField(descriptor, world), place, heading)
     return tally
