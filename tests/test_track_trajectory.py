@@ -21,8 +21,9 @@ from isovist.quadrature import Exact
 from isovist.roses import Rose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
+from isovist.sensing.signals import Range
 from isovist.track.course import PlaceCourse, PoseCourse
-from isovist.track.gramian import Gramian
+from isovist.track.gramian import Gramian, History
 from isovist.track.readiness import convergence_radius, descriptor_noise, least_needed
 from isovist.track.trajectory import (
     count_blocks,
@@ -105,6 +106,7 @@ def test_with_noisy_ranges_the_start_lies_within_its_covariance():
         sigma = np.stack([descriptor_noise(DESCRIPTOR, scan, noise) for scan in scans])
         course = PoseCourse.along(DESCRIPTOR, world, path)
         fit = refine_course(course, observed, start.vector + rng.normal(0.0, 0.02, 3), noise=sigma)
+        assert fit.converged
         gap = error(fit, start)
         squares.append(gap @ np.linalg.solve(fit.covariance, gap))
         information = Gramian.along(course, fit.start, noise=sigma)
@@ -128,6 +130,34 @@ def test_the_needed_information_is_that_of_the_chi_square_radius():
     assert least_needed(0.1, dimension=2) == pytest.approx(921.03, rel=1e-5)
     assert least_needed(0.1) == pytest.approx(1134.49, rel=1e-5)
     assert least_needed(0.1, basin=0.05) == pytest.approx(4 * 1134.49, rel=1e-5)
+
+
+def test_the_start_is_refined_once_a_niche_has_told_enough():
+    """Stage (ii) of the paper in a corridor: wait for λ_min, then refine, and be right."""
+    line = [[-60.0, 2.0], [5.0, 2.0], [5.0, 2.8], [6.0, 2.8], [6.0, 2.0], [60.0, 2.0]]
+    walls = [[[-60.0, 0.0], [60.0, 0.0]], *[list(pair) for pair in pairwise(line)]]
+    world = SegmentMap.from_segments(walls)
+    descriptor = Descriptor(Rose.circle(12, 0.3), signal=Range(maximum=3.0))
+    path = [Pose(0.3 * k, 0.9, 0.02 * k) for k in range(20)]
+    course = PoseCourse.along(descriptor, world, path)
+    truth, guess = path[0].vector, path[0].vector + np.array([0.15, 0.05, 0.02])
+    rng = np.random.default_rng(8)
+    scan = Scan(2.0 * np.pi * np.arange(360) / 360, np.full(360, 2.0))
+    sigma = descriptor_noise(descriptor, scan, 0.05)
+    observed, _ = course.at(truth)
+    observed = observed + rng.multivariate_normal(np.zeros(12), sigma, len(path))
+    history = History.along(course, guess, noise=sigma)
+    needed = least_needed(0.05)
+    first = history.ready(needed)
+    assert first is not None
+    # The niche begins at 5 m and is seen from 3 m away.
+    assert 2.0 <= path[first].x <= 5.0
+    assert history.least[first - 1] < needed <= history.least[first]
+    assert History(history.elapsed[:3], history.W[:3]).ready(needed) is None
+    some = PoseCourse.along(descriptor, world, path[: first + 1])
+    fit = refine_course(some, observed[: first + 1], guess, noise=sigma)
+    assert fit.least >= 0.5 * needed
+    assert np.linalg.norm(error(fit, path[0])) < 0.05
 
 
 def test_from_within_the_convergence_radius_every_start_converges():

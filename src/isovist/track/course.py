@@ -49,6 +49,10 @@ class Course(Protocol):
         """What each observation counts, shape (k,): its share of the time in s, or 1."""
 
     @property
+    def arm(self) -> float | None:
+        """ℓ of (4) in m when the last coordinate of the start is a heading, otherwise `None`."""
+
+    @property
     def units(self) -> FloatArray:
         """Length in m that each coordinate of the start is worth per unit, shape (D,)."""
 
@@ -94,6 +98,10 @@ class PlaceCourse:
         """
         p = as_floats("places", places, (None, field.rose.dimension))
         return cls(field, readonly(p - p[:1]), readonly(time_weights(len(p), times)))
+
+    @property
+    def arm(self) -> None:
+        return None
 
     @property
     def units(self) -> FloatArray:

@@ -84,11 +84,8 @@ class Gramian:
         cls, course: Course, start: ArrayLike, *, noise: float | ArrayLike | None = None
     ) -> "Gramian":
         """Of a whole course from `start`, shape (D,), in m and rad."""
-        _, J = course.at(start)
-        arm = getattr(course, "arm", None)
-        rows = whiten(J / course.units, noise)
-        W = gramians(rows, course.weights)[-1]
-        return cls(readonly(W), float(course.weights.sum()), arm)
+        W = History.along(course, start, noise=noise).W[-1]
+        return cls(readonly(_even(W)), float(course.weights.sum()), course.arm)
 
     def add(
         self, J: ArrayLike, dt: float = 1.0, *, noise: float | ArrayLike | None = None
@@ -189,6 +186,14 @@ class History:
         _, J = course.at(start)
         W = gramians(whiten(J / course.units, noise), course.weights)
         return cls(readonly(np.cumsum(course.weights)), readonly(W))
+
+    def ready(self, needed: float) -> int | None:
+        """Number of the first observation after which λ_min ≥ `needed`; `None` if there is none.
+
+        `readiness.least_needed` says what a refinement needs.
+        """
+        enough = self.least >= needed
+        return int(enough.argmax()) if enough.any() else None
 
     @property
     def least(self) -> FloatArray:

@@ -45,7 +45,7 @@ class StartFit:
         covariance: Of the start, shape (D, D), in m and rad.  Read-only.
         least: λ_min of the information, per m²; a heading counts through the arm.
         iterations: Steps taken.
-        converged: Whether the last step was below the tolerance.
+        converged: Whether another step would be below the tolerance, or rounding.
         path: Starts after each step, the guess that led here first, shape (iterations + 1, D).
     """
 
@@ -112,12 +112,13 @@ def refine_course(
         if size < tolerance or len(path) > steps:
             break
     H = A.T @ A
+    rest = float(np.linalg.norm(np.linalg.lstsq(H, A.T @ r, rcond=None)[0]))
     if noise is None:
         H = H / max(float(r @ r) / max(1, len(r) - len(s)), 1e-300)
     covariance = np.linalg.pinv(H, hermitian=True) / np.outer(units, units)
     return StartFit(
         readonly(s), readonly(covariance), float(np.linalg.eigvalsh(H)[0]),
-        len(path) - 1, size < max(tolerance, 1e-9), readonly(np.array(path)),
+        len(path) - 1, rest < max(tolerance, 1e-8), readonly(np.array(path)),
     )  # fmt: skip
 
 
