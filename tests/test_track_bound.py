@@ -101,12 +101,15 @@ def test_a_wall_within_the_ball_leaves_nothing_verified():
         assert answer.bound == answer.sharp == np.inf
 
 
-def test_on_cells_the_way_is_known_only_at_samples():
+def test_on_cells_the_derivative_is_not_verified_and_the_way_is_known_only_at_samples():
     cells = np.full((80, 120), Cell.OCCUPIED, dtype=np.uint8)
     cells[2:78, 2:118] = Cell.FREE
     descriptor = Descriptor(ROSE, quadrature=CircleSum(256))
     course = PoseCourse.along(descriptor, OccupancyMap(cells, 0.05), DRIVE[:2])
     answer = dynamic_bound(course, [1.5, 1.5, 0.2], np.zeros((2, 8)), radius=0.01, samples=6)
+    assert not answer.holds
+    assert answer.bound == answer.sharp == np.inf
+    assert answer.assumptions[2].text == "not verified: J is a difference quotient on this map"
     way = answer.assumptions[-1]
     assert way.text == "the places of 6 starts in the ball are free (samples)"
     assert way.holds

@@ -84,6 +84,7 @@ def test_with_a_known_heading_it_converges_likewise_and_a_bad_step_is_damped():
     fit = refine_course(course, observed, [1.5, 1.5])
     assert np.linalg.norm(fit.start - truth) < 1e-11
     assert len(fit.start) == 2
+    assert np.linalg.eigvalsh(fit.covariance).min() > 0.0
     far = refine_course(course, observed, [0.4, 0.3], trust_radius=0.2)
     assert np.linalg.norm(np.diff(far.path, axis=0), axis=1).max() <= 0.2 + 1e-12
     assert course.free(far.path).all()
@@ -154,6 +155,10 @@ def test_the_start_is_refined_once_a_niche_has_told_enough():
     assert 2.0 <= path[first].x <= 5.0
     assert history.least[first - 1] < needed <= history.least[first]
     assert History(history.elapsed[:3], history.W[:3]).ready(needed) is None
+    # Before, the start can slide along the corridor, and the covariance says so.
+    blind = PoseCourse.along(descriptor, world, path[:3])
+    loose = refine_course(blind, observed[:3], guess, noise=sigma)
+    assert np.sqrt(loose.covariance[0, 0]) > 1.0
     some = PoseCourse.along(descriptor, world, path[: first + 1])
     fit = refine_course(some, observed[: first + 1], guess, noise=sigma)
     assert fit.least >= 0.5 * needed
@@ -243,6 +248,7 @@ def test_several_guesses_at_once_are_each_on_its_own(atlas):
     scans = [Lidar(beams=180).scan(atlas.world, p, rng) for p in path]
     guesses = [path[0], path[0] @ Pose(0.1, 0.0, 0.05)]
     together = refine_starts(atlas, scans, path, guesses)
+    assert refine_starts(atlas, scans, path, []) == []
     for fit, guess in zip(together, guesses, strict=True):
         alone = refine_start(atlas, scans, path, guess)
         np.testing.assert_allclose(fit.start, alone.start, atol=2e-3)

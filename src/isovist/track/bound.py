@@ -31,7 +31,8 @@ a course through s* misses each pose by e at most, in the sense of (4) of `cours
 where S = (a + √(a² + 4))/2, with a = ‖Δ_t‖/ℓ at its largest (0 with a known heading), is how much
 an error of a pose can grow when it is taken back to the start, and L_R = sup ‖J̃‖ over the ball
 that is S e wider.  L is exact.  κ, κ₂ and L_R are suprema over samples, times a margin that is
-stated: they are estimates.  That s* lies within R is an assumption: a far alias satisfies (4) too.
+stated: they are estimates.  On maps of cells F is a sum over rays
+and J a difference quotient: (1) does not hold there, and the bound says so.  That s* lies within R is an assumption: a far alias satisfies (4) too.
 """
 
 from dataclasses import dataclass
@@ -142,8 +143,9 @@ def dynamic_bound(
                    "odometry gives the motion exactly (assumed)" if drift == 0.0 else
                    f"odometry errs by at most {drift:g} m (assumed); what that does to F is added"),
         Assumption("T2", bool(np.isfinite(L)), L, np.inf, "‖J‖ is bounded along the candidate"),
-        Assumption("T3", bool(np.isfinite(kappa)), kappa, np.inf,
-                   f"J varies by at most κ over the ball ({samples} samples, times {MARGIN:g})"),
+        Assumption("T3", course.exact, kappa, np.inf,
+                   f"J varies by at most κ over the ball ({samples} samples, times {MARGIN:g})"
+                   if course.exact else "not verified: J is a difference quotient on this map"),
         Assumption("T4", bool(mu > _BLIND * largest), float(mu), 0.0,
                    "the least eigenvalue of W is positive"),
         Assumption("T5", bool(L * T * kappa <= 0.5 * mu), L * T * kappa, 0.5 * float(mu),
@@ -153,7 +155,7 @@ def dynamic_bound(
     holds = all(a.holds for a in assumptions)
     bound = 2.0 * L / mu * float((gaps + extra) @ c) if holds else np.inf
     root = float(np.sqrt(max(mu, 0.0)))
-    able = assumptions[3].holds and kappa_2 < root
+    able = all(a.holds for a in assumptions if a.name != "T5") and kappa_2 < root
     sharp = float(np.sqrt((gaps + extra) ** 2 @ c)) / (root - kappa_2) if able else np.inf
     return DynamicBound(float(mu), L, kappa, float(bound), sharp, assumptions)
 

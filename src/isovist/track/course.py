@@ -30,10 +30,11 @@ import numpy as np
 
 from isovist.descriptor import Descriptor
 from isovist.errors import InputError
-from isovist.map_space import Field
+from isovist.map_space import Field, MapField
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
+from isovist.quadrature import Exact
 from isovist.track.heading import observe
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
@@ -64,6 +65,10 @@ class Course(Protocol):
 
     def clearance(self, start: FloatArray) -> FloatArray | None:
         """Distance of each place from the walls in m, shape (k,); `None` if the map has none."""
+
+    @property
+    def exact(self) -> bool:
+        """Whether J̃ is the derivative of F, not a difference quotient of a sum over rays."""
 
     @property
     def swing(self) -> FloatArray:
@@ -119,7 +124,14 @@ class PlaceCourse:
         return np.asarray(inside.reshape(places.shape[:-1]).all(axis=-1))
 
     def clearance(self, start: FloatArray) -> FloatArray | None:
-        return _clearance(getattr(self.field, "world", None), self._places(start))
+        world = self.field.world if isinstance(self.field, MapField) else None
+        return _clearance(world, self._places(start))
+
+    @property
+    def exact(self) -> bool:
+        if not isinstance(self.field, MapField):
+            return True
+        return _is_exact(self.field.descriptor, self.field.world)
 
     @property
     def swing(self) -> FloatArray:
@@ -193,6 +205,10 @@ class PoseCourse:
         return _clearance(self.world, self._poses(start)[0][..., :2])
 
     @property
+    def exact(self) -> bool:
+        return _is_exact(self.descriptor, self.world)
+
+    @property
     def swing(self) -> FloatArray:
         return np.hypot(1.0, np.hypot(self.motions[:, 0], self.motions[:, 1]) / self.arm)
 
@@ -231,3 +247,7 @@ def time_weights(count: int, times: ArrayLike | None) -> FloatArray:
 
 def _clearance(world: Map | None, places: FloatArray) -> FloatArray | None:
     return world.clearance(places) if isinstance(world, SegmentMap) else None
+
+
+def _is_exact(descriptor: Descriptor, world: Map) -> bool:
+    return isinstance(world, SegmentMap) and isinstance(descriptor.quadrature, Exact | None)

@@ -31,7 +31,6 @@ ROUNDS = 10
 """The last σ of a fit to walls is repeated at most so many times, until the start rests."""
 STILL = (1e-3, 1e-3, 2e-4)
 """It rests when it moves by less, in m and rad; the field of distances has kinks at this scale."""
-
 ASIDE = 0.2
 """How far around a guess others are tried, in m: about as thick as walls are."""
 
@@ -42,7 +41,8 @@ class StartFit:
 
     Attributes:
         start: (x, y), (x, y, z) or (x, y, yaw), shape (D,), in m and rad.  Read-only.
-        covariance: Of the start, shape (D, D), in m and rad.  Read-only.
+        covariance: Of the start, shape (D, D), in m and rad; no wider than `judge.WIDEST` along
+            what nothing constrains.  Read-only.
         least: λ_min of the information, per m²; a heading counts through the arm.
         iterations: Steps taken.
         converged: Whether another step would be below the tolerance, or rounding.
@@ -115,7 +115,8 @@ def refine_course(
     rest = float(np.linalg.norm(np.linalg.lstsq(H, A.T @ r, rcond=None)[0]))
     if noise is None:
         H = H / max(float(r @ r) / max(1, len(r) - len(s)), 1e-300)
-    covariance = np.linalg.pinv(H, hermitian=True) / np.outer(units, units)
+    widest = np.array(WIDEST) if course.arm is not None else np.full(len(s), WIDEST[0])
+    covariance = np.linalg.inv(H * np.outer(units, units) + np.diag(1.0 / widest**2))
     return StartFit(
         readonly(s), readonly(covariance), float(np.linalg.eigvalsh(H)[0]),
         len(path) - 1, rest < max(tolerance, 1e-8), readonly(np.array(path)),
@@ -161,6 +162,8 @@ def refine_starts(
             "`odometry` must hold one pose per scan, at least one, "
             f"got {len(odometry)} for {len(scans)}."
         )
+    if len(starts) == 0:
+        return []
     motions = motions_since_start(odometry)
     ends, blocks = _pool(scans, motions)
     world, unit = atlas.world, atlas.world.resolution
