@@ -30,9 +30,11 @@ a course through s* misses each pose by e at most, in the sense of (4) of `cours
 
 where S = (a + √(a² + 4))/2, with a = ‖Δ_t‖/ℓ at its largest (0 with a known heading), is how much
 an error of a pose can grow when it is taken back to the start, and L_R = sup ‖J̃‖ over the ball
-that is S e wider.  L is exact.  κ, κ₂ and L_R are suprema over samples, times a margin that is
-stated: they are estimates.  On maps of cells F is a sum over rays
-and J a difference quotient: (1) does not hold there, and the bound says so.  That s* lies within R is an assumption: a far alias satisfies (4) too.
+that is S e wider.
+
+L is exact.  κ, κ₂ and L_R are suprema over samples, times a margin that is stated: estimates.  On
+maps of cells F is a sum over rays and J a difference quotient, for which (1) does not hold; there
+T3 is not verified.  That s* lies within R is an assumption: a far alias satisfies (4) as well.
 """
 
 from dataclasses import dataclass
