@@ -10,7 +10,7 @@ PAGES = sorted((Path(__file__).parent.parent / "docs" / "theory").glob("[a-z]*.m
 MODULES = {
     "dynamics": [
         f"isovist.track.{name}"
-        for name in ("course", "heading", "gramian", "bound", "readiness", "trajectory")
+        for name in ("course", "heading", "gramian", "bound", "readiness", "trajectory", "chain")
     ],
     "verify": ["isovist.verify.scenes"],
 }

@@ -34,7 +34,12 @@ displacement (a, b) since the start, in the axes of H, it says about the start
 
     Aᵀ H A,     A = [[1, 0, −b], [0, 1, a], [0, 0, 1]],                       (6)
 
-since turning the start swings the present place around it.
+since turning the start swings the present place around it.  Carried over a motion whose error has
+the covariance Q (of the pose after it), information Λ about that pose fades to
+
+    (Λ⁻¹ + Q)⁻¹ = Λ (I + Q Λ)⁻¹,                                              (7)
+
+which needs no inverse of Λ, and so serves where something was never seen.
 """
 
 from dataclasses import dataclass, replace
@@ -116,15 +121,20 @@ class Gramian:
         values = A.T @ self._check_information(H) @ A
         return self._with(self.W + values / np.outer(self.units, self.units), 1.0)
 
-    def carried(self, motion: Pose, *, yaw: float = 0.0) -> "Gramian":
+    def carried(
+        self, motion: Pose, *, yaw: float = 0.0, drift: ArrayLike | None = None
+    ) -> "Gramian":
         """The same about the pose after a motion instead of the one before it.
 
         Args:
             motion: T_before_after.
             yaw: Heading before, in the axes of W, in rad.
+            drift: Q of (7), of (x, y, yaw) after the motion, shape (3, 3), in m and rad.
         """
         B = np.linalg.inv(carry(motion, yaw))
-        values = B.T @ self.information @ B
+        values = B.T @ self._check_information(self.information) @ B
+        if drift is not None:
+            values = fade(values, as_floats("drift", drift, (3, 3)))
         return replace(self, W=readonly(_even(values / np.outer(self.units, self.units))))
 
     def growth(self, J: ArrayLike, *, noise: float | ArrayLike | None = None) -> float:
@@ -233,6 +243,11 @@ def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
         a, b = Pose(yaw=yaw).apply([motion.x, motion.y])
         A[:2, 2] = [-b, a]
     return A
+
+
+def fade(information: FloatArray, Q: FloatArray) -> FloatArray:
+    """Information after an error of covariance Q was added, equation (7), shape (D, D)."""
+    return _even(information @ np.linalg.inv(np.eye(len(Q)) + Q @ information))
 
 
 def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:

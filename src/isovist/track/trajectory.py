@@ -9,6 +9,8 @@ On wall distances.  With the ends q of all beams carried into the frame of the s
 fits a scan fits the trajectory.  Its normal matrix is the information, already about the start.
 Distances cannot tell the front of a wall from its back; so each guess is tried together with four
 others around it, and ray casting chooses, as in `locate`.
+
+Odometry is taken as exact.  Where it drifts by more than the fit is sure of, use `chain`.
 """
 
 from collections.abc import Sequence
@@ -43,6 +45,7 @@ class StartFit:
         start: (x, y), (x, y, z) or (x, y, yaw), shape (D,), in m and rad.  Read-only.
         covariance: Of the start, shape (D, D), in m and rad; no wider than `judge.WIDEST` along
             what nothing constrains.  Read-only.
+        information: About the start, shape (D, D), per m and rad.  Read-only.
         least: λ_min of the information, per m²; a heading counts through the arm.
         iterations: Steps taken.
         converged: Whether another step would be below the tolerance, or rounding.
@@ -51,6 +54,7 @@ class StartFit:
 
     start: FloatArray
     covariance: FloatArray
+    information: FloatArray
     least: float
     iterations: int
     converged: bool
@@ -116,9 +120,10 @@ def refine_course(
     if noise is None:
         H = H / max(float(r @ r) / max(1, len(r) - len(s)), 1e-300)
     widest = np.array(WIDEST) if course.arm is not None else np.full(len(s), WIDEST[0])
-    covariance = np.linalg.inv(H * np.outer(units, units) + np.diag(1.0 / widest**2))
+    information = H * np.outer(units, units)
+    covariance = np.linalg.inv(information + np.diag(1.0 / widest**2))
     return StartFit(
-        readonly(s), readonly(covariance), float(np.linalg.eigvalsh(H)[0]),
+        readonly(s), readonly(covariance), readonly(information), float(np.linalg.eigvalsh(H)[0]),
         len(path) - 1, rest < max(tolerance, 1e-8), readonly(np.array(path)),
     )  # fmt: skip
 
@@ -238,14 +243,14 @@ def _start_fit(
     atlas: Atlas, normal: FloatArray, path: FloatArray, rest: bool, blocks: int, arm: float
 ) -> StartFit:
     origin = atlas.world.origin
-    H = pose_information(normal, atlas.world.resolution, blocks)
-    least = Gramian.pose(arm=arm).add_information(H).least
     turn = np.eye(3)
     turn[:2, :2] = origin.rotation
-    spread = np.linalg.inv(H + np.diag(1.0 / np.square(WIDEST))) + np.diag(np.square(FLOOR))
+    H = turn @ pose_information(normal, atlas.world.resolution, blocks) @ turn.T
+    covariance = np.linalg.inv(H + np.diag(1.0 / np.square(WIDEST))) + np.diag(np.square(FLOOR))
     starts = np.stack([(origin @ Pose.from_vector(pose)).vector for pose in path])
     return StartFit(
-        readonly(starts[-1]), readonly(turn @ spread @ turn.T), least,
+        readonly(starts[-1]), readonly(covariance), readonly(H),
+        Gramian.pose(arm=arm).add_information(H).least,
         len(path) - 1, rest, readonly(starts),
     )  # fmt: skip
 
