@@ -1,7 +1,8 @@
 """Statements about trajectories whose heading is unknown, and the sharper dynamic bound.
 
 The paper takes the heading as known.  These rows try what takes its place when it is not: drives
-of half a second to a second in random rooms of the plane, from a random pose.
+of a second in random rooms of the plane, from a random pose.  A drive is six poses, and stands for
+four cases.
 """
 
 from collections.abc import Callable
@@ -21,6 +22,10 @@ from isovist.verify.scenes import free_points, random_room
 from isovist.verify.statements import Finding, Statement, Trial, worst_of
 
 _NODES = 6
+
+
+def _drives(trial: Trial) -> int:
+    return -(-trial.cases // 4)
 
 
 def _motions(trial: Trial) -> tuple[FloatArray, FloatArray]:
@@ -48,7 +53,7 @@ def _drive(trial: Trial) -> tuple[PoseCourse, FloatArray]:
 def _derivative(trial: Trial) -> Finding:
     """J̃ against differences of the observed stream by the start."""
     worst, h = [], 1e-7
-    for _ in range(trial.cases):
+    for _ in range(_drives(trial)):
         course, start = _drive(trial)
         _, J = course.at(start)
         step = h * directions(trial.rng, 3)
@@ -59,7 +64,7 @@ def _derivative(trial: Trial) -> Finding:
 
 def _semidefinite(trial: Trial) -> Finding:
     worst = []
-    for _ in range(trial.cases):
+    for _ in range(_drives(trial)):
         course, start = _drive(trial)
         W = gramians(course.at(start)[1], course.weights)
         steps = np.diff(W, axis=0, prepend=np.zeros((1, 3, 3)))
@@ -69,7 +74,7 @@ def _semidefinite(trial: Trial) -> Finding:
 
 def _generic(trial: Trial) -> Finding:
     worst = []
-    for _ in range(trial.cases):
+    for _ in range(_drives(trial)):
         course, start = _drive(trial)
         W = gramians(course.at(start)[1] / course.units, course.weights)[-1]
         worst.append(1e-4 / max(float(np.linalg.eigvalsh(W)[0]), 1e-300))
@@ -88,12 +93,9 @@ def _corridor(trial: Trial) -> Finding:
 
 
 def _bound(trial: Trial, value: Callable[[DynamicBound], float], heading: bool) -> Finding:
-    """Error over bound for candidates up to 10 cm off, where the bound holds.
-
-    One for every four cases: each looks at J̃ for 17 starts.
-    """
+    """Error over bound for candidates up to 10 cm off, where the bound holds."""
     ratios: list[float] = []
-    wanted = -(-trial.cases // 4)
+    wanted = _drives(trial)
     for _ in range(20 * wanted):
         drive, start = _drive(trial)
         course: Course = drive
