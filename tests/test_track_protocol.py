@@ -143,6 +143,7 @@ def test_the_benchmarks_run_and_find_the_robot(scans, tmp_path):
     )  # fmt: skip
     files = [str(tmp_path / "map.yaml"), str(tmp_path / "scans.npz")]
     result = CliRunner().invoke(app, ["bench", "follow", *files, "--json"])
+    assert result.exit_code == 0, repr(result.exception)
     (row,) = json.loads(result.stdout)
     assert row["wrong"] == 0
     assert row["rmse_m"] < 0.05

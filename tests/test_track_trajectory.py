@@ -10,6 +10,7 @@ from isovist.descriptor import Descriptor
 from isovist.errors import InputError
 from isovist.gram import Gram
 from isovist.locate.answer import Verdict
+from isovist.locate.judge import count_blocks, informations
 from isovist.locate.locate import locate
 from isovist.locate.refine import refine
 from isovist.map_space import MapField
@@ -26,8 +27,6 @@ from isovist.track.course import PlaceCourse, PoseCourse
 from isovist.track.gramian import Gramian, History
 from isovist.track.readiness import convergence_radius, descriptor_noise, least_needed
 from isovist.track.trajectory import (
-    count_blocks,
-    pose_information,
     refine_course,
     refine_start,
     refine_starts,
@@ -236,7 +235,7 @@ def test_information_of_single_fits_adds_up_to_that_of_the_trajectory(atlas):
     for scan, pose in zip(scans, path, strict=True):
         seed = pose.vector / [0.05, 0.05, 1.0]
         fits = refine(atlas, scan, seed[None])
-        H = pose_information(fits.normal[0], 0.05, count_blocks(scan))
+        (H,) = informations(fits.normal[:1], 0.05, count_blocks(fits.bearings))
         total = total.add_information(H, path[0].inverse @ pose, yaw=path[0].yaw)
     fit = refine_start(atlas, scans, path, path[0])
     assert total.least == pytest.approx(fit.least, rel=0.3)

@@ -73,7 +73,7 @@ class Update:
     def wrong(self) -> bool:
         """Unique, and off by more than 0.5 m or 10°."""
         error = self.error
-        return self.unique and error is not None and (error[0] > NEAR or error[1] > TURNED)
+        return self.unique and error is not None and bool(error[0] > NEAR or error[1] > TURNED)
 
     @property
     def covered(self) -> bool:

@@ -20,7 +20,7 @@ import numpy as np
 
 from isovist.atlas.atlas import Atlas
 from isovist.errors import InputError
-from isovist.locate.judge import BLOCK, EVEN, FLOOR, INFLATION, LEAST, WIDEST
+from isovist.locate.judge import FLOOR, WIDEST, count_blocks, informations
 from isovist.locate.refine import COARSE, DAMPING, FEW, FINE, MANY, rate, thin
 from isovist.poses import Pose, wrap_angle
 from isovist.roses import unit_vectors
@@ -190,30 +190,6 @@ def refine_starts(
     return [_start_fit(atlas, normal[k], steps[k], bool(still[k]), blocks, arm) for k in best]
 
 
-def pose_information(normal: FloatArray, resolution: float, blocks: int) -> FloatArray:
-    """Information about (x, y, yaw) in the axes of the map, in m and rad, shape (3, 3).
-
-    That of `judge.covariance`, equation (4) there, without its floor: what adds up over scans.
-
-    Args:
-        normal: A row of `Fits.normal`, shape (8,).
-        resolution: Side of a cell in m.
-        blocks: Witnesses: blocks of 10° that the beams cover, counted per scan.
-    """
-    xx, xy, xa, yy, ya, aa, total, square = normal
-    per = np.array([1.0, 1.0, resolution])
-    H = np.array([[xx, xy, xa], [xy, yy, ya], [xa, ya, aa]]) * np.outer(per, per)
-    residual = max(square / max(total, 1.0) * resolution**2, LEAST**2)
-    variance = INFLATION * residual**2 / EVEN**2
-    return np.asarray(H / (variance * max(1.0, total / blocks)))
-
-
-def count_blocks(scan: Scan) -> int:
-    """Blocks of 10° in which the beams used of a scan lie."""
-    bearings, _ = thin(scan, MANY)
-    return len(np.unique(np.floor((bearings - bearings[0]) / BLOCK + 1e-9)))
-
-
 def _pool(scans: Sequence[Scan], motions: FloatArray) -> tuple[FloatArray, int]:
     """Ends of the beams of all scans in the frame of the start, shape (m, 2), and blocks."""
     parts, blocks = [], 0
@@ -221,7 +197,7 @@ def _pool(scans: Sequence[Scan], motions: FloatArray) -> tuple[FloatArray, int]:
         bearings, ranges = thin(scan, MANY)
         ends = ranges[:, None] * unit_vectors(bearings)
         parts.append((Pose.from_vector(motion) @ scan.T_robot_sensor).apply(ends))
-        blocks += count_blocks(scan)
+        blocks += count_blocks(bearings)
     return np.concatenate(parts), blocks
 
 
@@ -245,7 +221,7 @@ def _start_fit(
     origin = atlas.world.origin
     turn = np.eye(3)
     turn[:2, :2] = origin.rotation
-    H = turn @ pose_information(normal, atlas.world.resolution, blocks) @ turn.T
+    H = turn @ informations(normal[None], atlas.world.resolution, blocks)[0] @ turn.T
     covariance = np.linalg.inv(H + np.diag(1.0 / np.square(WIDEST))) + np.diag(np.square(FLOOR))
     starts = np.stack([(origin @ Pose.from_vector(pose)).vector for pose in path])
     return StartFit(
