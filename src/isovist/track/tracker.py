@@ -41,8 +41,10 @@ from isovist.types import FloatArray
 
 STEP_M, STEP_RAD = 0.4, 0.35
 """A frame is kept when the last kept one is this far, in m or rad."""
-FOUND = 120
-"""Most places that a search adds: in a long corridor many look alike."""
+FOUND, FEW = 120, 20
+"""Most places that a search adds: in a long corridor many look alike.  Few will do for a check."""
+HOPELESS = 2.0
+"""A place that explains a scan so much worse than another is not tried, in nats per beam."""
 SEARCH_M = 1.0
 """Way between two searches while rivals remain, in m."""
 CHECK_M = 8.0
@@ -248,11 +250,14 @@ class Tracker:
 
     def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
-        fits = refine(self.atlas, scan, search(self.atlas, scan, prior), FOUND)
+        most = FEW if self._settled else FOUND
+        fits = refine(self.atlas, scan, search(self.atlas, scan, prior), most)
+        scores = fits.ratings.mean(axis=1, dtype=np.float64)
+        good = scores >= scores.max(initial=-np.inf) - HOPELESS
         unit = self.atlas.world.resolution
-        blocks = count_blocks(fits.bearings)
-        spreads = covariances(fits.normal, unit, blocks) + np.diag(np.square(TIGHT))
-        return fits.poses * np.array([unit, unit, 1.0]), spreads
+        spreads = covariances(fits.normal[good], unit, count_blocks(fits.bearings))
+        spreads += np.diag(np.square(TIGHT))
+        return fits.poses[good] * np.array([unit, unit, 1.0]), spreads
 
     def _forget(self) -> None:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
