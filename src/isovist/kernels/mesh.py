@@ -23,8 +23,10 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from isovist.kernels.mesh_tree import BIG, STACK
+from isovist.kernels.ray_order import ray_key, sort_keys
 
 WALL, EDGE = 0, 2
+BLOCK = 16384
 WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
 
 
@@ -115,9 +117,12 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
     rows, ray = (nx, ny, nz, fx, fy, fz), (ox, oy, oz, ix, iy, iz)
     best, face, met = np.inf, -1, 0
     reach = BIG
-    top, node = 0, 0
-    while True:
-        if node >= 0:
+    top, node, unsure = 1, 0, False
+    stack[0] = 0
+    while top > 0 and not unsure:
+        top -= 1
+        node = np.int64(stack[top])
+        while node >= 0:
             _enter_four(boxes, node, rows, ray, reach, near4)
             # The nearest child comes next; the others wait, the nearer ones on top.
             nearest, following, base = BIG, 0, top
@@ -135,10 +140,10 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
                     at -= 1
                 entry[at], stack[at] = t4, c
                 top += 1
-            if nearest < BIG:
-                node = following
-                continue
-        else:
+            if nearest >= BIG:
+                break
+            node = following
+        if node < 0:
             leaf = -1 - node
             first = leaf >> 3
             for i in range(first, first + (leaf & 7) + 1):
@@ -155,7 +160,7 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
                     continue
                 det = ea + eb + ec
                 if counting and (ea == 0.0 or eb == 0.0 or ec == 0.0):
-                    return np.inf, -1
+                    unsure = True
                 if det == 0.0:
                     continue
                 t = sz * (ea * az + eb * bz + ec * cz) / det
@@ -166,15 +171,14 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
                     reach = np.float32(t - shift) * WIDER
         while top > 0 and entry[top - 1] > reach:
             top -= 1
-        if top == 0:
-            return best, met if counting else face
-        top -= 1
-        node = np.int64(stack[top])
+    if counting:
+        face = -1 if unsure else met
+    return best, face
 
 
 @njit(nogil=True, error_model="numpy")
 def enter_mesh(origin, direction, half, inverse):
-    """Least t ≥ 0 at which a ray is in the box ±half around the middle; inf if it never is.
+    """Least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) if it never is.
 
     Fills inverse (3,) with 1/d, a huge number of the same sign where d is 0: no 0 · ∞ arises.
     """
@@ -184,7 +188,7 @@ def enter_mesh(origin, direction, half, inverse):
         inverse[k] = 1.0 / d if abs(d) > 1e-30 else (-1e30 if d < 0.0 else 1e30)
         a, b = (-half[k] - p) * inverse[k], (half[k] - p) * inverse[k]
         near, far = max(near, min(a, b)), min(far, max(a, b))
-    return near if near <= far * (1.0 + 1e-12) else np.inf
+    return (near, far) if near <= far * (1.0 + 1e-12) else (np.inf, np.inf)
 
 
 @njit(cache=True, nogil=True, parallel=True, error_model="numpy")
@@ -197,15 +201,23 @@ def cast_faces(origins, directions, counting, centre, half, corners, normals, or
     endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only faces has
     a meaning.
     """
-    block = 256
-    for k in prange((len(origins) + block - 1) // block):
+    m, per_size = len(origins), 1.0 / max(half[0], half[1], half[2])
+    for k in prange((m + BLOCK - 1) // BLOCK):
+        first, last = k * BLOCK, min(m, (k + 1) * BLOCK)
         stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
         near4, p, d = np.empty(4, np.float32), np.empty(3), np.empty(3)
-        inverse = np.empty(3)
-        for i in range(k * block, min(len(origins), (k + 1) * block)):
+        inverse, keys = np.empty(3), np.empty(last - first, np.int64)
+        for i in range(first, last):
+            keys[i - first] = i | ray_key(
+                origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
+                directions[i, 0], directions[i, 1], directions[i, 2], per_size,
+            ) << 32  # fmt: skip
+        sort_keys(keys, np.empty_like(keys))
+        for key in keys:
+            i = key & 0xFFFFFFFF
             for c in range(3):
                 p[c], d[c] = origins[i, c] - centre[c], directions[i, c]
-            shift = enter_mesh(p, d, half, inverse)
+            shift, _ = enter_mesh(p, d, half, inverse)
             t, face = np.inf, 0 if counting else -1
             if shift < np.inf:
                 t, face = first_face(
@@ -216,12 +228,10 @@ def cast_faces(origins, directions, counting, centre, half, corners, normals, or
             endings[i] = WALL if face >= 0 else EDGE
             if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
                 endings[i] = 255
-            if counting:
-                continue
-            ranges[i] = t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-            if face < 0:
-                facing[i, 0] = facing[i, 1] = facing[i, 2] = 0.0
-                continue
-            x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
-            sign = -1.0 if x * d[0] + y * d[1] + z * d[2] > 0.0 else 1.0
-            facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
+            if not counting:
+                ranges[i] = t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+                x, y, z = 0.0, 0.0, 0.0
+                if face >= 0:
+                    x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
+                sign = -1.0 if x * d[0] + y * d[1] + z * d[2] > 0.0 else 1.0
+                facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
