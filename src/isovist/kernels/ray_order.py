@@ -1,17 +1,14 @@
 """An order of rays in which neighbours go through the same part of a tree.
 
 The boxes that one ray has fetched then still wait in the cache for the next, and branches go the
-same way: rays in no order are followed twice as fast.  A ray is placed by where it leaves the mesh
-and where it starts, each on a lattice of 16³ boxes, and the bits of both are interleaved.
+same way: rays in no order are followed twice as fast.  A ray is placed by where it starts and where
+it heads, each on a lattice of 16³ boxes, and the bits of both are interleaved.
 """
 
 import numpy as np
 from numba import njit
 
-SIDE = 16  # boxes
 DIGIT = 12  # bits sorted at a time
-# Bits of 0, …, 15 moved six places apart, so that six numbers interleave.
-SPREAD = np.array([sum(((k >> b) & 1) << (6 * b) for b in range(4)) for k in range(SIDE)])
 
 
 @njit(nogil=True)

@@ -29,6 +29,7 @@ from isovist.types import (
 if TYPE_CHECKING:
     from isovist.maps.segments import SegmentMap
 
+MOST_RAYS = 131_072  # sorted at once
 ZERO = 255  # what `kernels.mesh` writes for the ending of a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 # Middle, half the size, corners, normals and order of the faces, boxes and children of the nodes.
@@ -331,11 +332,15 @@ class MeshMap:
     def _follow(
         self, o: FloatArray, d: FloatArray, *, counting: bool = False
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
+        from numba import get_num_threads
+
         from isovist.kernels.mesh import cast_faces
 
+        # As many parts for each thread as keep a part below MOST_RAYS.
+        parts = get_num_threads() * -(-len(o) // (get_num_threads() * MOST_RAYS))
         ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
         faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)
-        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
+        cast_faces(o, d, counting, parts, *self._hierarchy, ranges, faces, normals, endings)
         return ranges, faces, normals, endings
 
     def contains(self, points: ArrayLike) -> BoolArray:
