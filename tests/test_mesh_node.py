@@ -36,13 +36,12 @@ def test_the_vector_code_enters_what_the_plain_loop_enters():
     a, b = np.empty(4, np.float32), np.empty(4, np.float32)
     entered = 0
     for node, (o, d) in enumerate(zip(*rays(400, 1), strict=True)):
-        o = np.rint(o) if node % 2 else o
         with np.errstate(divide="ignore"):
             inverse = np.where(d == 0.0, np.copysign(1e30, d), 1.0 / d).astype(np.float32)
         rows = tuple(k if up else 3 + k for k, up in enumerate(inverse > 0)) + tuple(
             3 + k if up else k for k, up in enumerate(inverse > 0)
         )
-        ray = (*o.astype(np.float32), *inverse)
+        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse)
         reach = BIG if node % 3 else np.float32(1.5)
         enter_plain(boxes, node, rows, ray, reach, a)
         vector_twin(boxes, node, rows, ray, reach, b)

@@ -31,8 +31,8 @@ def enter_plain(boxes, node, rows, ray, reach, out):
         x, far_x = (boxes[node, rows[0], s] - ox) * ix, (boxes[node, rows[3], s] - ox) * ix
         y, far_y = (boxes[node, rows[1], s] - oy) * iy, (boxes[node, rows[4], s] - oy) * iy
         z, far_z = (boxes[node, rows[2], s] - oz) * iz, (boxes[node, rows[5], s] - oz) * iz
-        near = max(max(x, y), max(z, zero))
-        far = min(min(far_x, far_y), min(far_z, reach)) * WIDER
+        near = max(x, y, z, zero)
+        far = min(far_x, far_y, far_z, reach) * WIDER
         out[s] = near if near <= far else BIG
 
 

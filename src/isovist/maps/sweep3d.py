@@ -88,7 +88,7 @@ class VoxelSweep:
         shape = len(d), len(self.nodes)
         ranges, endings = np.empty(shape, np.float32), np.empty(shape, np.uint8)
         for order, which in self._parted(d):
-            order.sweep(d[which], order.slots, reach, self.world.resolution, which, ranges, endings)
+            order.sweep(d[which], True, reach, self.world.resolution, which, ranges, endings)
         return readonly(ranges), readonly(endings)
 
     def describe(
@@ -130,12 +130,13 @@ class VoxelSweep:
         ranges, endings = np.empty((block, count), np.float32), np.empty((block, count), np.uint8)
         in_order = np.arange(count)
         for order, which in self._parted(d):
+            indices = in_order, order.slots.astype(np.int64)
             for first in range(0, len(which), block):
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
-                order.sweep(d[some], in_order, np.inf, 1.0, rows, r, e)
+                order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
                 w = np.pad(W[some].astype(np.float32), ((0, -len(some) % GROUP), (0, 0)))
-                accumulate(r, e, in_order, order.slots, w, *options, F, K)
+                accumulate(r, e, *indices, w, *options, F, K)
         return readonly(F), readonly(K)
 
     def _parted(self, d: FloatArray) -> list[tuple["_Order", IntArray]]:
@@ -157,16 +158,27 @@ class _Order:
 
     axes: tuple[int, int, int]
     width: int
-    runs: tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
+    cells: tuple[IntArray, NDArray[np.int32]]
     start: IntArray
-    minors: NDArray[np.uint32]
-    slots: IntArray
+    low: NDArray[np.int32]
+    first: IntArray
+    slots: NDArray[np.int32]
 
-    def sweep(self, d: FloatArray, slots: IntArray, *rest: Any) -> None:
+    def sweep(self, d: FloatArray, placed: bool, *rest: Any) -> None:
+        """Sweep directions d; the outputs are in the order of the sweep unless placed."""
         from isovist.kernels.sweep3d import sweep_all
 
+        to, slots = self.first[:-1], self.slots[:0]
+        if placed:
+            to = self.slots[to].astype(np.int64)
+            # Nodes side by side in a run are mostly so in the outputs too.
+            inside = np.ones(len(self.slots), bool)
+            inside[self.first[:-1]] = False
+            if (np.diff(self.slots, prepend=0)[inside] != 1).any():
+                slots = self.slots
         turned = np.ascontiguousarray(d[:, self.axes])
-        sweep_all(self.runs, turned, self.width, self.start, self.minors, slots, *rest)
+        nodes = self.start, self.low, self.first, to
+        sweep_all(self.cells, turned, self.width, nodes, slots, *rest)
 
 
 def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uint8]) -> _Order:
@@ -175,14 +187,20 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
     v, w = sorted((k for k in range(3) if k != u), key=lambda k: sizes[k])
     turn = 2 - u, 2 - v, 2 - w
     turned = np.ascontiguousarray(np.transpose(node, turn)).ravel()
-    places = np.flatnonzero(turned >= 0)
+    at = np.flatnonzero(turned >= 0)
+    slots = turned[at]
+    # A run of nodes ends where a cell is left out or a row is.
+    first = np.flatnonzero(np.diff(at, prepend=-2) > 1)
+    first = np.union1d(first, np.searchsorted(at, at // sizes[w] * sizes[w]))
+    starts = _starts(at[first], (sizes[u], sizes[v], sizes[w]))
     return _Order(
         (u, v, w),
         sizes[w],
-        _runs(np.ascontiguousarray(np.transpose(met, turn))),
-        _starts(places, (sizes[u], sizes[v], sizes[w])),
-        (places % sizes[w]).astype(np.uint32),
-        turned[places].astype(np.int64),
+        _met(np.ascontiguousarray(np.transpose(met, turn))),
+        starts,
+        (at[first] % sizes[w]).astype(np.int32),
+        np.append(first, len(at)),
+        slots,
     )
 
 
@@ -209,18 +227,12 @@ def _surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return codes
 
 
-def _runs(met: NDArray[np.uint8]) -> tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]:
-    """Runs of equal code along the last axis: where rows begin, first and last + 1, codes."""
-    flat, width = met.ravel(), met.shape[2]
-    row_start = np.arange(0, flat.size, width)
-    cuts = np.flatnonzero(np.diff(flat)) + 1
-    cuts = np.union1d(cuts, row_start)
-    stops = np.append(cuts[1:], flat.size)
-    some = flat[cuts] != 0
-    first, stop = cuts[some], stops[some]
-    low = first % width - 1
-    shape = met.shape[0], met.shape[1], width
-    return _starts(first, shape), low, low + (stop - first), flat[first]
+def _met(codes: NDArray[np.uint8]) -> tuple[IntArray, NDArray[np.int32]]:
+    """Where the cells of each row begin, and each cell as 4 times its place plus its code."""
+    at = np.flatnonzero(codes)
+    layers, rows, width = codes.shape
+    places = 4 * (at % width - 1) + codes.ravel()[at]
+    return _starts(at, (layers, rows, width)), places.astype(np.int32)
 
 
 def _unit_vectors(directions: ArrayLike) -> FloatArray:
