@@ -47,48 +47,30 @@ def _meet(lines, cells, layer, down, left, number, mark):
 
 
 @njit(cache=True, nogil=True)
-def _range(line, planes, longest):
-    """Range in cells and ending of a node on a line, equation (2); planes as in `_read`."""
-    u, v, w, per_u, per_v, per_w = planes
-    number = np.float32(line >> 4)
-    reach = (number - u) * per_u
-    reach = (number - v) * per_v if line & V else reach
-    reach = (number - w) * per_w if line & W else reach
-    if reach < longest:
-        return reach, np.uint8((line & 3) - 1)
-    return longest, np.uint8(MAXIMUM)
+def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, endings):
+    """Equation (2) for the nodes of a layer: cell (j, k) reads line (j + down, k + left).
 
-
-@njit(cache=True, nogil=True)
-def _read(lines, nodes, slots, layer, down, left, planes, longest, side, ranges, endings):
-    """Ranges of the nodes of a layer: cell (j, k) reads line (j + down, k + left).
-
-    nodes, slots, longest and side as in `sweep_one`; planes: p, s_p for v and for w, each with ½
-    added, and 1 over |du|, dv and dw.
+    nodes, longest and side as in `sweep_one`; planes: p, s_p for v and for w, each with ½ added,
+    and 1 over |du|, dv and dw.
     """
     start, low, first, to = nodes
+    u, v, w, per_u, per_v, per_w = planes
     for j in range(start.shape[1] - 1):
         at = np.uint64(j + down)
         for run in range(start[layer, j], start[layer, j + 1]):
-            ahead, node, place = (
-                np.uint64(low[run] + left),
-                np.uint64(first[run]),
-                np.uint64(to[run]),
-            )
-            count = np.uint64(first[run + 1]) - node
-            if len(slots) == 0:
-                for k in range(count):
-                    reach, ending = _range(lines[at, ahead + k], planes, longest)
-                    ranges[place + k], endings[place + k] = reach * side, ending
-            else:
-                for k in range(count):
-                    reach, ending = _range(lines[at, ahead + k], planes, longest)
-                    slot = np.uint64(slots[node + k])
-                    ranges[slot], endings[slot] = reach * side, ending
+            ahead, place = np.uint64(low[run] + left), np.uint64(to[run])
+            for k in range(np.uint64(first[run + 1] - first[run])):
+                line = lines[at, ahead + k]
+                number = np.float32(line >> 4)
+                reach = (number - u) * per_u
+                reach = (number - v) * per_v if line & V else reach
+                reach = (number - w) * per_w if line & W else reach
+                ranges[place + k] = (reach if reach < longest else longest) * side
+                endings[place + k] = np.uint8((line & 3) - 1 if reach < longest else MAXIMUM)
 
 
 @njit(cache=True, nogil=True)
-def sweep_one(cells, du, dv, dw, width, nodes, slots, maximum, unit, ranges, endings):
+def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
     """Ranges along one direction at the nodes, layer by layer, row by row.
 
     Args:
@@ -102,8 +84,6 @@ def sweep_one(cells, du, dv, dw, width, nodes, slots, maximum, unit, ranges, end
         nodes: (start, low, first, to): runs of nodes side by side, start[i, j] to start[i, j + 1]
             in layer i, row j; run k begins at low[k] along w, holds nodes first[k] to
             first[k + 1] − 1 and is written from place to[k] of the outputs on.
-        slots: Place of each node in the outputs, when those of a run are not side by side there;
-            else empty.
         maximum: Longest range, in cells.
         unit: Side of a cell in m.
         ranges: Output in m, shape (nodes,).
@@ -146,20 +126,29 @@ def sweep_one(cells, du, dv, dw, width, nodes, slots, maximum, unit, ranges, end
                 np.float32(per_u), np.float32(per_v), np.float32(per_w),
             )  # fmt: skip
             _read(
-                lines, nodes, slots, i, shift1 - s1, shift2 - s2, planes, longest, side, ranges,
-                endings,
+                lines, nodes, i, shift1 - s1, shift2 - s2, planes, longest, side, ranges, endings
             )  # fmt: skip
         _meet(lines, cells, i + 1, shift1 - a1, shift2 - a2, p, 0)
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def sweep_all(cells, directions, width, nodes, slots, maximum, unit, which, ranges, endings):
+def sweep_all(cells, directions, width, nodes, moves, maximum, unit, which, ranges, endings):
     """Ranges along directions of one major axis, a direction at a time on each core.
 
     `directions` are (du, dv, dw), shape (s, 3), and direction k fills row which[k] of the
-    outputs, shape (…, nodes).  The rest is as in `sweep_one`.
+    outputs, shape (…, nodes).  moves: (places, slots), what stands at places[i] in the order of
+    the sweep goes to slots[i] of the outputs; both empty when `nodes` says where runs go.  The
+    rest is as in `sweep_one`.
     """
+    places, slots = moves
     for k in prange(len(directions)):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
-        row = which[k]
-        sweep_one(cells, du, dv, dw, width, nodes, slots, maximum, unit, ranges[row], endings[row])
+        r, e = ranges[which[k]], endings[which[k]]
+        if len(slots) == 0:
+            sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, r, e)
+        else:
+            swept, ended = np.empty_like(r), np.empty_like(e)
+            sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, swept, ended)
+            for i in range(len(slots)):
+                place, slot = np.uint64(places[i]), np.uint64(slots[i])
+                r[slot], e[slot] = swept[place], ended[place]

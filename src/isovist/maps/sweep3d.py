@@ -17,6 +17,8 @@ from isovist.maps.sweep import BLOCK_BYTES, KNOWN, TRANSFORMS, Transform
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
+LAYERS = 16  # whose ranges are put in place together: a line of cache holds as many
+
 
 def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = None) -> IntArray:
     """Flat indices of free cells among every `stride`-th one along x and y.
@@ -130,13 +132,12 @@ class VoxelSweep:
         ranges, endings = np.empty((block, count), np.float32), np.empty((block, count), np.uint8)
         in_order = np.arange(count)
         for order, which in self._parted(d):
-            indices = in_order, order.slots.astype(np.int64)
             for first in range(0, len(which), block):
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
                 order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
                 w = np.pad(W[some].astype(np.float32), ((0, -len(some) % GROUP), (0, 0)))
-                accumulate(r, e, *indices, w, *options, F, K)
+                accumulate(r, e, in_order, order.slots, w, *options, F, K)
         return readonly(F), readonly(K)
 
     def _parted(self, d: FloatArray) -> list[tuple["_Order", IntArray]]:
@@ -162,23 +163,19 @@ class _Order:
     start: IntArray
     low: NDArray[np.int32]
     first: IntArray
-    slots: NDArray[np.int32]
+    to: IntArray
+    slots: IntArray
+    moves: tuple[NDArray[np.int32], NDArray[np.int32]]
 
     def sweep(self, d: FloatArray, placed: bool, *rest: Any) -> None:
         """Sweep directions d; the outputs are in the order of the sweep unless placed."""
         from isovist.kernels.sweep3d import sweep_all
 
-        to, slots = self.first[:-1], self.slots[:0]
-        if placed:
-            to = self.slots[to].astype(np.int64)
-            # Nodes side by side in a run are mostly so in the outputs too.
-            inside = np.ones(len(self.slots), bool)
-            inside[self.first[:-1]] = False
-            if (np.diff(self.slots, prepend=0)[inside] != 1).any():
-                slots = self.slots
         turned = np.ascontiguousarray(d[:, self.axes])
-        nodes = self.start, self.low, self.first, to
-        sweep_all(self.cells, turned, self.width, nodes, slots, *rest)
+        nothing = self.moves[0][:0]
+        moves = self.moves if placed else (nothing, nothing)
+        nodes = self.start, self.low, self.first, self.to if placed else self.first[:-1]
+        sweep_all(self.cells, turned, self.width, nodes, moves, *rest)
 
 
 def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uint8]) -> _Order:
@@ -190,17 +187,24 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
     at = np.flatnonzero(turned >= 0)
     slots = turned[at]
     # A run of nodes ends where a cell is left out or a row is.
-    first = np.flatnonzero(np.diff(at, prepend=-2) > 1)
-    first = np.union1d(first, np.searchsorted(at, at // sizes[w] * sizes[w]))
-    starts = _starts(at[first], (sizes[u], sizes[v], sizes[w]))
+    ahead = (np.diff(at, prepend=-2) == 1) & (at % sizes[w] != 0)
+    first = np.flatnonzero(~ahead)
+    to, moves = slots[first], (slots[:0], slots[:0])
+    if (np.diff(slots, prepend=-2)[ahead] != 1).any():
+        # Some layers at a time, in the order of the outputs: what is written lies side by side.
+        some = at // (sizes[w] * sizes[v] * LAYERS)
+        places = np.lexsort((slots, some)).astype(np.int32)
+        to, moves = first, (places, slots[places])
     return _Order(
         (u, v, w),
         sizes[w],
         _met(np.ascontiguousarray(np.transpose(met, turn))),
-        starts,
+        _starts(at[first], (sizes[u], sizes[v], sizes[w])),
         (at[first] % sizes[w]).astype(np.int32),
         np.append(first, len(at)),
-        slots,
+        to.astype(np.int64),
+        slots.astype(np.int64),
+        moves,
     )
 
 
