@@ -189,7 +189,7 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
     # A run of nodes ends where a cell is left out or a row is.
     ahead = (np.diff(at, prepend=-2) == 1) & (at % sizes[w] != 0)
     first = np.flatnonzero(~ahead)
-    to, moves = slots[first], (slots[:0], slots[:0])
+    to, moves = slots[first].astype(np.int64), (slots[:0], slots[:0])
     if (np.diff(slots, prepend=-2)[ahead] != 1).any():
         # Some layers at a time, in the order of the outputs: what is written lies side by side.
         some = at // (sizes[w] * sizes[v] * LAYERS)
@@ -202,7 +202,7 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
         _starts(at[first], (sizes[u], sizes[v], sizes[w])),
         (at[first] % sizes[w]).astype(np.int32),
         np.append(first, len(at)),
-        to.astype(np.int64),
+        to,
         slots.astype(np.int64),
         moves,
     )
