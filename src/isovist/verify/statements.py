@@ -94,7 +94,15 @@ class Row:
 
 def registry() -> tuple[Statement, ...]:
     """All statements, in the order of the paper."""
-    from isovist.verify import dynamic, localization, map_space, metric, signal_space, stability
+    from isovist.verify import (
+        buildings,
+        dynamic,
+        localization,
+        map_space,
+        metric,
+        signal_space,
+        stability,
+    )
     from isovist.verify import weights as weight_statements
 
     parts: Sequence[tuple[Statement, ...]] = (
@@ -103,6 +111,7 @@ def registry() -> tuple[Statement, ...]:
         metric.STATEMENTS,
         stability.STATEMENTS,
         map_space.STATEMENTS,
+        buildings.STATEMENTS,
         localization.STATEMENTS,
         dynamic.STATEMENTS,
     )
