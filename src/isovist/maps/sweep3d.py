@@ -98,7 +98,7 @@ class VoxelSweep:
         directions: ArrayLike,
         weights: ArrayLike,
         *,
-        transform: Transform = "range",
+        transform: Transform = "linear",
         scale: float = 1.0,
         maximum: float = np.inf,
         known: Iterable[Ending] = KNOWN,
@@ -108,8 +108,8 @@ class VoxelSweep:
         Args:
             directions: Vectors in the world frame, shape (S, 3).
             weights: W, shape (S, n), quadrature weights included.
-            transform: f: "range" r, "log" log(1 + r), "saturating" r / (r + scale), r in m.
-            scale: In m, for "saturating".
+            transform: f, as of `sensing.signals.Range`, of r in m.
+            scale: In m, for "logarithmic" and "saturating".
             maximum: Longest range in m.
             known: Endings that count.
         """
