@@ -189,7 +189,7 @@ def agreement_rows(world: OccupancyMap) -> None:
     print("\n| field of log(1 + r), n = 64, against direct evaluation | order | median | 90 % |")
     print("|---|---|---|---|")
     for stride in (1, 2, STRIDE):
-        field = DescriptorField.over(world, angles, W, stride, transform="log")
+        field = DescriptorField.over(world, angles, W, stride, transform="logarithmic")
         for order in ("bilinear", "bicubic"):
             error = np.linalg.norm(field.at(points, order) - direct, axis=1) / size
             at = np.nanquantile(error, [0.5, 0.9])
@@ -200,7 +200,9 @@ def field_seconds(world: OccupancyMap, directions: int) -> float:
     """Seconds for a field with nodes every `STRIDE` cells."""
     angles = circle(directions)
     W = weights(angles, CHANNELS)
-    return best_of(lambda: DescriptorField.over(world, angles, W, STRIDE, transform="log"), 6.0)
+    return best_of(
+        lambda: DescriptorField.over(world, angles, W, STRIDE, transform="logarithmic"), 6.0
+    )
 
 
 def growth_rows(worlds: dict[int, OccupancyMap]) -> None:

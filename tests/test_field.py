@@ -84,7 +84,7 @@ def test_bicubic_reproduces_quadratic_functions():
 @pytest.mark.parametrize("order", ["bilinear", "bicubic"])
 def test_the_jacobian_is_the_derivative(order):
     world = rooms(Pose(0.5, -1.0, 0.7))
-    field = DescriptorField.over(world, ANGLES, weights(), 5, transform="log")
+    field = DescriptorField.over(world, ANGLES, weights(), 5, transform="logarithmic")
     rng = np.random.default_rng(4)
     inside = world.origin.apply(rng.uniform([0.2, 0.2], [11.8, 7.8], (400, 2)))
     F, J = field.jacobian_at(inside, order)
@@ -135,7 +135,7 @@ def test_fields_agree_with_direct_evaluation():
     hits = world.cast(points[:, None], along)
     direct = (np.log1p(hits.ranges) * (hits.endings == Ending.WALL)) @ W
     for order in ("bilinear", "bicubic"):
-        field = DescriptorField.over(world, ANGLES, W, 3, transform="log")
+        field = DescriptorField.over(world, ANGLES, W, 3, transform="logarithmic")
         errors = np.abs(field.at(points, order) - direct).max(axis=-1) / direct.max(axis=-1)
         assert np.median(errors) < 0.01
         assert np.quantile(errors, 0.95) < 0.03

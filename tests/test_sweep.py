@@ -9,6 +9,7 @@ from isovist.maps.base import Ending
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.maps.sweep import describe_field, free_nodes, sweep_ranges
 from isovist.poses import Pose
+from isovist.sensing.signals import Range
 from reference_occupancy import sweep_twin
 
 ANGLES = 2 * np.pi * np.arange(24) / 24 + 0.017
@@ -121,7 +122,7 @@ def test_a_turned_map_is_swept_in_world_directions():
     np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
-@pytest.mark.parametrize("transform", ["range", "log", "saturating"])
+@pytest.mark.parametrize("transform", ["linear", "logarithmic", "saturating"])
 def test_fields_are_weighted_sums_of_the_ranges_that_count(transform):
     world = OccupancyMap.from_array(clutter(50, 70, seed=2), 0.1)
     rows, cols = free_nodes(world, 3)
@@ -129,7 +130,7 @@ def test_fields_are_weighted_sums_of_the_ranges_that_count(transform):
     ranges, endings = sweep_ranges(world, ANGLES, rows, cols, maximum=2.0)
     F, K = describe_field(world, ANGLES, W, rows, cols, transform=transform, scale=3.0, maximum=2.0)
     r = ranges.astype(float)
-    f = {"range": r, "log": np.log1p(r), "saturating": r / (r + 3.0)}[transform]
+    f = Range(transform=transform, scale=3.0).of_ranges(r)
     known = np.isin(endings, [Ending.WALL, Ending.MAXIMUM])
     assert 0.1 < known.mean() < 0.9
     np.testing.assert_allclose(F, (f * known).T @ W, rtol=2e-5, atol=1e-6)
@@ -151,7 +152,9 @@ def test_the_number_of_threads_changes_no_bit():
         fields = []
         for threads in (1, before):
             numba.set_num_threads(threads)
-            fields.append(describe_field(world, ANGLES, weights(16), rows, cols, transform="log"))
+            fields.append(
+                describe_field(world, ANGLES, weights(16), rows, cols, transform="logarithmic")
+            )
     finally:
         numba.set_num_threads(before)
     np.testing.assert_array_equal(fields[0][0], fields[1][0])
@@ -190,7 +193,7 @@ WORLD = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
         (
             ([0.0], [[1.0]], [0], [1]),
             {"transform": "square"},
-            "`transform` must be one of range, log, saturating, got square.",
+            "`transform` must be one of linear, logarithmic, saturating, got square.",
         ),
         (
             ([0.0], [[1.0]], [0], [1]),

@@ -10,6 +10,7 @@ from isovist.maps.occupancy import Cell
 from isovist.maps.sweep3d import VoxelSweep, free_voxels
 from isovist.maps.voxels import VoxelMap
 from isovist.roses.rose import fibonacci_sphere
+from isovist.sensing.signals import Range
 from reference_3d import sweep_voxels_twin
 from test_voxels import clutter
 
@@ -69,8 +70,8 @@ def test_descriptors_are_sums_over_the_swept_ranges():
     sweep = VoxelSweep.over(world, nodes)
     ranges, endings = sweep.ranges(directions)
     known = endings == Ending.WALL
-    signals = {"range": ranges, "log": np.log1p(ranges), "saturating": ranges / (ranges + 2)}
-    for transform, f in signals.items():
+    for transform in ("linear", "logarithmic", "saturating"):
+        f = Range(transform=transform, scale=2.0).of_ranges(ranges)
         F, K = sweep.describe(directions, W, transform=transform, scale=2.0)
         np.testing.assert_allclose(F, (known * f).T @ W, rtol=2e-5)
         np.testing.assert_allclose(K, known.T @ W, rtol=2e-5)
@@ -104,7 +105,7 @@ def test_answers_do_not_depend_on_the_number_of_threads():
          "`weights` must have shape (3, any), got (2, 4)."),
         (lambda w: VoxelSweep.over(w, free_voxels(w)).describe(
             np.eye(3), np.ones((3, 4)), transform="cube"),
-         "`transform` must be one of range, log, saturating, got cube."),
+         "`transform` must be one of linear, logarithmic, saturating, got cube."),
         (lambda w: VoxelSweep.over(w, free_voxels(w)).describe(
             np.eye(3), np.ones((3, 4)), scale=0.0),
          "`scale` must be a positive length in m, got 0.0."),

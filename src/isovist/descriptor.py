@@ -41,12 +41,13 @@ from isovist.quadrature import (
     check_view,
     find_shadows,
     place_exact,
+    sum_channels,
 )
 from isovist.roses import Band, Rose, unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Seen, Signal
 from isovist.silhouette import silhouette_term
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 _BLOCK = 256  # points whose quadrature nodes are held at once
 
@@ -260,26 +261,6 @@ class Descriptor:
                 self.signal.values(seen).reshape(len(block), -1) @ weights
             )
         return out
-
-
-def sum_channels(
-    rose: Rose, offsets: IntArray, directions: FloatArray, values: FloatArray
-) -> FloatArray:
-    """Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
-
-    Args:
-        rose: The weights.
-        offsets: Where the nodes of each place begin, shape (P + 1,).
-        directions: θ_s, shape (m, d).
-        values: Shape (m, k).
-    """
-    from isovist.kernels.describe import accumulate
-
-    out = np.empty((len(offsets) - 1, len(rose), values.shape[1]))
-    profile, order = rose.profile, rose.order
-    sorted_rose = np.ascontiguousarray(rose.directions[order])
-    accumulate(offsets, directions, values, sorted_rose, order, profile.code, profile.scaled, out)
-    return out
 
 
 def shadow_terms(signal: Signal, shadows: Shadows) -> FloatArray:

@@ -13,12 +13,14 @@ to its middle to see whether it is visible; the rest is left to the sum over dir
 import numpy as np
 
 from isovist.maps.mesh import MeshMap
+from isovist.quadrature import sum_all
 from isovist.roses import Band, Rose
 from isovist.sensing.signals import Seen, Signal
 from isovist.types import FloatArray, IntArray
 
 _GRAZING = 0.3  # largest |n·θ| of a corner or the middle
 _SMALL = 3.0  # spacings of the directions; smaller faces are met too seldom to matter
+_COARSE = 2.0  # spacings of the directions; the triangles
 _CUTS = 24
 _MOST = 2_000_000  # triangles
 
@@ -52,10 +54,10 @@ def grazing_term(
         faces: Which faces.
         rose: The weights.
         signal: What is put on the directions.
-        spacing: Size of the triangles in rad.
+        spacing: Distance of the directions in rad; the triangles are `_COARSE` times as wide.
         seen: The directions that count, all by default.
     """
-    corners, face = _cut(world.vertices[world.faces[faces]] - point, faces, spacing)
+    corners, face = _cut(world.vertices[world.faces[faces]] - point, faces, _COARSE * spacing)
     middles = corners.mean(axis=1)
     reach = np.linalg.norm(middles, axis=1)
     theta = middles / reach[:, None]
@@ -68,21 +70,29 @@ def grazing_term(
     theta, reach, areas = theta[visible], reach[visible], areas[visible]
     view = Seen(world, theta, reach, face[visible], hits.normals[visible])
     solid = np.abs(np.einsum("ij,ij->i", view.normals, theta)) * areas / reach**2
-    return rose.weights(theta).T @ (solid[:, None] * signal.gradients(view))
+    return sum_all(rose, theta, solid[:, None] * signal.gradients(view))
 
 
 def _cut(corners: FloatArray, face: IntArray, size: float) -> tuple[FloatArray, IntArray]:
-    """Triangles, shape (k, 3, 3), halved at their longest edge until they look small from 0."""
+    """Triangles, shape (k, 3, 3), halved at their longest edge until they look small from 0.
+
+    Also the face that each is of.
+    """
+    done = []
     for _ in range(_CUTS):
-        edges = np.linalg.norm(np.roll(corners, -1, axis=1) - corners, axis=2)
-        large = edges.max(axis=1) > size * np.linalg.norm(corners.mean(axis=1), axis=1)
+        gap = corners[:, [1, 2, 0]] - corners
+        a, b, c = np.einsum("ijk,ijk->ji", gap, gap)
+        middle = corners.sum(axis=1) / 3.0
+        longest = np.maximum(np.maximum(a, b), c)
+        large = longest > size**2 * np.einsum("ij,ij->i", middle, middle)
         if not large.any() or len(corners) > _MOST:
             break
-        longest = edges[large].argmax(axis=1)
-        turn = (longest[:, None] + np.arange(3)) % 3
+        done.append((corners[~large], face[~large]))
+        edge = np.where(a >= longest, 0, np.where(b >= longest, 1, 2))[large]
+        turn = (edge[:, None] + np.arange(3)) % 3
         a, b, c = np.moveaxis(np.take_along_axis(corners[large], turn[..., None], axis=1), 1, 0)
         m = 0.5 * (a + b)
-        halves = [np.stack([a, m, c], axis=1), np.stack([m, b, c], axis=1)]
-        corners = np.concatenate([corners[~large], *halves])
-        face = np.concatenate([face[~large], face[large], face[large]])
-    return corners, face
+        corners = np.concatenate([np.stack([a, m, c], axis=1), np.stack([m, b, c], axis=1)])
+        face = np.tile(face[large], 2)
+    done.append((corners, face))
+    return np.concatenate([t for t, _ in done]), np.concatenate([f for _, f in done])

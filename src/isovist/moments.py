@@ -18,11 +18,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.descriptor import shadow_terms, sum_channels
+from isovist.descriptor import shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
-from isovist.quadrature import Exact, Rule, check_view, find_shadows, place_exact
+from isovist.quadrature import Exact, Rule, check_view, find_shadows, place_exact, sum_channels
 from isovist.roses import Rose
 from isovist.sensing.signals import Range, Seen, Signal
 from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly

@@ -279,3 +279,30 @@ def check_view(view: ArrayLike | None) -> FloatArray:
     if (parts[1:, 0] < parts[:-1, 1] - 1e-12).any():
         raise InputError("The intervals of `view` overlap.")
     return np.ascontiguousarray(parts)
+
+
+def sum_channels(
+    rose: Rose, offsets: IntArray, directions: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
+
+    Args:
+        rose: The weights.
+        offsets: Where the nodes of each place begin, shape (P + 1,).
+        directions: θ_s, shape (m, d).
+        values: Shape (m, k).
+    """
+    from isovist.kernels.describe import accumulate
+
+    out = np.empty((len(offsets) - 1, len(rose), values.shape[1]))
+    profile, order = rose.profile, rose.order
+    sorted_rose = np.ascontiguousarray(rose.directions[order])
+    accumulate(offsets, directions, values, sorted_rose, order, profile.code, profile.scaled, out)
+    return out
+
+
+def sum_all(rose: Rose, directions: FloatArray, values: FloatArray) -> FloatArray:
+    """Σ_s w_i(θ_s) values_s over all nodes, shape (n, k); arguments as in `sum_channels`."""
+    # Parts for several threads; their number is fixed, so that the sum is too.
+    offsets = np.arange(65) * len(directions) // 64
+    return np.asarray(sum_channels(rose, offsets, directions, values).sum(axis=0))

@@ -15,26 +15,36 @@ the line of the edge and s the place along it, the nodes are Gauss–Legendre in
     ρ = h cosh u,   dℓ = du / cosh u,   hence   dℓ/ρ = du / (h cosh² u).                   (2)
 
 Whether the edge is seen at a node and what is beside it comes from two rays, a hair to either
-side.  Panels are halved until both halves together agree with the whole, so they gather where
-the edge goes behind something or the background changes.  Faces that pass through each other
-without an edge there, and a jump at a longest range, are not seen by (1).
+side: the first on the side of a face at the edge, which is what it meets if the edge is seen there.
+Panels are halved until both halves together agree with the whole about ∫ (f⁺ − f⁻) dℓ/ρ, so they
+gather where the edge goes behind something or the background changes.  Faces that pass through
+each other without an edge there, and a jump at a longest range, are not seen by (1).
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from isovist.maps.mesh import MeshMap
+from isovist.quadrature import sum_all
 from isovist.roses import Band, Rose
 from isovist.sensing.signals import Seen, Signal
 from isovist.types import BoolArray, FloatArray, IntArray
 
 _HAIR = 1e-7  # rad, to either side of an edge
-_LONGEST = 0.3  # rad, a first panel
+_LONGEST = 0.15  # rad, a first panel
 _HALVINGS = 14
-_NODES, _COEFFICIENTS = np.polynomial.legendre.leggauss(4)
+_NODES, _COEFFICIENTS = np.polynomial.legendre.leggauss(2)
 
 
-def candidate_edges(world: MeshMap, point: FloatArray, signal: Signal) -> IntArray:
-    """Edges across which the signal may jump as seen from a point, shape (3,)."""
+def candidate_edges(
+    world: MeshMap, point: FloatArray, signal: Signal
+) -> tuple[IntArray, FloatArray]:
+    """Edges across which the signal may jump as seen from a point, shape (3,).
+
+    Beside them, 1 where a face lies on the side of a × b, with a and b from the point to the ends
+    of the edge, and −1 where all lie on the other.
+    """
     edges = world.edges
     a, b = (world.vertices[edges.ends[:, k]] - point for k in (0, 1))
     planes = np.repeat(np.cross(a, b), edges.counts, axis=0)
@@ -46,7 +56,8 @@ def candidate_edges(world: MeshMap, point: FloatArray, signal: Signal) -> IntArr
     if values is not None:
         here = values[edges.faces]
         jumps |= np.minimum.reduceat(here, starts) != np.maximum.reduceat(here, starts)
-    return np.flatnonzero(jumps)
+    which = np.flatnonzero(jumps)
+    return which, np.where(most[which] > 0.0, 1.0, -1.0)
 
 
 def silhouette_term(
@@ -55,7 +66,7 @@ def silhouette_term(
     rose: Rose,
     signal: Signal,
     *,
-    tolerance: float = 1e-5,
+    tolerance: float = 3e-6,
     seen: Band | None = None,
 ) -> FloatArray:
     """The sum over edges of equation (1) at a point, shape (n, 3).
@@ -65,39 +76,57 @@ def silhouette_term(
         point: Where, shape (3,), in m.
         rose: The weights.
         signal: What is put on the directions.
-        tolerance: Error allowed in a panel, as a share of the sum of all panels.
+        tolerance: Error allowed in a panel, as a share of the sum of all panels' sizes.
         seen: The directions that count, all by default.
     """
-    edges = _Edges(world, point, candidate_edges(world, point, signal))
+    edges = _Edges(world, point, *candidate_edges(world, point, signal))
     edge, start, stop = edges.first_panels()
-    values = edges.integrate(edge, start, stop, rose, signal, seen)
-    total = np.zeros((len(rose), 3))
-    allowed = tolerance * np.abs(values).sum(axis=0).max(initial=0.0)
+    values = edges.integrate(edge, start, stop, signal, seen).total
+    allowed = tolerance * np.abs(values).sum()
+    directions, terms = [], []
     for depth in range(_HALVINGS):
         middle = 0.5 * (start + stop)
         edge = np.repeat(edge, 2)
         start, stop = _interleave(start, middle), _interleave(middle, stop)
-        halves = edges.integrate(edge, start, stop, rose, signal, seen)
-        whole = halves.reshape(-1, 2, len(rose)).sum(axis=1)
-        rough = np.abs(whole - values).max(axis=1, initial=0.0) > allowed
+        halves = edges.integrate(edge, start, stop, signal, seen)
+        rough = np.abs(halves.total.reshape(-1, 2).sum(axis=1) - values) > allowed
         if depth == _HALVINGS - 1:
             rough[:] = False
-        total += np.einsum("kn,kd->nd", whole[~rough], edges.normals[edge[::2][~rough]])
         again = np.repeat(rough, 2)
-        edge, start, stop, values = edge[again], start[again], stop[again], halves[again]
+        # Most nodes are hidden or carry no jump.
+        done = np.repeat(~again, len(_NODES)) & (halves.rates != 0.0)
+        directions.append(halves.directions[done])
+        normals = edges.normals[np.repeat(edge, len(_NODES))[done]]
+        terms.append(halves.rates[done, None] * normals)
+        edge, start, stop, values = edge[again], start[again], stop[again], halves.total[again]
         if edge.size == 0:
             break
-    return total
+    return sum_all(rose, np.concatenate(directions), np.concatenate(terms))
 
 
 def _interleave(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.stack([a, b], axis=1).ravel()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Panels:
+    """Nodes on panels of edges: their directions (k, 3), (f⁺ − f⁻) dℓ/ρ of each, and the sums."""
+
+    directions: FloatArray
+    rates: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """Of the nodes of each panel."""
+        return np.asarray(self.rates.reshape(-1, len(_NODES)).sum(axis=1))
+
+
 class _Edges:
     """Some edges of a mesh as seen from a point, in the variables of equation (2)."""
 
-    def __init__(self, world: MeshMap, point: FloatArray, which: IntArray) -> None:
+    def __init__(
+        self, world: MeshMap, point: FloatArray, which: IntArray, sides: FloatArray
+    ) -> None:
         ends = world.edges.ends[which]
         a, b = (world.vertices[ends[:, k]] - point for k in (0, 1))
         length = np.linalg.norm(b - a, axis=1)
@@ -106,7 +135,7 @@ class _Edges:
         # An edge that points at p is seen as a point and sweeps over nothing.
         keep = size > 1e-12 * (np.linalg.norm(a, axis=1) + length) * length
         a, b, ends, length, normal, size = (x[keep] for x in (a, b, ends, length, normal, size))
-        self.world, self.point, self.ends = world, point, ends
+        self.world, self.point, self.ends, self.sides = world, point, ends, sides[keep]
         self.along = (b - a) / length[:, None]
         self.normals = normal / size[:, None]
         self.height = size / length
@@ -131,30 +160,26 @@ class _Edges:
         edge: IntArray,
         start: FloatArray,
         stop: FloatArray,
-        rose: Rose,
         signal: Signal,
         seen: Band | None,
-    ) -> FloatArray:
-        """∫ (f⁺ − f⁻) w_i dℓ/ρ over panels, shape (panels, n)."""
+    ) -> _Panels:
+        """(f⁺ − f⁻) dℓ/ρ at the nodes of panels."""
         half = 0.5 * (stop - start)
         u = (0.5 * (start + stop))[:, None] + half[:, None] * _NODES
         e = np.repeat(edge, len(_NODES))
         u, c = u.ravel(), (half[:, None] * _COEFFICIENTS).ravel()
         reach = self.foot[e] + (self.height[e] * np.sinh(u))[:, None] * self.along[e]
         theta = reach / np.linalg.norm(reach, axis=1)[:, None]
-        after, on_after = self._beside(theta + _HAIR * self.normals[e], e)
-        before, on_before = self._beside(theta - _HAIR * self.normals[e], e)
-        visible = on_after | on_before
-        jump = np.zeros(len(e))
-        jump[visible] = (signal.values(after) - signal.values(before))[visible]
+        aside = (_HAIR * self.sides[e])[:, None] * self.normals[e]
+        near, visible = self._beside(theta + aside, e)
         if seen is not None:
-            jump *= seen.mask(theta)
-        rate = c * jump / (self.height[e] * np.cosh(u) ** 2)
-        # Most nodes are hidden or carry no jump; the weights are needed at the others only.
-        terms = np.zeros((len(e), len(rose)))
-        some = rate != 0.0
-        terms[some] = rate[some, None] * rose.weights(theta[some])
-        return terms.reshape(len(edge), len(_NODES), len(rose)).sum(axis=1)
+            visible &= seen.mask(theta)
+        k = np.flatnonzero(visible)
+        far, _ = self._beside((theta - aside)[k], e[k])
+        jump = self.sides[e[k]] * (signal.values(near)[k] - signal.values(far))
+        rates = np.zeros(len(e))
+        rates[k] = c[k] * jump / (self.height[e[k]] * np.cosh(u[k]) ** 2)
+        return _Panels(theta, rates)
 
     def _beside(self, theta: FloatArray, edge: IntArray) -> tuple[Seen, BoolArray]:
         """What is met along θ, and whether it is a face at the edge."""

@@ -137,7 +137,7 @@ def build(
             W[some],
             rows,
             cols,
-            transform="log",
+            transform="logarithmic",
             maximum=REACH,
         )
         F += f

@@ -55,7 +55,7 @@ class DescriptorField:
         weights: ArrayLike,
         stride: int = 5,
         *,
-        transform: Transform = "range",
+        transform: Transform = "linear",
         scale: float = 1.0,
         maximum: float = np.inf,
         known: Iterable[Ending] = KNOWN,

@@ -219,11 +219,11 @@ def accumulate(offsets, direction, value, rose, order, code, parameter, out):
                     top = max(top, logs[i])
             total = 0.0
             for j in range(peak - left, peak + right + 1):
-                i = j % n
+                i = j - n if j >= n else (j + n if j < 0 else j)
                 logs[i] = np.exp(logs[i] - top) if logs[i] > top - LOST else 0.0
                 total += logs[i]
             for j in range(peak - left, peak + right + 1):
-                i = j % n
+                i = j - n if j >= n else (j + n if j < 0 else j)
                 if logs[i] > 0.0:
                     weight = logs[i] / total
                     for k in range(channels):

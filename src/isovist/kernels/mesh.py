@@ -17,67 +17,13 @@ the same distance the one with the smaller index wins.
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, prange, types
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
+from numba import njit, prange
 
+from isovist.kernels.mesh_node import WIDER, enter_four
 from isovist.kernels.mesh_tree import BIG, STACK
+from isovist.kernels.ray_order import ray_key, sort_keys
 
 WALL, EDGE = 0, 2
-WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
-
-
-@intrinsic
-def _enter_four(_typing, boxes, node, rows, ray, reach, out):
-    """Where a ray enters the four boxes of a node, written to out (4,); BIG where it does not.
-
-    rows: the six rows of the node in the order near x, y, z, far x, y, z; ray: (ox, oy, oz, ix,
-    iy, iz) with the inverses of the direction, all float32; reach: no box beyond it counts.
-    Written as vector code by hand, since the compiler does not find it in a loop of four.
-    """
-
-    def code(context, builder, signature, arguments):
-        boxes_, node_, rows_, ray_, reach_, out_ = arguments
-        four = ir.VectorType(ir.FloatType(), 4)
-        index = ir.IntType(64)
-        flags = ("nnan", "nsz")
-
-        def spread(value):
-            first = builder.insert_element(
-                ir.Constant(four, ir.Undefined), value, ir.Constant(ir.IntType(32), 0)
-            )
-            mask = ir.Constant(ir.VectorType(ir.IntType(32), 4), [0, 0, 0, 0])
-            return builder.shuffle_vector(first, ir.Constant(four, ir.Undefined), mask)
-
-        def larger(x, y):
-            return builder.select(builder.fcmp_ordered(">", x, y, flags=flags), x, y)
-
-        def smaller(x, y):
-            return builder.select(builder.fcmp_ordered("<", x, y, flags=flags), x, y)
-
-        def four_at(array, array_type, offset):
-            data = make_array(array_type)(context, builder, array).data
-            return builder.bitcast(builder.gep(data, [offset]), four.as_pointer())
-
-        start = builder.mul(node_, ir.Constant(index, 32))
-        t = []
-        for k in range(6):
-            row = builder.mul(builder.extract_value(rows_, k), ir.Constant(index, 4))
-            place = four_at(boxes_, signature.args[0], builder.add(start, row))
-            side = builder.load(place, align=4)
-            gap = builder.fsub(side, spread(builder.extract_value(ray_, k % 3)))
-            t.append(builder.fmul(gap, spread(builder.extract_value(ray_, 3 + k % 3))))
-        near = larger(larger(t[0], t[1]), larger(t[2], ir.Constant(four, [0.0] * 4)))
-        far = smaller(smaller(t[3], t[4]), smaller(t[5], spread(reach_)))
-        far = builder.fmul(far, ir.Constant(four, [float(WIDER)] * 4))
-        met = builder.fcmp_ordered("<=", near, far)
-        entered = builder.select(met, near, ir.Constant(four, [float(BIG)] * 4))
-        place = four_at(out_, signature.args[5], ir.Constant(index, 0))
-        builder.store(entered, place, align=4)
-        return context.get_dummy_value()
-
-    return types.void(boxes, node, rows, ray, reach, out), code
 
 
 @njit(nogil=True, error_model="numpy")
@@ -115,10 +61,13 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
     rows, ray = (nx, ny, nz, fx, fy, fz), (ox, oy, oz, ix, iy, iz)
     best, face, met = np.inf, -1, 0
     reach = BIG
-    top, node = 0, 0
-    while True:
-        if node >= 0:
-            _enter_four(boxes, node, rows, ray, reach, near4)
+    top, node, unsure = 1, 0, False
+    stack[0] = 0
+    while top > 0 and not unsure:
+        top -= 1
+        node = np.int64(stack[top])
+        while node >= 0:
+            enter_four(boxes, node, rows, ray, reach, near4)
             # The nearest child comes next; the others wait, the nearer ones on top.
             nearest, following, base = BIG, 0, top
             for s in range(4):
@@ -135,10 +84,10 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
                     at -= 1
                 entry[at], stack[at] = t4, c
                 top += 1
-            if nearest < BIG:
-                node = following
-                continue
-        else:
+            if nearest >= BIG:
+                break
+            node = following
+        if node < 0:
             leaf = -1 - node
             first = leaf >> 3
             for i in range(first, first + (leaf & 7) + 1):
@@ -155,7 +104,7 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
                     continue
                 det = ea + eb + ec
                 if counting and (ea == 0.0 or eb == 0.0 or ec == 0.0):
-                    return np.inf, -1
+                    unsure = True
                 if det == 0.0:
                     continue
                 t = sz * (ea * az + eb * bz + ec * cz) / det
@@ -166,15 +115,14 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
                     reach = np.float32(t - shift) * WIDER
         while top > 0 and entry[top - 1] > reach:
             top -= 1
-        if top == 0:
-            return best, met if counting else face
-        top -= 1
-        node = np.int64(stack[top])
+    if counting:
+        face = -1 if unsure else met
+    return best, face
 
 
 @njit(nogil=True, error_model="numpy")
 def enter_mesh(origin, direction, half, inverse):
-    """Least t ≥ 0 at which a ray is in the box ±half around the middle; inf if it never is.
+    """Least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) if it never is.
 
     Fills inverse (3,) with 1/d, a huge number of the same sign where d is 0: no 0 · ∞ arises.
     """
@@ -184,44 +132,58 @@ def enter_mesh(origin, direction, half, inverse):
         inverse[k] = 1.0 / d if abs(d) > 1e-30 else (-1e30 if d < 0.0 else 1e30)
         a, b = (-half[k] - p) * inverse[k], (half[k] - p) * inverse[k]
         near, far = max(near, min(a, b)), min(far, max(a, b))
-    return near if near <= far * (1.0 + 1e-12) else np.inf
+    return (near, far) if near <= far * (1.0 + 1e-12) else (np.inf, np.inf)
 
 
 @njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def cast_faces(origins, directions, counting, centre, half, corners, normals, order, boxes, child,
-               ranges, faces, facing, endings):  # fmt: skip
+def cast_faces(origins, directions, counting, parts, centre, half, corners, normals, order, boxes,
+               child, ranges, faces, facing, endings):  # fmt: skip
     """First face along each ray, or how many faces it meets; see `first_face`.
 
-    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces.  Outputs
-    ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the origin,
-    endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only faces has
-    a meaning.
+    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces.  The rays
+    are cut into parts, each sorted and followed by one thread; the answers do not depend on it.
+    Outputs ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the
+    origin, endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only
+    faces and endings have a meaning.
     """
-    block = 256
-    for k in prange((len(origins) + block - 1) // block):
+    m, per_size = len(origins), 1.0 / max(half[0], half[1], half[2])
+    for k in prange(parts):
+        first, last = k * m // parts, (k + 1) * m // parts
         stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
-        near4, p, d = np.empty(4, np.float32), np.empty(3), np.empty(3)
-        inverse = np.empty(3)
-        for i in range(k * block, min(len(origins), (k + 1) * block)):
+        near4, p, d, inverse = np.empty(4, np.float32), np.empty(3), np.empty(3), np.empty(3)
+        keys, reach = np.empty(last - first, np.int64), np.empty(last - first)
+        for i in range(first, last):
+            keys[i - first] = i | ray_key(
+                origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
+                directions[i, 0], directions[i, 1], directions[i, 2], per_size,
+            ) << 32  # fmt: skip
+        sort_keys(keys, np.empty_like(keys))
+        # Fetched in a loop of their own, rays do not wait for each other.
+        rays = np.empty((last - first, 6))
+        for j in range(last - first):
+            i = keys[j] & 0xFFFFFFFF
             for c in range(3):
-                p[c], d[c] = origins[i, c] - centre[c], directions[i, c]
-            shift = enter_mesh(p, d, half, inverse)
-            t, face = np.inf, 0 if counting else -1
+                rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
+        for j in range(last - first):
+            i = keys[j] & 0xFFFFFFFF
+            for c in range(3):
+                p[c], d[c] = rays[j, c], rays[j, 3 + c]
+            shift, _ = enter_mesh(p, d, half, inverse)
+            reach[i - first], faces[i] = np.inf, 0 if counting else -1
             if shift < np.inf:
-                t, face = first_face(
+                reach[i - first], faces[i] = first_face(
                     p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry,
                     near4,
                 )  # fmt: skip
-            faces[i] = face
-            endings[i] = WALL if face >= 0 else EDGE
-            if d[0] == 0.0 and d[1] == 0.0 and d[2] == 0.0:
+        for i in range(first, last):
+            dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
+            endings[i] = WALL if faces[i] >= 0 else EDGE
+            if dx == 0.0 and dy == 0.0 and dz == 0.0:
                 endings[i] = 255
-            if counting:
-                continue
-            ranges[i] = t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-            if face < 0:
-                facing[i, 0] = facing[i, 1] = facing[i, 2] = 0.0
-                continue
-            x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
-            sign = -1.0 if x * d[0] + y * d[1] + z * d[2] > 0.0 else 1.0
-            facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
+            if not counting:
+                ranges[i] = reach[i - first] * np.sqrt(dx * dx + dy * dy + dz * dz)
+                x, y, z = 0.0, 0.0, 0.0
+                if faces[i] >= 0:
+                    x, y, z = normals[faces[i], 0], normals[faces[i], 1], normals[faces[i], 2]
+                sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
+                facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z

@@ -253,7 +253,7 @@ def accumulate(
         counted: Which of the four endings count, shape (4,).
         unit: Side of a cell in m.
         maximum: Longest range, in cells.
-        transform: 0 for f = r, 1 for log(1 + r), 2 for r / (r + scale), with r in m.
+        transform: 0 for f = r, 1 for scale · log(1 + r/scale), 2 for r / (r + scale), r in m.
         scale: In m.
         F: Added to, shape (nodes, n).
         K: Added to, shape (nodes, n).
@@ -277,7 +277,7 @@ def accumulate(
                     reach, ending = longest, np.uint8(MAXIMUM)
                 value = reach * side
                 if transform == 1:
-                    value = np.log(one + value)
+                    value = reference * np.log(one + value / reference)
                 elif transform == 2:
                     value = value / (value + reference)
                 mass = one if counted[ending] else zero

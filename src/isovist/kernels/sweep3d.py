@@ -18,11 +18,11 @@ and takes the distance from its own centre to the plane of the face that the lin
 
     r = (p′ − p − ½)/|du|,   (max(a, b)_p′ − s_p − ½)/dv   or the same with w.                 (2)
 
-A line is a float32, the first term of (2), and a byte: the code of the cell with 4 added for a
-side along v and 8 for one along w.  Lines go from cell to cell through faces, so only cells with
-a face to a free cell are ever met first; each row keeps these as runs of equal code, and a layer
-is a few fills per run, first of the changes past its middle, then, when its cells have read their
-lines, of those before it and of the near faces.
+A line is one int32: the number p′ or max(a, b) of (2) times 16, the code of the cell, and 4 for a
+side along v or 8 for one along w.  Lines go from cell to cell through faces, so only cells with a
+face to a free cell are ever met first, and only those are gone through: in each layer first for the
+changes past its middle, then, when its nodes have read their lines, for those before it and for the
+near faces.
 """
 
 import numpy as np
@@ -33,70 +33,78 @@ V, W = 4, 8
 
 
 @njit(cache=True, nogil=True)
-def _meet(lines, ends, runs, layer, down, left, term, mark):
+def _meet(lines, cells, layer, down, left, number, mark):
     """Lines take what they meet in a layer: cell (j, k) is met by line (j + down, k + left).
 
-    lines (…, …) float32, ends uint8; runs as in `sweep_one`, layer as their index.
+    lines (…, …) int32; cells as in `sweep_one`, layer as their index.
     """
-    start, low, high, codes = runs
-    rows = start.shape[1] - 1
-    for j in range(rows):
-        at = j - 1 + down
+    start, places = cells
+    line = np.int32(16 * number + mark)
+    for j in range(start.shape[1] - 1):
+        at = np.uint64(j - 1 + down)
+        for k in range(start[layer, j], start[layer, j + 1]):
+            lines[at, np.uint64((places[k] >> 2) + left)] = line | (places[k] & 3)
+
+
+@njit(cache=True, nogil=True)
+def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, endings):
+    """Equation (2) for the nodes of a layer: cell (j, k) reads line (j + down, k + left).
+
+    nodes, longest and side as in `sweep_one`; planes: p, s_p for v and for w, each with ½ added,
+    and 1 over |du|, dv and dw.
+    """
+    start, low, first, to = nodes
+    u, v, w, per_u, per_v, per_w = planes
+    for j in range(start.shape[1] - 1):
+        at = np.uint64(j + down)
         for run in range(start[layer, j], start[layer, j + 1]):
-            code = np.uint8(codes[run] | mark)
-            for k in range(np.uint64(low[run] + left), np.uint64(high[run] + left)):
-                lines[at, k], ends[at, k] = term, code
+            ahead, place = np.uint64(low[run] + left), np.uint64(to[run])
+            for k in range(np.uint64(first[run + 1] - first[run])):
+                line = lines[at, ahead + k]
+                number = np.float32(line >> 4)
+                reach = (number - u) * per_u
+                reach = (number - v) * per_v if line & V else reach
+                reach = (number - w) * per_w if line & W else reach
+                ranges[place + k] = (reach if reach < longest else longest) * side
+                endings[place + k] = np.uint8((line & 3) - 1 if reach < longest else MAXIMUM)
 
 
 @njit(cache=True, nogil=True)
-def _read(lines, ends, back_u, back_v, back_w, ranges, endings):
-    """Equation (2) for cells side by side in a row.  Shapes (m,)."""
-    one, three = np.uint8(1), np.uint8(3)
-    for k in range(len(ranges)):
-        end = ends[k]
-        ranges[k] = lines[k] - (back_w if end > 7 else (back_v if end > 3 else back_u))
-    for k in range(len(endings)):
-        endings[k] = np.uint8(np.uint8(ends[k] & three) - one)
-
-
-@njit(cache=True, nogil=True)
-def sweep_one(runs, du, dv, dw, width, start, minors, slots, maximum, unit, ranges, endings):
-    """Ranges along one direction at the nodes.
+def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
+    """Ranges along one direction at the nodes, layer by layer, row by row.
 
     Args:
-        runs: (start, low, high, codes) of the cells that can be met.  Runs start[i + 1, j + 1] to
+        cells: (start, places) of the cells that can be met.  Those from start[i + 1, j + 1] to
             start[i + 1, j + 2] lie in layer i, −1 to the last and one more, and row j, likewise;
-            each takes cells low to high − 1 along w.  Codes are 1 wall, 2 unknown, 3 edge.
+            each is its place along w times 4 plus its code: 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
         dw: Minor component of the contiguous axis, |dw| ≤ |du|.
         width: Cells along w.
-        start: Nodes start[i, j] to start[i, j + 1] lie in layer i, row j; shape (u, v + 1).
-        minors: Place along w of each node, ascending in each row, shape (nodes,).
-        slots: Place of each node in the outputs.
+        nodes: (start, low, first, to): runs of nodes side by side, start[i, j] to start[i, j + 1]
+            in layer i, row j; run k begins at low[k] along w, holds nodes first[k] to
+            first[k + 1] − 1 and is written from place to[k] of the outputs on.
         maximum: Longest range, in cells.
         unit: Side of a cell in m.
         ranges: Output in m, shape (nodes,).
         endings: Output, `Ending` codes, shape (nodes,).
     """
+    start = nodes[0]
     layers, rows = len(start), start.shape[1] - 1
     t1, t2 = dv / abs(du), dw / abs(du)
     per_u = 1.0 / abs(du)
     per_v = 1.0 / dv if dv != 0.0 else 0.0
     per_w = 1.0 / dw if dw != 0.0 else 0.0
-    longest, side, most = np.float32(maximum), np.float32(unit), np.uint8(MAXIMUM)
+    longest, side = np.float32(maximum), np.float32(unit)
     drift1 = int(np.floor(0.5 + t1 * (layers + 1)))
     drift2 = int(np.floor(0.5 + t2 * (layers + 1)))
-    lines = np.zeros((rows + abs(drift1) + 8, width + abs(drift2) + 8), dtype=np.float32)
-    ends = np.zeros(lines.shape, dtype=np.uint8)
+    lines = np.zeros((rows + abs(drift1) + 8, width + abs(drift2) + 8), dtype=np.int32)
     shift1, shift2 = max(drift1, 0) + 4, max(drift2, 0) + 4
-    row_ranges, row_endings = np.empty(width, np.float32), np.empty(width, np.uint8)
     for p in range(layers, -1, -1):
         i = p if du > 0.0 else layers - 1 - p
         a1, b1 = int(np.floor(0.5 + t1 * (p - 0.5))), int(np.floor(0.5 + t1 * (p + 0.5)))
         a2, b2 = int(np.floor(0.5 + t2 * (p - 0.5))), int(np.floor(0.5 + t2 * (p + 0.5)))
         s1, s2 = int(np.floor(0.5 + t1 * p)), int(np.floor(0.5 + t2 * p))
-        term_v, term_w = np.float32(max(a1, b1) * per_v), np.float32(max(a2, b2) * per_w)
         # Which minor axis changes first: where lines cross the plane between two rows.
         q1 = (max(a1, b1) - 0.5) / t1 if a1 != b1 else np.inf
         q2 = (max(a2, b2) - 0.5) / t2 if a2 != b2 else np.inf
@@ -108,40 +116,39 @@ def sweep_one(runs, du, dv, dw, width, start, minors, slots, maximum, unit, rang
             for later in (True, False):
                 if later == v_first:
                     if a2 != b2 and (s2 != b2) == past:
-                        _meet(lines, ends, runs, i + 1, down_w, left_w, term_w, W)
+                        _meet(lines, cells, i + 1, down_w, left_w, max(a2, b2), W)
                 elif a1 != b1 and (s1 != b1) == past:
-                    _meet(lines, ends, runs, i + 1, down_v, left_v, term_v, V)
+                    _meet(lines, cells, i + 1, down_v, left_v, max(a1, b1), V)
             if not past or p == layers or start[i, rows] == start[i, 0]:
                 continue
-            back_u = np.float32((p + 0.5) * per_u)
-            back_v, back_w = np.float32((s1 + 0.5) * per_v), np.float32((s2 + 0.5) * per_w)
-            for j in range(rows):
-                if start[i, j + 1] == start[i, j]:
-                    continue
-                low = np.int64(minors[start[i, j]])
-                span = np.int64(minors[start[i, j + 1] - 1]) + 1 - low
-                at, left = j - s1 + shift1, shift2 - s2 + low
-                line, end = lines[at, left : left + span], ends[at, left : left + span]
-                r, e = row_ranges[low : low + span], row_endings[low : low + span]
-                _read(line, end, back_u, back_v, back_w, r, e)
-                for k in range(start[i, j], start[i, j + 1]):
-                    slot, minor = slots[k], minors[k]
-                    reach = min(row_ranges[minor], longest)
-                    ranges[slot] = reach * side
-                    endings[slot] = most if reach >= longest else row_endings[minor]
-        _meet(lines, ends, runs, i + 1, shift1 - a1, shift2 - a2, np.float32(p * per_u), 0)
+            planes = (
+                np.float32(p + 0.5), np.float32(s1 + 0.5), np.float32(s2 + 0.5),
+                np.float32(per_u), np.float32(per_v), np.float32(per_w),
+            )  # fmt: skip
+            _read(
+                lines, nodes, i, shift1 - s1, shift2 - s2, planes, longest, side, ranges, endings
+            )  # fmt: skip
+        _meet(lines, cells, i + 1, shift1 - a1, shift2 - a2, p, 0)
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def sweep_all(runs, directions, width, start, minors, slots, maximum, unit, which, ranges, endings):
+def sweep_all(cells, directions, width, nodes, moves, maximum, unit, which, ranges, endings):
     """Ranges along directions of one major axis, a direction at a time on each core.
 
     `directions` are (du, dv, dw), shape (s, 3), and direction k fills row which[k] of the
-    outputs, shape (…, nodes).  The rest is as in `sweep_one`.
+    outputs, shape (…, nodes).  moves: (places, slots), what stands at places[i] in the order of
+    the sweep goes to slots[i] of the outputs; both empty when `nodes` says where runs go.  The
+    rest is as in `sweep_one`.
     """
+    places, slots = moves
     for k in prange(len(directions)):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
-        row = which[k]
-        sweep_one(
-            runs, du, dv, dw, width, start, minors, slots, maximum, unit, ranges[row], endings[row]
-        )
+        r, e = ranges[which[k]], endings[which[k]]
+        if len(slots) == 0:
+            sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, r, e)
+        else:
+            swept, ended = np.empty_like(r), np.empty_like(e)
+            sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, swept, ended)
+            for i in range(len(slots)):
+                place, slot = np.uint64(places[i]), np.uint64(slots[i])
+                r[slot], e[slot] = swept[place], ended[place]

@@ -7,7 +7,7 @@ two.  In an open mesh every point counts as free.  A face without area is never 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
+from isovist.maps.edges import Edges
 from isovist.types import (
     ArrayLike,
     BoolArray,
@@ -27,36 +28,17 @@ from isovist.types import (
 )
 
 if TYPE_CHECKING:
+    from isovist.maps.mesh_open3d import Scene
     from isovist.maps.segments import SegmentMap
 
+MOST_RAYS = 131_072  # sorted at once
 ZERO = 255  # what `kernels.mesh` writes for the ending of a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
+Backend = Literal["own", "open3d"]
 # Middle, half the size, corners, normals and order of the faces, boxes and children of the nodes.
 Hierarchy = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, NDArray[np.int32]
 ]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Edges:
-    """The edges of a mesh.
-
-    Attributes:
-        ends: Vertices of each edge, shape (e, 2), the smaller index first.
-        offsets: Where the faces of each edge begin in `faces`, shape (e + 1,).
-        faces: Faces at each edge, edge after edge.
-        opposite: For each of those, the vertex of the face that is not on the edge.
-    """
-
-    ends: IntArray
-    offsets: IntArray
-    faces: IntArray
-    opposite: IntArray
-
-    @property
-    def counts(self) -> IntArray:
-        """How many faces each edge has, shape (e,)."""
-        return np.diff(self.offsets)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +52,7 @@ class MeshMap:
         reflectance: Reflectance of each face, shape (m,), or `None`.  Read-only.
         attribute: A surface attribute at each vertex, linear on the faces, shape (v,), or
             `None`.  Read-only.
+        backend: What follows the rays: "own", or "open3d"; see `using`.
     """
 
     vertices: FloatArray
@@ -77,6 +60,7 @@ class MeshMap:
     free: Free
     reflectance: FloatArray | None = None
     attribute: FloatArray | None = None
+    backend: Backend = "own"
 
     @classmethod
     def from_arrays(
@@ -270,17 +254,7 @@ class MeshMap:
     @cached_property
     def edges(self) -> Edges:
         """The edges and the faces at them."""
-        m = len(self.faces)
-        corner = np.tile(np.arange(3), m)
-        face = np.repeat(np.arange(m), 3)
-        a, b = self.faces[face, corner], self.faces[face, (corner + 1) % 3]
-        key = np.minimum(a, b) * len(self.vertices) + np.maximum(a, b)
-        order = np.argsort(key, kind="stable")
-        keys, starts = np.unique(key[order], return_index=True)
-        ends = np.stack([keys // len(self.vertices), keys % len(self.vertices)], axis=1)
-        opposite = self.faces[face, (corner + 2) % 3][order]
-        offsets = np.append(starts, len(key))
-        return Edges(readonly(ends), readonly(offsets), readonly(face[order]), readonly(opposite))
+        return Edges.of_faces(self.faces)
 
     @cached_property
     def _hierarchy(self) -> Hierarchy:
@@ -306,6 +280,25 @@ class MeshMap:
         boxes, child = boxes[:wide], child[:wide]
         return centre, half + grown, placed, self.normals, order, boxes, child
 
+    def using(self, backend: Backend) -> "MeshMap":
+        """The same map, its rays followed by our own kernel or by Open3D.
+
+        Open3D finds the face in float32: where rays pass an edge within rounding it may name the
+        neighbour, or leak.  The range is then that of the face in float64.
+        """
+        if backend not in ("own", "open3d"):
+            raise InputError(f"`backend` must be own or open3d, got {backend!r}.")
+        other = replace(self, backend=backend)
+        if backend == "open3d":
+            _ = other._scene
+        return other
+
+    @cached_property
+    def _scene(self) -> "Scene":
+        from isovist.maps.mesh_open3d import Scene
+
+        return Scene.of(self.vertices, self.faces, self.normals)
+
     def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
         """Follow rays to the first face; shapes (..., 3) broadcast against each other.
 
@@ -318,7 +311,8 @@ class MeshMap:
         else:
             o, d = (np.array(x) for x in np.broadcast_arrays(o, d))
         shape = o.shape[:-1]
-        ranges, faces, normals, endings = self._follow(o.reshape(-1, 3), d.reshape(-1, 3))
+        follow = self._follow if self.backend == "own" else self._scene.follow
+        ranges, faces, normals, endings = follow(o.reshape(-1, 3), d.reshape(-1, 3))
         if (endings == ZERO).any():
             raise InputError("`directions` must not be zero.")
         return Hits(
@@ -331,11 +325,15 @@ class MeshMap:
     def _follow(
         self, o: FloatArray, d: FloatArray, *, counting: bool = False
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
+        from numba import get_num_threads
+
         from isovist.kernels.mesh import cast_faces
 
+        # As many parts for each thread as keep a part below MOST_RAYS.
+        parts = get_num_threads() * -(-len(o) // (get_num_threads() * MOST_RAYS))
         ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
         faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)
-        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
+        cast_faces(o, d, counting, parts, *self._hierarchy, ranges, faces, normals, endings)
         return ranges, faces, normals, endings
 
     def contains(self, points: ArrayLike) -> BoolArray:

@@ -24,8 +24,8 @@ from isovist.maps.base import Ending
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
-Transform = Literal["range", "log", "saturating"]
-TRANSFORMS: tuple[Transform, ...] = ("range", "log", "saturating")
+Transform = Literal["linear", "logarithmic", "saturating"]
+TRANSFORMS: tuple[Transform, ...] = ("linear", "logarithmic", "saturating")
 KNOWN = (Ending.WALL, Ending.MAXIMUM)
 # Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
 # but at least 16, when whole columns are kept and would take more than this.
@@ -82,7 +82,7 @@ def describe_field(
     rows: ArrayLike,
     cols: ArrayLike,
     *,
-    transform: Transform = "range",
+    transform: Transform = "linear",
     scale: float = 1.0,
     maximum: float = np.inf,
     known: Iterable[Ending] = KNOWN,
@@ -95,8 +95,8 @@ def describe_field(
         weights: W, shape (S, n), quadrature weights included.
         rows: Row of each node, a free cell, shape (nodes,).
         cols: Column of each node.
-        transform: f: "range" r, "log" log(1 + r), "saturating" r / (r + scale), r in m.
-        scale: In m, for "saturating".
+        transform: f, as of `sensing.signals.Range`, of r in m.
+        scale: In m, for "logarithmic" and "saturating".
         maximum: Longest range in m.
         known: Endings that count.
     """

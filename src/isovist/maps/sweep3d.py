@@ -17,6 +17,8 @@ from isovist.maps.sweep import BLOCK_BYTES, KNOWN, TRANSFORMS, Transform
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
+LAYERS = 16  # whose ranges are put in place together: a line of cache holds as many
+
 
 def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = None) -> IntArray:
     """Flat indices of free cells among every `stride`-th one along x and y.
@@ -88,7 +90,7 @@ class VoxelSweep:
         shape = len(d), len(self.nodes)
         ranges, endings = np.empty(shape, np.float32), np.empty(shape, np.uint8)
         for order, which in self._parted(d):
-            order.sweep(d[which], order.slots, reach, self.world.resolution, which, ranges, endings)
+            order.sweep(d[which], True, reach, self.world.resolution, which, ranges, endings)
         return readonly(ranges), readonly(endings)
 
     def describe(
@@ -96,7 +98,7 @@ class VoxelSweep:
         directions: ArrayLike,
         weights: ArrayLike,
         *,
-        transform: Transform = "range",
+        transform: Transform = "linear",
         scale: float = 1.0,
         maximum: float = np.inf,
         known: Iterable[Ending] = KNOWN,
@@ -106,8 +108,8 @@ class VoxelSweep:
         Args:
             directions: Vectors in the world frame, shape (S, 3).
             weights: W, shape (S, n), quadrature weights included.
-            transform: f: "range" r, "log" log(1 + r), "saturating" r / (r + scale), r in m.
-            scale: In m, for "saturating".
+            transform: f, as of `sensing.signals.Range`, of r in m.
+            scale: In m, for "logarithmic" and "saturating".
             maximum: Longest range in m.
             known: Endings that count.
         """
@@ -133,7 +135,7 @@ class VoxelSweep:
             for first in range(0, len(which), block):
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
-                order.sweep(d[some], in_order, np.inf, 1.0, rows, r, e)
+                order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
                 w = np.pad(W[some].astype(np.float32), ((0, -len(some) % GROUP), (0, 0)))
                 accumulate(r, e, in_order, order.slots, w, *options, F, K)
         return readonly(F), readonly(K)
@@ -157,16 +159,23 @@ class _Order:
 
     axes: tuple[int, int, int]
     width: int
-    runs: tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
+    cells: tuple[IntArray, NDArray[np.int32]]
     start: IntArray
-    minors: NDArray[np.uint32]
+    low: NDArray[np.int32]
+    first: IntArray
+    to: IntArray
     slots: IntArray
+    moves: tuple[NDArray[np.int32], NDArray[np.int32]]
 
-    def sweep(self, d: FloatArray, slots: IntArray, *rest: Any) -> None:
+    def sweep(self, d: FloatArray, placed: bool, *rest: Any) -> None:
+        """Sweep directions d; the outputs are in the order of the sweep unless placed."""
         from isovist.kernels.sweep3d import sweep_all
 
         turned = np.ascontiguousarray(d[:, self.axes])
-        sweep_all(self.runs, turned, self.width, self.start, self.minors, slots, *rest)
+        nothing = self.moves[0][:0]
+        moves = self.moves if placed else (nothing, nothing)
+        nodes = self.start, self.low, self.first, self.to if placed else self.first[:-1]
+        sweep_all(self.cells, turned, self.width, nodes, moves, *rest)
 
 
 def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uint8]) -> _Order:
@@ -175,14 +184,27 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
     v, w = sorted((k for k in range(3) if k != u), key=lambda k: sizes[k])
     turn = 2 - u, 2 - v, 2 - w
     turned = np.ascontiguousarray(np.transpose(node, turn)).ravel()
-    places = np.flatnonzero(turned >= 0)
+    at = np.flatnonzero(turned >= 0)
+    slots = turned[at]
+    # A run of nodes ends where a cell is left out or a row is.
+    ahead = (np.diff(at, prepend=-2) == 1) & (at % sizes[w] != 0)
+    first = np.flatnonzero(~ahead)
+    to, moves = slots[first].astype(np.int64), (slots[:0], slots[:0])
+    if (np.diff(slots, prepend=-2)[ahead] != 1).any():
+        # Some layers at a time, in the order of the outputs: what is written lies side by side.
+        some = at // (sizes[w] * sizes[v] * LAYERS)
+        places = np.lexsort((slots, some)).astype(np.int32)
+        to, moves = first, (places, slots[places])
     return _Order(
         (u, v, w),
         sizes[w],
-        _runs(np.ascontiguousarray(np.transpose(met, turn))),
-        _starts(places, (sizes[u], sizes[v], sizes[w])),
-        (places % sizes[w]).astype(np.uint32),
-        turned[places].astype(np.int64),
+        _met(np.ascontiguousarray(np.transpose(met, turn))),
+        _starts(at[first], (sizes[u], sizes[v], sizes[w])),
+        (at[first] % sizes[w]).astype(np.int32),
+        np.append(first, len(at)),
+        to,
+        slots.astype(np.int64),
+        moves,
     )
 
 
@@ -209,18 +231,12 @@ def _surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return codes
 
 
-def _runs(met: NDArray[np.uint8]) -> tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]:
-    """Runs of equal code along the last axis: where rows begin, first and last + 1, codes."""
-    flat, width = met.ravel(), met.shape[2]
-    row_start = np.arange(0, flat.size, width)
-    cuts = np.flatnonzero(np.diff(flat)) + 1
-    cuts = np.union1d(cuts, row_start)
-    stops = np.append(cuts[1:], flat.size)
-    some = flat[cuts] != 0
-    first, stop = cuts[some], stops[some]
-    low = first % width - 1
-    shape = met.shape[0], met.shape[1], width
-    return _starts(first, shape), low, low + (stop - first), flat[first]
+def _met(codes: NDArray[np.uint8]) -> tuple[IntArray, NDArray[np.int32]]:
+    """Where the cells of each row begin, and each cell as 4 times its place plus its code."""
+    at = np.flatnonzero(codes)
+    layers, rows, width = codes.shape
+    places = 4 * (at % width - 1) + codes.ravel()[at]
+    return _starts(at, (layers, rows, width)), places.astype(np.int32)
 
 
 def _unit_vectors(directions: ArrayLike) -> FloatArray:

@@ -95,6 +95,7 @@ class Row:
 def registry() -> tuple[Statement, ...]:
     """All statements, in the order of the paper."""
     from isovist.verify import (
+        buildings,
         dynamic,
         heading,
         localization,
@@ -111,6 +112,7 @@ def registry() -> tuple[Statement, ...]:
         metric.STATEMENTS,
         stability.STATEMENTS,
         map_space.STATEMENTS,
+        buildings.STATEMENTS,
         localization.STATEMENTS,
         dynamic.STATEMENTS,
         heading.STATEMENTS,

@@ -1,0 +1,44 @@
+"""The edges of a mesh, and the faces at each."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.types import IntArray, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """The edges of a mesh.
+
+    Attributes:
+        ends: Vertices of each edge, shape (e, 2), the smaller index first.
+        offsets: Where the faces of each edge begin in `faces`, shape (e + 1,).
+        faces: Faces at each edge, edge after edge.
+        opposite: For each of those, the vertex of the face that is not on the edge.
+    """
+
+    ends: IntArray
+    offsets: IntArray
+    faces: IntArray
+    opposite: IntArray
+
+    @classmethod
+    def of_faces(cls, faces: IntArray) -> "Edges":
+        """From faces of three vertices each, shape (m, 3)."""
+        m, vertices = len(faces), int(faces.max()) + 1
+        corner = np.tile(np.arange(3), m)
+        face = np.repeat(np.arange(m), 3)
+        a, b = faces[face, corner], faces[face, (corner + 1) % 3]
+        key = np.minimum(a, b) * vertices + np.maximum(a, b)
+        order = np.argsort(key, kind="stable")
+        keys, starts = np.unique(key[order], return_index=True)
+        ends = np.stack([keys // vertices, keys % vertices], axis=1)
+        opposite = faces[face, (corner + 2) % 3][order]
+        offsets = np.append(starts, len(key))
+        return cls(readonly(ends), readonly(offsets), readonly(face[order]), readonly(opposite))
+
+    @property
+    def counts(self) -> IntArray:
+        """How many faces each edge has, shape (e,)."""
+        return np.diff(self.offsets)

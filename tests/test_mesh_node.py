@@ -1,0 +1,85 @@
+"""Both ways to enter a node, and the order in which rays are followed."""
+
+from types import FunctionType
+
+import numpy as np
+from numba import njit
+
+from isovist.kernels import mesh
+from isovist.kernels.mesh_node import enter_plain, enter_vector
+from isovist.kernels.mesh_tree import BIG, STACK
+from isovist.kernels.ray_order import ray_key, sort_keys
+from isovist.maps.mesh import MeshMap
+from test_mesh import sphere
+
+
+@njit
+def vector_twin(boxes, node, rows, ray, reach, out):
+    enter_vector(boxes, node, rows, ray, reach, out)
+
+
+def rays(count, seed):
+    """Origins and directions, some of them along axes and with zeros of either sign."""
+    rng = np.random.default_rng(seed)
+    origins, directions = rng.uniform(-3, 3, (count, 3)), rng.standard_normal((count, 3))
+    directions[::5, 0], directions[1::5, 1] = 0.0, -0.0
+    directions[2::5, :2] = 0.0
+    return origins, directions
+
+
+def test_the_vector_code_enters_what_the_plain_loop_enters():
+    rng = np.random.default_rng(0)
+    low = rng.integers(-4, 4, (400, 3, 4))
+    boxes = np.concatenate([low, low + rng.integers(0, 8, low.shape), low[:, :2]], axis=1)
+    boxes = np.ascontiguousarray(boxes, dtype=np.float32)
+    boxes[::7, :3, 1], boxes[::7, 3:6, 1] = BIG, -BIG
+    a, b = np.empty(4, np.float32), np.empty(4, np.float32)
+    entered = 0
+    for node, (o, d) in enumerate(zip(*rays(400, 1), strict=True)):
+        with np.errstate(divide="ignore"):
+            inverse = np.where(d == 0.0, np.copysign(1e30, d), 1.0 / d).astype(np.float32)
+        rows = tuple(k if up else 3 + k for k, up in enumerate(inverse > 0)) + tuple(
+            3 + k if up else k for k, up in enumerate(inverse > 0)
+        )
+        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse)
+        reach = BIG if node % 3 else np.float32(1.5)
+        enter_plain(boxes, node, rows, ray, reach, a)
+        vector_twin(boxes, node, rows, ray, reach, b)
+        assert np.array_equal(a, b)
+        entered += np.count_nonzero(a < BIG)
+    assert entered > 100
+
+
+def test_rays_meet_the_same_faces_by_the_plain_loop():
+    code = mesh.first_face.py_func.__code__
+    plain = njit(error_model="numpy")(FunctionType(code, {**vars(mesh), "enter_four": enter_plain}))
+    world = MeshMap.from_arrays(*sphere(12))
+    origins, directions = rays(300, 2)
+    hits = world.cast(origins, directions)
+    centre, half, corners, _, order, boxes, child = world._hierarchy
+    scratch = np.empty(STACK, np.int32), np.empty(STACK, np.float32), np.empty(4, np.float32)
+    inverse = np.empty(3)
+    for o, d, r, wall in zip(origins, directions, hits.ranges, hits.walls, strict=True):
+        shift, _ = mesh.enter_mesh(o - centre, d, half, inverse)
+        t, face = plain(
+            o - centre, d, inverse, shift, False, corners, order, boxes, child, *scratch
+        )
+        assert face == wall
+        assert t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) == r
+
+
+def test_rays_are_sorted_by_key_and_none_is_lost():
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 1 << 24, 5000) << 32 | np.arange(5000)
+    expected = np.sort(keys)
+    sort_keys(keys, np.empty_like(keys))
+    assert np.array_equal(keys, expected)
+
+
+def test_keys_have_24_bits_wherever_a_ray_is():
+    for p in (-1e300, -1.0, 0.0, 1.0, 1e300):
+        for d in (-1e300, -1e-310, 0.0, 1.0, 1e300):
+            assert 0 <= ray_key(p, p, -p, d, -d, 0.0, 0.25) < 1 << 24
+    # Neighbours share a key, opposite directions do not.
+    assert ray_key(0.1, 0.1, 0.1, 1, 0.2, 0.1, 0.25) == ray_key(0.11, 0.1, 0.1, 1, 0.21, 0.1, 0.25)
+    assert ray_key(0.1, 0.1, 0.1, 1, 0.2, 0.1, 0.25) != ray_key(0.1, 0.1, 0.1, -1, 0.2, 0.1, 0.25)
