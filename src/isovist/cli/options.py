@@ -10,3 +10,7 @@ Figure = Annotated[
     Path | None,
     typer.Option(help="Write a picture to this file (.png, .pdf or .svg).", dir_okay=False),
 ]
+FieldOfView = Annotated[float, typer.Option(help="Of the sensor, in degrees.")]
+Beams = Annotated[int, typer.Option(help="Of one scan.")]
+RangeMax = Annotated[float, typer.Option(help="Beams that would be longer return nothing, in m.")]
+Noise = Annotated[float, typer.Option(help="Standard deviation of a range, in m.")]

@@ -67,14 +67,14 @@ def find_aliases(atlas: Atlas, views: Views, floor: IntArray) -> Aliases:
     take = in_sight(atlas, floor, asked)
     there = atlas.positions
     here = there[floor[asked]]
-    near = np.hypot(*(there[others] - here[:, None]).transpose(2, 0, 1)) < APART
     shape = len(asked), len(views.headings)
     cost, turn = np.empty(shape), np.empty(shape)
     rivals, place = np.empty(shape, dtype=np.int64), np.empty((*shape, 2))
     for h in range(shape[1]):
         values, seen = channels_of(views, asked, h)
-        which = others[shortlist(atlas.descriptors[others], values, seen, near)]
-        costs, turns = _compare(atlas, here, values, seen, which)
+        chosen = shortlist(atlas.descriptors[others], there[others], values, seen, here)
+        which = others[chosen]
+        costs, _ = _compare(atlas, here, values, seen, which)
         around = neighbours(atlas, which[:, :AROUND], step)
         best, best_turns = _compare(atlas, here, values, seen, around)
         # A view of nothing looks like everything.
@@ -111,7 +111,11 @@ def channels_of(views: Views, asked: IntArray, heading: int) -> tuple[Float32Arr
 
 
 def shortlist(
-    known: Float32Array, values: Float32Array, seen: BoolArray, near: BoolArray
+    known: Float32Array,
+    nodes: FloatArray,
+    values: Float32Array,
+    seen: BoolArray,
+    here: FloatArray,
 ) -> IntArray:
     """Nodes that look most like each view in rough channels, shape (Q, `SHORTLIST`).
 
@@ -120,10 +124,13 @@ def shortlist(
 
     Args:
         known: Descriptors of the nodes, shape (A, n).
+        nodes: Where they are, in m, shape (A, 2).
         values: Channels of the views, shape (Q, n).
         seen: Which of them count, shape (Q, n).
-        near: Whether a node is where the view was taken, shape (Q, A).
+        here: Where the views were taken, in m, shape (Q, 2).
     """
+    from scipy.spatial.distance import cdist
+
     o, w = _grouped(values, seen)
     # What is unknown, or much farther than anything in view, is no worse than that.
     f = np.minimum(_grouped(known, np.ones(known.shape, dtype=np.bool_))[0], o.max() + LONG)
@@ -140,7 +147,7 @@ def shortlist(
         some = slice(first, first + chunk)
         table = (rows[some] @ columns).reshape(-1, len(f), n)
         cost = table.min(axis=2)
-        q, a = np.nonzero(near[some])
+        q, a = np.nonzero(cdist(here[some], nodes) < APART)
         cost[q, a] = table[q, a][:, far].min(axis=1)
         chosen[some] = np.argpartition(cost, keep - 1, axis=1)[:, :keep]
     return chosen

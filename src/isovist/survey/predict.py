@@ -30,8 +30,10 @@ from isovist.survey.aliases import Aliases
 from isovist.survey.views import Views
 from isovist.types import BoolArray, FloatArray, IntArray
 
-FEWEST, BATCH, MOST = 100, 50, 600
-"""Poses asked at least, at a time, and at most."""
+FEWEST, BATCH, MOST = 250, 50, 600
+"""Poses asked before it may end, at a time, and at most."""
+LEAST = 20
+"""Fewer poses than this teach nothing."""
 ENOUGH = 0.015
 """Standard error of the share at which asking ends."""
 RIDGE = 1.0
@@ -41,6 +43,7 @@ SMALL_COST, SMALL_MU = 0.005, 0.01
 WIDTH, SHRINK = 1.5, 3.0
 """Of K, in m, and m of (2), in poses."""
 FOLDS = 5
+CHUNK = 4096
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,7 +82,7 @@ def predict(
         range_max=lidar.range_max, noise=lidar.noise, clutter=lidar.clutter,
     )  # fmt: skip
     poses = np.array([trial.truth.vector for trial in trials])
-    node = cKDTree(places).query(poses[:, :2])[1]
+    node = np.asarray(cKDTree(places).query(poses[:, :2])[1])
     heading = np.argmin(np.abs(wrap_angle(poses[:, 2:] - views.headings)), axis=1)
     X = measures(views, aliases)
     unique = np.empty(most, dtype=np.bool_)
@@ -147,8 +150,12 @@ def smooth(spots: FloatArray, left: FloatArray, places: FloatArray) -> FloatArra
     """What (2) adds at places (N, 2), from residuals `left` (m,) at `spots` (m, 2); shape (N,)."""
     from scipy.spatial.distance import cdist
 
-    K = np.exp(-0.5 * (cdist(places, spots) / WIDTH) ** 2)
-    return np.asarray((K @ left) / (SHRINK + K.sum(axis=1)))
+    added = np.empty(len(places))
+    for first in range(0, len(places), CHUNK):
+        some = slice(first, first + CHUNK)
+        K = np.exp(-0.5 * (cdist(places[some], spots) / WIDTH) ** 2)
+        added[some] = (K @ left) / (SHRINK + K.sum(axis=1))
+    return added
 
 
 def _standard_error(at: FloatArray, spots: FloatArray, said: BoolArray) -> float:

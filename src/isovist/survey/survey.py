@@ -21,7 +21,7 @@ from isovist.io.files import PathLike, replace_file
 from isovist.locate.protocol import standing_room
 from isovist.sensing.lidar import Lidar
 from isovist.survey.aliases import Aliases, find_aliases
-from isovist.survey.predict import MOST, predict
+from isovist.survey.predict import LEAST, MOST, predict
 from isovist.survey.regions import Area, find_areas
 from isovist.survey.views import Views, look
 from isovist.types import FloatArray, IntArray, readonly
@@ -110,8 +110,7 @@ def survey(
         most: Poses at which it is asked, at most.
         progress: Told the share of the work that is done.
     """
-    if most < 1:
-        raise InputError(f"`most` must be at least 1 pose, got {most}.")
+    _check(lidar, seed, most)
     tell = progress if progress is not None else lambda _: None
     room = standing_room(atlas.world)
     floor = np.flatnonzero(room[atlas.nodes[:, 0], atlas.nodes[:, 1]])
@@ -122,6 +121,10 @@ def survey(
         )
     rows, cols = atlas.nodes[floor].astype(np.int64).T
     views = look(atlas, lidar, rows, cols, lambda share: tell(0.15 * share))
+    if not views.beams.any():
+        raise InputError(
+            f"From nowhere on the map does the sensor see a wall within {lidar.range_max:g} m."
+        )
     aliases = find_aliases(atlas, views, floor)
     tell(0.3)
     places = atlas.positions[floor]
@@ -146,6 +149,20 @@ def survey(
     )
 
 
+def _check(lidar: Lidar, seed: int, most: int) -> None:
+    if not lidar.range_max > lidar.range_min:
+        raise InputError(
+            f"`range_max` must be more than `range_min`, {lidar.range_min:g} m, "
+            f"got {lidar.range_max:g} m."
+        )
+    if not np.isfinite(lidar.noise):
+        raise InputError(f"`noise` must be a length in m, got {lidar.noise}.")
+    if seed < 0:
+        raise InputError(f"`seed` must not be negative, got {seed}.")
+    if most < LEAST:
+        raise InputError(f"A survey needs at least {LEAST} simulated scans, got {most}.")
+
+
 def _over_headings(views: Views, aliases: Aliases) -> dict[str, FloatArray]:
     best = np.argmin(aliases.cost, axis=1)
     arrays = {
@@ -161,10 +178,15 @@ def _over_headings(views: Views, aliases: Aliases) -> dict[str, FloatArray]:
     return {name: readonly(np.ascontiguousarray(array)) for name, array in arrays.items()}
 
 
+def check_name(path: PathLike) -> None:
+    """An error unless the name of a file for `write_survey` ends in .npz."""
+    if Path(path).suffix.lower() != ".npz":
+        raise InputError(f"{path}: the values of a survey are written as .npz.")
+
+
 def write_survey(survey: Survey, path: PathLike) -> None:
     """Write the arrays as .npz, all or nothing."""
-    if Path(path).suffix.lower() != ".npz":
-        raise InputError(f"{path}: the arrays of a survey are written as .npz.")
+    check_name(path)
     stream = io.BytesIO()
-    np.savez_compressed(stream, **survey.arrays())
+    np.savez_compressed(stream, allow_pickle=False, **survey.arrays())
     replace_file(path, stream.getvalue())

@@ -17,9 +17,14 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a figure; the suffix chooses the format, missing folders are made."""
+def check_name(path: Path) -> None:
+    """An error unless the name of a picture ends in a known suffix."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: a picture must end in .png, .pdf or .svg.")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure; the suffix chooses the format, missing folders are made."""
+    check_name(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)
