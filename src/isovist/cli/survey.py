@@ -18,7 +18,10 @@ def survey(
     beams: Beams = 360,
     range_max: RangeMax = 10.0,
     noise: Noise = 0.05,
-    samples: Annotated[int, typer.Option(help="Most scans that are simulated.")] = 600,
+    samples: Annotated[
+        int | None,
+        typer.Option(help="Most scans that are simulated.  [default: 1000, fewer on large maps]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the simulated scans.")] = 0,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", help="Write the values to this .npz file.")

@@ -30,11 +30,13 @@ from isovist.survey.aliases import Aliases
 from isovist.survey.views import Views
 from isovist.types import BoolArray, FloatArray, IntArray
 
-FEWEST, BATCH, MOST = 250, 50, 600
+FEWEST, BATCH, MOST = 250, 50, 1000
 """Poses asked before it may end, at a time, and at most."""
+MANY_NODES = 9_000
+"""With more nodes than this a search takes longer, and fewer poses are asked."""
 LEAST = 20
 """Fewer poses than this teach nothing."""
-ENOUGH = 0.015
+ENOUGH = 0.0125
 """Standard error of the share at which asking ends."""
 RIDGE = 1.0
 """On β, in units of one standard deviation of its measure."""
@@ -71,7 +73,7 @@ def predict(
     aliases: Aliases,
     *,
     seed: int,
-    most: int = MOST,
+    most: int,
     progress: Callable[[float], None] | None = None,
 ) -> Prediction:
     """Ask at random poses, and carry the answers over to all nodes, whose places these are."""
@@ -103,6 +105,11 @@ def predict(
     chance = logistic(beta, X) + smooth(spots, left, places)[:, None]
     chance = np.where(views.beams > 0, np.clip(chance, 0.0, 1.0), 0.0)
     return Prediction(chance, error, asked, int(said.sum()))
+
+
+def affordable(nodes: int) -> int:
+    """Poses to ask at most in an atlas of so many nodes: 1000, and 600 with 25 000 nodes."""
+    return round(MOST * min(1.0, (MANY_NODES / nodes) ** 0.5))
 
 
 def measures(views: Views, aliases: Aliases) -> FloatArray:

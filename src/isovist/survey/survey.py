@@ -21,7 +21,7 @@ from isovist.io.files import PathLike, replace_file
 from isovist.locate.protocol import standing_room
 from isovist.sensing.lidar import Lidar
 from isovist.survey.aliases import Aliases, find_aliases
-from isovist.survey.predict import LEAST, MOST, predict
+from isovist.survey.predict import LEAST, affordable, predict
 from isovist.survey.regions import Area, find_areas
 from isovist.survey.views import Views, look
 from isovist.types import FloatArray, IntArray, readonly
@@ -98,7 +98,7 @@ def survey(
     lidar: Lidar,
     *,
     seed: int = 0,
-    most: int = MOST,
+    most: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Survey:
     """Find out where a sensor can be localized.
@@ -107,9 +107,10 @@ def survey(
         atlas: The map, described (`build`).
         lidar: The sensor.
         seed: Of the poses at which `locate` is asked.
-        most: Poses at which it is asked, at most.
+        most: Poses at which it is asked, at most; as many as half a minute allows when `None`.
         progress: Told the share of the work that is done.
     """
+    most = affordable(len(atlas.nodes)) if most is None else most
     _check(lidar, seed, most)
     tell = progress if progress is not None else lambda _: None
     room = standing_room(atlas.world)

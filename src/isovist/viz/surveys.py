@@ -8,7 +8,7 @@ import numpy as np
 from isovist.maps.occupancy import OccupancyMap
 from isovist.survey.regions import Area, Reason
 from isovist.survey.survey import Survey
-from isovist.types import FloatArray
+from isovist.types import FloatArray, IntArray
 from isovist.viz.answers import draw_cells
 from isovist.viz.figures import ACCENT, INK, PAPER, new_figure
 
@@ -143,8 +143,9 @@ def _draw_uncertainty(figure: Any, axes: Any, world: OccupancyMap, survey: Surve
     scale.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks], minor=False)
     scale.minorticks_off()
     axes.set_title("How firmly a fit holds, and the weakest direction")
-    bad = np.flatnonzero(survey.unique_share < GOOD)
-    bad = bad[:: max(1, -(-len(bad) // STROKES))]
+    bad = survey.unique_share < GOOD
+    step = max(1, math.ceil(math.sqrt(np.count_nonzero(bad) / STROKES)))
+    bad &= (np.stack(_lattice(world, survey)) % step == 0).all(axis=0)
     axes.quiver(
         survey.x[bad], survey.y[bad], survey.weakest[bad, 0], survey.weakest[bad, 1],
         color=INK, pivot="mid", angles="xy", scale_units="xy", scale=1.0 / _stroke(survey),
@@ -170,9 +171,7 @@ def _draw_nodes(
     """Values as coloured squares around the nodes, under the walls."""
     from matplotlib.transforms import Affine2D
 
-    stride = round(survey.spacing / world.resolution)
-    rows, cols = world.index(np.column_stack([survey.x, survey.y]))
-    rows, cols = rows // stride, cols // stride
+    rows, cols = _lattice(world, survey)
     table = np.full((rows.max() + 1, cols.max() + 1), np.nan)
     table[rows, cols] = values
     height, width = table.shape
@@ -185,6 +184,13 @@ def _draw_nodes(
     low, high = _bounds(survey)
     axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     return image
+
+
+def _lattice(world: OccupancyMap, survey: Survey) -> tuple[IntArray, IntArray]:
+    """Row and column of each node in the lattice of nodes, both of shape (N,)."""
+    stride = round(survey.spacing / world.resolution)
+    rows, cols = world.index(np.column_stack([survey.x, survey.y]))
+    return rows // stride, cols // stride
 
 
 def _mark(axes: Any, area: Area, text: str) -> None:
