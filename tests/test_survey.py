@@ -57,6 +57,16 @@ def test_twin_rooms_are_aliased_with_each_other():
     assert "looks like" in survey_text(found)
 
 
+def test_a_small_square_room_looks_like_itself_turned():
+    cells = np.full((44, 44), Cell.OCCUPIED, dtype=np.uint8)
+    cells[5:39, 5:39] = Cell.FREE
+    found = survey(build(OccupancyMap(cells, UNIT)), FULL, most=20)
+    assert found.share < 0.1
+    turned = [area.turn_deg for area in found.areas if area.turn_deg is not None]
+    assert turned
+    assert turned[0] % 90.0 == pytest.approx(0.0, abs=6.0)
+
+
 def test_a_bare_corridor_slides_along_its_axis():
     found = survey(build(corridor()), Lidar(range_max=4.0, noise=0.03), most=40)
     assert found.share < 0.5
@@ -144,6 +154,8 @@ def test_areas_are_put_in_words():
     assert area_words(area) == f"{head}: slides along its axis (0°)"
     area = Area(12.34, 4.56, 23.4, 0.08, Reason.ALIASED, alias=(30.1, 4.5))
     assert area_words(area) == f"{head}: looks like (30.1, 4.5)"
+    area = Area(12.34, 4.56, 23.4, 0.08, Reason.ALIASED, turn_deg=90.0)
+    assert area_words(area) == f"{head}: looks like itself turned by 90°"
     area = Area(12.34, 4.56, 23.4, 0.08, Reason.BLIND)
     assert area_words(area) == f"{head}: the sensor sees too little"
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from isovist.atlas.atlas import Atlas
 from isovist.locate.judge import LOOSE, WITNESSES
-from isovist.survey.aliases import TURNED, Aliases
+from isovist.survey.aliases import APART, TURNED, Aliases
 from isovist.survey.views import Views
 from isovist.types import FloatArray, IntArray
 
@@ -39,6 +39,7 @@ class Area:
         reason: Why.
         axis_deg: Direction along which it slides, in [0, 180) degrees, or `None`.
         alias: Where it looks like, (x, y) in m, or `None`.
+        turn_deg: When it looks like itself, turned by how much, in degrees, or `None`.
     """
 
     x: float
@@ -48,6 +49,7 @@ class Area:
     reason: Reason
     axis_deg: float | None = None
     alias: tuple[float, float] | None = None
+    turn_deg: float | None = None
 
 
 def reasons(atlas: Atlas, floor: IntArray, views: Views, aliases: Aliases) -> IntArray:
@@ -108,7 +110,7 @@ def _area(
 ) -> Area:
     places = atlas.positions[floor[members]]
     middle = places[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1))]
-    axis = alias = None
+    axis = alias = turn = None
     if reason is Reason.SLIDES:
         # Axes have no sign: their mean is that of the doubled angles.
         u = views.weakest[members]
@@ -119,7 +121,10 @@ def _area(
             np.argmin(aliases.cost[members]), aliases.cost[members].shape
         )
         x, y = aliases.place[members[node], heading]
-        alias = float(x), float(y)
+        if np.hypot(*(places[node] - (x, y))) < APART:
+            turn = float(np.abs(np.degrees(aliases.turn[members[node], heading])))
+        else:
+            alias = float(x), float(y)
     return Area(
         float(middle[0]),
         float(middle[1]),
@@ -128,4 +133,5 @@ def _area(
         reason,
         axis,
         alias,
+        turn,
     )

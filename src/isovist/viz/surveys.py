@@ -37,6 +37,8 @@ def area_words(area: Area) -> str:
         return f"{where}: slides along its axis ({round(area.axis_deg) % 180}°)"
     if area.alias is not None:
         return f"{where}: looks like ({area.alias[0]:.1f}, {area.alias[1]:.1f})"
+    if area.turn_deg is not None:
+        return f"{where}: looks like itself turned by {area.turn_deg:.0f}°"
     return f"{where}: the sensor sees too little"
 
 
@@ -91,6 +93,7 @@ def survey_json(survey: Survey) -> dict[str, Any]:
                 "reason": area.reason.value,
                 "axis_deg": area.axis_deg,
                 "alias": None if area.alias is None else list(area.alias),
+                "turn_deg": area.turn_deg,
             }
             for area in survey.areas
         ],
