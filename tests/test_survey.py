@@ -15,7 +15,7 @@ from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.sensing.lidar import Lidar
 from isovist.survey.regions import Area, Reason
 from isovist.survey.survey import survey, write_survey
-from isovist.viz.surveys import area_words, draw_survey, survey_json, survey_text
+from isovist.viz.surveys import area_words, draw_survey, percent, survey_json, survey_text
 from reference_locate import UNIT, building, twin_rooms
 from reference_survey import corridor, hall
 
@@ -178,7 +178,13 @@ def test_the_summary_is_plain_data(found):
     assert plain["sensor"]["field_of_view_deg"] == pytest.approx(360.0)
     assert plain["areas"] == []
     text = survey_text(found)
-    assert text.startswith(f"{found.share:.0%} of the floor (")
+    assert text.startswith(f"{percent(found.share)} of the floor (")
+    assert [percent(share) for share in (0.0, 0.004, 0.4, 0.996)] == [
+        "0.0%",
+        "0.4%",
+        "40%",
+        "99.6%",
+    ]
     assert "uniquely localizable with a 360°, 10 m lidar (360 beams, σ 0.03 m)." in text
 
 

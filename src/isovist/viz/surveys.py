@@ -28,6 +28,11 @@ def sensor_words(survey: Survey) -> str:
     return f"{view:.0f}°, {lidar.range_max:g} m lidar ({lidar.beams} beams, σ {lidar.noise:g} m)"
 
 
+def percent(share: float) -> str:
+    """A share in whole percents, but never 0 % or 100 % of what is only nearly so."""
+    return f"{share:.1%}" if min(share, 1.0 - share) < 0.005 else f"{share:.0%}"
+
+
 def area_words(area: Area) -> str:
     """Where an area is, how bad, and why."""
     where = (
@@ -46,7 +51,7 @@ def survey_text(survey: Survey) -> str:
     """The survey in a few lines."""
     middle, most = np.quantile(survey.sigma_m, [0.5, 0.95])
     lines = [
-        f"{survey.share:.0%} of the floor ({survey.area:.0f} m²) is uniquely localizable with a "
+        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable with a "
         f"{sensor_words(survey)}.",
         f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {survey.asked} "
         f"simulated scans, {survey.unique} of them unique",
@@ -119,7 +124,7 @@ def draw_survey(world: OccupancyMap, survey: Survey) -> Any:
     _draw_uncertainty(figure, panels[1], world, survey)
     _draw_aliases(figure, panels[2], world, survey)
     figure.suptitle(
-        f"{survey.share:.0%} of the floor is uniquely localizable with a {sensor_words(survey)}"
+        f"{percent(survey.share)} of the floor is uniquely localizable with a {sensor_words(survey)}"
     )
     return figure
 
