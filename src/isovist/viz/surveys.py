@@ -51,8 +51,8 @@ def survey_text(survey: Survey) -> str:
     """The survey in a few lines."""
     middle, most = np.quantile(survey.sigma_m, [0.5, 0.95])
     lines = [
-        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable with a "
-        f"{sensor_words(survey)}.",
+        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable "
+        f"with a {sensor_words(survey)}.",
         f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {survey.asked} "
         f"simulated scans, {survey.unique} of them unique",
         f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
@@ -124,7 +124,8 @@ def draw_survey(world: OccupancyMap, survey: Survey) -> Any:
     _draw_uncertainty(figure, panels[1], world, survey)
     _draw_aliases(figure, panels[2], world, survey)
     figure.suptitle(
-        f"{percent(survey.share)} of the floor is uniquely localizable with a {sensor_words(survey)}"
+        f"{percent(survey.share)} of the floor is uniquely localizable "
+        f"with a {sensor_words(survey)}"
     )
     return figure
 
