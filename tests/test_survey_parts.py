@@ -250,8 +250,7 @@ def test_answers_that_are_all_alike_are_not_taken_for_certain():
     X = np.zeros((40, 2))
     beta = predict.fit(X, np.ones(40, dtype=np.bool_))
     assert float(predict.logistic(beta, np.zeros(2))) == pytest.approx(40.5 / 41, abs=1e-6)
-    spots = np.random.default_rng(0).uniform(0, 50, (40, 2))
-    assert 0.01 < predict._standard_error(X, spots, np.ones(40, dtype=np.bool_)) < 0.03
+    assert 0.01 < predict._standard_error(X, np.ones(40, dtype=np.bool_)) < 0.03
 
 
 def test_what_the_regression_misses_is_shared_with_the_neighbourhood():
@@ -260,6 +259,17 @@ def test_what_the_regression_misses_is_shared_with_the_neighbourhood():
     near = np.exp(-0.5)
     expected = [0.8 / (predict.SHRINK + 1), 0.8 * near / (predict.SHRINK + near), 0.0]
     np.testing.assert_allclose(added, expected, atol=1e-12)
+
+
+@given(st.integers(0, 10_000))
+def test_what_is_added_leaves_the_mean_as_it_was(seed):
+    rng = np.random.default_rng(seed)
+    p, added = rng.random(50) ** 3, rng.normal(0.0, 0.2, 50)
+    q = predict.shifted(p, added)
+    assert ((q >= 0.0) & (q <= 1.0)).all()
+    assert q.mean() == pytest.approx(p.mean(), abs=1e-9)
+    inner = (q > 0.0) & (q < 1.0)
+    assert np.ptp((q - p - added)[inner]) < 1e-9
 
 
 def test_there_is_standing_room_only_in_the_largest_part():

@@ -43,8 +43,9 @@ class Aliases:
     """What each of N nodes can be taken for at H headings.
 
     Attributes:
-        cost: c of the alias, in log(1 + r), `SHORT` at most, shape (N, H).
-        place: Where the alias is, in m, shape (N, H, 2).
+        cost: c of the alias, in log(1 + r), `SHORT` at most, shape (N, H); 0 where nothing is
+            seen: that looks like everything.
+        place: Where the alias is, in m, shape (N, H, 2); NaN where nothing is seen.
         turn: By how much the heading differs there, in rad, shape (N, H).
         rivals: Places that are alike (`ALIKE`), `APART` from each other, shape (N, H).
     """
@@ -58,6 +59,11 @@ class Aliases:
     def similarity(self) -> FloatArray:
         """Equation (1), shape (N, H)."""
         return np.maximum(1.0 - self.cost / SHORT, 0.0)
+
+    @property
+    def worst(self) -> IntArray:
+        """The heading at which each node is most easily mistaken, of those that see, shape (N,)."""
+        return np.argmin(np.where(np.isnan(self.place[..., 0]), np.inf, self.cost), axis=1)
 
 
 def find_aliases(atlas: Atlas, views: Views, floor: IntArray) -> Aliases:
@@ -77,15 +83,14 @@ def find_aliases(atlas: Atlas, views: Views, floor: IntArray) -> Aliases:
         costs, _ = _compare(atlas, here, values, seen, which)
         around = neighbours(atlas, which[:, :AROUND], step)
         best, best_turns = _compare(atlas, here, values, seen, around)
-        # A view of nothing looks like everything.
         channels = seen.sum(axis=1)
-        cost[:, h] = np.where(channels == 0, 0.0, best[:, 0] / np.maximum(channels, 1))
-        place[:, h] = there[around[:, 0]]
+        cost[:, h] = best[:, 0] / np.maximum(channels, 1)
+        place[:, h] = np.where(channels[:, None] > 0, there[around[:, 0]], np.nan)
         turn[:, h] = 2.0 * np.pi * best_turns[:, 0] / CHANNELS
-        bar = (1.0 - ALIKE) * SHORT * channels
-        both = np.concatenate([np.where(best <= bar[:, None], around, -1),
-                               np.where(costs <= bar[:, None], which, -1)], axis=1)  # fmt: skip
-        rivals[:, h] = [_apart(there[row[row >= 0]]) for row in both]
+        bar = np.where(channels > 0, (1.0 - ALIKE) * SHORT * channels, -1.0)[:, None]
+        listed = np.concatenate([around, which], axis=1)
+        alike = np.concatenate([best, costs], axis=1) <= bar
+        rivals[:, h] = [_apart(there[row[a]]) for row, a in zip(listed, alike, strict=True)]
     turn = np.where(turn > np.pi, turn - 2.0 * np.pi, turn)
     return Aliases(np.minimum(cost, SHORT)[take], place[take], turn[take], rivals[take])
 

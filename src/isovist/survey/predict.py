@@ -6,10 +6,14 @@ of every node and heading,
 
     logit p = β₀ + β · (log(c + c₀), log σ, log(μ + μ₀), log(1 + beams)),                   (1)
 
-with c the cost of the alias, σ and μ of `survey.views`, standardised, and a ridge on β; and what
-it misses is taken from the poses nearby: with residuals e_j of the poses asked at x_j,
+with c the cost of the alias, σ and μ of `survey.views`, standardised, and a ridge on β.  Its mean
+over all nodes and headings is the share predicted: it allows for the poses asked being, by chance,
+better or worse than the floor.  What the regression misses is taken from the poses nearby: with
+residuals e_j of the poses asked at x_j,
 
-    p ← p + Σ_j K(x − x_j) e_j / (m + Σ_j K(x − x_j)),    K a Gaussian of `WIDTH`.            (2)
+    p ← p + Σ_j K(x − x_j) e_j / (m + Σ_j K(x − x_j)) + δ,    K a Gaussian of `WIDTH`,        (2)
+
+cut to [0, 1], with the constant δ that leaves the mean as it was.
 
 Asking ends when the standard error of the mean, from residuals of poses left out of the fit, is
 below `ENOUGH`, or after `most` poses.  Half a pose that was unique and half a pose that was not
@@ -96,14 +100,17 @@ def predict(
         unique[batch] = [outcome.verdict is Verdict.UNIQUE for outcome in outcomes]
         asked = batch.stop
         at = X[node[:asked], heading[:asked]]
-        error = _standard_error(at, poses[:asked, :2], unique[:asked])
+        error = _standard_error(at, unique[:asked])
         if progress is not None:
             progress(asked / most)
-    spots, said = poses[:asked, :2], unique[:asked]
+    said = unique[:asked]
     beta = fit(at, said)
-    left = said - logistic(beta, at)
-    chance = logistic(beta, X) + smooth(spots, left, places)[:, None]
-    chance = np.where(views.beams > 0, np.clip(chance, 0.0, 1.0), 0.0)
+    added = smooth(poses[:asked, :2], said - logistic(beta, at), places)
+    sees = views.beams > 0
+    chance = np.zeros(sees.shape)
+    chance[sees] = shifted(
+        logistic(beta, X)[sees], np.broadcast_to(added[:, None], sees.shape)[sees]
+    )
     return Prediction(chance, error, asked, int(said.sum()))
 
 
@@ -165,14 +172,22 @@ def smooth(spots: FloatArray, left: FloatArray, places: FloatArray) -> FloatArra
     return added
 
 
-def _standard_error(at: FloatArray, spots: FloatArray, said: BoolArray) -> float:
+def shifted(p: FloatArray, added: FloatArray) -> FloatArray:
+    """Chances with something added and cut to [0, 1], with the mean that they had."""
+    low, high = -1.0, 1.0
+    for _ in range(40):
+        delta = 0.5 * (low + high)
+        above = np.clip(p + added + delta, 0.0, 1.0).mean() > p.mean()
+        low, high = (low, delta) if above else (delta, high)
+    return np.clip(p + added + low, 0.0, 1.0)
+
+
+def _standard_error(at: FloatArray, said: BoolArray) -> float:
     """Of the mean of p, from residuals of poses that the fit did not see."""
     fold: IntArray = np.arange(len(said)) % FOLDS
     square = 0.5  # that of the two half poses
     for k in range(FOLDS):
         known, new = fold != k, fold == k
-        beta = fit(at[known], said[known])
-        left = said[known] - logistic(beta, at[known])
-        p = logistic(beta, at[new]) + smooth(spots[known], left, spots[new])
-        square += float(np.sum((said[new] - np.clip(p, 0.0, 1.0)) ** 2))
+        p = logistic(fit(at[known], said[known]), at[new])
+        square += float(np.sum((said[new] - p) ** 2))
     return float(np.sqrt(square) / len(said))

@@ -62,9 +62,9 @@ def reasons(atlas: Atlas, floor: IntArray, views: Views, aliases: Aliases) -> In
     blind = (views.witnesses < WITNESSES).mean(axis=1) >= 0.5
     loose = (views.sigma > LOOSE).mean(axis=1) >= 0.5
     each = np.arange(len(floor))
-    worst = np.argmin(aliases.cost, axis=1)
-    here, there = atlas.positions[floor], aliases.place[each, worst]
-    gap = there - here
+    worst = aliases.worst
+    here = atlas.positions[floor]
+    gap = np.nan_to_num(aliases.place[each, worst] - here)
     away = np.maximum(np.hypot(gap[:, 0], gap[:, 1]), 1e-9)
     along = np.abs(np.sum(gap * views.weakest, axis=1)) >= ALONG * away
     same = np.abs(aliases.turn[each, worst]) <= TURNED
@@ -117,12 +117,12 @@ def _area(
         double = np.arctan2(np.sum(2.0 * u[:, 0] * u[:, 1]), np.sum(u[:, 0] ** 2 - u[:, 1] ** 2))
         axis = float(np.degrees(0.5 * double) % 180.0)
     if reason is Reason.ALIASED:
-        node, heading = np.unravel_index(
-            np.argmin(aliases.cost[members]), aliases.cost[members].shape
-        )
-        x, y = aliases.place[members[node], heading]
+        worst = aliases.worst[members]
+        node = int(np.argmin(aliases.cost[members, worst]))
+        at = members[node], worst[node]
+        x, y = aliases.place[at]
         if np.hypot(*(places[node] - (x, y))) < APART:
-            turn = float(np.abs(np.degrees(aliases.turn[members[node], heading])))
+            turn = float(np.abs(np.degrees(aliases.turn[at])))
         else:
             alias = float(x), float(y)
     return Area(

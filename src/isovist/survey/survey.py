@@ -44,7 +44,8 @@ class Survey:
         weakest: That direction, a unit vector in the world, shape (N, 2).
         sigma_m: Standard deviation of the position along its worst axis, in m, shape (N,).
         sigma_deg: Of the heading, in degrees, shape (N,).
-        alias_xy: The place that can best be mistaken for the node, in m, shape (N, 2).
+        alias_xy: The place that can best be mistaken for the node, in m, shape (N, 2); NaN where
+            no heading sees a wall.
         alias_similarity: Of the best alias, from 0 to 1, shape (N,).
         rivals: Number of places that are alike, shape (N,).
         unique_share: Share of headings at which `locate` would say unique, shape (N,).
@@ -165,13 +166,12 @@ def _check(lidar: Lidar, seed: int, most: int) -> None:
 
 
 def _over_headings(views: Views, aliases: Aliases) -> dict[str, FloatArray]:
-    best = np.argmin(aliases.cost, axis=1)
     arrays = {
         "mu": views.mu.mean(axis=1),
         "weakest": views.weakest,
         "sigma_m": np.median(views.sigma, axis=1),
         "sigma_deg": np.degrees(np.median(views.sigma_yaw, axis=1)),
-        "alias_xy": aliases.place[np.arange(len(best)), best],
+        "alias_xy": aliases.place[np.arange(len(aliases.cost)), aliases.worst],
         "alias_similarity": aliases.similarity.mean(axis=1),
         "rivals": aliases.rivals.mean(axis=1),
         "blind_share": (views.beams == 0).mean(axis=1),
