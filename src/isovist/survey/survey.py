@@ -45,7 +45,7 @@ class Survey:
         sigma_m: Standard deviation of the position along its worst axis, in m, shape (N,).
         sigma_deg: Of the heading, in degrees, shape (N,).
         alias_xy: The place that can best be mistaken for the node, in m, shape (N, 2); NaN where
-            no heading sees a wall.
+            no heading sees a wall, at the node or where its alias is taken from.
         alias_similarity: Of the best alias, from 0 to 1, shape (N,).
         rivals: Number of places that are alike, shape (N,).
         unique_share: Share of headings at which `locate` would say unique, shape (N,).
