@@ -3,9 +3,9 @@
     python -m benchmarks.survey [--count N] [--sensor DEGREES,METRES]... MAP...
 
 At random poses with fresh noise, the ones that `isovist bench simulate` would take, the share of
-unique answers is measured and compared with what the survey predicts at the nearest nodes; poses
-from which no wall is in reach are left out of both, as the bench does.  The standard error is that
-of the difference.
+unique answers is measured and compared with what the survey predicts at the nearest nodes and
+headings; poses from which no wall is in reach are left out, as the bench does.  The standard error
+is that of the difference.
 """
 
 import argparse
@@ -23,6 +23,7 @@ from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
 from isovist.locate.protocol import run_trials, simulated_trials
 from isovist.maps.occupancy import OccupancyMap
+from isovist.poses import wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.survey.survey import survey
 
@@ -44,8 +45,9 @@ def compare(name: str, world: OccupancyMap, lidar: Lidar, count: int) -> float:
     unique = np.array([o.verdict is Verdict.UNIQUE for o in run_trials(atlas, trials)])
     places = np.array([[trial.truth.x, trial.truth.y] for trial in trials])
     node = cKDTree(np.column_stack([found.x, found.y])).query(places)[1]
-    seeing = np.maximum(1.0 - found.blind_share[node], 0.125)
-    predicted = np.minimum(found.unique_share[node] / seeing, 1.0)
+    yaws = np.array([[trial.truth.yaw] for trial in trials])
+    heading = np.argmin(np.abs(wrap_angle(yaws - found.headings)), axis=1)
+    predicted = found.unique_by_heading[node, heading]
     gap = 100.0 * float(predicted.mean() - unique.mean())
     error = 100.0 * math.hypot(found.standard_error, float(np.std(unique - predicted)) / count**0.5)
     print(

@@ -48,7 +48,9 @@ class Survey:
             no heading sees a wall, at the node or where its alias is taken from.
         alias_similarity: Of the best alias, from 0 to 1, shape (N,).
         rivals: Number of places that are alike, shape (N,).
-        unique_share: Share of headings at which `locate` would say unique, shape (N,).
+        headings: Of the sensor in the world that were looked at, in rad, shape (H,).
+        unique_by_heading: How likely `locate` would say unique at each, shape (N, H).
+        unique_share: The mean of that over the headings, shape (N,).
         blind_share: Share of headings at which no wall is in reach, shape (N,).
         standard_error: Of `share`.
         asked: Simulated scans that `share` rests on.
@@ -68,6 +70,8 @@ class Survey:
     alias_xy: FloatArray
     alias_similarity: FloatArray
     rivals: FloatArray
+    headings: FloatArray
+    unique_by_heading: FloatArray
     unique_share: FloatArray
     blind_share: FloatArray
     standard_error: float
@@ -89,7 +93,7 @@ class Survey:
         """The arrays by name, as `write_survey` keeps them."""
         names = (
             "x", "y", "mu", "weakest", "sigma_m", "sigma_deg", "alias_xy", "alias_similarity",
-            "rivals", "unique_share", "blind_share",
+            "rivals", "unique_by_heading", "unique_share", "blind_share",
         )  # fmt: skip
         return {name: getattr(self, name) for name in names}
 
@@ -143,6 +147,8 @@ def survey(
         x=readonly(places[:, 0].copy()),
         y=readonly(places[:, 1].copy()),
         **_over_headings(views, aliases),
+        headings=readonly(views.headings),
+        unique_by_heading=readonly(prediction.chance),
         unique_share=readonly(unique_share),
         standard_error=prediction.error,
         asked=prediction.asked,
