@@ -20,7 +20,7 @@ def survey(
     noise: Noise = 0.05,
     samples: Annotated[
         int | None,
-        typer.Option(help="Most scans that are simulated.  [default: 1000, fewer on large maps]"),
+        typer.Option(help="Most scans that are simulated: 1000 if not given, fewer on large maps."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Of the simulated scans.")] = 0,
     output: Annotated[
