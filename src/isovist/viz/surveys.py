@@ -63,8 +63,9 @@ def survey_text(survey: Survey) -> str:
         lines.append(f"  no wall is in reach at {blind:.1%} of places and headings")
     for k, area in enumerate(survey.areas[:LISTED]):
         lines.append(f"  {'worst' if k == 0 else 'then'}: {area_words(area)}")
-    if len(survey.areas) > LISTED:
-        lines.append(f"  and {len(survey.areas) - LISTED} more areas")
+    rest = len(survey.areas) - LISTED
+    if rest > 0:
+        lines.append(f"  and {rest} more area{'s' if rest > 1 else ''}")
     return "\n".join(lines)
 
 
