@@ -11,6 +11,7 @@ from isovist.cli.demo import demo
 from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.paper import paper
+from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verify import verify
 from isovist.errors import IsovistError
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, paper, verify):
+for verb in (demo, build, info, convert, locate, track, survey, paper, verify):
     app.command()(verb)
 
 

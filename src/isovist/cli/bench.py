@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from isovist.cli.bench_track import follow, kidnap, starts
-from isovist.cli.options import Json
+from isovist.cli.options import Beams, FieldOfView, Json, Noise, RangeMax
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 Logs = Annotated[list[Path], typer.Argument(help="CARMEN logs, plain, .gz or .bz2.")]
@@ -75,10 +75,10 @@ def scans(
 def simulate(
     worlds: Annotated[list[Path], typer.Argument(metavar="MAP...")],
     count: Annotated[int, typer.Option(help="Poses per map.")] = 400,
-    field_of_view: Annotated[float, typer.Option(help="In degrees.")] = 360.0,
-    beams: Annotated[int, typer.Option(help="Of one scan.")] = 360,
-    range_max: Annotated[float, typer.Option(help="In m.")] = 10.0,
-    noise: Annotated[float, typer.Option(help="Standard deviation in m.")] = 0.05,
+    field_of_view: FieldOfView = 360.0,
+    beams: Beams = 360,
+    range_max: RangeMax = 10.0,
+    noise: Noise = 0.05,
     clutter: Annotated[float, typer.Option(help="Share of beams cut short.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of the random poses.")] = 0,
     as_json: Json = False,

@@ -20,3 +20,7 @@ Place = Annotated[
     tuple[float, float, float] | None,
     typer.Option(metavar="X Y YAW", help="Where the sensor sits on the robot, in m and rad."),
 ]
+FieldOfView = Annotated[float, typer.Option(help="Of the sensor, in degrees.")]
+Beams = Annotated[int, typer.Option(help="Of one scan.")]
+RangeMax = Annotated[float, typer.Option(help="Beams that would be longer return nothing, in m.")]
+Noise = Annotated[float, typer.Option(help="Standard deviation of a range, in m.")]

@@ -20,7 +20,7 @@ from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray, IntArray
+from isovist.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from isovist.io.scan_sets import ScanSet
@@ -31,6 +31,8 @@ EVERY, QUERY = 5, 2
 """Scan i of a log is a query when i mod EVERY = QUERY."""
 MAPPED_SHARE, MAPPED_DISTANCE = 0.8, 0.2
 """A place is mapped when this share of valid beams ends this near to a wall, in m."""
+CLEARANCE = 0.25
+"""Room that a sensor needs on all sides, in m."""
 ELLIPSE95 = -2.0 * np.log(0.05)
 """95 % quantile of χ² with two degrees of freedom."""
 
@@ -103,7 +105,7 @@ def simulated_trials(
     range_max: float = 10.0,
     noise: float = 0.05,
     clutter: float = 0.0,
-    clearance: float = 0.25,
+    clearance: float = CLEARANCE,
 ) -> list[Trial]:
     """Scans of a simulated sensor at random poses in free space.
 
@@ -121,18 +123,9 @@ def simulated_trials(
         clutter: Share of beams cut short by something that the map lacks.
         clearance: Least distance of the sensor from anything that is not free, in m.
     """
-    from scipy.ndimage import distance_transform_edt, label
-
     if count < 1:
         raise InputError(f"`count` must be at least 1, got {count}.")
-    free = np.pad(world.cells == Cell.FREE, 1)
-    roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
-    # The largest connected part: a robot cannot get into the courtyards of a drawing.
-    parts, number = label(roomy)
-    if number == 0:
-        raise InputError(f"No free place of the map is {clearance} m from all walls.")
-    largest = 1 + int(np.argmax(np.bincount(parts.ravel())[1:]))
-    rows, cols = np.nonzero(parts == largest)
+    rows, cols = np.nonzero(standing_room(world, clearance))
     random = np.random.default_rng(seed)
     walls = bare_walls(world)
     lidar = Lidar(field_of_view, beams, range_max, noise, clutter)
@@ -149,6 +142,21 @@ def simulated_trials(
         if len(trials) == count:
             return trials
     raise InputError("Almost nowhere on the map does the sensor reach a wall.")
+
+
+def standing_room(world: OccupancyMap, clearance: float = CLEARANCE) -> BoolArray:
+    """Cells where a sensor can stand: the largest connected part of those with `clearance` (m).
+
+    A robot cannot get into the courtyards of a drawing.
+    """
+    from scipy.ndimage import distance_transform_edt, label
+
+    free = np.pad(world.cells == Cell.FREE, 1)
+    roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
+    parts, number = label(roomy)
+    if number == 0:
+        raise InputError(f"No free place of the map is {clearance} m from all walls.")
+    return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
 
 
 def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:

@@ -1,0 +1,86 @@
+"""Does `survey` predict what `locate` says?
+
+    python -m benchmarks.survey [--count N] [--sensor DEGREES,METRES]... MAP...
+
+At random poses with fresh noise, the ones that `isovist bench simulate` would take, the share of
+unique answers is measured and compared with what the survey predicts at the nearest nodes and
+headings; poses from which no wall is in reach are left out, as the bench does.  The standard error
+is that of the difference.
+"""
+
+import argparse
+import math
+from pathlib import Path
+from time import perf_counter, process_time
+
+import numpy as np
+from scipy.spatial import cKDTree
+
+from isovist.atlas.atlas import build
+from isovist.cli.worlds import cells_of
+from isovist.io.maps import read_map
+from isovist.locate.answer import Verdict
+from isovist.locate.locate import locate
+from isovist.locate.protocol import run_trials, simulated_trials
+from isovist.maps.occupancy import OccupancyMap
+from isovist.poses import wrap_angle
+from isovist.sensing.lidar import Lidar
+from isovist.survey.survey import survey
+
+SENSORS = ("360,10", "270,10", "180,5", "120,4")
+FRESH = 10_000
+"""Seed of the poses that measure; the survey asks at others."""
+
+
+def compare(name: str, world: OccupancyMap, lidar: Lidar, count: int) -> float:
+    """Print one row; returns the difference in points."""
+    start, work = perf_counter(), process_time()
+    atlas = build(world)
+    found = survey(atlas, lidar)
+    seconds, work = perf_counter() - start, process_time() - work
+    trials = simulated_trials(
+        world, count, seed=FRESH, beams=lidar.beams, field_of_view=lidar.field_of_view,
+        range_max=lidar.range_max, noise=lidar.noise,
+    )  # fmt: skip
+    unique = np.array([o.verdict is Verdict.UNIQUE for o in run_trials(atlas, trials)])
+    places = np.array([[trial.truth.x, trial.truth.y] for trial in trials])
+    node = cKDTree(np.column_stack([found.x, found.y])).query(places)[1]
+    yaws = np.array([[trial.truth.yaw] for trial in trials])
+    heading = np.argmin(np.abs(wrap_angle(yaws - found.headings)), axis=1)
+    predicted = found.unique_by_heading[node, heading]
+    gap = 100.0 * float(predicted.mean() - unique.mean())
+    error = 100.0 * math.hypot(found.standard_error, float(np.std(unique - predicted)) / count**0.5)
+    print(
+        f"| {name} | {math.degrees(lidar.field_of_view):.0f}°, {lidar.range_max:g} m | "
+        f"{found.share:.1%} | {predicted.mean():.1%} | {unique.mean():.1%} | {gap:+.1f} | "
+        f"{error:.1f} | {found.asked} | {seconds:.1f} | {work:.1f} |",
+        flush=True,
+    )
+    return gap
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("maps", nargs="+", type=Path, metavar="MAP")
+    parser.add_argument("--count", type=int, default=400, help="poses that measure")
+    parser.add_argument("--sensor", action="append", help="field of view in degrees, range in m")
+    given = parser.parse_args()
+    print(
+        "| map | sensor | predicted, whole floor | predicted there | measured there | points | "
+        "standard error | asked | s | CPU s |\n" + "|---" * 10 + "|"
+    )
+    warm = cells_of(read_map(given.maps[0]))
+    trial = simulated_trials(warm, 1)[0]
+    locate(build(warm), trial.scan())  # so that no survey is charged for loading the kernels
+    gaps = []
+    for path in given.maps:
+        world = cells_of(read_map(path))
+        for sensor in given.sensor or SENSORS:
+            view, reach = (float(part) for part in sensor.split(","))
+            lidar = Lidar(math.radians(view), max(1, round(view)), reach, 0.05)
+            gaps.append(compare(path.stem, world, lidar, given.count))
+    print(f"largest difference: {max(map(abs, gaps)):.1f} points over {len(gaps)} surveys")
+
+
+if __name__ == "__main__":
+    main()

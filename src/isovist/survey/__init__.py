@@ -1,0 +1,1 @@
+"""Where a site can and cannot be localized."""

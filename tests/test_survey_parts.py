@@ -1,0 +1,282 @@
+"""The kernels and the parts of the survey against slow twins and identities."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+
+from isovist.atlas.atlas import build
+from isovist.kernels.align import align
+from isovist.kernels.survey import compare, hold
+from isovist.locate.certificate import certify
+from isovist.locate.judge import judge
+from isovist.locate.protocol import standing_room
+from isovist.locate.refine import refine
+from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.poses import Pose
+from isovist.sensing.lidar import Lidar
+from isovist.survey import aliases, predict
+from isovist.survey.views import RAYS, distinctness, headings_of, look
+from reference_locate import UNIT, building, twin_rooms
+from reference_survey import compared, normal_of, rough_costs
+
+FULL = Lidar(range_max=10.0, noise=0.03)
+NARROW = Lidar(field_of_view=np.radians(120.0), beams=120, range_max=4.0, noise=0.03)
+
+
+@pytest.fixture(scope="module")
+def atlas():
+    return build(building())
+
+
+@pytest.fixture(scope="module")
+def floor(atlas):
+    room = standing_room(atlas.world)
+    return np.flatnonzero(room[atlas.nodes[:, 0], atlas.nodes[:, 1]])
+
+
+def look_from(atlas, floor, lidar):
+    rows, cols = atlas.nodes[floor].astype(np.int64).T
+    return look(atlas, lidar, rows, cols)
+
+
+def held(atlas, lidar, places, ranges, blocks, angles, width=2.0):
+    normal = np.empty((len(places), len(blocks), 8), dtype=np.float32)
+    seen = np.empty((len(places), len(blocks), 2), dtype=np.int16)
+    hold(
+        atlas.wall_distance, places, ranges, angles, blocks, lidar.noise / UNIT, width, normal, seen
+    )
+    return normal, seen
+
+
+def test_normal_matrices_agree_with_the_twin_at_every_heading(atlas):
+    rng = np.random.default_rng(0)
+    places = rng.uniform([20, 20], [90, 60], (4, 2))
+    angles = 2 * np.pi * np.arange(24) / 24 + 0.1
+    ranges = rng.uniform(3.0, 40.0, (24, 4)).astype(np.float32)
+    ranges[rng.random(ranges.shape) < 0.2] = np.inf
+    blocks = np.full((2, 24), -1, dtype=np.int16)
+    blocks[0] = np.arange(24) // 5
+    blocks[1, 3:9] = [0, 0, 1, 1, 1, 4]
+    normal, seen = held(atlas, FULL, places, ranges, blocks, angles)
+    for i, place in enumerate(places):
+        for h, block in enumerate(blocks):
+            used = block >= 0
+            twin = normal_of(atlas.wall_distance, place, ranges[used, i], angles[used], 0.6, 2.0)
+            np.testing.assert_allclose(normal[i, h], twin, rtol=1e-3, atol=1e-2)
+            back = used & np.isfinite(ranges[:, i])
+            assert seen[i, h, 0] == back.sum()
+            assert seen[i, h, 1] == len(set(block[back]))
+
+
+def test_without_noise_the_normal_matrix_is_that_of_the_fit(atlas):
+    place = np.array([[60.3, 40.7]])
+    angles = 2 * np.pi * np.arange(90) / 90
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    ranges = atlas.world.cast(place[0] * UNIT, directions).ranges / UNIT
+    none = Lidar(noise=0.0)
+    blocks = np.zeros((1, 90), dtype=np.int16)
+    normal, _ = held(atlas, none, place, ranges.astype(np.float32)[:, None], blocks, angles)
+    poses, expected = np.array([[60.3, 40.7, 0.0]]), np.empty((1, 8))
+    align(atlas.wall_distance, ranges[:, None] * directions, np.array([2.0]), 0.0, poses, expected)
+    np.testing.assert_allclose(normal[0, 0], expected[0], rtol=1e-4, atol=1e-3)
+
+
+def test_nodes_are_compared_and_put_in_order_as_by_the_twin():
+    rng = np.random.default_rng(1)
+    nodes = rng.uniform(0.0, 2.0, (9, 16)).astype(np.float32)
+    views = rng.uniform(0.0, 2.0, (3, 16)).astype(np.float32)
+    seen = rng.random((3, 16)) < 0.7
+    which = np.stack([rng.permutation(9)[:6] for _ in range(3)])
+    near = rng.random((9,)) < 0.4
+    asked = which.copy()
+    costs, turns = np.empty(which.shape, dtype=np.float32), np.empty(which.shape, dtype=np.int64)
+    compare(nodes, near[which], views, seen, 3, 0.25, 0.5, which, costs, turns)
+    for q in range(3):
+        twin = {a: compared(nodes[a], near[a], views[q], seen[q], 3, 0.25, 0.5) for a in asked[q]}
+        np.testing.assert_allclose(costs[q], sorted(cost for cost, _ in twin.values()), atol=1e-5)
+        for a, cost, turn in zip(which[q], costs[q], turns[q], strict=True):
+            assert cost == pytest.approx(twin[a][0], abs=1e-5)
+            assert turn == twin[a][1]
+
+
+def test_the_shortlist_holds_the_nodes_nearest_in_rough_channels():
+    rng = np.random.default_rng(2)
+    known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
+    known[3, 10:30] = 1000.0
+    values = rng.uniform(0.0, 2.0, (5, 64)).astype(np.float32)
+    seen = np.zeros((5, 64), dtype=np.bool_)
+    seen[:, 6:45] = True
+    nodes = np.full((200, 2), 100.0)
+    chosen = aliases.shortlist(known, nodes, values, seen, np.zeros((5, 2)))
+    o, _ = aliases._grouped(values, seen)
+    for q in range(5):
+        costs = rough_costs(known, values[q], seen[q], aliases.GROUP, o.max() + aliases.LONG)
+        assert set(chosen[q]) == set(np.argsort(costs)[: aliases.SHORTLIST])
+
+
+def test_the_place_itself_is_no_alias_of_itself():
+    rng = np.random.default_rng(3)
+    known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
+    nodes = np.column_stack([10.0 * np.arange(200), np.zeros(200)])
+    seen = np.ones((1, 64), dtype=np.bool_)
+    away = aliases.shortlist(known, nodes, known[:1], seen, np.array([[5000.0, 0.0]]))
+    here = aliases.shortlist(known, nodes, known[:1], seen, nodes[:1])
+    assert 0 in away
+    assert 0 not in here
+
+
+def test_neighbours_are_the_nodes_within_half_a_step(atlas):
+    node = 300
+    around = aliases.neighbours(atlas, np.array([[node]]), 2)[0]
+    stride = round(atlas.spacing / UNIT)
+    apart = np.abs(atlas.nodes[around] - atlas.nodes[node]).max(axis=1)
+    assert (apart <= stride).all()
+    whole = np.abs(atlas.nodes - atlas.nodes[node]).max(axis=1) <= stride
+    assert set(around) == set(np.flatnonzero(whole))
+
+
+def test_a_node_takes_its_alias_from_one_that_it_sees(atlas, floor):
+    asked, _ = aliases.thinned(atlas, floor, len(floor) // 9)
+    take = aliases.in_sight(atlas, floor, asked)
+    here, there = atlas.positions[floor], atlas.positions[floor[asked[take]]]
+    away = np.hypot(*(there - here).T)
+    assert np.quantile(away, 0.95) < 4 * atlas.spacing
+    towards = np.where(away[:, None] > 0, there - here, [1.0, 0.0])
+    assert (atlas.world.cast(here, towards).ranges >= away).mean() > 0.97
+
+
+@given(st.integers(0, 10_000))
+def test_mu_is_the_least_singular_value_with_the_heading_taken_out(seed):
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(3, 2, 8)).astype(np.float32)
+    in_view = np.array([[True] * 8, [True] * 5 + [False] * 3])
+    mu, S = distinctness(J, in_view)
+    for i in range(2):
+        for h in range(2):
+            A = J[:, i, in_view[h]].T.astype(np.float64)
+            q = A[:, 2] / np.linalg.norm(A[:, 2])
+            P = A[:, :2] - np.outer(q, q @ A[:, :2])
+            assert mu[i, h] == pytest.approx(np.linalg.svd(P)[1][-1], abs=1e-3)
+            np.testing.assert_allclose(S[i, h], P.T @ P, atol=1e-4)
+
+
+def test_mu_is_near_that_of_the_certificate(atlas, floor):
+    lidar = Lidar(beams=720, range_max=30.0, noise=0.0)
+    some = floor[50::150]
+    views = look_from(atlas, some, lidar)
+    ratios = []
+    for k, (x, y) in enumerate(atlas.positions[some]):
+        pose = Pose(float(x), float(y), 0.0)
+        scan = lidar.scan(atlas.world, pose, np.random.default_rng(0))
+        ratios.append(views.mu[k, 0] / certify(atlas.world, scan, pose, []).mu)
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.25)
+
+
+def test_sigma_is_what_an_answer_reports(atlas, floor):
+    rng = np.random.default_rng(0)
+    some = floor[20::120]
+    views = look_from(atlas, some, FULL)
+    ratios = []
+    for k, (x, y) in enumerate(atlas.positions[some]):
+        scan = FULL.scan(atlas.world, Pose(float(x), float(y), 0.0), rng)
+        seed = np.array([[x / UNIT, y / UNIT, 0.0]])
+        best = judge(atlas, scan, refine(atlas, scan, seed)).best
+        worst = np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1])
+        ratios.append(views.sigma[k, 0] / worst)
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_narrow_view_has_several_headings_that_share_the_circle():
+    headings, blocks = headings_of(NARROW)
+    assert len(headings) == 8
+    share = (blocks >= 0).sum(axis=1) / RAYS
+    np.testing.assert_allclose(share, 1 / 3, atol=1 / RAYS)
+    assert (blocks >= 0).any(axis=0).all()
+    assert blocks.max() == 11
+    assert len(headings_of(FULL)[0]) == 1
+
+
+def test_a_narrow_view_sees_a_part_of_the_full_one(atlas, floor):
+    some = floor[::40]
+    wide = look_from(atlas, some, Lidar(range_max=4.0, noise=0.03))
+    narrow = look_from(atlas, some, NARROW)
+    assert (narrow.beams <= wide.beams).all()
+    assert (narrow.mu <= wide.mu + 1e-9).all()
+    assert (np.median(narrow.sigma, axis=1) >= wide.sigma[:, 0]).all()
+
+
+def test_a_turned_map_turns_the_weakest_direction(atlas, floor):
+    origin = Pose(3.0, -7.0, np.pi / 2)
+    turned = build(building(origin))
+    some = floor[::60]
+    one, other = look_from(atlas, some, FULL), look_from(turned, some, FULL)
+    along = np.abs(np.sum(one.weakest @ origin.rotation.T * other.weakest, axis=1))
+    assert np.median(along) == pytest.approx(1.0, abs=0.01)
+    np.testing.assert_allclose(other.mu, one.mu, rtol=0.05, atol=0.02)
+
+
+def test_every_place_of_a_twin_room_has_its_alias_in_the_other():
+    world = twin_rooms()
+    atlas = build(world)
+    floor = np.flatnonzero(world.cells[atlas.nodes[:, 0], atlas.nodes[:, 1]] == Cell.FREE)
+    floor = floor[standing_room(world)[atlas.nodes[floor, 0], atlas.nodes[floor, 1]]]
+    found = aliases.find_aliases(atlas, look_from(atlas, floor, FULL), floor)
+    shift = found.place[:, 0] - atlas.positions[floor]
+    assert np.median(np.abs(shift[:, 0])) == pytest.approx(5.2, abs=0.25)
+    assert np.median(np.abs(shift[:, 1])) == pytest.approx(0.0, abs=0.25)
+    assert np.median(found.similarity) > 0.9
+    assert (found.rivals[:, 0] >= 1).mean() > 0.9
+    assert np.abs(found.turn).max() <= np.pi
+
+
+def test_the_regression_is_the_minimum_of_its_penalised_likelihood():
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(60, 3))
+    said = rng.random(60) < 1 / (1 + np.exp(-(0.5 + X @ [1.0, -2.0, 0.0])))
+
+    def loss(beta):
+        z = beta[0] + X @ beta[1:]
+        halves = 0.5 * np.logaddexp(0, beta[0]) + 0.5 * np.logaddexp(0, -beta[0])
+        penalty = 0.5 * predict.RIDGE * np.sum(beta[1:] ** 2)
+        return np.sum(np.logaddexp(0, z) - said * z) + halves + penalty
+
+    best = minimize(loss, np.zeros(4), tol=1e-10).x
+    np.testing.assert_allclose(predict.fit(X, said), best, atol=1e-4)
+
+
+def test_answers_that_are_all_alike_are_not_taken_for_certain():
+    X = np.zeros((40, 2))
+    beta = predict.fit(X, np.ones(40, dtype=np.bool_))
+    assert float(predict.logistic(beta, np.zeros(2))) == pytest.approx(40.5 / 41, abs=1e-6)
+    assert 0.01 < predict._standard_error(X, np.ones(40, dtype=np.bool_)) < 0.03
+
+
+def test_what_the_regression_misses_is_shared_with_the_neighbourhood():
+    spots, left = np.array([[0.0, 0.0], [100.0, 0.0]]), np.array([0.8, -0.4])
+    added = predict.smooth(spots, left, np.array([[0.0, 0.0], [predict.WIDTH, 0.0], [50.0, 0.0]]))
+    near = np.exp(-0.5)
+    expected = [0.8 / (predict.SHRINK + 1), 0.8 * near / (predict.SHRINK + near), 0.0]
+    np.testing.assert_allclose(added, expected, atol=1e-12)
+
+
+@given(st.integers(0, 10_000))
+def test_what_is_added_leaves_the_mean_as_it_was(seed):
+    rng = np.random.default_rng(seed)
+    p, added = rng.random(50) ** 3, rng.normal(0.0, 0.2, 50)
+    q = predict.shifted(p, added)
+    assert ((q >= 0.0) & (q <= 1.0)).all()
+    assert q.mean() == pytest.approx(p.mean(), abs=1e-9)
+    inner = (q > 0.0) & (q < 1.0)
+    assert np.ptp((q - p - added)[inner]) < 1e-9
+
+
+def test_there_is_standing_room_only_in_the_largest_part():
+    cells = np.full((60, 100), Cell.OCCUPIED, dtype=np.uint8)
+    cells[2:58, 2:50] = Cell.FREE
+    cells[2:58, 60:80] = Cell.FREE
+    room = standing_room(OccupancyMap(cells, 0.05))
+    assert room[30, 25]
+    assert not room[30, 70]
+    assert not room[3, 25]
