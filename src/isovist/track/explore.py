@@ -1,0 +1,239 @@
+"""A lost robot that drives until it knows where it is, simulated.
+
+The robot sees what the sensor would see from its true pose, and moves by what it commands; odometry
+reports the motion with drift.  It knows nothing but scans and odometry: every verdict is the
+tracker's.  It turns on the spot, then drives straight, at most `STRIDE` between two updates, and
+stops when a beam ends in its way.  After each leg it asks the rule again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.atlas.atlas import Atlas, bare_walls
+from isovist.errors import InputError
+from isovist.locate.answer import Verdict
+from isovist.locate.protocol import NEAR, TURNED
+from isovist.maps.occupancy import OccupancyMap
+from isovist.poses import Pose, wrap_angle
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.scan import Scan
+from isovist.track.drift import Drift
+from isovist.track.paths import Ground, clear_ahead
+from isovist.track.propose import Proposal, Rule, propose
+from isovist.track.tracker import Belief, Tracker
+from isovist.types import FloatArray, readonly
+
+STRIDE = 0.3
+"""Way between two updates, in m."""
+SWING = np.radians(60.0)
+"""Turn between two updates, in rad."""
+AIM = np.radians(25.0)
+"""Smaller turns are made while driving."""
+LEG = 2.0
+"""A rule is asked again after this way, in m."""
+BODY = 0.15
+"""Radius of the robot itself, in m: no nearer to anything can it get."""
+LIMIT = 40.0
+"""Way after which a run gives up, in m."""
+NOWHERE = 0.3
+"""A leg shorter than this, in m, has led nowhere: the next one is random."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """What was so after one update.
+
+    Attributes:
+        truth: T_world_robot.
+        distance: Driven so far, in m.
+        belief: Of the tracker.
+        scan: What the robot saw.
+        proposal: That led here, or `None`: a random leg or the start.
+    """
+
+    truth: Pose
+    distance: float
+    belief: Belief
+    scan: Scan
+    proposal: Proposal | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """A drive from waking up to being sure.
+
+    Attributes:
+        rule: That chose the ways.
+        steps: One for each update.
+        distance: Driven until unique, or until the run gave up, in m.
+        unique: Whether it became unique.
+        right: Whether it did and the best estimate is within 0.5 m and 10° of the truth.
+    """
+
+    rule: Rule
+    steps: tuple[Step, ...]
+    distance: float
+    unique: bool
+    right: bool
+
+    @property
+    def poses(self) -> FloatArray:
+        """(x, y, yaw) of the truth at each update, shape (n, 3)."""
+        return readonly(np.array([step.truth.vector for step in self.steps]))
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Of the belief at each update."""
+        return tuple(step.belief.verdict for step in self.steps)
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """In the order in which they were followed."""
+        seen = {id(s.proposal): s.proposal for s in self.steps if s.proposal is not None}
+        return tuple(seen.values())
+
+
+def explore(
+    atlas: Atlas,
+    start: Pose,
+    lidar: Lidar,
+    rule: Rule = Rule.RIVALS,
+    *,
+    drift: Drift | None = None,
+    seed: int = 0,
+    limit: float = LIMIT,
+    ground: Ground | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Drive until the tracker says "unique", or for `limit` m.
+
+    Args:
+        atlas: The map; its walls are also what the sensor sees.
+        start: True pose T_world_robot at the start, unknown to the robot.
+        lidar: The sensor.
+        rule: Where to drive.
+        drift: Of the odometry, simulated and believed.
+        seed: Of sensor, odometry and random legs.
+        limit: In m.
+        ground: Of the map, when it is at hand already.
+        progress: Told the share of the limit that is driven.
+    """
+    if not limit > 0.0:
+        raise InputError(f"`limit` must be a positive length in m, got {limit}.")
+    ground = Ground.from_atlas(atlas) if ground is None else ground
+    if ground.clearance([start.x, start.y]) < BODY:
+        raise InputError(
+            f"The robot at ({start.x:g}, {start.y:g}) is less than {BODY} m from a wall."
+        )
+    robot = _Robot(atlas, ground, start, lidar, Drift() if drift is None else drift, seed)
+    robot.look(None)
+    stuck = False
+    while not robot.sure and robot.distance < limit:
+        before = robot.distance
+        if rule is Rule.RANDOM or stuck or robot.scan is None:
+            robot.wander(limit)
+            stuck = False
+        else:
+            proposal = propose(robot.tracker, ground, robot.scan, rule)
+            robot.follow(proposal, limit)
+            stuck = robot.distance - before < NOWHERE and not robot.turned
+        if progress is not None:
+            progress(min(1.0, robot.distance / limit))
+    best = robot.steps[-1].belief.best
+    right = robot.sure and best is not None and _alike(best.pose, robot.truth)
+    return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
+
+
+class _Robot:
+    """The simulated robot: what it is, what it knows, and how it moves."""
+
+    def __init__(
+        self, atlas: Atlas, ground: Ground, truth: Pose, lidar: Lidar, drift: Drift, seed: int
+    ) -> None:
+        self.tracker = Tracker(atlas, drift=drift)
+        self.ground, self.lidar, self.drift = ground, lidar, drift
+        self.walls: OccupancyMap = bare_walls(atlas.world)
+        self.truth, self.odometry = truth, Pose()
+        self.noise = np.random.default_rng([seed, 0])
+        self.choice = np.random.default_rng([seed, 1])
+        self.distance = 0.0
+        self.turned = False
+        self.scan: Scan | None = None
+        self.steps: list[Step] = []
+
+    @property
+    def sure(self) -> bool:
+        """Whether the last verdict is "unique"."""
+        return bool(self.steps) and self.steps[-1].belief.verdict is Verdict.UNIQUE
+
+    def look(self, proposal: Proposal | None) -> None:
+        """Scan and update; where no wall is within reach, drive on blindly."""
+        try:
+            self.scan = self.lidar.scan(self.walls, self.truth, self.noise)
+        except InputError:
+            self.scan = None
+            return
+        belief = self.tracker.update(self.odometry, self.scan)
+        self.steps.append(Step(self.truth, self.distance, belief, self.scan, proposal))
+
+    def move(self, motion: Pose) -> bool:
+        """Move by a command, odometry by what it makes of it; whether there was room."""
+        target = self.truth @ motion
+        if not self.ground.fits([self.truth.x, self.truth.y], [target.x, target.y], BODY):
+            return False
+        self.distance += float(np.hypot(motion.x, motion.y))
+        self.truth = target
+        self.odometry = self.odometry @ self.drift.simulate(motion, self.noise)
+        return True
+
+    def turn(self, angle: float, proposal: Proposal | None) -> None:
+        """Turn on the spot, looking every `SWING`."""
+        for _ in range(parts := int(np.ceil(abs(angle) / SWING))):
+            if not self.sure:
+                self.move(Pose(0.0, 0.0, angle / parts))
+                self.look(proposal)
+
+    def advance(self, angle: float, stride: float, proposal: Proposal | None) -> bool:
+        """Turn, drive straight, look; whether the way was clear."""
+        if abs(angle) > AIM:
+            self.turn(angle, proposal)
+            angle = 0.0
+            if self.sure:
+                return False
+        if self.scan is not None and clear_ahead(self.scan, angle, stride) < stride:
+            return False
+        c, s = np.cos(angle), np.sin(angle)
+        moved = self.move(Pose(stride * c, stride * s, angle))
+        self.look(proposal)
+        return moved and not self.sure
+
+    def follow(self, proposal: Proposal, limit: float) -> None:
+        """Along the path of a proposal, by odometry, until it is time to ask again."""
+        self.turned = False
+        corners = self.odometry.apply(proposal.path[1:, :2])
+        start = self.distance
+        if proposal.distance == 0.0 and len(corners):
+            self.turn(proposal.direction, proposal)
+            self.turned = True
+        for corner in corners if proposal.distance > 0.0 else ():
+            while self.distance < min(limit, start + LEG):
+                away = self.odometry.inverse.apply(corner)
+                left = float(np.hypot(*away))
+                if left < 0.05:
+                    break
+                angle = float(np.arctan2(away[1], away[0]))
+                if not self.advance(angle, min(left, STRIDE), proposal):
+                    return
+
+    def wander(self, limit: float) -> None:
+        """Turn at random to where there is room, then straight on until something is in the way."""
+        self.turn(float(wrap_angle(self.choice.uniform(-np.pi, np.pi))), None)
+        while not self.sure and self.distance < limit and self.advance(0.0, STRIDE, None):
+            pass
+
+
+def _alike(a: Pose, b: Pose) -> bool:
+    near = np.hypot(a.x - b.x, a.y - b.y) <= NEAR
+    return bool(near and abs(wrap_angle(a.yaw - b.yaw)) <= TURNED)
