@@ -6,7 +6,7 @@ tracker's.  It turns on the spot, then drives straight, at most `STRIDE` between
 stops when a beam ends in its way.  After each leg it asks the rule again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from isovist.atlas.atlas import Atlas, bare_walls
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
-from isovist.locate.protocol import NEAR, TURNED
+from isovist.locate.protocol import NEAR, TURNED, simulated_trials
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
@@ -35,8 +35,12 @@ LEG = 2.0
 """A rule is asked again after this way, in m."""
 BODY = 0.15
 """Radius of the robot itself, in m: no nearer to anything can it get."""
+START = 0.3
+"""Of a random start from all walls, in m."""
 LIMIT = 40.0
 """Way after which a run gives up, in m."""
+ROOM, TRIES = 1.0, 50
+"""A random leg begins where the scan shows so much room, in m, or after so many tries anywhere."""
 NOWHERE = 0.3
 """A leg shorter than this, in m, has led nowhere: the next one is random."""
 
@@ -129,10 +133,12 @@ def explore(
         )
     robot = _Robot(atlas, ground, start, lidar, Drift() if drift is None else drift, seed)
     robot.look(None)
+    if not robot.steps:
+        raise InputError(f"From ({start.x:g}, {start.y:g}) the sensor reaches no wall.")
     stuck = False
     while not robot.sure and robot.distance < limit:
         before = robot.distance
-        if rule is Rule.RANDOM or stuck or robot.scan is None:
+        if rule is Rule.RANDOM or stuck or robot.scan is None or robot.lost:
             robot.wander(limit)
             stuck = False
         else:
@@ -144,6 +150,43 @@ def explore(
     best = robot.steps[-1].belief.best
     right = robot.sure and best is not None and _alike(best.pose, robot.truth)
     return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
+
+
+def ambiguous_starts(
+    atlas: Atlas, lidar: Lidar, count: int, *, seed: int = 0, tries: int = 40
+) -> Iterator[tuple[Pose, int]]:
+    """Random poses whose first verdict is ambiguous, each with the seed for which it is so.
+
+    Args:
+        atlas: The map.
+        lidar: The sensor.
+        count: How many at most.
+        seed: Of the poses.
+        tries: Poses looked at, for each one wanted.
+    """
+    trials = simulated_trials(
+        atlas.world, tries * count, seed=seed, field_of_view=lidar.field_of_view, beams=24,
+        range_max=lidar.range_max, clearance=START,
+    )  # fmt: skip
+    ground, found = Ground.from_atlas(atlas), 0
+    for k, trial in enumerate(trials):
+        robot = _Robot(atlas, ground, trial.truth, lidar, Drift(), seed + k)
+        robot.look(None)
+        if robot.steps and robot.steps[0].belief.verdict is Verdict.AMBIGUOUS:
+            yield trial.truth, seed + k
+            found += 1
+        if found == count:
+            return
+
+
+def lost_start(atlas: Atlas, lidar: Lidar, seed: int) -> tuple[Pose, int]:
+    """A random pose from which one scan is not enough, and the seed for which it is so."""
+    for found in ambiguous_starts(atlas, lidar, 1, seed=seed):
+        return found
+    raise InputError(
+        "One scan was enough wherever it was tried, so there is nothing to explore. "
+        "Take a shorter `range_max` or a narrower `field_of_view`."
+    )
 
 
 class _Robot:
@@ -167,6 +210,11 @@ class _Robot:
     def sure(self) -> bool:
         """Whether the last verdict is "unique"."""
         return bool(self.steps) and self.steps[-1].belief.verdict is Verdict.UNIQUE
+
+    @property
+    def lost(self) -> bool:
+        """Whether there is no place at all to plan from."""
+        return not self.steps[-1].belief.estimates
 
     def look(self, proposal: Proposal | None) -> None:
         """Scan and update; where no wall is within reach, drive on blindly."""
@@ -229,7 +277,12 @@ class _Robot:
 
     def wander(self, limit: float) -> None:
         """Turn at random to where there is room, then straight on until something is in the way."""
-        self.turn(float(wrap_angle(self.choice.uniform(-np.pi, np.pi))), None)
+        for _ in range(TRIES):
+            angle = float(self.choice.uniform(-np.pi, np.pi))
+            seen = self.scan is not None and self.scan.bearings[0] < angle < self.scan.bearings[-1]
+            if not seen or self.scan is None or clear_ahead(self.scan, angle, ROOM) >= ROOM:
+                break
+        self.turn(angle, None)
         while not self.sure and self.distance < limit and self.advance(0.0, STRIDE, None):
             pass
 

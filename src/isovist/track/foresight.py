@@ -12,7 +12,7 @@ The information of a scan about its pose is the normal matrix of its beams,
 
     H = Σ_k g_k g_kᵀ / σ²,      g = ∂r/∂(x, y, yaw),                                      (2)
 
-by central differences; beyond `STEEP` a slope is a jump from one wall to another and counts as that.
+by central differences; a slope beyond `STEEP` is a jump from one wall to another, and is cut there.
 """
 
 import numpy as np

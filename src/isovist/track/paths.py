@@ -3,7 +3,7 @@
 A lattice of points, `STEP` apart, is laid on the free cells.  A robot of radius ρ fits at a point
 whose clearance, the distance to anything that is not free, is at least ρ; two neighbouring points
 are joined when it also fits half-way.  Shortest ways from the robot are a tree (Dijkstra); every
-metre along each of them is a *view*, a place to look from.
+metre along each of them, and half a metre from the robot, is a *view*, a place to look from.
 """
 
 from dataclasses import dataclass
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.atlas.atlas import Atlas
-from isovist.kernels.occupancy import FREE
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
@@ -25,12 +24,16 @@ HALF_WIDTH = 0.2
 """Half the width of the corridor that must be clear ahead, in m."""
 VIEW = 1.0
 """Way between two views, in m."""
+FIRST = 0.5
+"""Way to the first view, in m."""
 GOAL = 2.0
 """Distance of the places that ways lead to, in m."""
 BACK = 3
 """Points of the lattice over which the heading of a way is measured."""
 CLOSE = 0.5
 """So near to the robot, in m, a point needs only half the clearance: it stands there."""
+FREE_CODE = 3
+"""Of free cells in `Atlas.clear`, and above."""
 NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
 
 
@@ -83,7 +86,7 @@ class Ground:
         """The ground of a map; gaps between the rays that it was made of are closed."""
         from scipy.ndimage import distance_transform_edt
 
-        free = atlas.clear >= FREE
+        free = atlas.clear >= FREE_CODE
         unit = atlas.world.resolution
         room = (distance_transform_edt(free)[1:-1, 1:-1] - 0.5) * unit
         return cls(atlas.world, readonly(room.astype(np.float32)))
@@ -128,10 +131,10 @@ class Ground:
             shape=(size, size),
         ).tocsr()
         far, before = dijkstra(
-            graph, directed=False, indices=middle, return_predecessors=True, limit=reach
+            graph, directed=False, indices=[middle], return_predecessors=True, limit=reach
         )
         points = pose.inverse.apply(grid.reshape(-1, 2))
-        return _views(points, far, np.where(before < 0, -1, before).astype(np.int64), middle)
+        return _views(points, far[0], np.maximum(before[0], -1).astype(np.int64), middle)
 
     def _lattice(self, pose: Pose, scan: Scan, reach: float) -> tuple[FloatArray, BoolArray, int]:
         """Points around the robot, which of them are free, and the number of the middle one."""
@@ -139,8 +142,8 @@ class Ground:
 
         count = int(np.ceil(reach / STEP))
         offsets = STEP * np.arange(-count, count + 1)
-        grid = np.stack(np.meshgrid(offsets, offsets), axis=-1) + [pose.x, pose.y]
-        away = np.hypot(*np.moveaxis(grid - [pose.x, pose.y], -1, 0))
+        grid = np.stack(np.meshgrid(offsets, offsets), axis=-1) + pose.vector[:2]
+        away = np.hypot(*np.moveaxis(grid - pose.vector[:2], -1, 0))
         needed = np.where(away < CLOSE, 0.5 * RADIUS, RADIUS)
         free = self.clearance(grid) >= needed
         ends = (pose @ scan.T_robot_sensor).apply(scan.endpoints)
@@ -168,9 +171,10 @@ class Ground:
 
 
 def _views(points: FloatArray, far: FloatArray, before: IntArray, middle: int) -> Ways:
-    """Views are where a way completes a metre; ways lead to one goal in every square of `GOAL` m."""
+    """Where ways complete a metre; ways lead to one goal in every square of `GOAL` m."""
     reached = np.flatnonzero(np.isfinite(far) & (before >= 0))
-    metres = np.floor(np.where(np.isfinite(far), far, 0.0) / VIEW + 1e-9)
+    way = np.where(np.isfinite(far), far, 0.0)
+    metres = np.floor(way / VIEW + 1e-9) + (way >= FIRST)
     complete = reached[metres[reached] > metres[before[reached]]]
     complete = complete[np.argsort(far[complete], kind="stable")]
     _, first = np.unique(np.round(points[complete] / GOAL), axis=0, return_index=True)
@@ -179,11 +183,11 @@ def _views(points: FloatArray, far: FloatArray, before: IntArray, middle: int) -
     for goal in complete[np.sort(first)]:
         end = int(goal)
         while end not in heading_of:
-            point, way = end, [end]
+            point, chain = end, [end]
             while point == end or (point != middle and metres[point] <= metres[before[point]]):
                 point = int(before[point])
-                way.append(point)
-            dx, dy = points[end] - points[way[min(BACK, len(way) - 1)]]
+                chain.append(point)
+            dx, dy = points[end] - points[chain[min(BACK, len(chain) - 1)]]
             parent_of[end], heading_of[end] = point, float(np.arctan2(dy, dx))
             end = point
     ends = np.array(list(heading_of))

@@ -10,9 +10,9 @@ The *rivals* rule asks what would tell the live places apart.  A way of the robo
 own frame whichever place i is the right one, leads to views; the scans predicted there add to what
 the tracker holds against every other place j (`track.bank`, equation 2), and j counts as refuted
 where t and d reach the tracker's own thresholds.  With c_i(v) the way on which the last rival of i
-falls, or the way to view v plus `SEARCH_WAY` times the share still to refute, it takes the view with
+falls, or else the way to view v plus `SEARCH_WAY` times the share still to refute, it takes
 
-    min_v Σ_i p_i c_i(v).                                                                 (2)
+    arg min_v Σ_i p_i c_i(v).                                                             (2)
 
 Where the way would end in a wall if i were right, the robot would have to stop: nothing more is
 learnt there.  No way that the present scan shows to be blocked is proposed.
@@ -28,11 +28,12 @@ from isovist.errors import InputError
 from isovist.locate.judge import BLOCK, SOFT
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
+from isovist.track.bank import FRESH_M, FRESH_RAD
 from isovist.track.foresight import information, separate
 from isovist.track.paths import HALF_WIDTH, RADIUS, Ground, Ways, clear_ahead
 from isovist.track.rivals import Rivals
 from isovist.track.tracker import AGREEMENT, MARGIN, Tracker
-from isovist.types import FloatArray, readonly
+from isovist.types import FloatArray, IntArray, readonly
 
 SPACING = np.radians(7.5)
 """Of predicted beams, in rad."""
@@ -46,7 +47,7 @@ TURNS = np.radians([60.0, -60.0, 120.0, -120.0, 180.0])
 DIRECTIONS = 24
 AHEAD = (0.5, 1.0, 1.5, 2.0)
 """Motions of the Gramian rule: straight, in so many directions, in m."""
-TRUST = 0.5
+TRUST = 0.8
 """Weight of the tracker's probabilities against all live places alike."""
 
 
@@ -56,6 +57,14 @@ class Rule(StrEnum):
     RIVALS = "rivals"
     GRAMIAN = "gramian"
     RANDOM = "random"
+
+    @classmethod
+    def from_text(cls, text: str) -> "Rule":
+        """By name, or by letter: a is the paper's rule, b ours."""
+        letters = {"a": cls.GRAMIAN, "b": cls.RIVALS}
+        if text not in [*letters, *cls]:
+            raise InputError(f"A rule is rivals (b), gramian (a) or random, got {text!r}.")
+        return letters[text] if text in letters else cls(text)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,7 +140,7 @@ def by_gramian(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Prop
     best, beams = Pose.from_vector(rivals.poses[0]), _beams(scan)
     sensor = scan.T_robot_sensor
     now = best @ sensor
-    trail = np.array([(now @ Pose.from_vector(step)).vector for step in rivals.trail])
+    trail = np.array([(now @ Pose.from_vector(back)).vector for back in rivals.trail])
     W = np.einsum("f,fij->ij", rivals.weights, _carried(atlas, trail, now, beams, scan.range_max))
     before = float(np.linalg.eigvalsh(W)[0])
     headings = wrap_angle(2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS)
@@ -141,8 +150,10 @@ def by_gramian(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Prop
     fits = (room[:, None] >= steps) & ground.fits([best.x, best.y], best.apply(goals), HALF_WIDTH)
     turned = np.broadcast_to(headings[:, None, None], (*fits.shape, 1))
     poses = np.concatenate([goals, turned], axis=-1).reshape(-1, 3)
-    seen = np.array([(best @ Pose.from_vector(p) @ sensor).vector for p in poses])
-    H = _carried(atlas, seen, now, beams, scan.range_max).reshape(*fits.shape, 3, 3)
+    robots = np.column_stack([best.apply(poses[:, :2]), poses[:, 2] + best.yaw])
+    H = _carried(atlas, _sensors(robots, sensor), now, beams, scan.range_max).reshape(
+        *fits.shape, 3, 3
+    )
     grown = W + np.cumsum(H, axis=1) * AHEAD[0]
     rate = np.where(fits, (np.linalg.eigvalsh(grown)[..., 0] - before) / steps, -np.inf)
     way, far = np.unravel_index(int(np.argmax(rate)), rate.shape)
@@ -154,14 +165,12 @@ def by_gramian(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Prop
     return _drive(Rule.GRAMIAN, corners, float(rate[way, far]), hope)
 
 
-def _with_turns(ways: Ways, scan: Scan) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _with_turns(ways: Ways, scan: Scan) -> tuple[FloatArray, IntArray, FloatArray]:
     """Views of all ways, and turns on the spot for a sensor that does not see all around."""
     if scan.field_of_view > 1.8 * np.pi:
         return ways.poses, ways.parents, ways.distances
     turns = np.column_stack([np.zeros((len(TURNS), 2)), TURNS])
-    # A way that does not begin straight on begins with a turn.
-    towards = ways.poses[np.maximum(ways.parents, 0)]
-    turn = np.abs(wrap_angle(ways.poses[:, 2] - towards[:, 2])) * TURN_WAY
+    turn = np.abs(wrap_angle(ways.poses[:, 2] - ways.poses[ways.parents, 2])) * TURN_WAY
     distances = ways.distances.copy()
     for k in range(1, len(distances)):
         p = ways.parents[k]
@@ -179,51 +188,58 @@ def _forecast(
     scan: Scan,
     rivals: Rivals,
     views: FloatArray,
-    parents: FloatArray,
+    parents: IntArray,
     distances: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Expected cost of (2) and expected number of places refuted at each view, shape (V,) each."""
-    beams, sensor = _beams(scan), scan.T_robot_sensor
-    places = [Pose.from_vector(p) for p in rivals.poses]
-    robots = np.stack([np.column_stack([q.apply(views[:, :2]), views[:, 2] + q.yaw]) for q in places], 1)
-    c, s = np.cos(robots[..., 2]), np.sin(robots[..., 2])
-    seen_from = robots + np.stack(
-        [c * sensor.x - s * sensor.y, s * sensor.x + c * sensor.y, np.full_like(c, sensor.yaw)], -1
+    robots = np.stack(
+        [
+            np.column_stack([Pose.from_vector(place).apply(views[:, :2]), views[:, 2] + place[2]])
+            for place in rivals.poses
+        ],
+        axis=1,
     )
-    delta, valid = separate(atlas, seen_from, beams, scan.range_max)
-    per_block = SPACING / BLOCK
-    count = valid.sum(axis=-1)[:, :, None]
+    room = ground.fits(robots[parents][..., :2], robots[..., :2], 0.5 * RADIUS)
+    seen_from = _sensors(robots, scan.T_robot_sensor)
+    delta, valid = separate(atlas, seen_from, _beams(scan), scan.range_max)
+    count = valid.sum(axis=-1)
     total = delta.sum(axis=-1, dtype=np.float64)
     square = np.square(delta).sum(axis=-1, dtype=np.float64)
-    mean = np.where(count > 0, total / np.maximum(count, 1), 0.0)
-    room = ground.fits(robots[parents][..., :2], robots[..., :2], 0.5 * RADIUS)
-    chances = TRUST * rivals.chances + (1.0 - TRUST) / len(places)
-    A, Q, D, W = (np.repeat(a[None], len(views), 0) for a in (rivals.A, rivals.Q, rivals.D, rivals.W))
-    fell = np.full((len(views), len(places)), np.inf)
-    way = np.zeros((len(views), len(places)))
-    open_ = np.ones((len(views), len(places)), dtype=np.bool_)
+    mean = total / np.maximum(count, 1)[..., None]
+    turns = np.abs(wrap_angle(views[:, 2] - views[parents, 2]))
+    steps = np.hypot(*(views[:, :2] - views[parents, :2]).T)
+    fresh = np.minimum(1.0, steps / FRESH_M + turns / FRESH_RAD)
+    per_block = SPACING / BLOCK
+    sums = np.repeat(np.stack([rivals.A, rivals.Q, rivals.D, rivals.W])[None], len(views), axis=0)
+    more = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
+    way = np.zeros(count.shape)
+    reached = np.ones(count.shape, dtype=np.bool_)
     for v in range(1, len(views)):
         p = int(parents[v])
-        open_[v] = open_[p] & room[v]
-        look = (open_[v] & (count[v, :, 0] > 0)).astype(np.float64)[:, None]
-        A[v] = A[p] + look * per_block * total[v]
-        Q[v] = Q[p] + look * per_block * square[v]
-        D[v] = D[p] + look * mean[v]
-        W[v] = W[p] + look
-        way[v] = np.where(open_[v], distances[v], way[p])
+        reached[v] = reached[p] & room[v]
+        looked = np.where(reached[v] & (count[v] > 0), fresh[v], 0.0)
+        sums[v] = sums[p] + looked[:, None] * more[v]
+        way[v] = np.where(reached[v], distances[v], way[p])
+    A, Q, D, W = np.moveaxis(sums, 1, 0)
     t = A / np.sqrt(Q + SOFT) * rivals.explained**2
-    d = D / np.sqrt(W)
-    self_ = np.eye(len(places), dtype=np.bool_)
-    share = np.clip(np.minimum(t / AGREEMENT, d / MARGIN), 0.0, 1.0)
-    share[:, self_] = 1.0
-    refuted = (share >= 1.0) & ~self_
-    alone = (share >= 1.0).all(axis=-1)
-    left = (1.0 - share).sum(axis=-1) / (len(places) - 1)
-    for v in range(len(views)):
-        sooner = fell[parents[v]] if v else fell[0]
-        fell[v] = np.where(np.isfinite(sooner), sooner, np.where(alone[v], way[v], np.inf))
+    share = np.clip(np.minimum(t / AGREEMENT, D / np.sqrt(W) / MARGIN), 0.0, 1.0)
+    others = len(rivals.poses) - 1
+    share[:, np.arange(others + 1), np.arange(others + 1)] = 1.0
+    refuted = share >= 1.0
+    fell = np.where(refuted.all(axis=-1), way, np.inf)
+    for v in range(1, len(views)):
+        fell[v] = np.minimum(fell[v], fell[parents[v]])
+    left = (1.0 - share).sum(axis=-1) / others
     cost = np.where(np.isfinite(fell), fell, way + SEARCH_WAY * left)
-    return cost @ chances, refuted.sum(axis=-1) @ chances
+    chances = TRUST * rivals.chances + (1.0 - TRUST) / (others + 1)
+    return cost @ chances, (refuted.sum(axis=-1) - 1) @ chances
+
+
+def _sensors(robots: FloatArray, T_robot_sensor: Pose) -> FloatArray:
+    """Poses of the sensor, shape (..., 3), on robots at these poses."""
+    c, s = np.cos(robots[..., 2]), np.sin(robots[..., 2])
+    x, y, yaw = T_robot_sensor.vector
+    return robots + np.stack([c * x - s * y, s * x + c * y, np.full_like(c, yaw)], axis=-1)
 
 
 def _carried(
@@ -255,4 +271,6 @@ def _drive(rule: Rule, corners: FloatArray, gain: float, hope: str) -> Proposal:
 
 def _side(angle: float) -> str:
     degrees = round(np.degrees(abs(angle)))
-    return "straight on" if degrees == 0 else f"{degrees}° to the {'left' if angle > 0 else 'right'}"
+    return (
+        "straight on" if degrees == 0 else f"{degrees}° to the {'left' if angle > 0 else 'right'}"
+    )

@@ -67,9 +67,15 @@ class Rivals:
         poses = [in_world(tracker.atlas, scan, cell, still)[0].vector for cell in cells]
         here = frames[-1].T_odom_sensor.inverse
         trail = [(here @ frame.T_odom_sensor).vector for frame in frames]
-        arrays = np.array(poses), chances / chances.sum(), A, Q, D, W
+        for table in (A, Q, D, W):
+            readonly(table)
         return cls(
-            *(readonly(a) for a in arrays),
+            readonly(np.array(poses)),
+            readonly(chances / chances.sum()),
+            A,
+            Q,
+            D,
+            W,
             explained,
             readonly(np.array(trail)),
             readonly(np.array([frame.weight for frame in frames])),
