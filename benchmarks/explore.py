@@ -1,11 +1,11 @@
 """How far must a lost robot drive until it knows where it is?
 
-python -m benchmarks.explore [--starts N] [MAP.yaml …]
+python -m benchmarks.explore [--starts N] [--range-max M] [--field-of-view °] [hall | MAP.yaml …]
 
-From poses whose first scan is ambiguous, a simulated robot (360° lidar of 6 m, 2 cm noise; odometry
-with the default drift) drives by each rule, from the same poses with the same seeds, until the
+From poses whose first scan is ambiguous, a simulated robot (360° lidar, 6 m unless told otherwise, 2 cm
+noise; odometry with the default drift) drives by each rule, from the same poses with the same seeds, until the
 tracker says "unique" or 30 m are driven.  Runs that end otherwise than unique and right count 30 m.
-Without a map it takes the generated two-fold hall.  Exits with 1 when a run was unique
+`hall` is a generated hall, two-fold symmetric but for one crate.  Exits with 1 when a run was unique
 and wrong, or rule "rivals" needs more than 60 % of the random walk's way.
 """
 
@@ -25,18 +25,17 @@ from isovist.track.explore import Run, ambiguous_starts, explore
 from isovist.track.paths import Ground
 from isovist.track.propose import Rule
 
-LIDAR = Lidar(field_of_view=2.0 * np.pi, beams=360, range_max=6.0, noise=0.02)
 LIMIT = 30.0
 HEAD = "| map | starts | rule | mean m | median m | share of random | unique and right | wrong |"
 
 
-def drive(atlas: Atlas, count: int) -> dict[Rule, list[Run]]:
+def drive(atlas: Atlas, lidar: Lidar, count: int) -> dict[Rule, list[Run]]:
     """Runs of every rule from the same starts."""
     ground = Ground.from_atlas(atlas)
     runs: dict[Rule, list[Run]] = {rule: [] for rule in Rule}
-    for start, seed in ambiguous_starts(atlas, LIDAR, count, seed=5):
+    for start, seed in ambiguous_starts(atlas, lidar, count, seed=5):
         for rule in Rule:
-            run = explore(atlas, start, LIDAR, rule, seed=seed, limit=LIMIT, ground=ground)
+            run = explore(atlas, start, lidar, rule, seed=seed, limit=LIMIT, ground=ground)
             runs[rule].append(run)
     return runs
 
@@ -62,12 +61,16 @@ def rows(name: str, runs: dict[Rule, list[Run]]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("maps", nargs="*", type=Path)
+    parser.add_argument("maps", nargs="*", default=["hall"])
     parser.add_argument("--starts", type=int, default=25)
+    parser.add_argument("--range-max", type=float, default=6.0)
+    parser.add_argument("--field-of-view", type=float, default=360.0)
     options = parser.parse_args()
-    worlds = {} if options.maps else {"two-fold hall": twofold_hall()}
-    for path in options.maps:
-        world = read_map(path)
+    lidar = Lidar(np.radians(options.field_of_view), range_max=options.range_max, noise=0.02)
+    worlds: dict[str, OccupancyMap] = {}
+    for name in options.maps:
+        path = Path(name)
+        world = twofold_hall() if name == "hall" else read_map(path)
         if not isinstance(world, OccupancyMap):
             sys.exit(f"{path}: the benchmark drives on maps of cells.")
         worlds[path.stem] = world
@@ -75,7 +78,7 @@ def main() -> None:
     together: dict[Rule, list[Run]] = {rule: [] for rule in Rule}
     begin = perf_counter()
     for name, world in worlds.items():
-        runs = drive(build(world), options.starts)
+        runs = drive(build(world), lidar, options.starts)
         rows(name, runs)
         for rule, some in runs.items():
             together[rule] += some

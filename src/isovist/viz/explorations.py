@@ -20,8 +20,11 @@ FRAMES = 90
 """Most frames of an animation."""
 SECONDS, PAUSE = 0.18, 2.5
 """Of a frame, and of the last one."""
-FAINT = 0.15
+FAINT = 0.25
 """Least opacity of a rival."""
+SAME = 1.0
+"""A place of the start is still possible when an estimate is this near to it, in m."""
+DEAD = "#9aa7b0"
 
 
 def check_suffix(path: Path) -> None:
@@ -97,20 +100,26 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
     columns = len(steps) if shape > 1.2 else min(2, len(steps))
     rows = -(-len(steps) // columns)
     width = 12.0 if columns > 1 else 7.0
-    panel = width / columns * min(shape, 2.4)
-    figure = new_figure(width, rows * (panel + 0.8))
-    for axes, step in zip(np.ravel(figure.subplots(rows, columns)), steps, strict=False):
+    panel = (width / columns - 0.4) * shape + 0.5
+    figure = new_figure(width, rows * panel + 0.4)
+    panels = np.ravel(figure.subplots(rows, columns))
+    for axes, step in zip(panels, steps, strict=False):
         draw_step(axes, world, run, step)
+    for axes in panels[len(steps) :]:
+        axes.set_visible(False)
+    _explain(figure)
     return figure
 
 
 def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
-    """The map with the way so far, the places still possible, and the way proposed."""
+    """The map with the way so far, the places still possible, those refuted, the way proposed."""
     draw_cells(axes, world)
     lo, hi = known_bounds(world)
     size = 0.05 * float((hi - lo).max())
-    driven = np.array([s.truth.vector[:2] for s in run.steps if s.distance <= step.distance])
-    axes.plot(*driven.T, color=INK, linewidth=1.6, zorder=4)
+    past = run.steps[: run.steps.index(step) + 1]
+    axes.plot(*np.array([s.truth.vector[:2] for s in past]).T, color=INK, linewidth=1.6, zorder=4)
+    for pose in _refuted(past):
+        axes.plot(pose.x, pose.y, "x", color=DEAD, markersize=6, mew=1.6, zorder=3)
     belief = step.belief
     best = belief.best
     if best is not None:
@@ -119,13 +128,42 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
             draw_pose(axes, rival.pose, SECOND, size)[0].set_alpha(max(FAINT, min(1.0, likely)))
         draw_scan(axes, step.scan, best.pose @ step.scan.T_robot_sensor)
         draw_pose(axes, best.pose, ACCENT, size)
-        ahead = _ahead(run, step)
-        if ahead is not None:
-            axes.plot(*best.pose.apply(ahead).T, "--", color=ACCENT, linewidth=1.2, zorder=4)
+    ahead = _ahead(run, step)
+    if ahead is not None:
+        axes.plot(*ahead.T, "--", color=ACCENT, linewidth=1.2, zorder=4)
     axes.plot(step.truth.x, step.truth.y, "+", color=INK, markersize=13, mew=1.8, zorder=7)
     axes.set_title(_title(step), fontsize=10)
     axes.set(xlabel="", ylabel="")
     axes.tick_params(labelsize=8, color=SOFT)
+
+
+def _explain(figure: Any) -> None:
+    """A line of symbols below the panels."""
+    from matplotlib.lines import Line2D
+
+    symbols = (
+        ("best estimate", {"color": ACCENT, "marker": "o", "linestyle": ""}),
+        ("rival", {"color": SECOND, "marker": "o", "linestyle": ""}),
+        ("refuted", {"color": DEAD, "marker": "x", "linestyle": ""}),
+        ("truth", {"color": INK, "marker": "+", "markersize": 10, "linestyle": ""}),
+        ("driven", {"color": INK}),
+        ("proposed", {"color": ACCENT, "linestyle": "--"}),
+    )
+    lines = [Line2D([], [], label=label, **style) for label, style in symbols]
+    figure.legend(handles=lines, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+
+
+def _refuted(past: tuple[Step, ...]) -> list[Pose]:
+    """Where the robot would be now from the places of the start that are possible no more."""
+    first, last = past[0], past[-1]
+    motion = first.truth.inverse @ last.truth
+    carried = [estimate.pose @ motion for estimate in first.belief.estimates]
+    alive = last.belief.estimates[: 1 if last.belief.verdict is Verdict.UNIQUE else None]
+    return [
+        pose
+        for pose in carried
+        if all(np.hypot(pose.x - e.pose.x, pose.y - e.pose.y) > SAME for e in alive)
+    ]
 
 
 def _title(step: Step) -> str:
@@ -141,23 +179,19 @@ def _title(step: Step) -> str:
 
 
 def _ahead(run: Run, step: Step) -> FloatArray | None:
-    """Corners of the way that is proposed here, in the frame of the robot."""
-    k = run.steps.index(step) + 1
-    following = run.steps[k].proposal if k < len(run.steps) else None
-    if following is None or following is step.proposal:
+    """Corners of the way that the robot is on, or about to take, in the world."""
+    k = run.steps.index(step)
+    proposal = run.steps[k + 1].proposal if k + 1 < len(run.steps) else None
+    if proposal is None:
         return None
-    return np.asarray(following.path[:, :2])
+    begin = next(j for j, other in enumerate(run.steps) if other.proposal is proposal) - 1
+    return run.steps[begin].truth.apply(proposal.path[:, :2])
 
 
 def _moments(run: Run) -> list[Step]:
-    """The start, the end, and steps at which a new way was proposed, evenly chosen."""
-    asked = [k for k, step in enumerate(run.steps[:-1]) if _ahead(run, step) is not None]
-    if len(asked) < PANELS - 1:
-        asked = list(range(len(run.steps) - 1))
-    chosen = (
-        {asked[round(p)] for p in np.linspace(0, len(asked) - 1, PANELS - 1)} if asked else set()
-    )
-    return [run.steps[k] for k in sorted(chosen | {0, len(run.steps) - 1})][-PANELS:]
+    """The start, the end, and steps between them."""
+    chosen = np.unique(np.linspace(0, len(run.steps) - 1, PANELS).astype(np.int64))
+    return [run.steps[k] for k in chosen]
 
 
 def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
@@ -173,6 +207,7 @@ def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
     for step in steps:
         figure = new_figure(width, width * min(shape, 1.8) + 0.7)
         draw_step(figure.subplots(), world, run, step)
+        _explain(figure)
         images.append(_rendered(figure))
     path.parent.mkdir(parents=True, exist_ok=True)
     palette = images[0].quantize(64)
