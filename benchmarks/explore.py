@@ -2,11 +2,13 @@
 
 python -m benchmarks.explore [--starts N] [--range-max M] [--field-of-view °] [hall | MAP.yaml …]
 
-From poses whose first scan is ambiguous, a simulated robot (360° lidar, 6 m unless told otherwise, 2 cm
-noise; odometry with the default drift) drives by each rule, from the same poses with the same seeds, until the
-tracker says "unique" or 30 m are driven.  Runs that end otherwise than unique and right count 30 m.
-`hall` is a generated hall, two-fold symmetric but for one crate.  Exits with 1 when a run was unique
-and wrong, or rule "rivals" needs more than 60 % of the random walk's way.
+From poses whose first scan is ambiguous, a simulated robot drives by each rule, from the same poses
+with the same seeds, until the tracker says "unique" or 30 m are driven.  Its lidar sees 360° and
+6 m unless told otherwise, with 2 cm noise; its odometry has the default drift.  Runs that do not
+end unique and right count 30 m.  `hall` is a generated hall, two-fold symmetric but for one crate.
+
+Exits with 1 when a run was unique and wrong, or when rule "rivals" needs more than 60 % of the
+random walk's way.
 """
 
 import argparse

@@ -80,8 +80,10 @@ def separate(
     place = world.to_grid(poses[..., :2]).astype(np.float32)
     height, width = world.shape
     length = z[:, :, None, :]
-    cols = place[:, None, :, None, 0] + length * along[:, None, :, :, 0]
-    rows = place[:, None, :, None, 1] + length * along[:, None, :, :, 1]
+    # Half a cell on, so that a beam that ends on the face of a cell ends in it.
+    end = length + np.float32(0.5 * world.resolution)
+    cols = place[:, None, :, None, 0] + end * along[:, None, :, :, 0]
+    rows = place[:, None, :, None, 1] + end * along[:, None, :, :, 1]
     cols = np.clip(cols, 0, width - 1).astype(np.int32)
     rows = np.clip(rows, 0, height - 1).astype(np.int32)
     miss = atlas.wall_distance[rows, cols] * np.float32(world.resolution)

@@ -7,6 +7,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
+from isovist.locate.judge import LISTED
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose
 from isovist.track.explore import Run, Step
@@ -100,7 +101,7 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
     columns = len(steps) if shape > 1.2 else min(2, len(steps))
     rows = -(-len(steps) // columns)
     width = 12.0 if columns > 1 else 7.0
-    panel = (width / columns - 0.4) * shape + 0.5
+    panel = (width / columns - 0.4) * shape + 0.7
     figure = new_figure(width, rows * panel + 0.4)
     panels = np.ravel(figure.subplots(rows, columns))
     for axes, step in zip(panels, steps, strict=False):
@@ -168,14 +169,12 @@ def _refuted(past: tuple[Step, ...]) -> list[Pose]:
 
 def _title(step: Step) -> str:
     belief = step.belief
-    if belief.verdict is Verdict.UNIQUE:
-        return f"{step.distance:.1f} m driven: unique"
-    others = len(belief.estimates) - 1
-    more = "+" if others >= 9 else ""
-    return (
-        f"{step.distance:.1f} m driven: {belief.verdict.value}, "
-        f"{others}{more} other place{'s' if others != 1 else ''}"
-    )
+    verdict = belief.verdict.value
+    if belief.verdict is not Verdict.UNIQUE:
+        others = len(belief.estimates) - 1
+        more = " or more" if others >= LISTED - 1 else ""
+        verdict = f"{verdict}: {others}{more} rival{'s' if others != 1 else ''}"
+    return f"after {step.distance:.1f} m\n{verdict}"
 
 
 def _ahead(run: Run, step: Step) -> FloatArray | None:
@@ -205,7 +204,7 @@ def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
     steps = [*run.steps[:-1:every], run.steps[-1]]
     images = []
     for step in steps:
-        figure = new_figure(width, width * min(shape, 1.8) + 0.7)
+        figure = new_figure(width, width * min(shape, 1.8) + 1.1)
         draw_step(figure.subplots(), world, run, step)
         _explain(figure)
         images.append(_rendered(figure))
