@@ -226,3 +226,8 @@ def test_bad_rays_are_refused(origins, directions, maximum, text):
     with pytest.raises(InputError) as error:
         OccupancyMap.from_array(ROOM, 1.0).cast(origins, directions, maximum=maximum)
     assert str(error.value) == text
+
+
+def test_one_ray_from_one_place_is_a_ray():
+    world = OccupancyMap(np.zeros((4, 6), dtype=np.uint8), 0.5)
+    assert world.cast([1.0, 1.0], [[1.0, 0.0]]).ranges.tolist() == [2.0]

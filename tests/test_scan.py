@@ -117,3 +117,34 @@ def test_a_missing_extra_says_what_to_install():
     assert str(error) == "A picture needs an optional part: pip install 'isovist[figures]'."
     assert isinstance(error, IsovistError)
     assert isinstance(error, ImportError)
+
+
+def test_a_sweep_in_motion_is_straightened():
+    from isovist.maps.segments import SegmentMap
+
+    room = SegmentMap.room(6.0, 4.0)
+    bearings = np.linspace(-np.pi, np.pi, 721)[:-1]
+    middle, motion = Pose(2.5, 1.7, 0.4), Pose(0.06, -0.02, 0.08)
+    first = middle @ Pose(yaw=-motion.yaw / 2.0)
+    half = first.rotation @ np.array([motion.x, motion.y]) / 2.0
+    late = np.arange(bearings.size) / (bearings.size - 1) - 0.5
+    ranges = []
+    for share, bearing in zip(late, bearings, strict=True):
+        place = np.array([middle.x, middle.y]) + 2.0 * share * half
+        angle = middle.yaw + share * motion.yaw + bearing
+        ranges.append(float(room.cast(place, [[np.cos(angle), np.sin(angle)]]).ranges[0]))
+    straight = Scan(bearings, ranges).straighten(motion)
+    angles = middle.yaw + straight.bearings
+    still = room.cast([middle.x, middle.y], np.stack([np.cos(angles), np.sin(angles)], -1)).ranges
+    assert np.abs(straight.ranges - still).max() < 1e-9
+    assert np.abs(np.array(ranges) - room.cast(
+        [middle.x, middle.y],
+        np.stack([np.cos(middle.yaw + bearings), np.sin(middle.yaw + bearings)], -1),
+    ).ranges).max() > 0.03  # fmt: skip
+
+
+def test_a_scan_at_rest_is_straight_already():
+    scan = Scan([-1.0, 0.0, 1.0], [2.0, np.inf, 3.0])
+    straight = scan.straighten(Pose())
+    np.testing.assert_allclose(straight.bearings, [-1.0, 1.0])
+    np.testing.assert_allclose(straight.ranges, [2.0, 3.0])

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from isovist.cli.bench_track import follow, kidnap, starts
 from isovist.cli.options import Json
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
@@ -118,3 +119,7 @@ def cross(
         row = cross_trials({log.name: read_carmen(log) for log in logs}, count, advance)
     text = "{asked} scans asked on maps of other buildings: {unique} unique, {lost} lost"
     typer.echo(json.dumps(row) if as_json else text.format(**row))
+
+
+for verb in (starts, follow, kidnap):
+    bench.command()(verb)

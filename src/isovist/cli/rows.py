@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import typer
@@ -13,9 +14,12 @@ from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.files import read_npz
 from isovist.io.scan_sets import ScanSet
-from isovist.locate.protocol import Trial, measure
+from isovist.locate.protocol import Row, Trial, measure
 from isovist.maps.occupancy import OccupancyMap
 from isovist.types import IntArray
+
+if TYPE_CHECKING:
+    from isovist.track.protocol import Drive, Update
 
 COLUMNS = {
     "site": "site",
@@ -54,8 +58,54 @@ def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Trial]]], as_json: 
         if not as_json:
             typer.echo("| " + " | ".join(_cell(key, row[key]) for key in COLUMNS) + " |")
     if as_json:
+        print_rows(rows, as_json)
+
+
+def print_rows(rows: Sequence[Row], as_json: bool) -> None:
+    """Rows with the same keys, as a table or as JSON."""
+    if as_json:
         plain = [{k: _plain(v) for k, v in row.items()} for row in rows]
         typer.echo(json.dumps(plain, indent=1))
+        return
+    keys = list(rows[0])
+    typer.echo("| " + " | ".join(keys) + " |\n" + "|---" * len(keys) + "|")
+    for row in rows:
+        cells = (f"{v:.3g}" if isinstance(v, float) else str(v) for v in map(row.get, keys))
+        typer.echo("| " + " | ".join(cells) + " |")
+
+
+def drive_of(
+    world: Path, scans: Path, prefix: str, held_out: bool, sweep: float
+) -> tuple[str, OccupancyMap, "Drive"]:
+    """Name, map and drive of a set of scans with odometry."""
+    from isovist.cli.worlds import cells_of
+    from isovist.io.maps import read_map
+    from isovist.io.scan_sets import read_scan_set
+    from isovist.track.protocol import logged_drive
+
+    taken = read_scan_set(scans, prefix)
+    index = np.intersect1d(chosen(taken, held_out, None), np.flatnonzero(taken.usable))
+    site = f"{scans.parent.name}{'/' + prefix if prefix else ''}"
+    return site, cells_of(read_map(world)), logged_drive(taken, index, sweep)
+
+
+def tracked(site: str, world: OccupancyMap, drives: Sequence["Drive"]) -> list[list["Update"]]:
+    """Track all drives on one map, with a bar."""
+    from isovist.atlas.atlas import build
+    from isovist.track.protocol import follow
+
+    atlas = build(world)
+    list(zip(range(2), follow(atlas, drives[0]), strict=False))  # loads the kernels
+    total, done = sum(len(drive.odometry) for drive in drives), 0
+    runs: list[list[Update]] = []
+    with bar(site) as advance:
+        for drive in drives:
+            runs.append([])
+            for update in follow(atlas, drive):
+                runs[-1].append(update)
+                done += 1
+                advance(done / total)
+    return runs
 
 
 def _plain(value: object) -> object:

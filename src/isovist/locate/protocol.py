@@ -73,14 +73,14 @@ def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     index = np.arange(len(log))
     queries = (index % EVERY == QUERY) & log.usable
     mapped = (index % EVERY != QUERY) & log.usable
-    return _map_of(log, index[mapped]), scan_trials(log, index[queries])
+    return map_of(log, index[mapped]), scan_trials(log, index[queries])
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """The map from the first half of the log, queries from the second where that is mapped."""
     index = np.arange(len(log))
     half = len(log) // 2
-    world = _map_of(log, index[(index < half) & log.usable])
+    world = map_of(log, index[(index < half) & log.usable])
     later = index[(index >= half) & log.usable]
     return world, scan_trials(log, later[_mapped(world, log, later)])
 
@@ -233,7 +233,7 @@ def summarise(outcomes: Sequence[Outcome]) -> Row:
     }
 
 
-def _map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
+def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
     scans = [log.scan(int(i)) for i in index]
     return OccupancyMap.from_scans(scans, log.poses[index], RESOLUTION)
 

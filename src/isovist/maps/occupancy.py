@@ -224,8 +224,7 @@ class OccupancyMap:
             along = along @ self.origin.rotation
         start, along = np.broadcast_arrays(start, along)
         shape = start.shape[:-1]
-        start = np.ascontiguousarray(start.reshape(-1, 2))
-        along = np.ascontiguousarray(along.reshape(-1, 2))
+        start, along = (np.array(x.reshape(-1, 2), order="C") for x in (start, along))
         ranges = np.empty(len(start))
         endings = np.empty(len(start), dtype=np.uint8)
         walls = np.empty(len(start), dtype=np.int64)

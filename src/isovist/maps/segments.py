@@ -201,7 +201,7 @@ class SegmentMap:
         if o.ndim == 0 or o.shape[-1] != 2:
             raise InputError(f"`origins` and `directions` must have shape (..., 2), got {o.shape}.")
         shape = o.shape[:-1]
-        o, d = np.ascontiguousarray(o.reshape(-1, 2)), np.ascontiguousarray(d.reshape(-1, 2))
+        o, d = (np.array(x.reshape(-1, 2), order="C") for x in (o, d))
         t, wall = np.empty(len(o)), np.empty(len(o), np.int64)
         cast_walls(o, d, self.walls, *self.hierarchy, t, wall)
         ranges = t * np.hypot(d[:, 0], d[:, 1])

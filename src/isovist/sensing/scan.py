@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose
+from isovist.poses import Pose, wrap_angle
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 
@@ -92,6 +92,27 @@ class Scan:
         )
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
         return cls(bearings, values, range_min, range_max, strengths)
+
+    def straighten(self, motion: Pose) -> "Scan":
+        """The scan as it would be, had the sensor stood still in the middle of its sweep.
+
+        Beams are taken to follow each other at even pace, counter-clockwise.  Missing returns are
+        left out.
+
+        Args:
+            motion: Of the sensor from the first to the last beam, T_first_last.
+        """
+        b, r = self.bearings[self.valid], self.ranges[self.valid]
+        span = self.bearings[-1] - self.bearings[0]
+        late = (b - self.bearings[0]) / span - 0.5 if span > 0.0 else np.zeros_like(b)
+        # The velocity is even in the frame of the sensor in the middle of the sweep.
+        along = Pose(yaw=-motion.yaw / 2.0).apply([motion.x, motion.y])
+        turned = b + late * motion.yaw
+        x, y = r * np.cos(turned) + late * along[0], r * np.sin(turned) + late * along[1]
+        # Bearings stay near what they were, also where they pass ±π.
+        bearings = b + wrap_angle(np.arctan2(y, x) - b)
+        strengths = None if self.intensities is None else self.intensities[self.valid]
+        return Scan(bearings, np.hypot(x, y), 0.0, np.inf, strengths, self.T_robot_sensor)
 
     @property
     def endpoints(self) -> FloatArray:

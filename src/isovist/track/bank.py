@@ -10,7 +10,7 @@ mean rating of block b of its beams, and s the slips, by how much odometry disag
 
 Rivals are refuted as in `locate.judge`, over all frames: with δ = ℓ_0 − ℓ_j,
 
-    t_j = Σ w δ / √(Σ w δ² + τ²),        d_j = Σ_f w_f (mean rating less the rival's) / √Σ_f w_f.  (2)
+    t_j = Σ w δ / √(Σ w δ² + τ²),    d_j = Σ_f w_f (mean rating, less the rival's) / √Σ_f w_f.   (2)
 """
 
 from dataclasses import dataclass, field
@@ -32,7 +32,7 @@ from isovist.locate.refine import fit, rate, thin
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.track.drift import Drift
-from isovist.types import FloatArray
+from isovist.types import FloatArray, IntArray
 
 BEAMS = 120
 """Of a frame."""
@@ -75,7 +75,7 @@ class Frame:
         """A frame that has not been compared with anything."""
         return cls(*thin(scan, BEAMS), T_odom_sensor, weight)
 
-    def select(self, index: FloatArray | list[int]) -> None:
+    def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
         self.blocks, self.scores = self.blocks[index], self.scores[index]
         self.slips, self.inliers = self.slips[index], self.inliers[index]
@@ -142,7 +142,7 @@ class Bank:
         self.poses = np.concatenate([self.poses, kept[0]])
         self.spreads = np.concatenate([self.spreads, kept[1]])
 
-    def select(self, index: FloatArray | list[int]) -> None:
+    def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
         self.poses, self.spreads = self.poses[index], self.spreads[index]
         for frame in self.frames:
@@ -209,10 +209,10 @@ def compare(
     step = fitted * scale - poses
     step[:, 2] = wrap_angle(step[:, 2])
     R = covariances(normal, unit, count_blocks(frame.bearings))
-    I = np.linalg.inv(R)
+    information = share * np.linalg.inv(R)
     slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)
-    after = np.linalg.inv(np.linalg.inv(spreads) + share * I)
-    poses = poses + np.einsum("kij,kj->ki", after @ (share * I), step)
+    after = np.linalg.inv(np.linalg.inv(spreads) + information)
+    poses = poses + np.einsum("kij,kj->ki", after @ information, step)
     poses[:, 2] = wrap_angle(poses[:, 2])
     ratings, kinds = rate(atlas, frame.bearings, frame.ranges, poses / scale)
     frame.blocks = average_blocks(ratings.astype(np.float64), frame.bearings)

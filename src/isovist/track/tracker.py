@@ -16,11 +16,20 @@ import numpy as np
 from isovist.atlas.atlas import Atlas
 from isovist.errors import InputError
 from isovist.locate.answer import Estimate, Verdict
-from isovist.locate.judge import LISTED, LOOSE, POOR, count_blocks, covariances, in_world
+from isovist.locate.judge import (
+    APART,
+    LISTED,
+    LOOSE,
+    POOR,
+    TURNED,
+    count_blocks,
+    covariances,
+    in_world,
+)
 from isovist.locate.refine import refine
 from isovist.locate.region import Region
 from isovist.locate.search import search
-from isovist.poses import Pose
+from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.track.bank import FRESH_M, FRESH_RAD, SLIP, Bank, Frame, compare
 from isovist.track.drift import Drift
@@ -33,8 +42,8 @@ SEARCH_M = 1.0
 CHECK_M = 8.0
 """Way between two searches when there is only one place left, in m."""
 AGREEMENT, MARGIN = 1.25, 0.45
-"""A rival is refuted when t (share of beams explained)² and d of `bank` (2) reach these.  Where much
-is unexplained the right place may be missing from the bank, hence the square."""
+"""A rival is refuted when t (share of beams explained)² and d of `bank` (2) reach these.  Where
+much is unexplained the right place may be missing from the bank, hence the square."""
 GONE = 30.0
 """A refuted rival this far behind in E is dropped, in nats."""
 MOST = 150
@@ -98,6 +107,7 @@ class Tracker:
         self._settled = False
         self._usual = 0.0
         self._surprises = 0
+        self._shaken = False
 
     def update(self, odometry: Pose, scan: Scan) -> Belief:
         """Move by what odometry says, look, and judge.
@@ -144,16 +154,20 @@ class Tracker:
     def _seek(self, scan: Scan) -> float:
         """Search the map when it is time to; milliseconds spent."""
         start = perf_counter()
-        if self._settled and self._surprised() and not self._recapture(scan):
-            self._surprises += 1
-        else:
-            self._surprises = 0
-        if self._surprises >= SURPRISES:
-            self._forget()
+        surprised = self._settled and self._surprised()
         pause = CHECK_M if self._settled else SEARCH_M
-        if self._surprises or self.travelled - self._searched >= pause:
+        if surprised or self.travelled - self._searched >= pause:
             self._searched = self.travelled
-            self._bank.add(*self._find(scan))
+            found = self._find(scan)
+            if surprised:
+                lead = self._recapture(scan, found)
+                self._shaken = lead < MARGIN
+                self._surprises = 0 if lead > -MARGIN else self._surprises + 1
+                if self._surprises >= SURPRISES:
+                    self._forget()
+            self._bank.add(*found)
+        if not surprised:
+            self._shaken, self._surprises = False, 0
         return 1e3 * (perf_counter() - start)
 
     def _surprised(self) -> bool:
@@ -164,24 +178,36 @@ class Tracker:
         self._usual += HABIT * (score - self._usual)
         return False
 
-    def _recapture(self, scan: Scan) -> bool:
-        """Look around for the place, in case that odometry slipped; whether it was found."""
+    def _recapture(self, scan: Scan, found: tuple[FloatArray, FloatArray]) -> float:
+        """Look around for the place, in case that odometry slipped, and take it up if it is good.
+
+        Returns:
+            By how much it explains the scan better than all other places, `found` ones too, in
+            nats per beam; −∞ when nothing nearby explains it.
+        """
         bank, frame = self._bank, self._bank.frames[-1]
         unit = self.atlas.world.resolution
         cell = bank.poses[0] / np.array([unit, unit, 1.0])
         pose, _ = in_world(self.atlas, scan, cell, bank.spreads[0])
-        poses, spreads = self._find(scan, Region.around(pose, *SLIPPED))
-        if len(poses) == 0:
-            return False
+        near, loose = self._find(scan, Region.around(pose, *SLIPPED))
+        if len(near) == 0:
+            return -np.inf
         said = Frame(frame.bearings, frame.ranges, frame.T_odom_sensor, frame.weight)
+        poses = np.concatenate([near, found[0]])
+        spreads = np.concatenate([loose, found[1]])
         poses, spreads = compare(self.atlas, said, poses, spreads, 1.0)
-        best = int(np.argmax(said.scores))
-        if said.scores[best] < max(POOR, self._usual - DROP):
-            return False
-        bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
-        frame.blocks[0], frame.scores[0] = said.blocks[best], said.scores[best]
-        frame.inliers[0], frame.slips[0] = said.inliers[best], SLIP
-        return True
+        best = int(np.argmax(said.scores[: len(near)]))
+        score = float(said.scores[best])
+        apart = np.hypot(*(poses[:, :2] - poses[best, :2]).T) > APART
+        apart |= np.abs(wrap_angle(poses[:, 2] - poses[best, 2])) > TURNED
+        lead = score - float(said.scores[apart].max(initial=-np.inf))
+        if score < max(POOR, self._usual - DROP):
+            return -np.inf
+        if lead > -MARGIN:
+            bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
+            frame.blocks[0], frame.scores[0] = said.blocks[best], score
+            frame.inliers[0], frame.slips[0] = said.inliers[best], SLIP
+        return lead
 
     def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
@@ -192,11 +218,10 @@ class Tracker:
         return fits.poses * np.array([unit, unit, 1.0]), spreads
 
     def _forget(self) -> None:
-        """Drop what was seen before the surprises."""
-        del self._bank.frames[: -self._surprises]
-        self._settled, self._surprises = False, 0
-        for frame in self._bank.frames:
-            frame.weight = 1.0
+        """Drop all but the present scan: odometry cannot be trusted across the surprise."""
+        del self._bank.frames[:-1]
+        self._bank.frames[-1].weight = 1.0
+        self._settled = False
 
     def _judge(self, scan: Scan, E: FloatArray) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
         bank = self._bank
@@ -223,6 +248,8 @@ class Tracker:
             for k in keep[:LISTED]
         )
         recent = float(np.mean([frame.scores[0] for frame in bank.frames[-3:]]))
+        if not self._settled:
+            recent = min(recent, float(score[0]))
         loosest = float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
         verdict, advice = self._verdict(recent, loosest, rivals)
         bank.select(keep)
@@ -233,7 +260,7 @@ class Tracker:
     def _verdict(self, recent: float, loosest: float, rivals: int) -> tuple[Verdict, str]:
         if recent < POOR:
             return Verdict.LOST, "The last scans fit nowhere in the map."
-        if self._surprises:
+        if self._shaken:
             return Verdict.AMBIGUOUS, (
                 "The scan no longer fits the place that was believed. Wait for the next scans."
             )

@@ -1,0 +1,73 @@
+"""`isovist bench starts`, `follow` and `kidnap`: measured rows of moving robots."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli.options import Json
+
+Map = Annotated[Path, typer.Argument(metavar="MAP")]
+Scans = Annotated[Path, typer.Argument(metavar="SCANS.npz", help="With poses and odometry.")]
+HeldOut = Annotated[bool, typer.Option("--held-out", help="Only scans not in the map.")]
+Prefix = Annotated[str, typer.Option(help="Of the keys, e.g. nav_.")]
+Sweep = Annotated[float, typer.Option(help="s of one turn of the sensor, to straighten scans.")]
+
+
+def starts(
+    logs: Annotated[list[Path], typer.Argument(help="CARMEN logs, plain, .gz or .bz2.")],
+    count: Annotated[int, typer.Option(help="Random starts per log.")] = 100,
+    reach: Annotated[float, typer.Option(help="Way of each drive in m.")] = 8.0,
+    seed: Annotated[int, typer.Option(help="Of starts and noise.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
+    import math
+
+    from isovist.cli.rows import print_rows, tracked
+    from isovist.io.carmen import read_carmen
+    from isovist.track.protocol import start_drives, summarise_starts
+
+    rows = []
+    for log in logs:
+        world, drives = start_drives(
+            read_carmen(log), count, reach, seed=seed, noise=(0.02, math.radians(1.0))
+        )
+        site = log.name.split(".")[0]
+        rows.append(summarise_starts(site, tracked(site, world, drives)))
+    print_rows(rows, as_json)
+
+
+def follow(
+    world: Map,
+    scans: Scans,
+    held_out: HeldOut = False,
+    prefix: Prefix = "",
+    sweep: Sweep = 0.0,
+    as_json: Json = False,
+) -> None:
+    """One drive with its own odometry, from an unknown start to the end."""
+    from isovist.cli.rows import drive_of, print_rows, tracked
+    from isovist.track.protocol import summarise_drive
+
+    site, cells, drive = drive_of(world, scans, prefix, held_out, sweep)
+    print_rows([summarise_drive(site, tracked(site, cells, [drive])[0])], as_json)
+
+
+def kidnap(
+    world: Map,
+    scans: Scans,
+    held_out: HeldOut = False,
+    prefix: Prefix = "",
+    sweep: Sweep = 0.0,
+    count: Annotated[int, typer.Option(help="Times the robot is carried away.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the places.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Carried away in mid-drive, odometry unaware: noticed in 3 updates, found in 5 m?"""
+    from isovist.cli.rows import drive_of, print_rows, tracked
+    from isovist.track.protocol import BEFORE, kidnap_drives, summarise_kidnaps
+
+    site, cells, drive = drive_of(world, scans, prefix, held_out, sweep)
+    runs = tracked(site, cells, kidnap_drives(drive, count, seed))
+    print_rows([summarise_kidnaps(site, runs, BEFORE, 5.0)], as_json)

@@ -1,0 +1,146 @@
+"""The protocols of tracking, on drives made here."""
+
+import json
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from isovist.cli.app import app
+from isovist.errors import InputError
+from isovist.io.maps import write_map
+from isovist.io.scan_sets import ScanSet
+from isovist.poses import Pose, wrap_angle
+from isovist.roses import unit_vectors
+from isovist.track.protocol import (
+    AFTER,
+    BEFORE,
+    Update,
+    kidnap_drives,
+    logged_drive,
+    start_drives,
+    summarise_drive,
+    summarise_kidnaps,
+    summarise_starts,
+)
+from reference_locate import building
+
+BEARINGS = np.deg2rad(np.arange(-90.0, 90.0))
+
+
+@pytest.fixture(scope="module")
+def log():
+    """A drive up and down the corridor of the building and through its large room."""
+    corners = np.array([[1.0, 4.7], [7.0, 4.7], [9.9, 4.7], [9.9, 2.0], [7.0, 2.0], [7.0, 1.2]])
+    corners = np.concatenate([corners, corners[::-1][1:]])
+    poses = []
+    for a, b in pairwise(corners):
+        heading = np.arctan2(*(b - a)[::-1])
+        count = round(np.hypot(*(b - a)) / 0.15)
+        poses += [[*(a + (b - a) * s), heading] for s in np.arange(count) / count]
+    poses = np.array(poses)
+    world, random = building(), np.random.default_rng(0)
+    ranges = [world.cast(p[:2], unit_vectors(BEARINGS + p[2])).ranges for p in poses]
+    drift = np.cumsum(random.normal(0.0, 0.002, poses.shape), axis=0)
+    return ScanSet(
+        np.array(ranges) + random.normal(0.0, 0.01, (len(poses), 180)),
+        BEARINGS,
+        poses,
+        30.0,
+        times=np.arange(len(poses)) * 0.3,
+        odometry=poses + drift,
+    )
+
+
+def update(travelled, unique, error):
+    offset = np.array([error, 0.0, 0.01])
+    return Update(travelled, unique, error, 0.01, offset, error < 0.05, 2.0)
+
+
+def test_the_robot_sees_only_scans_that_are_not_in_the_map(log):
+    world, drives = start_drives(log, 5, 3.0, noise=(0.02, 0.02))
+    assert len(drives) == 5
+    odd = {log.poses[i].tobytes() for i in range(1, len(log), 2)}
+    for drive in drives:
+        assert all(pose.tobytes() in odd for pose in drive.truth)
+        way = np.hypot(*np.diff(drive.truth[:, :2], axis=0).T).sum()
+        assert 2.5 < way <= 3.0
+        assert len(drive.odometry) == len(drive.truth)
+    assert world.resolution == 0.05
+
+
+def test_noise_of_starts_is_what_was_asked_for(log):
+    _, drives = start_drives(log, 60, 6.0, noise=(0.05, 0.1), seed=3)
+    longer, turned = [], []
+    for drive in drives:
+        for k in range(1, len(drive.odometry)):
+            true = Pose.from_vector(drive.truth[k - 1]).inverse @ Pose.from_vector(drive.truth[k])
+            step = drive.odometry[k - 1].inverse @ drive.odometry[k]
+            way = np.hypot(true.x, true.y)
+            longer.append(np.hypot(step.x, step.y) / way - 1.0)
+            turned.append(float(wrap_angle(step.yaw - true.yaw)) / way)
+    assert np.std(longer) == pytest.approx(0.05, rel=0.1)
+    assert np.std(turned) == pytest.approx(0.1, rel=0.1)
+
+
+def test_a_log_shorter_than_a_drive_is_refused(log):
+    with pytest.raises(InputError, match=r"m long, shorter than a drive of 500.0 m\.$"):
+        start_drives(log, 5, 500.0, noise=(0.02, 0.02))
+
+
+def test_scans_without_odometry_are_refused(log):
+    bare = ScanSet(log.ranges, log.bearings, log.poses)
+    with pytest.raises(InputError, match=r"^These scans have no odometry \(`odom`\)"):
+        logged_drive(bare, np.arange(3))
+
+
+def test_a_kidnapped_robot_jumps_and_its_odometry_does_not(log):
+    drive = logged_drive(log, np.arange(len(log)))
+    for piece in kidnap_drives(drive, 4, seed=1):
+        assert len(piece.odometry) == BEFORE + AFTER
+        truth = np.hypot(*np.diff(piece.truth[:, :2], axis=0).T)
+        assert truth[BEFORE - 1] >= 5.0
+        steps = [
+            np.hypot((a.inverse @ b).x, (a.inverse @ b).y) for a, b in pairwise(piece.odometry)
+        ]
+        assert max(steps) < 0.3
+        assert steps[BEFORE - 1] < 1e-9
+
+
+def test_summaries_count_what_they_say():
+    found = [update(0.0, False, 9.0), update(1.0, True, 0.1), update(2.0, True, 0.3)]
+    wrong = [update(0.0, True, 4.0), update(1.0, True, 0.2)]
+    never = [update(0.0, False, 0.1), update(2.0, False, 0.1)]
+    row = summarise_starts("x", [found, wrong, never])
+    assert (row["found"], row["wrong"]) == (pytest.approx(2 / 3), pytest.approx(1 / 3))
+    assert row["median_way_m"] == 1.0
+    one = summarise_drive("x", found)
+    assert one["unique_after_m"] == 1.0
+    assert one["rmse_m"] == pytest.approx(np.sqrt((0.1**2 + 0.3**2) / 2))
+    assert one["shift_x_m"] == pytest.approx(0.2)
+    assert one["centred_rmse_m"] == pytest.approx(0.1)
+    assert one["wrong"] == 0
+    assert "rmse_m" not in summarise_drive("x", never)
+    before = [update(0.1 * k, True, 0.0) for k in range(3)]
+    good = [*before, update(1.0, True, 8.0), update(1.0, False, 8.0), update(2.0, True, 0.1)]
+    late = [*before, *(update(1.0 + k, True, 8.0) for k in range(3)), update(9.0, True, 0.1)]
+    row = summarise_kidnaps("x", [good, late], 3, 5.0)
+    assert (row["noticed"], row["found_again"]) == (0.5, 0.5)
+
+
+def test_the_benchmarks_run_and_find_the_robot(log, tmp_path):
+    write_map(building(), tmp_path / "map.yaml")
+    np.savez(
+        tmp_path / "scans.npz", ranges_m=log.ranges, pose=log.poses, odom=log.odometry,
+        t=log.times, angle_min=BEARINGS[0], angle_inc=BEARINGS[1] - BEARINGS[0], range_max=30.0,
+    )  # fmt: skip
+    files = [str(tmp_path / "map.yaml"), str(tmp_path / "scans.npz")]
+    result = CliRunner().invoke(app, ["bench", "follow", *files, "--json"])
+    (row,) = json.loads(result.stdout)
+    assert row["wrong"] == 0
+    assert row["rmse_m"] < 0.05
+    result = CliRunner().invoke(app, ["bench", "kidnap", *files, "--json", "--count", "3"])
+    (row,) = json.loads(result.stdout)
+    assert row["kidnaps"] == 3
+    assert row["noticed"] == 1.0

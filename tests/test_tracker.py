@@ -1,0 +1,239 @@
+"""Tracking on small buildings."""
+
+from itertools import pairwise
+
+import numba
+import numpy as np
+import pytest
+
+from isovist.atlas.atlas import build
+from isovist.errors import InputError
+from isovist.locate.answer import Verdict
+from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.poses import Pose, wrap_angle
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.scan import Scan
+from isovist.track.bank import Bank, Frame, carry
+from isovist.track.drift import Drift
+from isovist.track.tracker import Tracker
+from reference_locate import building, twin_rooms
+
+LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=270, range_max=12.0, noise=0.02)
+
+
+@pytest.fixture(scope="module")
+def atlas():
+    return build(building())
+
+
+def way(corners, step=0.3):
+    """Poses along a polyline, turning on the spot at its corners."""
+    poses = []
+    for a, b in pairwise(np.array(corners)):
+        heading = float(np.arctan2(*(b - a)[::-1]))
+        count = max(2, round(np.hypot(*(b - a)) / step))
+        poses += [Pose(*(a + (b - a) * s), heading) for s in np.linspace(0.0, 1.0, count)]
+    return poses
+
+
+CORRIDOR = way([(1.0, 4.7), (7.0, 4.7), (10.0, 4.7), (10.0, 2.0), (7.0, 1.5)])
+
+
+def drive(tracker, world, poses, *, seed=1, noise=0.02, mount=None, slip=None):
+    """Beliefs along a way, with odometry that drifts, and perhaps slips once."""
+    random = np.random.default_rng(seed)
+    mount = Pose() if mount is None else mount
+    odometry, beliefs = Pose(5.0, -3.0, 1.0), []
+    for k, pose in enumerate(poses):
+        if k:
+            step = poses[k - 1].inverse @ pose
+            odometry = odometry @ Pose(
+                step.x * (1.0 + noise * random.normal()),
+                step.y,
+                step.yaw + noise * random.normal() * abs(step.x),
+            )
+        if slip is not None and k == slip[0]:
+            odometry = odometry @ slip[1]
+        seen = LIDAR.scan(world, pose @ mount, random)
+        scan = Scan(
+            seen.bearings, np.where(seen.valid, seen.ranges, np.inf), range_max=12.0,
+            T_robot_sensor=mount,
+        )  # fmt: skip
+        beliefs.append(tracker.update(odometry, scan))
+    return beliefs
+
+
+def errors(beliefs, poses):
+    pairs = [(b.best.pose, p) for b, p in zip(beliefs, poses, strict=True)]
+    far = np.array([np.hypot(e.x - p.x, e.y - p.y) for e, p in pairs])
+    return far, np.array([abs(float(wrap_angle(e.yaw - p.yaw))) for e, p in pairs])
+
+
+@pytest.mark.parametrize("mount", [None, Pose(0.3, 0.1, 0.5)])
+def test_an_unknown_start_becomes_unique_and_is_followed(atlas, mount):
+    beliefs = drive(Tracker(atlas), atlas.world, CORRIDOR, mount=mount)
+    far, turn = errors(beliefs, CORRIDOR)
+    unique = np.array([b.verdict is Verdict.UNIQUE for b in beliefs])
+    assert unique[10:].all()
+    assert far[unique].max() < 0.1
+    assert turn[unique].max() < 0.03
+    length = sum(np.hypot(b.x - a.x, b.y - a.y) for a, b in pairwise(CORRIDOR))
+    assert beliefs[-1].travelled == pytest.approx(length, rel=0.02)
+
+
+def test_the_truth_lies_in_the_ellipsoid_that_is_claimed(atlas):
+    inside = []
+    for seed in range(4):
+        beliefs = drive(Tracker(atlas), atlas.world, CORRIDOR, seed=seed)
+        for belief, pose in zip(beliefs[5:], CORRIDOR[5:], strict=True):
+            e = belief.best.pose.vector - pose.vector
+            e[2] = wrap_angle(e[2])
+            inside.append(e @ np.linalg.solve(belief.best.covariance, e) < 7.815)
+    assert np.mean(inside) > 0.95
+
+
+def test_probabilities_add_up_and_estimates_are_sorted(atlas):
+    for belief in drive(Tracker(atlas), atlas.world, CORRIDOR[:6]):
+        chances = [e.probability for e in belief.estimates]
+        assert chances == sorted(chances, reverse=True)
+        assert sum(chances) <= 1.0 + 1e-9
+        assert belief.best is belief.estimates[0]
+
+
+def test_the_same_way_gives_the_same_bits_whatever_the_threads(atlas):
+    def last(threads):
+        numba.set_num_threads(threads)
+        try:
+            belief = drive(Tracker(atlas), atlas.world, CORRIDOR[:12])[-1]
+        finally:
+            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        return belief.best.pose.vector.tobytes() + belief.best.covariance.tobytes()
+
+    assert last(1) == last(2)
+
+
+def test_a_robot_carried_away_is_noticed_and_found_again(atlas):
+    before, after = CORRIDOR[:15], way([(4.0, 6.5), (8.0, 6.2)])
+    tracker = Tracker(atlas)
+    assert drive(tracker, atlas.world, before)[-1].verdict is Verdict.UNIQUE
+    # Odometry starts anew from where it ended, as if nothing had happened.
+    beliefs = drive(tracker, atlas.world, after)
+    far, _ = errors(beliefs, after)
+    wrong = [b.verdict is Verdict.UNIQUE and e > 0.5 for b, e in zip(beliefs, far, strict=True)]
+    assert not any(wrong[2:])
+    assert beliefs[-1].verdict is Verdict.UNIQUE
+    assert far[-1] < 0.1
+
+
+def test_odometry_that_slips_once_is_caught_up(atlas):
+    slip = (20, Pose(0.6, 0.3, 0.4))
+    beliefs = drive(Tracker(atlas), atlas.world, CORRIDOR, slip=slip)
+    far, turn = errors(beliefs, CORRIDOR)
+    assert far[22:].max() < 0.15
+    assert turn[22:].max() < 0.05
+
+
+def test_twin_rooms_stay_ambiguous_however_one_drives():
+    atlas = build(twin_rooms())
+    poses = way([(2.0, 4.0), (3.0, 3.8), (3.0, 1.5), (2.2, 2.6)])
+    for belief in drive(Tracker(atlas), atlas.world, poses):
+        assert belief.verdict is Verdict.AMBIGUOUS
+        assert len(belief.estimates) >= 2
+        assert belief.estimates[1].probability > 0.05
+
+
+def test_a_scan_from_elsewhere_is_never_unique(atlas):
+    cells = np.full((120, 120), Cell.OCCUPIED, dtype=np.uint8)
+    y, x = np.mgrid[:120, :120]
+    cells[(x - 60) ** 2 + (y - 60) ** 2 < 50**2] = Cell.FREE
+    other = OccupancyMap(cells, 0.05)
+    poses = way([(2.0, 3.0), (4.0, 3.0), (3.0, 4.5)])
+    verdicts = [b.verdict for b in drive(Tracker(atlas), other, poses)]
+    assert Verdict.UNIQUE not in verdicts
+
+
+def test_odometry_must_be_finite(atlas):
+    tracker, scan = Tracker(atlas), Scan([0.0, 0.1], [1.0, 1.0])
+    with pytest.raises(InputError, match=r"^`odometry` must be finite, got Pose\(x=nan, y=0.0"):
+        tracker.update(Pose(float("nan")), scan)
+
+
+def test_drift_must_be_positive():
+    with pytest.raises(InputError, match=r"^`heading` must be a positive number, got -1.0\.$"):
+        Drift(heading=-1.0)
+
+
+def test_drift_grows_with_the_way_and_with_turning():
+    drift = Drift(along=0.1, heading=0.2, turning=0.3, still=1e-6)
+    once, twice = (drift.covariance(Pose(s, 0.0, 0.0)) for s in (1.0, 2.0))
+    np.testing.assert_allclose(np.diag(once), [0.01, 0.01, 0.04], rtol=1e-6)
+    np.testing.assert_allclose(twice, 2.0 * once, rtol=1e-6)
+    assert drift.covariance(Pose(yaw=-2.0))[2, 2] == pytest.approx(0.18, rel=1e-6)
+
+
+def test_simulated_odometry_spreads_as_the_drift_says():
+    random, motion = np.random.default_rng(0), Pose(1.0, 0.2, 0.3)
+    drift = Drift()
+    errors = [(motion.inverse @ drift.simulate(motion, random)).vector for _ in range(4000)]
+    np.testing.assert_allclose(np.cov(np.array(errors).T), drift.covariance(motion), atol=4e-4)
+
+
+def test_places_move_as_poses_do_and_their_spread_by_differences():
+    random = np.random.default_rng(5)
+    poses = random.normal(0.0, 2.0, (6, 3))
+    motion = Pose(0.4, -0.2, 0.7)
+    drift = Drift(1e-9, 1e-9, 1e-9, 1e-9)
+    root = random.normal(0.0, 0.1, (6, 3, 3))
+    moved, spreads = carry(poses, root @ root.transpose(0, 2, 1), motion, drift)
+    for k in range(6):
+        after = (Pose.from_vector(poses[k]) @ motion).vector
+        np.testing.assert_allclose(moved[k], [*after[:2], wrap_angle(after[2])], atol=1e-12)
+        h = 1e-6
+        steps = [
+            (Pose.from_vector(poses[k] + h * e) @ motion).vector
+            - (Pose.from_vector(poses[k] - h * e) @ motion).vector
+            for e in np.eye(3)
+        ]
+        A = np.stack([[*d[:2], wrap_angle(d[2])] for d in steps], axis=1) / (2.0 * h)
+        np.testing.assert_allclose(spreads[k], A @ root[k] @ root[k].T @ A.T, atol=1e-7)
+
+
+def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
+    random = np.random.default_rng(2)
+    poses = CORRIDOR[:8]
+    early, late = Bank(atlas, Drift()), Bank(atlas, Drift())
+    tight = np.diag([0.01, 0.01, 0.001])[None]
+    early.poses, early.spreads = poses[0].vector[None], tight
+    for k, pose in enumerate(poses):
+        scan = LIDAR.scan(atlas.world, pose, random)
+        motion = Pose() if k == 0 else poses[k - 1].inverse @ pose
+        early.carry(motion)
+        late.carry(motion)
+        early.look(Frame.from_scan(scan, pose, 1.0), 1.0)
+        late.look(Frame.from_scan(scan, pose, 1.0), 1.0)
+    assert len(late) == 0
+    late.add(poses[-1].vector[None] + 0.03, tight)
+    assert late.evidence()[0] == pytest.approx(early.evidence()[0], rel=0.02)
+    assert len(late.frames) == len(poses)
+    late.add(late.poses, late.spreads)
+    assert len(late) == 1
+
+
+def test_margins_are_those_of_their_definition(atlas):
+    random = np.random.default_rng(4)
+    bank = Bank(atlas, Drift(), np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    for weight, blocks in ((1.0, 4), (0.3, 6)):
+        values = random.normal(2.0, 1.0, (3, blocks))
+        frame = Frame(np.zeros(0), np.zeros(0), Pose(), weight, values, values.mean(axis=1),
+                      np.array([0.1, 0.2, 0.3]), np.ones(3))  # fmt: skip
+        bank.frames.append(frame)
+    t, d = bank.margins()
+    a, b = bank.frames
+    for j in (1, 2):
+        first, second = a.blocks[0] - a.blocks[j], b.blocks[0] - b.blocks[j]
+        total = first.sum() + 0.3 * second.sum()
+        square = (first**2).sum() + 0.3 * (second**2).sum()
+        assert t[j - 1] == pytest.approx(total / np.sqrt(square + 0.05))
+        assert d[j - 1] == pytest.approx((first.mean() + 0.3 * second.mean()) / np.sqrt(1.3))
+        E = a.blocks[j].sum() - a.slips[j] + 0.3 * (b.blocks[j].sum() - b.slips[j])
+        assert bank.evidence()[j] == pytest.approx(E)
