@@ -284,7 +284,8 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
         ),
         (
             lambda a: explore(a, START, Lidar(range_max=0.2)),
-            "From (4.3, 1.6) the sensor reaches no wall.",
+            "From (4.3, 1.6) the sensor reaches too little: it sees walls in fewer than 6 blocks "
+            "of 10°.",
         ),
         (
             lambda a: propose(*looked(a, START)[:1], Ground.from_atlas(a), None, Rule.RANDOM),

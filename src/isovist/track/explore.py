@@ -3,7 +3,8 @@
 The robot sees what the sensor would see from its true pose, and moves by what it commands; odometry
 reports the motion with drift.  It knows nothing but scans and odometry: every verdict is the
 tracker's.  It turns on the spot, then drives straight, at most `STRIDE` between two updates, and
-stops when a beam ends in its way.  After each leg it asks the rule again.
+stops when a beam ends in its way.  After each leg it asks the rule again.  A scan with fewer blocks
+than `locate.judge` wants for an answer, a lone pillar in an open hall, is not handed to the tracker.
 """
 
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import numpy as np
 from isovist.atlas.atlas import Atlas, bare_walls
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
+from isovist.locate.judge import WITNESSES, count_blocks
 from isovist.locate.protocol import NEAR, TURNED, simulated_trials
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose, wrap_angle
@@ -134,12 +136,17 @@ def explore(
     robot = _Robot(atlas, ground, start, lidar, Drift() if drift is None else drift, seed)
     robot.look(None)
     if not robot.steps:
-        raise InputError(f"From ({start.x:g}, {start.y:g}) the sensor reaches no wall.")
+        raise InputError(
+            f"From ({start.x:g}, {start.y:g}) the sensor reaches too little: it sees walls in fewer "
+            f"than {WITNESSES} blocks of 10°."
+        )
     stuck = False
     while not robot.sure and robot.distance < limit:
         before = robot.distance
-        if rule is Rule.RANDOM or stuck or robot.scan is None or robot.lost:
+        if rule is Rule.RANDOM:
             robot.wander(limit)
+        elif stuck or robot.scan is None or robot.lost:
+            robot.wander(min(limit, before + LEG))
             stuck = False
         else:
             proposal = propose(robot.tracker, ground, robot.scan, rule)
@@ -213,15 +220,18 @@ class _Robot:
 
     @property
     def lost(self) -> bool:
-        """Whether there is no place at all to plan from."""
-        return not self.steps[-1].belief.estimates
+        """Whether there is no place to plan from, or none that belongs to the present scan."""
+        last = self.steps[-1]
+        return last.scan is not self.scan or not last.belief.estimates
 
     def look(self, proposal: Proposal | None) -> None:
-        """Scan and update; where no wall is within reach, drive on blindly."""
+        """Scan and update; where too little is within reach, drive on without."""
         try:
             self.scan = self.lidar.scan(self.walls, self.truth, self.noise)
         except InputError:
             self.scan = None
+            return
+        if count_blocks(self.scan.bearings[self.scan.valid]) < WITNESSES:
             return
         belief = self.tracker.update(self.odometry, self.scan)
         self.steps.append(Step(self.truth, self.distance, belief, self.scan, proposal))
