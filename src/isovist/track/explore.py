@@ -4,7 +4,7 @@ The robot sees what the sensor would see from its true pose, and moves by what i
 reports the motion with drift.  It knows nothing but scans and odometry: every verdict is the
 tracker's.  It turns on the spot, then drives straight, at most `STRIDE` between two updates, and
 stops when a beam ends in its way.  After each leg it asks the rule again.  A scan with fewer blocks
-than `locate.judge` wants for an answer, a lone pillar in an open hall, is not handed to the tracker.
+than `locate.judge` wants for an answer, as of a lone pillar in an open hall, is left out.
 """
 
 from collections.abc import Callable, Iterator
@@ -137,8 +137,8 @@ def explore(
     robot.look(None)
     if not robot.steps:
         raise InputError(
-            f"From ({start.x:g}, {start.y:g}) the sensor reaches too little: it sees walls in fewer "
-            f"than {WITNESSES} blocks of 10°."
+            f"From ({start.x:g}, {start.y:g}) the sensor reaches too little: it sees walls in "
+            f"fewer than {WITNESSES} blocks of 10°."
         )
     stuck = False
     while not robot.sure and robot.distance < limit:
