@@ -104,11 +104,15 @@ class Ground:
         points = a[..., None, :] + share[:, None] * (b - a)[..., None, :]
         return np.asarray((self.clearance(points) >= radius).all(axis=-1))
 
-    def ways(self, pose: Pose, scan: Scan, reach: float) -> Ways:
-        """Shortest ways of at most `reach` m from a pose T_world_robot.
+    def ways(self, pose: Pose, scan: Scan, reach: float, *, sparse: float = 1.0) -> Ways:
+        """Shortest ways from a robot.
 
-        Ends of the beams of `scan` are obstacles as well: the scan is the same whatever the true
-        pose, the map around it is not.
+        Args:
+            pose: T_world_robot.
+            scan: What it sees.  Ends of beams are obstacles as well: the scan is the same whatever
+                the true pose, the map around it is not.
+            reach: Longest way in m.
+            sparse: Views and goals are so many times farther apart than `VIEW` and `GOAL`.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
@@ -134,7 +138,8 @@ class Ground:
             graph, directed=False, indices=[middle], return_predecessors=True, limit=reach
         )
         points = pose.inverse.apply(grid.reshape(-1, 2))
-        return _views(points, far[0], np.maximum(before[0], -1).astype(np.int64), middle)
+        before_ = np.maximum(before[0], -1).astype(np.int64)
+        return _views(points, far[0], before_, middle, sparse)
 
     def _lattice(self, pose: Pose, scan: Scan, reach: float) -> tuple[FloatArray, BoolArray, int]:
         """Points around the robot, which of them are free, and the number of the middle one."""
@@ -170,21 +175,23 @@ class Ground:
         return np.asarray(way[corners])
 
 
-def _views(points: FloatArray, far: FloatArray, before: IntArray, middle: int) -> Ways:
-    """Where ways complete a metre; ways lead to one goal in every square of `GOAL` m."""
+def _views(
+    points: FloatArray, far: FloatArray, before: IntArray, middle: int, sparse: float
+) -> Ways:
+    """Where ways complete a stretch of `VIEW`; they lead to one goal in every square of `GOAL`."""
     reached = np.flatnonzero(np.isfinite(far) & (before >= 0))
     way = np.where(np.isfinite(far), far, 0.0)
-    metres = np.floor(way / VIEW + 1e-9) + (way >= FIRST)
-    complete = reached[metres[reached] > metres[before[reached]]]
+    stretch = np.floor(way / (sparse * VIEW) + 1e-9) + (way >= FIRST)
+    complete = reached[stretch[reached] > stretch[before[reached]]]
     complete = complete[np.argsort(far[complete], kind="stable")]
-    _, first = np.unique(np.round(points[complete] / GOAL), axis=0, return_index=True)
+    _, first = np.unique(np.round(points[complete] / (sparse * GOAL)), axis=0, return_index=True)
     parent_of: dict[int, int] = {}
     heading_of: dict[int, float] = {middle: 0.0}
     for goal in complete[np.sort(first)]:
         end = int(goal)
         while end not in heading_of:
             point, chain = end, [end]
-            while point == end or (point != middle and metres[point] <= metres[before[point]]):
+            while point == end or (point != middle and stretch[point] <= stretch[before[point]]):
                 point = int(before[point])
                 chain.append(point)
             dx, dy = points[end] - points[chain[min(BACK, len(chain) - 1)]]

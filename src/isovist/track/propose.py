@@ -47,6 +47,8 @@ TURNS = np.radians([60.0, -60.0, 120.0, -120.0, 180.0])
 DIRECTIONS = 24
 AHEAD = (0.5, 1.0, 1.5, 2.0)
 """Motions of the Gramian rule: straight, in so many directions, in m."""
+WORTH = 0.05
+"""Least that a drive must bring in (2), in m."""
 TRUST = 0.8
 """Weight of the tracker's probabilities against all live places alike."""
 
@@ -112,13 +114,13 @@ def by_rivals(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Propo
     best = Pose.from_vector(rivals.poses[0])
     others = len(rivals.poses) - 1
     for reach in REACHES:
-        ways = ground.ways(best, scan, reach)
+        ways = ground.ways(best, scan, reach, sparse=reach / REACHES[0])
         views, parents, distances = _with_turns(ways, scan)
         if len(views) == 1:
             continue
         cost, told = _forecast(atlas, ground, scan, rivals, views, parents, distances)
         goal = int(np.argmin(cost))
-        if cost[goal] < cost[0] - 0.05:
+        if cost[goal] < cost[0] - WORTH:
             break
     else:
         text = f"No drive of {REACHES[-1]:.0f} m would tell {others + 1} places apart."
