@@ -283,9 +283,8 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
             "The robot at (0.4, 0.4) is less than 0.15 m from a wall.",
         ),
         (
-            lambda a: explore(a, START, Lidar(range_max=0.2)),
-            "From (4.3, 1.6) the sensor reaches too little: it sees walls in fewer than 6 blocks "
-            "of 10°.",
+            lambda a: explore(a, START, Lidar(range_max=0.2), limit=0.5),
+            "On a way of 0.6 m from (4.3, 1.6) the sensor never saw walls in 6 blocks of 10°.",
         ),
         (
             lambda a: propose(*looked(a, START)[:1], Ground.from_atlas(a), None, Rule.RANDOM),

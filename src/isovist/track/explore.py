@@ -135,11 +135,6 @@ def explore(
         )
     robot = _Robot(atlas, ground, start, lidar, Drift() if drift is None else drift, seed)
     robot.look(None)
-    if not robot.steps:
-        raise InputError(
-            f"From ({start.x:g}, {start.y:g}) the sensor reaches too little: it sees walls in "
-            f"fewer than {WITNESSES} blocks of 10°."
-        )
     stuck = False
     while not robot.sure and robot.distance < limit:
         before = robot.distance
@@ -154,6 +149,11 @@ def explore(
             stuck = robot.distance - before < NOWHERE and not robot.turned
         if progress is not None:
             progress(min(1.0, robot.distance / limit))
+    if not robot.steps:
+        raise InputError(
+            f"On a way of {robot.distance:.1f} m from ({start.x:g}, {start.y:g}) the sensor never "
+            f"saw walls in {WITNESSES} blocks of 10°."
+        )
     best = robot.steps[-1].belief.best
     right = robot.sure and best is not None and _alike(best.pose, robot.truth)
     return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
@@ -221,8 +221,8 @@ class _Robot:
     @property
     def lost(self) -> bool:
         """Whether there is no place to plan from, or none that belongs to the present scan."""
-        last = self.steps[-1]
-        return last.scan is not self.scan or not last.belief.estimates
+        last = self.steps[-1] if self.steps else None
+        return last is None or last.scan is not self.scan or not last.belief.estimates
 
     def look(self, proposal: Proposal | None) -> None:
         """Scan and update; where too little is within reach, drive on without."""
