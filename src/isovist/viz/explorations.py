@@ -17,7 +17,7 @@ from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, new_figure, save
 
 PANELS = 4
 """Moments in a picture: the start, the end, and those between."""
-FRAMES = 90
+FRAMES = 60
 """Most frames of an animation."""
 SECONDS, PAUSE = 0.18, 2.5
 """Of a frame, and of the last one."""
@@ -151,7 +151,10 @@ def _explain(figure: Any) -> None:
         ("proposed", {"color": ACCENT, "linestyle": "--"}),
     )
     lines = [Line2D([], [], label=label, **style) for label, style in symbols]
-    figure.legend(handles=lines, loc="outside lower center", ncols=6, frameon=False, fontsize=9)
+    columns = 6 if figure.get_figwidth() >= 7.0 else 3
+    figure.legend(
+        handles=lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+    )
 
 
 def _refuted(past: tuple[Step, ...]) -> list[Pose]:
