@@ -12,6 +12,7 @@ from isovist.cli.explore import explore
 from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.paper import paper
+from isovist.cli.track import track
 from isovist.cli.verify import verify
 from isovist.errors import IsovistError
 
@@ -22,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, explore, paper, verify):
+for verb in (demo, build, info, convert, locate, track, explore, paper, verify):
     app.command()(verb)
 
 

@@ -6,13 +6,11 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Figure, Json
+from isovist.cli.options import Figure, Json, World
 
 
 def locate(
-    world: Annotated[
-        Path, typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder of `isovist build`.")
-    ],
+    world: World,
     scan: Annotated[Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag.")],
     topic: Annotated[str | None, typer.Option(help="LaserScan topic of a bag.")] = None,
     at: Annotated[float | None, typer.Option(help="s after the first scan of a bag.")] = None,

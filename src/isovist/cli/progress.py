@@ -8,11 +8,16 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 
 @contextmanager
-def bar(what: str) -> Iterator[Callable[[float], None]]:
-    """A progress bar on standard error; call what it gives with the share that is done."""
+def bar(what: str, *, hidden: bool = False) -> Iterator[Callable[[float], None]]:
+    """A progress bar on standard error; call what it gives with the share that is done.
+
+    Args:
+        what: Goes on.
+        hidden: No bar, for verbs that print while they work.
+    """
     columns = (TextColumn(what), BarColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
-    silent = not console.is_terminal
+    silent = hidden or not console.is_terminal
     with Progress(*columns, console=console, transient=True, disable=silent) as progress:
         task = progress.add_task(what, total=1.0)
         yield lambda share: progress.update(task, completed=share)

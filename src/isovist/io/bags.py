@@ -4,7 +4,7 @@ The bags are read by `rosbags`, an optional part: pip install 'isovist[bags]'.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def read_bag_scans(path: PathLike, topic: str | None = None) -> Iterator[tuple[f
         topic: Of type LaserScan; `None` when the bag has only one.
     """
     for time, message in _messages(Path(path), LASER_SCAN, topic):
-        scan = _scan(Path(path), message)
+        scan = scan_of(Path(path), message)
         if scan is not None:
             yield time, scan
 
@@ -36,10 +36,7 @@ def read_bag_odometry(path: PathLike, topic: str | None = None) -> Iterator[tupl
     """The poses T_odom_robot of a topic of type Odometry, each with its time, in s."""
     for time, message in _messages(Path(path), ODOMETRY, topic):
         position, turn = message.pose.pose.position, message.pose.pose.orientation
-        yaw = math.atan2(
-            2.0 * (turn.w * turn.z + turn.x * turn.y), 1.0 - 2.0 * (turn.y**2 + turn.z**2)
-        )
-        yield time, Pose(float(position.x), float(position.y), yaw)
+        yield time, Pose(float(position.x), float(position.y), yaw_of(turn))
 
 
 def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
@@ -65,7 +62,19 @@ def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None 
     return best
 
 
-def _scan(path: Path, message: Any) -> Scan | None:
+def yaw_of(turn: Any) -> float:
+    """The heading of a quaternion, in rad."""
+    return math.atan2(
+        2.0 * (turn.w * turn.z + turn.x * turn.y), 1.0 - 2.0 * (turn.y**2 + turn.z**2)
+    )
+
+
+def time_of(header: Any) -> float:
+    """The stamp of a header, in s."""
+    return float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
+
+
+def scan_of(path: Path, message: Any) -> Scan | None:
     """A LaserScan as a `Scan`; `None` when no beam of it is valid."""
     ranges = message.ranges
     low, high = float(message.range_min), float(message.range_max)
@@ -86,6 +95,14 @@ def _scan(path: Path, message: Any) -> Scan | None:
 
 def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float, Any]]:
     """Header time in s and content of every message of a topic, which must be of that kind."""
+    for _, message in read_messages(path, lambda all_: choose(path, all_, kind, topic)):
+        yield time_of(message.header), message
+
+
+def read_messages(
+    path: Path, choice: Callable[[list[Any]], list[Any]]
+) -> Iterator[tuple[Any, Any]]:
+    """The messages of the connections that are chosen, in the order of the bag, with those."""
     try:
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -99,11 +116,8 @@ def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float,
     types = get_typestore(Stores.ROS2_HUMBLE)
     try:
         with AnyReader([path], default_typestore=types) as reader:
-            chosen = _choose(path, reader.connections, kind, topic)
-            for connection, _, data in reader.messages(connections=chosen):
-                message: Any = reader.deserialize(data, connection.msgtype)
-                stamp = message.header.stamp
-                yield stamp.sec + 1e-9 * stamp.nanosec, message
+            for connection, _, data in reader.messages(connections=choice(reader.connections)):
+                yield connection, reader.deserialize(data, connection.msgtype)
     except IsovistError:
         raise
     except Exception as error:
@@ -112,15 +126,25 @@ def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float,
         raise FileError(f"{path.name} is no sound bag: {reason}.") from error
 
 
-def _choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> list[Any]:
-    """The connections of the topic, or of the only topic of that kind."""
+def choose(
+    path: Path, connections: list[Any], kind: str, topic: str | None, option: str = "topic"
+) -> list[Any]:
+    """The connections of the topic, or of the only topic of that kind.
+
+    Args:
+        path: The bag, for the error text.
+        connections: All that it has.
+        kind: Type of the messages.
+        topic: The topic; `None` when there is only one of that kind.
+        option: What the caller calls it.
+    """
     short = kind.rsplit("/", 1)[-1]
     topics = sorted({c.topic for c in connections if c.msgtype == kind})
     if not topics:
         raise FileError(f"{path.name} has no topic of type {short}.")
     if topic is None and len(topics) > 1:
         raise InputError(
-            f"{path.name} has {len(topics)} topics of type {short}; choose one as `topic`: "
+            f"{path.name} has {len(topics)} topics of type {short}; choose one as `{option}`: "
             f"{', '.join(topics)}."
         )
     if topic is not None and topic not in topics:

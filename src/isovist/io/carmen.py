@@ -17,6 +17,8 @@ The sensor's maximum is the smallest of what the log says (PARAM robot_front_las
 maximum of a ROBOTLASER1 or RAWLASER1 line) and of what the readings show: where at least ten of
 them, five times as many as in the band below and less than half of all, lie within 1 % of the
 longest, M, they are no returns, and the maximum is 0.99 M.  Else it is unknown.
+
+PARAM robot_frontlaser_offset says how far the laser sits ahead of the robot's centre.
 """
 
 import bz2
@@ -54,15 +56,24 @@ class _Rows:
 
 def read_carmen(path: PathLike) -> ScanSet:
     """Read the laser scans of a log; `times` and `odometry` of the set are always there."""
+    return read_carmen_offset(path)[0]
+
+
+def read_carmen_offset(path: PathLike) -> tuple[ScanSet, float | None]:
+    """The scans, and how far ahead of the robot's centre the laser sits, in m, if the log says."""
     path = existing_file(path, "a CARMEN log")
     rows = {kind: _Rows() for kind in KINDS}
-    maximum, odometry = math.inf, None
+    maximum, odometry, offset = math.inf, None, None
     for number, line in _lines(path):
         words = line.split()
         kind = words[0] if words else ""
         try:
             if kind == "PARAM" and words[1:2] == ["robot_front_laser_max"]:
                 maximum = float(words[2])
+            elif kind == "PARAM" and words[1:2] == ["robot_frontlaser_offset"]:
+                offset = float(words[2])
+                if not math.isfinite(offset):
+                    raise _LineError(f"the offset of the laser must be finite, got {offset}")
             elif kind == "ODOM":
                 odometry = [float(word) for word in words[1:4]]
             elif kind == "FLASER":
@@ -76,7 +87,7 @@ def read_carmen(path: PathLike) -> ScanSet:
             ) from error
     for kind in KINDS:
         if rows[kind].ranges:
-            return _scan_set(path, kind, rows[kind], maximum)
+            return _scan_set(path, kind, rows[kind], maximum), offset
     raise FileError(f"{path.name} has no {', '.join(KINDS[:-1])} or {KINDS[-1]} line.")
 
 

@@ -31,8 +31,8 @@ from isovist.sensing.scan import Scan
 from isovist.track.bank import FRESH_M, FRESH_RAD
 from isovist.track.foresight import information, separate
 from isovist.track.paths import HALF_WIDTH, RADIUS, Ground, Ways, clear_ahead
-from isovist.track.rivals import Rivals
-from isovist.track.tracker import AGREEMENT, MARGIN, Tracker
+from isovist.track.rivals import Rivals, refutation
+from isovist.track.tracker import Tracker
 from isovist.types import FloatArray, IntArray, readonly
 
 SPACING = np.radians(7.5)
@@ -223,8 +223,7 @@ def _forecast(
         sums[v] = sums[p] + looked[:, None] * more[v]
         way[v] = np.where(reached[v], distances[v], way[p])
     A, Q, D, W = np.moveaxis(sums, 1, 0)
-    t = A / np.sqrt(Q + SOFT) * rivals.explained**2
-    share = np.clip(np.minimum(t / AGREEMENT, D / np.sqrt(W) / MARGIN), 0.0, 1.0)
+    share = refutation(A / np.sqrt(Q + SOFT), D / np.sqrt(W), rivals.explained)
     others = len(rivals.poses) - 1
     share[:, np.arange(others + 1), np.arange(others + 1)] = 1.0
     refuted = share >= 1.0

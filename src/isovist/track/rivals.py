@@ -7,11 +7,18 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.locate.judge import in_world
 from isovist.sensing.scan import Scan
-from isovist.track.tracker import AGREEMENT, MARGIN, Tracker
+from isovist.track.tracker import AGREEMENT, CLEAR, MARGIN, Tracker
 from isovist.types import FloatArray, readonly
 
 MOST = 10
 """Places that are looked at."""
+
+
+def refutation(t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
+    """How far places are on the way to being refuted by the tracker, 0 to 1, where they are."""
+    usual = np.minimum(t * explained**2 / AGREEMENT, d / MARGIN)
+    clear = np.minimum(t / CLEAR[0], d / CLEAR[1])
+    return np.clip(np.maximum(usual, clear), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +56,7 @@ class Rivals:
         t, d = bank.margins()
         frames = bank.frames
         explained = float(np.mean([frame.inliers[0] for frame in frames]))
-        live = ~((t * explained**2 >= AGREEMENT) & (d >= MARGIN))
+        live = refutation(t, d, explained) < 1.0
         index = np.append(0, 1 + np.flatnonzero(live))[:MOST]
         E = bank.evidence()[index]
         chances = np.exp(E - E.max())

@@ -41,9 +41,11 @@ SEARCH_M = 1.0
 """Way between two searches while rivals remain, in m."""
 CHECK_M = 8.0
 """Way between two searches when there is only one place left, in m."""
-AGREEMENT, MARGIN = 1.25, 0.45
+AGREEMENT, MARGIN = 1.25, 0.3
 """A rival is refuted when t (share of beams explained)² and d of `bank` (2) reach these.  Where
 much is unexplained the right place may be missing from the bank, hence the square."""
+CLEAR = (2.0, 1.2)
+"""Or when t and d alone reach these: a lead that no missing place would leave."""
 GONE = 30.0
 """A refuted rival this far behind in E is dropped, in nats."""
 MOST = 150
@@ -231,6 +233,7 @@ class Tracker:
         score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
         explained = float(np.mean([frame.inliers[0] for frame in bank.frames]))
         refuted = (t * explained**2 >= AGREEMENT) & (d >= MARGIN)
+        refuted |= (t >= CLEAR[0]) & (d >= CLEAR[1])
         gone = refuted & (E[0] - E[1:] >= GONE)
         keep = np.flatnonzero(np.append(False, gone) == 0)[:MOST]
         rivals = int((~refuted).sum())

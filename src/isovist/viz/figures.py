@@ -17,9 +17,14 @@ def new_figure(width: float, height: float) -> Any:
     return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a figure; the suffix chooses the format, missing folders are made."""
+def check_suffix(path: Path) -> None:
+    """Refuse a format that cannot be written, before the work that the figure is to show."""
     if path.suffix.lower() not in (".png", ".pdf", ".svg"):
         raise InputError(f"{path}: a picture must end in .png, .pdf or .svg.")
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure; the suffix chooses the format, missing folders are made."""
+    check_suffix(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=150)

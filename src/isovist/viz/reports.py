@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.locate.answer import Answer, Verdict
+from isovist.locate.answer import Answer, Estimate, Verdict
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -14,27 +14,29 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "verdict": answer.verdict.value,
         "advice": answer.advice,
-        "estimates": [
-            {
-                "x": e.pose.x,
-                "y": e.pose.y,
-                "yaw": e.pose.yaw,
-                "probability": e.probability,
-                "covariance": e.covariance.tolist(),
-                "inliers": e.inliers,
-            }
-            for e in answer.estimates
-        ],
+        "estimates": [estimate_json(e) for e in answer.estimates],
         "certificate": None
         if certificate is None
         else {
             "mu": certificate.mu,
-            "bound": _finite(certificate.bound),
+            "bound": finite(certificate.bound),
             "holds": certificate.holds,
-            "separation": _finite(certificate.separation),
+            "separation": finite(certificate.separation),
             "assumptions": list(certificate.assumptions),
         },
         "timing_ms": {key: round(value, 3) for key, value in answer.timing_ms.items()},
+    }
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as plain data."""
+    return {
+        "x": estimate.pose.x,
+        "y": estimate.pose.y,
+        "yaw": estimate.pose.yaw,
+        "probability": estimate.probability,
+        "covariance": estimate.covariance.tolist(),
+        "inliers": estimate.inliers,
     }
 
 
@@ -42,14 +44,7 @@ def answer_text(answer: Answer) -> str:
     """The answer in a few lines."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
     shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
-    for k, e in enumerate(shown):
-        spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
-        turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
-        lines.append(
-            f"  {k + 1}. x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   "
-            f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
-            f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
-        )
+    lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
     certificate = answer.certificate
     if certificate is not None:
         bound = f"error ≤ {certificate.bound:.3f} m" if certificate.holds else "no bound holds here"
@@ -59,5 +54,17 @@ def answer_text(answer: Answer) -> str:
     return "\n".join(lines)
 
 
-def _finite(value: float) -> float | None:
+def estimate_text(e: Estimate) -> str:
+    """An estimate in one line."""
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
+    turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
+    return (
+        f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   "
+        f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
+        f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
+    )
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinity and no NaN; null stands for both."""
     return value if math.isfinite(value) else None

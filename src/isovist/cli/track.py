@@ -1,0 +1,60 @@
+"""`isovist track`: where is the robot, all along a log?"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli.options import Figure, JsonLines, OdometryTopic, Place, ScanTopic, World
+
+
+def track(
+    world: World,
+    log: Annotated[Path, typer.Argument(help="A bag, a CARMEN log, or scans with odometry.")],
+    scan_topic: ScanTopic = None,
+    odometry_topic: OdometryTopic = None,
+    sensor: Place = None,
+    sweep: Annotated[float, typer.Option(help="s of one scan, to straighten it.")] = 0.0,
+    prefix: Annotated[str, typer.Option(help="Of the keys of an .npz, e.g. nav_.")] = "",
+    held_out: Annotated[bool, typer.Option("--held-out", help="Skip scans of the map.")] = False,
+    every: Annotated[int, typer.Option(help="Use every so many scans.")] = 1,
+    start: Annotated[int, typer.Option(help="The first scan, counted from 0.")] = 0,
+    stop: Annotated[int | None, typer.Option(help="The scan after the last.")] = None,
+    tum: Annotated[Path | None, typer.Option(help="Write the unique poses as TUM text.")] = None,
+    figure: Figure = None,
+    as_json: JsonLines = False,
+) -> None:
+    """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
+    from isovist.cli.progress import bar
+    from isovist.cli.worlds import atlas_of
+    from isovist.io.logs import read_log
+    from isovist.io.tum import write_tum
+    from isovist.poses import Pose
+    from isovist.track.replay import replay, summarise, unique_way
+    from isovist.track.tracker import Tracker
+    from isovist.viz.figures import check_suffix, save
+    from isovist.viz.track_reports import track_text, update_json
+    from isovist.viz.tracks import draw_track
+
+    if figure is not None:
+        check_suffix(figure)
+    place = None if sensor is None else Pose(*sensor)
+    seen = read_log(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
+                    sensor=place, sweep=sweep)  # fmt: skip
+    which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
+    atlas = atlas_of(world)
+    updates = []
+    with bar("Tracking", hidden=as_json) as advance:
+        for update in replay(Tracker(atlas), seen, which):
+            updates.append(update)
+            advance(len(updates) / len(which))
+            if as_json:
+                typer.echo(json.dumps(update_json(update)))
+    if tum is not None:
+        write_tum(tum, *unique_way(updates))
+    if figure is not None:
+        save(draw_track(atlas.world, updates), figure)
+    if not as_json:
+        typer.echo(track_text(seen, summarise(updates)))
+    raise typer.Exit(0 if updates[-1].unique else 1)

@@ -1,0 +1,154 @@
+"""The frames of a bag: which sits on which, out of /tf and /tf_static.
+
+Every link says where a child frame is in its parent, T_parent_child, at some times.  Where a sensor
+sits on the robot is read along the links between them, which must not move; how the robot moves is
+the link below a frame named `odom`.
+"""
+
+import math
+from array import array
+from collections import defaultdict
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import FileError
+from isovist.io.bags import time_of
+from isovist.poses import Pose
+from isovist.types import FloatArray
+
+STILL = 0.02
+"""A link between robot and sensor may vary by this much, in m and rad."""
+LEVEL = math.cos(math.radians(5.0))
+"""A sensor that is tilted by more does not see a plan."""
+
+
+class Frames:
+    """All links of a bag, gathered message by message."""
+
+    def __init__(self, name: str) -> None:
+        """Without a link yet; `name` is that of the bag, for the error texts."""
+        self.name = name
+        self.links: defaultdict[tuple[str, str], array[float]] = defaultdict(lambda: array("d"))
+        self.parents: defaultdict[str, set[str]] = defaultdict(set)
+
+    def add(self, message: Any) -> None:
+        """Keep the transforms of a TFMessage."""
+        for link in message.transforms:
+            parent, child = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
+            self.parents[child].add(parent)
+            at, turn = link.transform.translation, link.transform.rotation
+            values = (time_of(link.header), at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
+            self.links[parent, child].extend(values)
+
+    def above(self, frame: str, stop: Callable[[str], bool]) -> list[str]:
+        """The frame, its parent, the parent of that, up to the root or where to stop."""
+        chain = [frame]
+        while not stop(chain[-1]) and (parents := self.parents.get(chain[-1])):
+            if len(parents) > 1:
+                raise FileError(
+                    f"{self.name}: the frame `{chain[-1]}` has {len(parents)} parents in /tf: "
+                    f"{', '.join(sorted(parents))}."
+                )
+            if parents <= set(chain):
+                break
+            chain += parents
+        return chain
+
+    def odometry(self, sensor: str) -> tuple[str, FloatArray]:
+        """The robot's frame, and time, x, y and yaw of it in `odom`, shape (k, 4)."""
+        chain = self.above(sensor, _is_odom)
+        if len(chain) < 2 or not _is_odom(chain[-1]):
+            raise FileError(
+                f"{self.name}: /tf has no frame `odom` above `{sensor}`, so it does not say how "
+                f"the robot moved; it has {' < '.join(chain)}. Use a topic of type Odometry."
+            )
+        robot, odom = chain[-2:]
+        rows = self._rows(odom, robot)
+        x, y, z, w = _check_turns(self.name, odom, robot, rows[:, 4:]).T
+        yaws = np.arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
+        return robot, np.column_stack([rows[:, :3], yaws])
+
+    def T(self, parent: str, child: str) -> FloatArray:
+        """T_parent_child of two frames that do not move against each other, shape (4, 4)."""
+        down = self.above(child, parent.__eq__)
+        up = [parent] if down[-1] == parent else self.above(parent, down.__contains__)
+        shared = next((frame for frame in up if frame in down), None)
+        if shared is None:
+            raise FileError(
+                f"{self.name} does not say where `{child}` sits on `{parent}`: no link of /tf or "
+                "/tf_static joins them. Say it as `sensor`: x, y (m) and yaw (rad)."
+            )
+        return np.asarray(np.linalg.inv(self._descend(up, shared)) @ self._descend(down, shared))
+
+    def _descend(self, chain: list[str], top: str) -> FloatArray:
+        """T_top_frame of the first frame in a chain."""
+        T = np.eye(4)
+        for child, parent in pairwise(chain[: chain.index(top) + 1]):
+            T = self._still(parent, child) @ T
+        return T
+
+    def _still(self, parent: str, child: str) -> FloatArray:
+        """The first transform of a link, when all the others agree with it."""
+        rows = self._rows(parent, child)
+        turns = _check_turns(self.name, parent, child, rows[:, 4:])
+        # 1 − cos(θ/2) of a turn by θ; a quaternion and its negative are the same rotation.
+        swing = 1.0 - np.abs(turns @ turns[0])
+        if np.abs(rows[:, 1:4] - rows[0, 1:4]).max() > STILL or swing.max() > STILL**2 / 8.0:
+            raise FileError(
+                f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
+                "the robot. If it hardly matters, say its place as `sensor`."
+            )
+        x, y, z, w = turns[0]
+        T = np.eye(4)
+        T[:3, 3] = rows[0, 1:4]
+        T[:3, :3] = [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+        return T
+
+    def _rows(self, parent: str, child: str) -> FloatArray:
+        """Time, position and quaternion of a link, shape (k, 8)."""
+        rows = np.array(self.links[parent, child]).reshape(-1, 8)
+        if not np.isfinite(rows).all():
+            raise FileError(f"{self.name}: the link from `{parent}` to `{child}` is not finite.")
+        return rows
+
+
+def frame_name(text: str) -> str:
+    """A frame without the slash that tf of ROS 1 wrote before it."""
+    return text.lstrip("/")
+
+
+def _is_odom(frame: str) -> bool:
+    """Of any robot, and also `odom_combined` and the like."""
+    return frame.rsplit("/", 1)[-1].startswith("odom")
+
+
+def place_on_robot(name: str, sensor: str, T: FloatArray) -> tuple[Pose, bool]:
+    """Where a level sensor sits in the plane of the robot, and whether it hangs upside down.
+
+    Bearings of one that does run clockwise as seen from above.
+    """
+    upright = float(T[2, 2])
+    if abs(upright) < LEVEL:
+        tilt = math.degrees(math.acos(min(1.0, abs(upright))))
+        raise FileError(
+            f"{name}: `{sensor}` is tilted by {tilt:.0f}°. A plan needs a level sensor, within 5°."
+        )
+    yaw = math.atan2(T[1, 0], T[0, 0])
+    return Pose(float(T[0, 3]), float(T[1, 3]), yaw), upright < 0.0
+
+
+def _check_turns(name: str, parent: str, child: str, turns: FloatArray) -> FloatArray:
+    """Quaternions of length one."""
+    lengths = np.linalg.norm(turns, axis=1, keepdims=True)
+    if not (np.abs(lengths - 1.0) < 0.01).all():
+        raise FileError(
+            f"{name}: the link from `{parent}` to `{child}` has a quaternion that is no rotation."
+        )
+    return np.asarray(turns / lengths)

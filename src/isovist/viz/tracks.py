@@ -1,0 +1,131 @@
+"""Drawing the way of a tracked robot: on the plan, and over the distance that it drove."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from isovist.locate.answer import Verdict
+from isovist.maps.occupancy import OccupancyMap
+from isovist.track.replay import Update
+from isovist.types import FloatArray
+from isovist.viz.answers import draw_cells, draw_ellipse, draw_pose, known_bounds
+from isovist.viz.figures import ACCENT, INK, SECOND, new_figure
+
+COLOURS = {Verdict.UNIQUE: SECOND, Verdict.AMBIGUOUS: "#e2a13a", Verdict.LOST: ACCENT}
+ODOMETRY = "#7b8994"
+
+
+def draw_track(world: OccupancyMap, updates: Sequence[Update]) -> Any:
+    """The plan with the way, and λ_min with the error, or the verdict, over the way driven."""
+    lo, hi = known_bounds(world)
+    width, height = hi - lo
+    if width > 1.4 * height:
+        plan, panels = 10.2 * height / width, 2.6
+        figure = new_figure(11.0, plan + panels + 1.2)
+        rows, sizes = [["plan", "plan"], ["least", "error"]], {"height_ratios": (plan, panels)}
+    else:
+        figure = new_figure(12.0, 7.4)
+        rows, sizes = [["plan", "least"], ["plan", "error"]], {"width_ratios": (1.9, 1.0)}
+    axes = figure.subplot_mosaic(rows, **sizes)
+    draw_cells(axes["plan"], world)
+    draw_way(axes["plan"], updates, 0.03 * float(max(width, height)))
+    handles, labels = axes["plan"].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
+    draw_least(axes["least"], updates)
+    if any(update.error is not None for update in updates):
+        draw_errors(axes["error"], updates)
+    else:
+        draw_verdicts(axes["error"], updates)
+    return figure
+
+
+def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
+    """The best estimates coloured by verdict, where they became unique, and raw odometry.
+
+    Odometry is laid onto the first unique estimate.  Estimates that are not unique are dots: they
+    may jump from one update to the next.
+
+    Args:
+        axes: With the map.
+        updates: In their order.
+        size: Of the arrow at the end, in m.
+    """
+    from matplotlib.collections import LineCollection
+
+    first = next((u for u in updates if u.unique and u.belief.best is not None), None)
+    if first is not None and first.belief.best is not None:
+        T_map_odom = first.belief.best.pose @ first.odometry.inverse
+        way = T_map_odom.apply([[u.odometry.x, u.odometry.y] for u in updates])
+        axes.plot(*way.T, color=ODOMETRY, linewidth=0.8, label="odometry alone", zorder=2)
+    for verdict, colour in COLOURS.items():
+        dots = _places([u for u in updates if u.belief.verdict is verdict])
+        if len(dots):
+            axes.plot(*dots.T, ".", color=colour, markersize=4, label=verdict.value, zorder=3)
+    lines = [_places([a, b]) for a, b in pairwise(updates) if a.unique and b.unique]
+    axes.add_collection(
+        LineCollection(lines, colors=COLOURS[Verdict.UNIQUE], linewidths=1.8, zorder=4)
+    )
+    if first is not None and first.belief.best is not None:
+        at = first.belief.best.pose
+        axes.plot(
+            at.x, at.y, "*", color=INK, markersize=13, markeredgecolor="white", zorder=7,
+            label=f"unique after {first.belief.travelled:.1f} m",
+        )  # fmt: skip
+    last = updates[-1].belief
+    if last.best is not None:
+        draw_ellipse(axes, last.best, INK)
+        draw_pose(axes, last.best.pose, INK, size, label=f"the end: {last.verdict.value}")
+
+
+def draw_least(axes: Any, updates: Sequence[Update]) -> None:
+    """λ_min of the Gramian over the way driven."""
+    least = np.array([u.belief.least for u in updates])
+    # A logarithmic axis leaves out zero: the way has said nothing yet.
+    if (least > 0.0).any():
+        axes.set_yscale("log", nonpositive="mask")
+    axes.plot(_travelled(updates), least, color=INK, linewidth=1.2)
+    axes.set_title("λ_min of the Gramian (1/m²)", fontsize=10)
+    _finish(axes, updates)
+
+
+def draw_errors(axes: Any, updates: Sequence[Update]) -> None:
+    """Distance of the best estimate from the truth, coloured by verdict."""
+    for verdict, colour in COLOURS.items():
+        known = [u for u in updates if u.belief.verdict is verdict and u.error is not None]
+        # What is exact would have no place on a logarithmic axis.
+        errors = [max(u.error[0], 1e-3) for u in known if u.error is not None]
+        axes.plot(_travelled(known), errors, ".", color=colour, markersize=3)
+    axes.set_yscale("log")
+    axes.set_title("error of the best estimate (m)", fontsize=10)
+    _finish(axes, updates)
+
+
+def draw_verdicts(axes: Any, updates: Sequence[Update]) -> None:
+    """The verdicts over the way driven, one row each."""
+    order = (Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE)
+    for row, verdict in enumerate(order):
+        x = _travelled([u for u in updates if u.belief.verdict is verdict])
+        axes.plot(x, np.full(len(x), row), "|", color=COLOURS[verdict], markersize=14)
+    axes.set_yticks(range(len(order)), [verdict.value for verdict in order])
+    axes.set_ylim(-0.6, len(order) - 0.4)
+    axes.set_title("verdict", fontsize=10)
+    _finish(axes, updates)
+
+
+def _finish(axes: Any, updates: Sequence[Update]) -> None:
+    axes.set_xlim(0.0, max(updates[-1].belief.travelled, 1e-3))
+    axes.set_xlabel("way driven (m)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+
+
+def _places(updates: Sequence[Update]) -> FloatArray:
+    """Best positions, shape (k, 2), in m."""
+    best = [u.belief.best for u in updates]
+    return np.array([[e.pose.x, e.pose.y] for e in best if e is not None]).reshape(-1, 2)
+
+
+def _travelled(updates: Sequence[Update]) -> FloatArray:
+    return np.array([u.belief.travelled for u in updates])
