@@ -18,7 +18,7 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas, bare_walls, build
+from isovist.atlas.atlas import Atlas, build
 from isovist.io.maps import read_map
 from isovist.maps.hall import twofold_hall
 from isovist.maps.occupancy import OccupancyMap
@@ -50,7 +50,7 @@ def time_proposals(atlas: Atlas, lidar: Lidar, starts: list[Pose]) -> list[tuple
     ground, random = Ground.from_atlas(atlas), np.random.default_rng(0)
     spent: list[tuple[float, float]] = []
     for start in starts:
-        tracker, scan = Tracker(atlas), lidar.scan(bare_walls(atlas.world), start, random)
+        tracker, scan = Tracker(atlas), lidar.scan(ground.walls, start, random)
         tracker.update(Pose(), scan)
         if len(Rivals.from_tracker(tracker, scan).poses) == MOST:
             begin, cpu = perf_counter(), process_time()

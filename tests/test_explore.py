@@ -279,6 +279,10 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
             "`limit` must be a positive length in m, got 0.0.",
         ),
         (
+            lambda a: explore(a, START, LIDAR, seed=-1),
+            "`seed` must not be negative, got -1.",
+        ),
+        (
             lambda a: explore(a, Pose(0.4, 0.4, 0.0), LIDAR),
             "The robot at (0.4, 0.4) is less than 0.15 m from a wall.",
         ),
@@ -304,6 +308,15 @@ def test_errors_say_the_rule_and_the_value(call, text: str, odd: Atlas) -> None:
     with pytest.raises(InputError) as caught:
         call(odd)
     assert str(caught.value) == text
+
+
+def test_a_robot_that_cannot_get_away_gives_up() -> None:
+    cells = walled(60, 80)
+    cells[20:31, 20] = cells[20:31, 30] = cells[20, 20:31] = cells[30, 20:31] = 1
+    run = explore(
+        build(OccupancyMap(cells, 0.05)), Pose(1.27, 1.27, 0.0), LIDAR, "random", limit=0.5
+    )
+    assert run.unique or run.distance < 0.5
 
 
 def test_letters_name_the_rules() -> None:

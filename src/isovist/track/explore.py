@@ -12,12 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas, bare_walls
+from isovist.atlas.atlas import Atlas
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.judge import WITNESSES, count_blocks
 from isovist.locate.protocol import NEAR, TURNED, simulated_trials
-from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
@@ -45,6 +44,10 @@ ROOM, TRIES = 1.0, 50
 """A random leg begins where the scan shows so much room, in m, or after so many tries anywhere."""
 NOWHERE = 0.3
 """A leg shorter than this, in m, has led nowhere: the next one is random."""
+TURNS = (1, 2, 3)
+"""But so many turns on the spot in a row are legs."""
+LOOKS = 20
+"""Scans per m of the limit after which a run gives up: the robot cannot get away."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,7 +108,7 @@ def explore(
     atlas: Atlas,
     start: Pose,
     lidar: Lidar,
-    rule: Rule = Rule.RIVALS,
+    rule: Rule | str = Rule.RIVALS,
     *,
     drift: Drift | None = None,
     seed: int = 0,
@@ -113,7 +116,7 @@ def explore(
     ground: Ground | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Drive until the tracker says "unique", or for `limit` m.
+    """Drive until the tracker says "unique", or for `limit` m, or for `LOOKS` looks per m of them.
 
     Args:
         atlas: The map; its walls are also what the sensor sees.
@@ -126,8 +129,10 @@ def explore(
         ground: Of the map, when it is at hand already.
         progress: Told the share of the limit that is driven.
     """
-    if not limit > 0.0:
+    rule = Rule.from_text(rule)
+    if not (np.isfinite(limit) and limit > 0.0):
         raise InputError(f"`limit` must be a positive length in m, got {limit}.")
+    _check_seed(seed)
     ground = Ground.from_atlas(atlas) if ground is None else ground
     if ground.clearance([start.x, start.y]) < BODY:
         raise InputError(
@@ -136,7 +141,7 @@ def explore(
     robot = _Robot(atlas, ground, start, lidar, Drift() if drift is None else drift, seed)
     robot.look(None)
     stuck = False
-    while not robot.sure and robot.distance < limit:
+    while not robot.sure and robot.distance < limit and robot.looks < LOOKS * (1.0 + limit):
         before = robot.distance
         if rule is Rule.RANDOM:
             robot.wander(limit)
@@ -146,7 +151,7 @@ def explore(
         else:
             proposal = propose(robot.tracker, ground, robot.scan, rule)
             robot.follow(proposal, limit)
-            stuck = robot.distance - before < NOWHERE and not robot.turned
+            stuck = robot.distance - before < NOWHERE and robot.turns not in TURNS
         if progress is not None:
             progress(min(1.0, robot.distance / limit))
     if not robot.steps:
@@ -171,6 +176,7 @@ def ambiguous_starts(
         seed: Of the poses.
         tries: Poses looked at, for each one wanted.
     """
+    _check_seed(seed)
     trials = simulated_trials(
         atlas.world, tries * count, seed=seed, field_of_view=lidar.field_of_view, beams=24,
         range_max=lidar.range_max, clearance=START,
@@ -204,12 +210,11 @@ class _Robot:
     ) -> None:
         self.tracker = Tracker(atlas, drift=drift)
         self.ground, self.lidar, self.drift = ground, lidar, drift
-        self.walls: OccupancyMap = bare_walls(atlas.world)
         self.truth, self.odometry = truth, Pose()
         self.noise = np.random.default_rng([seed, 0])
         self.choice = np.random.default_rng([seed, 1])
         self.distance = 0.0
-        self.turned = False
+        self.looks, self.turns = 0, 0
         self.scan: Scan | None = None
         self.steps: list[Step] = []
 
@@ -226,8 +231,9 @@ class _Robot:
 
     def look(self, proposal: Proposal | None) -> None:
         """Scan and update; where too little is within reach, drive on without."""
+        self.looks += 1
         try:
-            self.scan = self.lidar.scan(self.walls, self.truth, self.noise)
+            self.scan = self.lidar.scan(self.ground.walls, self.truth, self.noise)
         except InputError:
             self.scan = None
             return
@@ -269,13 +275,14 @@ class _Robot:
 
     def follow(self, proposal: Proposal, limit: float) -> None:
         """Along the path of a proposal, by odometry, until it is time to ask again."""
-        self.turned = False
         corners = self.odometry.apply(proposal.path[1:, :2])
         start = self.distance
-        if proposal.distance == 0.0 and len(corners):
+        if proposal.distance == 0.0:
             self.turn(proposal.direction, proposal)
-            self.turned = True
-        for corner in corners if proposal.distance > 0.0 else ():
+            self.turns += 1
+            return
+        self.turns = 0
+        for corner in corners:
             while self.distance < min(limit, start + LEG):
                 away = self.odometry.inverse.apply(corner)
                 left = float(np.hypot(*away))
@@ -295,6 +302,11 @@ class _Robot:
         self.turn(angle, None)
         while not self.sure and self.distance < limit and self.advance(0.0, STRIDE, None):
             pass
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise InputError(f"`seed` must not be negative, got {seed}.")
 
 
 def _alike(a: Pose, b: Pose) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas
+from isovist.atlas.atlas import Atlas, bare_walls
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
@@ -74,11 +74,13 @@ class Ground:
 
     Attributes:
         world: The map.
+        walls: The map as a range sensor sees it: only walls end a beam.
         room: Distance of each cell to anything that is not free, in m, shape of the map.
             Read-only.
     """
 
     world: OccupancyMap
+    walls: OccupancyMap
     room: Float32Array
 
     @classmethod
@@ -89,7 +91,7 @@ class Ground:
         free = atlas.clear >= FREE_CODE
         unit = atlas.world.resolution
         room = (distance_transform_edt(free)[1:-1, 1:-1] - 0.5) * unit
-        return cls(atlas.world, readonly(room.astype(np.float32)))
+        return cls(atlas.world, bare_walls(atlas.world), readonly(room.astype(np.float32)))
 
     def clearance(self, points: ArrayLike) -> FloatArray:
         """Of world points, shape (...), in m; negative outside free space."""
@@ -138,8 +140,8 @@ class Ground:
             graph, directed=False, indices=[middle], return_predecessors=True, limit=reach
         )
         points = pose.inverse.apply(grid.reshape(-1, 2))
-        before_ = np.maximum(before[0], -1).astype(np.int64)
-        return _views(points, far[0], before_, middle, sparse)
+        previous = np.maximum(before[0], -1).astype(np.int64)
+        return _views(points, far[0], previous, middle, sparse)
 
     def _lattice(self, pose: Pose, scan: Scan, reach: float) -> tuple[FloatArray, BoolArray, int]:
         """Points around the robot, which of them are free, and the number of the middle one."""

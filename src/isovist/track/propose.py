@@ -92,7 +92,9 @@ class Proposal:
     text: str
 
 
-def propose(tracker: Tracker, ground: Ground, scan: Scan, rule: Rule = Rule.RIVALS) -> Proposal:
+def propose(
+    tracker: Tracker, ground: Ground, scan: Scan, rule: Rule | str = Rule.RIVALS
+) -> Proposal:
     """Where to drive next.
 
     Args:
@@ -101,6 +103,7 @@ def propose(tracker: Tracker, ground: Ground, scan: Scan, rule: Rule = Rule.RIVA
         scan: What the robot sees now.
         rule: "rivals" or "gramian"; with a single place left both mean "gramian".
     """
+    rule = Rule.from_text(rule)
     if rule is Rule.RANDOM:
         raise InputError("A random walk needs no proposal; pass rule `rivals` or `gramian`.")
     rivals = Rivals.from_tracker(tracker, scan)
