@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "theory").glob("[a-z]*.md"))
-MODULES = {"verify": "isovist.verify.scenes"}
+MODULES = {
+    "dynamics": [
+        f"isovist.track.{name}"
+        for name in ("course", "heading", "gramian", "bound", "readiness", "trajectory", "chain")
+    ],
+    "verify": ["isovist.verify.scenes"],
+}
 
 
 def _equations(text: str) -> set[str]:
@@ -17,14 +23,15 @@ def _equations(text: str) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_numbered_equation_of_a_page_is_in_the_docstring(page: Path) -> None:
-    module = importlib.import_module(MODULES.get(page.stem, f"isovist.{page.stem}"))
+    names = MODULES.get(page.stem, [f"isovist.{page.stem}"])
+    docstrings = [importlib.import_module(name).__doc__ or "" for name in names]
     equations = _equations(page.read_text(encoding="utf-8"))
     assert equations
-    assert equations <= _equations(module.__doc__ or "")
+    assert equations <= set().union(*map(_equations, docstrings))
 
 
 def test_every_module_of_the_theory_has_its_page() -> None:
     assert {page.stem for page in PAGES} == {
-        "completeness", "gram", "hard_bins", "map_space", "moments", "norms", "optimise",
-        "stability", "verify", "weight_rules",
+        "completeness", "dynamics", "gram", "hard_bins", "map_space", "moments", "norms",
+        "optimise", "stability", "verify", "weight_rules",
     }  # fmt: skip

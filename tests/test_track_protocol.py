@@ -9,28 +9,30 @@ from typer.testing import CliRunner
 
 from isovist.cli.app import app
 from isovist.errors import InputError
+from isovist.io.logs import Log
 from isovist.io.maps import write_map
 from isovist.io.scan_sets import ScanSet
+from isovist.locate.answer import Estimate, Verdict
 from isovist.poses import Pose, wrap_angle
 from isovist.roses import unit_vectors
 from isovist.track.protocol import (
     AFTER,
     BEFORE,
-    Update,
-    kidnap_drives,
-    logged_drive,
-    start_drives,
+    kidnap_logs,
+    start_logs,
     summarise_drive,
     summarise_kidnaps,
     summarise_starts,
 )
+from isovist.track.replay import Update
+from isovist.track.tracker import Belief
 from reference_locate import building
 
 BEARINGS = np.deg2rad(np.arange(-90.0, 90.0))
 
 
 @pytest.fixture(scope="module")
-def log():
+def scans():
     """A drive up and down the corridor of the building and through its large room."""
     corners = np.array([[1.0, 4.7], [7.0, 4.7], [9.9, 4.7], [9.9, 2.0], [7.0, 2.0], [7.0, 1.2]])
     corners = np.concatenate([corners, corners[::-1][1:]])
@@ -54,29 +56,32 @@ def log():
 
 
 def update(travelled, unique, error):
-    offset = np.array([error, 0.0, 0.01])
-    return Update(travelled, unique, error, 0.01, offset, error < 0.05, 2.0)
+    estimate = Estimate(Pose(error, 0.0, 0.01), np.diag([4e-4, 4e-4, 4e-4]), 1.0, 0.9, 4.0)
+    verdict = Verdict.UNIQUE if unique else Verdict.AMBIGUOUS
+    belief = Belief(verdict, "", (estimate,), 0.0, travelled, {"total": 2.0})
+    return Update(0, 0.0, Pose(), belief, Pose())
 
 
-def test_the_robot_sees_only_scans_that_are_not_in_the_map(log):
-    world, drives = start_drives(log, 5, 3.0, noise=(0.02, 0.02))
-    assert len(drives) == 5
-    odd = {log.poses[i].tobytes() for i in range(1, len(log), 2)}
-    for drive in drives:
-        assert all(pose.tobytes() in odd for pose in drive.truth)
-        way = np.hypot(*np.diff(drive.truth[:, :2], axis=0).T).sum()
+def test_the_robot_sees_only_scans_that_are_not_in_the_map(scans):
+    world, logs = start_logs(scans, 5, 3.0, noise=(0.02, 0.02))
+    assert len(logs) == 5
+    odd = {scans.poses[i].tobytes(): i for i in range(1, len(scans), 2)}
+    for log in logs:
+        way = np.hypot(*np.diff(log.truth[:, :2], axis=0).T).sum()
         assert 2.5 < way <= 3.0
-        assert len(drive.odometry) == len(drive.truth)
+        for k, pose in enumerate(log.truth):
+            seen = scans.ranges[odd[pose.tobytes()]]
+            np.testing.assert_allclose(log.scan(k).ranges, seen, rtol=1e-6)
     assert world.resolution == 0.05
 
 
-def test_noise_of_starts_is_what_was_asked_for(log):
-    _, drives = start_drives(log, 60, 6.0, noise=(0.05, 0.1), seed=3)
+def test_noise_of_starts_is_what_was_asked_for(scans):
+    _, logs = start_logs(scans, 60, 6.0, noise=(0.05, 0.1), seed=3)
     longer, turned = [], []
-    for drive in drives:
-        for k in range(1, len(drive.odometry)):
-            true = Pose.from_vector(drive.truth[k - 1]).inverse @ Pose.from_vector(drive.truth[k])
-            step = drive.odometry[k - 1].inverse @ drive.odometry[k]
+    for log in logs:
+        for (a, b), (c, d) in zip(pairwise(log.truth), pairwise(log.odometry), strict=True):
+            true = Pose.from_vector(a).inverse @ Pose.from_vector(b)
+            step = Pose.from_vector(c).inverse @ Pose.from_vector(d)
             way = np.hypot(true.x, true.y)
             longer.append(np.hypot(step.x, step.y) / way - 1.0)
             turned.append(float(wrap_angle(step.yaw - true.yaw)) / way)
@@ -84,28 +89,29 @@ def test_noise_of_starts_is_what_was_asked_for(log):
     assert np.std(turned) == pytest.approx(0.1, rel=0.1)
 
 
-def test_a_log_shorter_than_a_drive_is_refused(log):
+def test_a_log_shorter_than_a_drive_is_refused(scans):
     with pytest.raises(InputError, match=r"m long, shorter than a drive of 500.0 m\.$"):
-        start_drives(log, 5, 500.0, noise=(0.02, 0.02))
+        start_logs(scans, 5, 500.0, noise=(0.02, 0.02))
 
 
-def test_scans_without_odometry_are_refused(log):
-    bare = ScanSet(log.ranges, log.bearings, log.poses)
-    with pytest.raises(InputError, match=r"^These scans have no odometry \(`odom`\)"):
-        logged_drive(bare, np.arange(3))
-
-
-def test_a_kidnapped_robot_jumps_and_its_odometry_does_not(log):
-    drive = logged_drive(log, np.arange(len(log)))
-    for piece in kidnap_drives(drive, 4, seed=1):
-        assert len(piece.odometry) == BEFORE + AFTER
+def test_a_kidnapped_robot_jumps_and_its_odometry_does_not(scans):
+    log = Log.from_set(scans, scans.odometry, scans.poses, Pose(), 0.0)
+    for piece in kidnap_logs(log, 4, seed=1):
+        assert len(piece) == BEFORE + AFTER
         truth = np.hypot(*np.diff(piece.truth[:, :2], axis=0).T)
         assert truth[BEFORE - 1] >= 5.0
-        steps = [
-            np.hypot((a.inverse @ b).x, (a.inverse @ b).y) for a, b in pairwise(piece.odometry)
-        ]
-        assert max(steps) < 0.3
+        steps = np.hypot(*np.diff(piece.odometry[:, :2], axis=0).T)
+        assert steps.max() < 0.3
         assert steps[BEFORE - 1] < 1e-9
+        assert (np.diff(piece.times) > 0.0).all()
+
+
+def test_a_log_without_truth_or_too_short_cannot_be_kidnapped(scans):
+    log = Log.from_set(scans, scans.odometry, None, Pose(), 0.0)
+    with pytest.raises(InputError, match=r"^This log has no truth, so nothing can be measured\.$"):
+        kidnap_logs(log, 2)
+    with pytest.raises(InputError, match=r"^A log of 9 scans is too short to carry the robot"):
+        kidnap_logs(log.take(np.arange(9)), 2)
 
 
 def test_summaries_count_what_they_say():
@@ -129,14 +135,15 @@ def test_summaries_count_what_they_say():
     assert (row["noticed"], row["found_again"]) == (0.5, 0.5)
 
 
-def test_the_benchmarks_run_and_find_the_robot(log, tmp_path):
+def test_the_benchmarks_run_and_find_the_robot(scans, tmp_path):
     write_map(building(), tmp_path / "map.yaml")
     np.savez(
-        tmp_path / "scans.npz", ranges_m=log.ranges, pose=log.poses, odom=log.odometry,
-        t=log.times, angle_min=BEARINGS[0], angle_inc=BEARINGS[1] - BEARINGS[0], range_max=30.0,
+        tmp_path / "scans.npz", ranges_m=scans.ranges, pose=scans.poses, odom=scans.odometry,
+        t=scans.times, angle_min=BEARINGS[0], angle_inc=BEARINGS[1] - BEARINGS[0], range_max=30.0,
     )  # fmt: skip
     files = [str(tmp_path / "map.yaml"), str(tmp_path / "scans.npz")]
     result = CliRunner().invoke(app, ["bench", "follow", *files, "--json"])
+    assert result.exit_code == 0, repr(result.exception)
     (row,) = json.loads(result.stdout)
     assert row["wrong"] == 0
     assert row["rmse_m"] < 0.05

@@ -237,3 +237,28 @@ def test_margins_are_those_of_their_definition(atlas):
         assert d[j - 1] == pytest.approx((first.mean() + 0.3 * second.mean()) / np.sqrt(1.3))
         E = a.blocks[j].sum() - a.slips[j] + 0.3 * (b.blocks[j].sum() - b.slips[j])
         assert bank.evidence()[j] == pytest.approx(E)
+
+
+def test_what_the_way_has_told_grows_and_the_start_can_be_refined(atlas):
+    tracker = Tracker(atlas)
+    poses = CORRIDOR[8:20]
+    beliefs = drive(tracker, atlas.world, poses, noise=0.005)
+    assert 0.0 < beliefs[0].least < beliefs[-1].least
+    assert tracker.refine_start(accuracy=1e-4) is None
+    guess, fit = tracker.refine_start()
+    true = next(p for p in poses if np.hypot(p.x - guess.x, p.y - guess.y) < 0.12)
+    assert np.hypot(fit.pose.x - true.x, fit.pose.y - true.y) < 0.05
+    assert abs(float(wrap_angle(fit.pose.yaw - true.yaw))) < 0.02
+
+
+def test_a_corridor_tells_nothing_along_its_axis():
+    cells = np.full((60, 600), Cell.OCCUPIED, dtype=np.uint8)
+    cells[15:45] = Cell.FREE
+    atlas = build(OccupancyMap(cells, 0.05))
+    lidar = Lidar(field_of_view=np.pi, beams=180, range_max=4.0, noise=0.01)
+    random, tracker = np.random.default_rng(0), Tracker(atlas)
+    for k in range(6):
+        pose = Pose(14.0 + 0.3 * k, 1.5, 0.0)
+        belief = tracker.update(pose, lidar.scan(atlas.world, pose, random))
+        assert belief.verdict is not Verdict.UNIQUE
+    assert belief.least < 1.0

@@ -5,10 +5,10 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Json
+from isovist.cli.options import Json, Place
 
 Map = Annotated[Path, typer.Argument(metavar="MAP")]
-Scans = Annotated[Path, typer.Argument(metavar="SCANS.npz", help="With poses and odometry.")]
+Drive = Annotated[Path, typer.Argument(metavar="LOG", help="With odometry and truth.")]
 HeldOut = Annotated[bool, typer.Option("--held-out", help="Only scans not in the map.")]
 Prefix = Annotated[str, typer.Option(help="Of the keys, e.g. nav_.")]
 Sweep = Annotated[float, typer.Option(help="s of one turn of the sensor, to straighten scans.")]
@@ -26,48 +26,54 @@ def starts(
 
     from isovist.cli.rows import print_rows, tracked
     from isovist.io.carmen import read_carmen
-    from isovist.track.protocol import start_drives, summarise_starts
+    from isovist.track.protocol import start_logs, summarise_starts
 
     rows = []
     for log in logs:
-        world, drives = start_drives(
-            read_carmen(log), count, reach, seed=seed, noise=(0.02, math.radians(1.0))
-        )
+        noise = (0.02, math.radians(1.0))
+        world, pieces = start_logs(read_carmen(log), count, reach, seed=seed, noise=noise)
         site = log.name.split(".")[0]
-        rows.append(summarise_starts(site, tracked(site, world, drives)))
+        rows.append(summarise_starts(site, tracked(site, world, pieces)))
     print_rows(rows, as_json)
 
 
 def follow(
     world: Map,
-    scans: Scans,
+    log: Drive,
     held_out: HeldOut = False,
     prefix: Prefix = "",
+    sensor: Place = None,
     sweep: Sweep = 0.0,
     as_json: Json = False,
 ) -> None:
-    """One drive with its own odometry, from an unknown start to the end."""
-    from isovist.cli.rows import drive_of, print_rows, tracked
+    """One log with its own odometry, from an unknown start to the end."""
+    from isovist.cli.rows import print_rows, tracked
+    from isovist.cli.worlds import cells_of, drive_of
+    from isovist.io.maps import read_map
     from isovist.track.protocol import summarise_drive
 
-    site, cells, drive = drive_of(world, scans, prefix, held_out, sweep)
-    print_rows([summarise_drive(site, tracked(site, cells, [drive])[0])], as_json)
+    site, drive = drive_of(log, prefix, held_out, sensor, sweep)
+    (updates,) = tracked(site, cells_of(read_map(world)), [drive])
+    print_rows([summarise_drive(site, updates)], as_json)
 
 
 def kidnap(
     world: Map,
-    scans: Scans,
+    log: Drive,
     held_out: HeldOut = False,
     prefix: Prefix = "",
+    sensor: Place = None,
     sweep: Sweep = 0.0,
     count: Annotated[int, typer.Option(help="Times the robot is carried away.")] = 50,
     seed: Annotated[int, typer.Option(help="Of the places.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Carried away in mid-drive, odometry unaware: noticed in 3 updates, found in 5 m?"""
-    from isovist.cli.rows import drive_of, print_rows, tracked
-    from isovist.track.protocol import BEFORE, kidnap_drives, summarise_kidnaps
+    from isovist.cli.rows import print_rows, tracked
+    from isovist.cli.worlds import cells_of, drive_of
+    from isovist.io.maps import read_map
+    from isovist.track.protocol import BEFORE, kidnap_logs, summarise_kidnaps
 
-    site, cells, drive = drive_of(world, scans, prefix, held_out, sweep)
-    runs = tracked(site, cells, kidnap_drives(drive, count, seed))
+    site, drive = drive_of(log, prefix, held_out, sensor, sweep)
+    runs = tracked(site, cells_of(read_map(world)), kidnap_logs(drive, count, seed))
     print_rows([summarise_kidnaps(site, runs, BEFORE, 5.0)], as_json)

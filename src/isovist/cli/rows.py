@@ -19,7 +19,8 @@ from isovist.maps.occupancy import OccupancyMap
 from isovist.types import IntArray
 
 if TYPE_CHECKING:
-    from isovist.track.protocol import Drive, Update
+    from isovist.io.logs import Log
+    from isovist.track.replay import Update
 
 COLUMNS = {
     "site": "site",
@@ -74,34 +75,20 @@ def print_rows(rows: Sequence[Row], as_json: bool) -> None:
         typer.echo("| " + " | ".join(cells) + " |")
 
 
-def drive_of(
-    world: Path, scans: Path, prefix: str, held_out: bool, sweep: float
-) -> tuple[str, OccupancyMap, "Drive"]:
-    """Name, map and drive of a set of scans with odometry."""
-    from isovist.cli.worlds import cells_of
-    from isovist.io.maps import read_map
-    from isovist.io.scan_sets import read_scan_set
-    from isovist.track.protocol import logged_drive
-
-    taken = read_scan_set(scans, prefix)
-    index = np.intersect1d(chosen(taken, held_out, None), np.flatnonzero(taken.usable))
-    site = f"{scans.parent.name}{'/' + prefix if prefix else ''}"
-    return site, cells_of(read_map(world)), logged_drive(taken, index, sweep)
-
-
-def tracked(site: str, world: OccupancyMap, drives: Sequence["Drive"]) -> list[list["Update"]]:
-    """Track all drives on one map, with a bar."""
+def tracked(site: str, world: OccupancyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
+    """Track all logs on one map, each from an unknown start, with a bar."""
     from isovist.atlas.atlas import build
-    from isovist.track.protocol import follow
+    from isovist.track.replay import replay
+    from isovist.track.tracker import Tracker
 
     atlas = build(world)
-    list(zip(range(2), follow(atlas, drives[0]), strict=False))  # loads the kernels
-    total, done = sum(len(drive.odometry) for drive in drives), 0
+    list(replay(Tracker(atlas), logs[0], range(min(2, len(logs[0])))))  # loads the kernels
+    total, done = sum(len(log) for log in logs), 0
     runs: list[list[Update]] = []
     with bar(site) as advance:
-        for drive in drives:
+        for log in logs:
             runs.append([])
-            for update in follow(atlas, drive):
+            for update in replay(Tracker(atlas), log):
                 runs[-1].append(update)
                 done += 1
                 advance(done / total)

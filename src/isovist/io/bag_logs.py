@@ -154,7 +154,7 @@ class _Gathered:
             blind=self.blind,
             outside=int((~inside).sum()),
         )
-        return log if inside.all() else log.select(inside)
+        return log if inside.all() else log.take(np.flatnonzero(inside))
 
 
 def _only(name: str, what: str, field: str, found: set[str]) -> str:

@@ -15,7 +15,7 @@ A set of scans (`.npz`) does not say where the sensor sits: at the centre of the
 `sensor` says otherwise.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -118,7 +118,7 @@ class Log:
             sweep=sweep,
             blind=int((~scans.usable).sum()),
         )
-        return log if scans.usable.all() else log.select(scans.usable)
+        return log if scans.usable.all() else log.take(np.flatnonzero(scans.usable))
 
     def __len__(self) -> int:
         return len(self.times)
@@ -144,21 +144,18 @@ class Log:
         share = self.sweep / float(self.times[a + 2] - self.times[a])
         return Pose.from_vector(share * (before.inverse @ after).vector)
 
-    def select(self, which: BoolArray) -> "Log":
-        """The same log with only some of its scans."""
-        sizes = np.diff(self.starts)
-        return Log(
-            times=self.times[which],
-            odometry=self.odometry[which],
-            readings=self.readings[np.repeat(which, sizes)],
-            starts=np.concatenate([[0], np.cumsum(sizes[which])]),
-            beams=self.beams[which],
-            T_robot_sensor=self.T_robot_sensor,
-            truth=None if self.truth is None else self.truth[which],
-            held_out=None if self.held_out is None else self.held_out[which],
-            sweep=self.sweep,
-            blind=self.blind,
-            outside=self.outside,
+    def take(self, index: IntArray) -> "Log":
+        """Some of the scans, by their numbers, in this order."""
+        pieces = [self.readings[self.starts[i] : self.starts[i + 1]] for i in index]
+        return replace(
+            self,
+            times=self.times[index],
+            odometry=self.odometry[index],
+            readings=np.concatenate([*pieces, np.empty(0, dtype=np.float32)]),
+            starts=np.append(0, np.cumsum(np.diff(self.starts)[index])),
+            beams=self.beams[index],
+            truth=None if self.truth is None else self.truth[index],
+            held_out=None if self.held_out is None else self.held_out[index],
         )
 
     def chosen(

@@ -150,11 +150,20 @@ def distinct(poses: FloatArray, radius: float, turn: float) -> list[int]:
 def covariances(normal: FloatArray, unit: float, blocks: int) -> FloatArray:
     """Of (x, y, yaw) in the frame of the grid, in m and rad, shape (K, 3, 3).
 
+    The inverse of the information, wide where there is none, plus a floor.
+    """
+    known = informations(normal, unit, blocks) + np.diag(1.0 / np.square(WIDEST))
+    return np.asarray(np.linalg.inv(known) + np.diag(np.square(FLOOR)))
+
+
+def informations(normal: FloatArray, unit: float, blocks: int) -> FloatArray:
+    """What fits know about (x, y, yaw) in the frame of the grid, per m and rad, shape (K, 3, 3).
+
     With s the residual of the beams and H their normal matrix scaled to one beam per block,
 
-        C = H⁻¹ α s⁴ / s₀² + floor².                                                      (4)
+        I = H s₀² / (α s⁴).                                                               (4)
 
-    In a perfect map s is what the cells leave, about s₀, and s² would do.  Beyond that the
+    In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond that the
     residual comes from walls that the map bends or doubles, and these shift all beams at once.
 
     Args:
@@ -168,8 +177,7 @@ def covariances(normal: FloatArray, unit: float, blocks: int) -> FloatArray:
     crowding = np.maximum(1.0, total / blocks)
     residual = np.maximum(square / np.maximum(total, 1.0) * unit**2, LEAST**2)
     variance = INFLATION * residual**2 / EVEN**2
-    information = H / (variance * crowding)[:, None, None] + np.diag(1.0 / np.square(WIDEST))
-    return np.asarray(np.linalg.inv(information) + np.diag(np.square(FLOOR)))
+    return np.asarray(H / (variance * crowding)[:, None, None])
 
 
 def in_world(

@@ -53,8 +53,8 @@ class Fits:
     kinds: NDArray[np.uint8]
 
 
-def refine(atlas: Atlas, scan: Scan, seeds: FloatArray) -> Fits:
-    """Fit all candidates roughly, then the best unlike ones with many beams."""
+def refine(atlas: Atlas, scan: Scan, seeds: FloatArray, keep: int = KEEP) -> Fits:
+    """Fit all candidates roughly, then the `keep` best unlike ones with many beams."""
     from isovist.kernels.correlate import spread
 
     unit = atlas.world.resolution
@@ -62,7 +62,7 @@ def refine(atlas: Atlas, scan: Scan, seeds: FloatArray) -> Fits:
     poses, _ = fit(atlas, bearings, ranges, seeds, COARSE)
     ratings, _ = rate(atlas, bearings, ranges, poses)
     poses = poses[np.argsort(-ratings.mean(axis=1, dtype=np.float64), kind="stable")]
-    chosen = np.empty(KEEP, dtype=np.int64)
+    chosen = np.empty(keep, dtype=np.int64)
     poses = poses[chosen[: spread(poses, RADIUS / unit, TURN, chosen)]]
     bearings, ranges = thin(scan, MANY)
     poses, normal = fit(atlas, bearings, ranges, poses, FINE)

@@ -27,11 +27,13 @@ from isovist.locate.judge import (
     count_blocks,
     covariances,
     distinct,
+    informations,
 )
 from isovist.locate.refine import fit, rate, thin
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.track.drift import Drift
+from isovist.track.gramian import Gramian
 from isovist.types import FloatArray, IntArray
 
 BEAMS = 120
@@ -44,6 +46,8 @@ SLIP = 3.0
 """Most that one disagreement with odometry can cost, in nats."""
 FRAMES = 30
 """Most frames that are kept."""
+PER_PLACE = ("blocks", "scores", "slips", "inliers", "places", "known")
+"""What a frame holds for each place."""
 
 
 @dataclass(slots=True, eq=False)
@@ -59,6 +63,8 @@ class Frame:
         scores: Mean rating, shape (K,).
         slips: s of (1), shape (K,).
         inliers: Share of beams explained, shape (K,).
+        places: Where it was taken from, by each place, shape (K, 3).
+        known: What it alone says about that, shape (K, 3, 3), per m and rad.
     """
 
     bearings: FloatArray
@@ -69,6 +75,8 @@ class Frame:
     scores: FloatArray = field(default_factory=lambda: np.empty(0))
     slips: FloatArray = field(default_factory=lambda: np.empty(0))
     inliers: FloatArray = field(default_factory=lambda: np.empty(0))
+    places: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
+    known: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
 
     @classmethod
     def from_scan(cls, scan: Scan, T_odom_sensor: Pose, weight: float) -> "Frame":
@@ -77,15 +85,13 @@ class Frame:
 
     def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
-        self.blocks, self.scores = self.blocks[index], self.scores[index]
-        self.slips, self.inliers = self.slips[index], self.inliers[index]
+        for name in PER_PLACE:
+            setattr(self, name, getattr(self, name)[index])
 
     def append(self, other: "Frame") -> None:
         """Add what the same scan says about more places."""
-        self.blocks = np.concatenate([self.blocks, other.blocks])
-        self.scores = np.concatenate([self.scores, other.scores])
-        self.slips = np.concatenate([self.slips, other.slips])
-        self.inliers = np.concatenate([self.inliers, other.inliers])
+        for name in PER_PLACE:
+            setattr(self, name, np.concatenate([getattr(self, name), getattr(other, name)]))
 
 
 @dataclass(slots=True, eq=False)
@@ -174,6 +180,16 @@ class Bank:
             views += frame.weight
         return np.asarray(total / np.sqrt(square)), np.asarray(ahead / np.sqrt(views))
 
+    def gramian(self) -> Gramian:
+        """What the frames have told about the present pose of the first place."""
+        total = Gramian.pose()
+        if len(self):
+            for frame in self.frames:
+                before = frame.places[0] - self.poses[0]
+                motion = Pose(float(before[0]), float(before[1]))
+                total = total.add_information(frame.weight * frame.known[0], motion)
+        return total
+
 
 def carry(
     poses: FloatArray, spreads: FloatArray, motion: Pose, drift: Drift
@@ -208,7 +224,8 @@ def compare(
     fitted, normal = fit(atlas, frame.bearings, frame.ranges, poses / scale, WIDTHS)
     step = fitted * scale - poses
     step[:, 2] = wrap_angle(step[:, 2])
-    R = covariances(normal, unit, count_blocks(frame.bearings))
+    blocks = count_blocks(frame.bearings)
+    R = covariances(normal, unit, blocks)
     information = share * np.linalg.inv(R)
     slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)
     after = np.linalg.inv(np.linalg.inv(spreads) + information)
@@ -219,4 +236,5 @@ def compare(
     frame.scores = ratings.mean(axis=1, dtype=np.float64)
     frame.slips = np.minimum(0.5 * slip, SLIP)
     frame.inliers = np.asarray((kinds == EXPLAINED).mean(axis=1))
+    frame.places, frame.known = poses, informations(normal, unit, blocks)
     return poses, after

@@ -11,6 +11,7 @@ import numpy as np
 
 from isovist.io.logs import Log
 from isovist.locate.answer import Verdict
+from isovist.locate.protocol import NEAR, TURNED
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
@@ -18,8 +19,8 @@ from isovist.types import FloatArray
 if TYPE_CHECKING:
     from isovist.track.tracker import Belief
 
-NEAR, TURNED = 0.5, math.radians(10.0)
-"""An estimate is right within this, in m and rad."""
+ELLIPSOID95 = 7.815
+"""95 % quantile of χ² with three degrees of freedom."""
 
 
 class Follower(Protocol):
@@ -54,13 +55,33 @@ class Update:
         return self.belief.verdict is Verdict.UNIQUE
 
     @property
-    def error(self) -> tuple[float, float] | None:
-        """Distance (m) and angle (rad) of the best estimate from the truth, if both are there."""
+    def offset(self) -> FloatArray | None:
+        """Best estimate less truth, (x, y, yaw) in the map frame, if both are there."""
         best = self.belief.best
         if self.truth is None or best is None:
             return None
-        gap = math.hypot(best.pose.x - self.truth.x, best.pose.y - self.truth.y)
-        return gap, abs(float(wrap_angle(best.pose.yaw - self.truth.yaw)))
+        d = best.pose.vector - self.truth.vector
+        return np.array([d[0], d[1], float(wrap_angle(d[2]))])
+
+    @property
+    def error(self) -> tuple[float, float] | None:
+        """Distance (m) and angle (rad) of the best estimate from the truth, if both are there."""
+        d = self.offset
+        return None if d is None else (math.hypot(d[0], d[1]), abs(float(d[2])))
+
+    @property
+    def wrong(self) -> bool:
+        """Unique, and off by more than 0.5 m or 10°."""
+        error = self.error
+        return self.unique and error is not None and bool(error[0] > NEAR or error[1] > TURNED)
+
+    @property
+    def covered(self) -> bool:
+        """Whether the truth lies in the 95 % ellipsoid of the best estimate."""
+        d, best = self.offset, self.belief.best
+        if d is None or best is None:
+            return False
+        return bool(d @ np.linalg.solve(best.covariance, d) <= ELLIPSOID95)
 
 
 def replay(tracker: Follower, log: Log, which: Iterable[int] | None = None) -> Iterator[Update]:
@@ -117,7 +138,7 @@ def summarise(updates: Sequence[Update]) -> Summary:
         per_second=1e3 / max(float(np.mean(spent[1:] or spent)), 1e-9),
         median_ms=float(np.median(spent)),
         errors=np.array(errors).reshape(-1, 2),
-        wrong=sum(gap > NEAR or turn > TURNED for gap, turn in errors),
+        wrong=sum(update.wrong for update in updates),
     )
 
 

@@ -9,6 +9,7 @@ was seen before is forgotten and the search begins again.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
@@ -32,11 +33,16 @@ from isovist.locate.search import search
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.track.bank import FRESH_M, FRESH_RAD, SLIP, Bank, Frame, compare
+from isovist.track.chain import refine_chain
 from isovist.track.drift import Drift
+from isovist.track.readiness import least_needed
+from isovist.track.trajectory import StartFit
 from isovist.types import FloatArray
 
 STEP_M, STEP_RAD = 0.4, 0.35
 """A frame is kept when the last kept one is this far, in m or rad."""
+FOUND = 120
+"""Most places that a search adds: in a long corridor many look alike."""
 SEARCH_M = 1.0
 """Way between two searches while rivals remain, in m."""
 CHECK_M = 8.0
@@ -48,7 +54,7 @@ CLEAR = (2.0, 1.2)
 """Or when t and d alone reach these: a lead that no missing place would leave."""
 GONE = 30.0
 """A refuted rival this far behind in E is dropped, in nats."""
-MOST = 150
+MOST = 250
 """Most places in the bank."""
 DROP = 1.5
 """A scan whose mean rating falls this far below the usual surprises, in nats."""
@@ -60,6 +66,8 @@ SLIPPED = (1.5, 0.8)
 """How far odometry may slip between two scans, in m and rad."""
 TIGHT = (0.1, 0.1, 0.04)
 """Least standard deviation of a place just found, in m and rad."""
+ACCURACY = 0.1
+"""Of a refined start, in m."""
 BENT = (0.025, 0.025, np.radians(0.4))
 """Standard deviation that no way averages out, in m and rad: what the map has wrong."""
 
@@ -72,7 +80,8 @@ class Belief:
         verdict: Unique, ambiguous or lost.
         advice: The verdict in words, and what to do about it.
         estimates: Of the present pose T_world_robot, from most to least likely.
-        least: λ_min of the Gramian of the way, see `track.gramian`, in 1/m².
+        least: λ_min of the Gramian: what the frames kept have told about the present pose, along
+            the axis that they tell least about, per m²; see `track.gramian`.
         travelled: Way since the start by odometry, in m.
         timing_ms: Milliseconds spent in `total`, and of these on `search`.
     """
@@ -110,6 +119,7 @@ class Tracker:
         self._usual = 0.0
         self._surprises = 0
         self._shaken = False
+        self._mount = Pose()
 
     def update(self, odometry: Pose, scan: Scan) -> Belief:
         """Move by what odometry says, look, and judge.
@@ -121,7 +131,8 @@ class Tracker:
         start = perf_counter()
         if not np.isfinite(odometry.vector).all():
             raise InputError(f"`odometry` must be finite, got {odometry}.")
-        T_odom_sensor = odometry @ scan.T_robot_sensor
+        self._mount = scan.T_robot_sensor
+        T_odom_sensor = odometry @ self._mount
         share = self._move(odometry, T_odom_sensor)
         frame = Frame.from_scan(scan, T_odom_sensor, self._weight(T_odom_sensor))
         self._bank.look(frame, share)
@@ -130,6 +141,29 @@ class Tracker:
         belief = self._judge(scan, E)
         total = 1e3 * (perf_counter() - start)
         return Belief(*belief, self.travelled, {"search": spent, "total": total})
+
+    def refine_start(self, accuracy: float = ACCURACY) -> tuple[Pose, StartFit] | None:
+        """Where the frames kept began, from all of them at once; `None` while that says too little.
+
+        λ_min must pass what `readiness.least_needed` derives from the noise and the accuracy.
+
+        Args:
+            accuracy: Wanted of the start, in m.
+
+        Returns:
+            T_world_robot at the first frame by the belief, and refined by `chain.refine_chain`.
+        """
+        bank = self._bank
+        if len(bank) == 0 or bank.gramian().least < least_needed(accuracy):
+            return None
+        T_sensor_robot = self._mount.inverse
+        scans = [Scan(f.bearings, f.ranges, T_robot_sensor=self._mount) for f in bank.frames]
+        odometry = [frame.T_odom_sensor @ T_sensor_robot for frame in bank.frames]
+        drift = [self.drift.covariance(a.inverse @ b) for a, b in pairwise(odometry)]
+        start = self.atlas.world.origin @ Pose.from_vector(bank.frames[0].places[0])
+        guess = start @ T_sensor_robot
+        steps = np.reshape(drift, (-1, 3, 3))
+        return guess, refine_chain(self.atlas, scans, odometry, guess, steps)
 
     def _move(self, odometry: Pose, T_odom_sensor: Pose) -> float:
         """Carry the bank along; how much of the next view will be new, 0 to 1."""
@@ -209,11 +243,12 @@ class Tracker:
             bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
             frame.blocks[0], frame.scores[0] = said.blocks[best], score
             frame.inliers[0], frame.slips[0] = said.inliers[best], SLIP
+            frame.places[0], frame.known[0] = poses[best], said.known[best]
         return lead
 
     def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
-        fits = refine(self.atlas, scan, search(self.atlas, scan, prior))
+        fits = refine(self.atlas, scan, search(self.atlas, scan, prior), FOUND)
         unit = self.atlas.world.resolution
         blocks = count_blocks(fits.bearings)
         spreads = covariances(fits.normal, unit, blocks) + np.diag(np.square(TIGHT))
@@ -258,7 +293,7 @@ class Tracker:
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
-        return verdict, advice, estimates, 0.0
+        return verdict, advice, estimates, bank.gramian().least
 
     def _verdict(self, recent: float, loosest: float, rivals: int) -> tuple[Verdict, str]:
         if recent < POOR:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.map_space import Field
+from isovist.track.gramian import gramians, rate
 from isovist.types import FloatArray
 from isovist.verify.cases import RoomField, directions, field_points, random_field
 from isovist.verify.localization import corridor
@@ -60,11 +61,6 @@ def _along(field: Field, places: FloatArray) -> tuple[FloatArray, FloatArray]:
     return F.reshape(P, k, -1), J.reshape(P, k, -1, d)
 
 
-def _gramians(J: FloatArray, weights: FloatArray) -> FloatArray:
-    """W(0, t_j) after each node, shape (P, k, d, d)."""
-    return np.cumsum(weights[:, None, None] * np.einsum("pkni,pknj->pkij", J, J), axis=1)
-
-
 def _collect(
     trial: Trial, per_room: int = 10
 ) -> list[tuple[RoomField, _Arc, FloatArray, FloatArray]]:
@@ -82,7 +78,7 @@ def _dynamics(trial: Trial) -> Finding:
         k = _NODES // 2
         p, v = arc.places[:, k], arc.velocities[:, k]
         slope = (field.at(p + h * v)[0] - field.at(p - h * v)[0]) / (2.0 * h)
-        worst.append(np.abs(slope - np.einsum("pnd,pd->pn", J[:, k], v)).max(axis=1))
+        worst.append(np.abs(slope - rate(J[:, k], v)).max(axis=1))
     return worst_of(np.concatenate(worst), 1e-4)
 
 
@@ -90,7 +86,7 @@ def _semidefinite(trial: Trial) -> Finding:
     """−λ_min of W and of its increments, relative to λ_max."""
     worst = []
     for _, arc, _, J in _collect(trial, 20):
-        W = _gramians(J, arc.weights)
+        W = gramians(J, arc.weights)
         steps = np.concatenate([W[:, :1], np.diff(W, axis=1)], axis=1)
         least = np.minimum(np.linalg.eigvalsh(W)[..., 0], np.linalg.eigvalsh(steps)[..., 0])
         worst.append(-(least / np.linalg.eigvalsh(W)[:, -1:, -1]).min(axis=1))
@@ -111,7 +107,7 @@ def _null_space(trial: Trial) -> Finding:
     """uᵀWu against ∫‖Ju‖²; in a corridor both vanish for u along it."""
     worst = []
     for _, arc, _, J in _collect(trial, 20):
-        W = _gramians(J, arc.weights)[:, -1]
+        W = gramians(J, arc.weights)[:, -1]
         u = np.linalg.eigh(W)[1][:, :, 0]
         total = (np.linalg.norm(np.einsum("pknd,pd->pkn", J, u), axis=2) ** 2) @ arc.weights
         value = np.einsum("pi,pij,pj->p", u, W, u)
@@ -137,7 +133,7 @@ def _bound(trial: Trial, occluded: bool) -> Finding:
         nearby = [_along(field, arc.places - x * delta[:, None]) for x in s]
         change = np.stack([np.linalg.norm(K - J, ord=2, axis=(2, 3)) for _, K in nearby])
         L = np.linalg.norm(J, ord=2, axis=(2, 3)).max(axis=1)
-        mu = np.linalg.eigvalsh(_gramians(J, arc.weights)[:, -1])[:, 0]
+        mu = np.linalg.eigvalsh(gramians(J, arc.weights)[:, -1])[:, 0]
         if occluded:
             kappa = MARGIN * change.max(axis=(0, 2))
             sure = L * arc.duration * kappa <= 0.5 * mu
@@ -155,7 +151,7 @@ def _accumulates(trial: Trial) -> Finding:
     """Largest fall of λ_min(W(0, t)) between nodes, relative to its last value."""
     worst = []
     for _, arc, _, J in _collect(trial, 20):
-        least = np.linalg.eigvalsh(_gramians(J, arc.weights))[..., 0]
+        least = np.linalg.eigvalsh(gramians(J, arc.weights))[..., 0]
         worst.append(-(np.diff(least, axis=1) / least[:, -1:]).min(axis=1))
     return worst_of(np.concatenate(worst), 1e-12)
 
@@ -164,7 +160,7 @@ def _generic(trial: Trial) -> Finding:
     """1e-4 over λ_min(W)/T: above 1 a trajectory would be blind."""
     worst = []
     for _, arc, _, J in _collect(trial, 20):
-        least = np.linalg.eigvalsh(_gramians(J, arc.weights)[:, -1])[:, 0] / arc.duration
+        least = np.linalg.eigvalsh(gramians(J, arc.weights)[:, -1])[:, 0] / arc.duration
         worst.append(1e-4 / np.maximum(least, 1e-300))
     return worst_of(np.concatenate(worst), 1.0)
 
@@ -178,7 +174,7 @@ def _corridor(trial: Trial) -> Finding:
     t = 0.5 * (1.0 + x)
     places = start[:, None] + np.stack([2.0 * t, 0.3 * np.sin(3.0 * t)], axis=1)
     _, J = _along(field, places)
-    least = np.linalg.eigvalsh(_gramians(J, 0.5 * w)[:, -1])[:, 0]
+    least = np.linalg.eigvalsh(gramians(J, 0.5 * w)[:, -1])[:, 0]
     return worst_of(
         1e-4 / np.maximum(np.abs(least), 1e-12), 1.0,
         lambda k: f"2 m along a corridor 2 m wide: λ_min(W) = {least[k]:.1e}",
@@ -191,7 +187,7 @@ def _growth(trial: Trial) -> Finding:
     # Half of the cases have eigenvalues too close to each other to follow one of them.
     twice = Trial(trial.rng, trial.dimension, 3 * trial.cases)
     for field, arc, _, J in _collect(twice, 20):
-        W = _gramians(J, arc.weights)[:, -1]
+        W = gramians(J, arc.weights)[:, -1]
         p = arc.places[:, -1] + (arc.duration - arc.times[-1]) * arc.velocities[:, -1]
         v = arc.velocities[:, -1]
         J_here = field.at(p)[1]
@@ -199,12 +195,12 @@ def _growth(trial: Trial) -> Finding:
         ahead, behind = (field.at(p + sign * 0.5 * h * v)[1] for sign in (1.0, -1.0))
         more = W + h * np.einsum("pni,pnj->pij", ahead, ahead)
         less = W - h * np.einsum("pni,pnj->pij", behind, behind)
-        rate = (np.linalg.eigvalsh(more)[:, 0] - np.linalg.eigvalsh(less)[:, 0]) / (2.0 * h)
+        growth = (np.linalg.eigvalsh(more)[:, 0] - np.linalg.eigvalsh(less)[:, 0]) / (2.0 * h)
         values, vectors = np.linalg.eigh(W)
         formula = np.linalg.norm(np.einsum("pnd,pd->pn", J_here, vectors[:, :, 0]), axis=1) ** 2
         scale = np.linalg.norm(J_here, ord=2, axis=(1, 2)) ** 2
         simple = values[:, 1] - values[:, 0] > 0.05 * values[:, -1]
-        worst.append((np.abs(rate - formula) / scale)[simple])
+        worst.append((np.abs(growth - formula) / scale)[simple])
     return worst_of(np.concatenate(worst), 1e-3)
 
 

@@ -94,7 +94,15 @@ class Row:
 
 def registry() -> tuple[Statement, ...]:
     """All statements, in the order of the paper."""
-    from isovist.verify import dynamic, localization, map_space, metric, signal_space, stability
+    from isovist.verify import (
+        dynamic,
+        heading,
+        localization,
+        map_space,
+        metric,
+        signal_space,
+        stability,
+    )
     from isovist.verify import weights as weight_statements
 
     parts: Sequence[tuple[Statement, ...]] = (
@@ -105,6 +113,7 @@ def registry() -> tuple[Statement, ...]:
         map_space.STATEMENTS,
         localization.STATEMENTS,
         dynamic.STATEMENTS,
+        heading.STATEMENTS,
     )
     return tuple(statement for part in parts for statement in part)
 
