@@ -8,6 +8,7 @@ from isovist.cli.bench import bench
 from isovist.cli.build import build
 from isovist.cli.convert import convert
 from isovist.cli.demo import demo
+from isovist.cli.explore import explore
 from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.paper import paper
@@ -23,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, survey, paper, verify):
+for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
     app.command()(verb)
 
 

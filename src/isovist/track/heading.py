@@ -22,12 +22,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.descriptor import Descriptor, shadow_terms, sum_channels
+from isovist.descriptor import Descriptor, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
-from isovist.quadrature import CircleSum, Exact, check_view, find_shadows, place_exact
+from isovist.quadrature import CircleSum, Exact, check_view, find_shadows, place_exact, sum_channels
 from isovist.roses import Rose, unit_vectors
 from isovist.sensing.signals import Seen
 from isovist.types import FloatArray, IntArray

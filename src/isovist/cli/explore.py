@@ -1,0 +1,51 @@
+"""`isovist explore`: a simulated lost robot that drives until it knows where it is."""
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli.options import Json
+
+
+def explore(
+    world: Annotated[
+        Path, typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder of `isovist build`.")
+    ],
+    rule: Annotated[
+        str, typer.Option(help="Where to drive: b or rivals, a or gramian, random.")
+    ] = "rivals",
+    seed: Annotated[int, typer.Option(help="Of the start and of all noise.")] = 0,
+    field_of_view: Annotated[float, typer.Option(help="Of the lidar, in degrees.")] = 360.0,
+    range_max: Annotated[float, typer.Option(help="Of the lidar, in m.")] = 6.0,
+    limit: Annotated[float, typer.Option(help="Give up after this way, in m.")] = 40.0,
+    figure: Annotated[
+        Path | None,
+        typer.Option(help="Write a picture (.png, .pdf, .svg) or an animation (.gif)."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
+    from isovist.cli.progress import bar, busy
+    from isovist.cli.worlds import atlas_of
+    from isovist.sensing.lidar import Lidar
+    from isovist.track.explore import explore as drive
+    from isovist.track.explore import lost_start
+    from isovist.track.propose import Rule
+    from isovist.viz.explorations import check_suffix, run_json, run_text, save_run
+
+    chosen = Rule.from_text(rule)
+    if figure is not None:
+        check_suffix(figure)
+    lidar = Lidar(math.radians(field_of_view), range_max=range_max)
+    atlas = atlas_of(world)
+    with busy("Looking for a place to get lost in"):
+        start, noise = lost_start(atlas, lidar, seed)
+    with bar("Driving") as advance:
+        run = drive(atlas, start, lidar, chosen, seed=noise, limit=limit, progress=advance)
+    if figure is not None:
+        save_run(atlas.world, run, figure)
+    typer.echo(json.dumps(run_json(run), indent=1) if as_json else run_text(run))
+    raise typer.Exit(0 if run.unique else 1)

@@ -1,0 +1,229 @@
+"""Drawing drives of a lost robot: the rivals as they die, in a picture or as it happens."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.locate.answer import Verdict
+from isovist.locate.judge import LISTED
+from isovist.maps.occupancy import OccupancyMap
+from isovist.poses import Pose
+from isovist.track.explore import Run, Step
+from isovist.types import FloatArray
+from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_bounds
+from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, new_figure, save
+
+PANELS = 4
+"""Moments in a picture: the start, the end, and those between."""
+FRAMES = 60
+"""Most frames of an animation."""
+SECONDS, PAUSE = 0.18, 2.5
+"""Of a frame, and of the last one."""
+FAINT = 0.25
+"""Least opacity of a rival."""
+SAME = 1.0
+"""A place of the start is still possible when an estimate is this near to it, in m."""
+DEAD = "#9aa7b0"
+
+
+def check_suffix(path: Path) -> None:
+    """An `InputError` unless `save_run` can write such a file."""
+    if path.suffix.lower() not in (".png", ".pdf", ".svg", ".gif"):
+        raise InputError(f"{path}: a picture must end in .png, .pdf, .svg or .gif.")
+
+
+def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
+    """Write a picture, or an animation when the file ends in .gif."""
+    check_suffix(path)
+    if path.suffix.lower() == ".gif":
+        _animate(world, run, path)
+    else:
+        save(draw_run(world, run), path)
+
+
+def run_json(run: Run) -> dict[str, Any]:
+    """A drive as plain data, in m and rad."""
+    return {
+        "rule": run.rule.value,
+        "unique": run.unique,
+        "right": run.right,
+        "distance": run.distance,
+        "steps": [
+            {
+                "distance": step.distance,
+                "verdict": step.belief.verdict.value,
+                "truth": _plain(step.truth),
+                "estimates": [
+                    {**_plain(e.pose), "probability": e.probability} for e in step.belief.estimates
+                ],
+            }
+            for step in run.steps
+        ],
+        "proposals": [
+            {
+                "direction": p.direction,
+                "distance": p.distance,
+                "gain": p.gain,
+                "path": p.path.tolist(),
+                "text": p.text,
+            }
+            for p in run.proposals
+        ],
+    }
+
+
+def run_text(run: Run) -> str:
+    """A drive in a few lines: what was proposed, and what came of it."""
+    first = run.steps[0].belief
+    lines = [f"at the start: {first.verdict.value}: {first.advice}"]
+    for k, step in enumerate(run.steps[1:]):
+        proposal = step.proposal
+        if proposal is not None and proposal is not run.steps[k].proposal:
+            lines.append(f"  after {run.steps[k].distance:4.1f} m: {proposal.text}")
+    last = run.steps[-1].belief
+    lines.append(f"after {run.distance:.1f} m: {last.verdict.value}: {last.advice}")
+    if run.unique:
+        lines.append("The answer is right." if run.right else "The answer is wrong.")
+    return "\n".join(lines)
+
+
+def _plain(pose: Pose) -> dict[str, float]:
+    return {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
+
+
+def draw_run(world: OccupancyMap, run: Run) -> Any:
+    """A few moments of a drive side by side."""
+    steps = _moments(run)
+    lo, hi = known_bounds(world)
+    shape = float((hi - lo)[1] / (hi - lo)[0])
+    columns = len(steps) if shape > 1.2 else min(2, len(steps))
+    rows = -(-len(steps) // columns)
+    width = 12.0 if columns > 1 else 7.0
+    panel = (width / columns - 0.4) * shape + 0.7
+    figure = new_figure(width, rows * panel + 0.4)
+    panels = np.ravel(figure.subplots(rows, columns))
+    for axes, step in zip(panels, steps, strict=False):
+        draw_step(axes, world, run, step)
+    for axes in panels[len(steps) :]:
+        axes.set_visible(False)
+    _explain(figure)
+    return figure
+
+
+def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
+    """The map with the way so far, the places still possible, those refuted, the way proposed."""
+    draw_cells(axes, world)
+    lo, hi = known_bounds(world)
+    size = 0.05 * float((hi - lo).max())
+    past = run.steps[: run.steps.index(step) + 1]
+    axes.plot(*np.array([s.truth.vector[:2] for s in past]).T, color=INK, linewidth=1.6, zorder=4)
+    for pose in _refuted(past):
+        axes.plot(pose.x, pose.y, "x", color=DEAD, markersize=6, mew=1.6, zorder=3)
+    belief = step.belief
+    best = belief.best
+    if best is not None:
+        for rival in belief.estimates[1:] if belief.verdict is not Verdict.UNIQUE else ():
+            likely = rival.probability / max(best.probability, 1e-9)
+            draw_pose(axes, rival.pose, SECOND, size)[0].set_alpha(max(FAINT, min(1.0, likely)))
+        draw_scan(axes, step.scan, best.pose @ step.scan.T_robot_sensor)
+        draw_pose(axes, best.pose, ACCENT, size)
+    ahead = _ahead(run, step)
+    if ahead is not None:
+        axes.plot(*ahead.T, "--", color=ACCENT, linewidth=1.2, zorder=4)
+    axes.plot(step.truth.x, step.truth.y, "+", color=INK, markersize=13, mew=1.8, zorder=7)
+    axes.set_title(_title(step), fontsize=10)
+    axes.set(xlabel="", ylabel="")
+    axes.tick_params(labelsize=8, color=SOFT)
+
+
+def _explain(figure: Any) -> None:
+    """A line of symbols below the panels."""
+    from matplotlib.lines import Line2D
+
+    symbols = (
+        ("best estimate", {"color": ACCENT, "marker": "o", "linestyle": ""}),
+        ("rival", {"color": SECOND, "marker": "o", "linestyle": ""}),
+        ("refuted", {"color": DEAD, "marker": "x", "linestyle": ""}),
+        ("truth", {"color": INK, "marker": "+", "markersize": 10, "linestyle": ""}),
+        ("driven", {"color": INK}),
+        ("proposed", {"color": ACCENT, "linestyle": "--"}),
+    )
+    lines = [Line2D([], [], label=label, **style) for label, style in symbols]
+    columns = 6 if figure.get_figwidth() >= 7.0 else 3
+    figure.legend(
+        handles=lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
+    )
+
+
+def _refuted(past: tuple[Step, ...]) -> list[Pose]:
+    """Where the robot would be now from the places of the start that are possible no more."""
+    first, last = past[0], past[-1]
+    motion = first.truth.inverse @ last.truth
+    carried = [estimate.pose @ motion for estimate in first.belief.estimates]
+    alive = last.belief.estimates[: 1 if last.belief.verdict is Verdict.UNIQUE else None]
+    return [
+        pose
+        for pose in carried
+        if all(np.hypot(pose.x - e.pose.x, pose.y - e.pose.y) > SAME for e in alive)
+    ]
+
+
+def _title(step: Step) -> str:
+    belief = step.belief
+    verdict = belief.verdict.value
+    if belief.verdict is not Verdict.UNIQUE:
+        others = len(belief.estimates) - 1
+        more = " or more" if others >= LISTED - 1 else ""
+        verdict = f"{verdict}: {others}{more} rival{'s' if others != 1 else ''}"
+    return f"after {step.distance:.1f} m\n{verdict}"
+
+
+def _ahead(run: Run, step: Step) -> FloatArray | None:
+    """Corners of the way that the robot is on, or about to take, in the world."""
+    k = run.steps.index(step)
+    proposal = run.steps[k + 1].proposal if k + 1 < len(run.steps) else None
+    if proposal is None:
+        return None
+    begin = next(j for j, other in enumerate(run.steps) if other.proposal is proposal) - 1
+    return run.steps[begin].truth.apply(proposal.path[:, :2])
+
+
+def _moments(run: Run) -> list[Step]:
+    """The start, the end, and steps between them."""
+    chosen = np.unique(np.linspace(0, len(run.steps) - 1, PANELS).astype(np.int64))
+    return [run.steps[k] for k in chosen]
+
+
+def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
+    """One frame for each update."""
+    from PIL import Image
+
+    lo, hi = known_bounds(world)
+    shape = float((hi - lo)[1] / (hi - lo)[0])
+    width = 7.0 if shape < 1.0 else 5.0
+    every = -(-len(run.steps) // FRAMES)
+    steps = [*run.steps[:-1:every], run.steps[-1]]
+    images = []
+    for step in steps:
+        figure = new_figure(width, width * min(shape, 1.8) + 1.1)
+        draw_step(figure.subplots(), world, run, step)
+        _explain(figure)
+        images.append(_rendered(figure))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    palette = images[0].quantize(64)
+    frames: list[Image.Image] = [image.quantize(palette=palette) for image in images]
+    times = [int(1e3 * SECONDS)] * (len(frames) - 1) + [int(1e3 * PAUSE)]
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+
+
+def _rendered(figure: Any) -> Any:
+    """A figure as an image."""
+    from io import BytesIO
+
+    from PIL import Image
+
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png", dpi=90)
+    return Image.open(buffer).convert("RGB")

@@ -1,0 +1,369 @@
+"""Where to drive, and drives until the robot knows where it is."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from isovist.atlas.atlas import Atlas, build
+from isovist.cli.app import app
+from isovist.errors import InputError
+from isovist.io.maps import write_map
+from isovist.locate.answer import Verdict
+from isovist.maps.hall import twofold_hall
+from isovist.maps.occupancy import OccupancyMap
+from isovist.poses import Pose
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.scan import Scan
+from isovist.track.explore import BODY, STRIDE, Run, explore, lost_start
+from isovist.track.foresight import information, predict, separate
+from isovist.track.paths import RADIUS, STEP, Ground, clear_ahead
+from isovist.track.propose import Rule, propose
+from isovist.track.rivals import Rivals
+from isovist.track.tracker import Tracker
+from reference_explore import rating, room_ahead, shortest
+
+LIDAR = Lidar(beams=180, range_max=3.0)
+START = Pose(4.3, 1.6, 0.4)
+
+
+@pytest.fixture(scope="module")
+def twofold() -> Atlas:
+    return build(twofold_hall(9.0, 6.0, odd=False))
+
+
+@pytest.fixture(scope="module")
+def odd() -> Atlas:
+    return build(twofold_hall(9.0, 6.0))
+
+
+@pytest.fixture(scope="module")
+def drive(odd: Atlas) -> Run:
+    return explore(odd, START, LIDAR, seed=3)
+
+
+def walled(height: int, width: int) -> np.ndarray:
+    cells = np.zeros((height, width), dtype=np.uint8)
+    cells[[0, -1], :] = cells[:, [0, -1]] = 1
+    return cells
+
+
+def looked(atlas: Atlas, pose: Pose, lidar: Lidar = LIDAR) -> tuple[Tracker, Scan]:
+    tracker = Tracker(atlas)
+    scan = lidar.scan(atlas.world, pose, np.random.default_rng(0))
+    tracker.update(Pose(), scan)
+    return tracker, scan
+
+
+def test_a_hall_is_the_same_after_half_a_turn_but_for_its_crate(twofold: Atlas, odd: Atlas) -> None:
+    cells = twofold.world.cells
+    assert (cells == cells[::-1, ::-1]).all()
+    differ = cells != odd.world.cells
+    assert np.count_nonzero(differ) == 16 * 16
+    assert not (differ & differ[::-1, ::-1]).any()
+
+
+def test_ways_are_the_shortest_of_the_lattice() -> None:
+    cells = walled(100, 120)
+    cells[:70, 60] = 1
+    ground = Ground.from_atlas(build(OccupancyMap(cells, 0.05)))
+    pose = Pose(1.5, 1.0, 0.7)
+    scan = LIDAR.scan(ground.world, pose, np.random.default_rng(0))
+    ways = ground.ways(pose, scan, 9.0)
+    grid, free, middle = ground._lattice(pose, scan, 9.0)
+
+    def joined(a: tuple[int, int], b: tuple[int, int]) -> bool:
+        half = 0.5 * (grid[a] + grid[b])
+        return bool(ground.clearance(half) >= RADIUS - 0.5 * STEP)
+
+    far = shortest(free, joined, divmod(middle, free.shape[1]), 9.0).ravel()
+    assert len(ways.poses) > 20
+    np.testing.assert_allclose(ways.distances, far[ways.ends], atol=1e-9)
+    # Behind the wall the way is much longer than the straight line.
+    assert (ways.distances / np.maximum(np.hypot(*ways.poses[:, :2].T), 1.0)).max() > 1.8
+
+
+def test_views_hang_together_and_their_ways_are_clear(odd: Atlas) -> None:
+    ground = Ground.from_atlas(odd)
+    scan = LIDAR.scan(odd.world, START, np.random.default_rng(0))
+    ways = ground.ways(START, scan, 6.0)
+    assert ways.distances[0] == 0.0
+    assert (ways.parents[1:] < np.arange(1, len(ways.parents))).all()
+    steps = (ways.distances - ways.distances[ways.parents])[1:]
+    assert steps.min() > 0.0
+    assert steps.max() < 1.0 + 2.0 * STEP
+    for view in range(1, len(ways.poses)):
+        chain = ways.chain(view)
+        straight = ground.straighten(START, chain)
+        assert np.array_equal(chain[0], [0.0, 0.0])
+        np.testing.assert_array_equal(straight[[0, -1]], chain[[0, -1]])
+        np.testing.assert_allclose(chain[-1], ways.poses[view, :2])
+        world = START.apply(straight)
+        assert ground.fits(world[:-1], world[1:], 0.5 * RADIUS).all()
+        length = np.hypot(*np.diff(straight, axis=0).T).sum()
+        assert length <= ways.distances[view] + STEP
+
+
+def test_what_the_scan_sees_is_in_the_way_though_the_map_lacks_it() -> None:
+    ground = Ground.from_atlas(build(OccupancyMap(walled(80, 80), 0.05)))
+    bearings = np.radians(np.arange(-60.0, 61.0))
+    scan = Scan(bearings, np.full(bearings.size, 0.8))
+    ways = ground.ways(Pose(1.0, 2.0, 0.0), scan, 5.0)
+    x, y, _ = ways.poses.T
+    behind = (x > 0.9) & (np.abs(y) < 0.8 * x)
+    assert behind.any()
+    assert (ways.distances[behind] > np.hypot(x, y)[behind] + 0.3).all()
+    assert clear_ahead(scan, 0.0, 3.0) == pytest.approx(0.6, abs=1e-3)
+
+
+def test_the_room_ahead_is_that_of_a_disc_pushed_on() -> None:
+    rng = np.random.default_rng(4)
+    bearings = np.sort(rng.uniform(-np.pi, np.pi, 40))
+    scan = Scan(bearings, rng.uniform(0.5, 3.0, 40))
+    for heading in (-2.0, 0.3, 1.1):
+        twin = room_ahead(scan.endpoints, heading, 2.5)
+        assert clear_ahead(scan, heading, 2.5) == pytest.approx(twin, abs=2e-4)
+
+
+def test_predicted_ranges_are_what_a_lidar_without_noise_sees(odd: Atlas) -> None:
+    lidar = Lidar(beams=60, range_max=3.0, noise=0.0)
+    scan = lidar.scan(odd.world, START, np.random.default_rng(0))
+    ranges = predict(odd, START.vector[None], scan.bearings, 3.0)[0]
+    np.testing.assert_array_equal(np.isfinite(ranges), scan.valid)
+    np.testing.assert_allclose(ranges[scan.valid], scan.ranges[scan.valid], atol=1e-9)
+
+
+def test_separation_is_the_difference_of_ratings(odd: Atlas) -> None:
+    places = [START, Pose(5.0, 4.2, -1.0), Pose(7.1, 3.0, 2.9)]
+    bearings = np.radians(np.arange(-170.0, 180.0, 20.0))
+    poses = np.array([[p.vector for p in places]])
+    delta, seen = separate(odd, poses, bearings, 3.0)
+    z = predict(odd, poses, bearings, 3.0)[0]
+    wall = np.minimum(z, 30.0)
+    for i in range(3):
+        for b, bearing in enumerate(bearings):
+            assert seen[0, i, b] == np.isfinite(z[i, b])
+            if not seen[0, i, b]:
+                assert not delta[0, i, :, b].any()
+                continue
+            own = rating(odd, places[i], bearing, z[i, b], wall[i, b])
+            for j in range(3):
+                other = rating(odd, places[j], bearing, z[i, b], wall[j, b])
+                assert delta[0, i, j, b] == pytest.approx(own - other, abs=2e-3)
+
+
+def test_places_half_a_turn_apart_are_not_separated_by_anything(twofold: Atlas) -> None:
+    middle = twofold.world.origin.apply(0.5 * np.array(twofold.world.shape[::-1]) * 0.05)
+    pose = Pose(2.2, 3.6, 0.4)
+    other = Pose(*(2.0 * middle - [pose.x, pose.y]), pose.yaw + np.pi)
+    delta, _ = separate(
+        twofold, np.array([[pose.vector, other.vector]]), np.arange(-3.0, 3.0, 0.1), 8.0
+    )
+    assert np.abs(delta).max() < 0.5
+
+
+def test_a_corridor_gives_no_information_along_itself() -> None:
+    atlas = build(OccupancyMap(walled(40, 600), 0.05))
+    H = information(atlas, np.array([[15.0, 1.0, 0.3]]), np.arange(0.05, 6.28, 0.1), 5.0)[0]
+    np.testing.assert_allclose(H, H.T)
+    assert H[0, 0] < 1e-9 * H[1, 1]
+    near = information(atlas, np.array([[28.0, 1.0, 0.3]]), np.arange(0.05, 6.28, 0.1), 5.0)[0]
+    assert near[0, 0] > 0.01 * near[1, 1]
+
+
+def test_the_gramian_rule_drives_to_the_end_of_a_corridor() -> None:
+    atlas = build(OccupancyMap(walled(40, 400), 0.05))
+    tracker, scan = looked(atlas, Pose(17.2, 1.0, 0.0), Lidar(beams=180, range_max=4.0))
+    proposal = propose(tracker, Ground.from_atlas(atlas), scan, Rule.GRAMIAN)
+    assert proposal.rule is Rule.GRAMIAN
+    assert proposal.gain > 0.0
+    best = tracker._bank.poses[0]
+    heading = best[2] + proposal.direction
+    towards = np.sign(best[0] - 10.0)
+    assert towards * np.cos(heading) > 0.8
+    assert proposal.text.endswith("the information about the pose would grow fastest.")
+
+
+def test_a_twofold_room_stays_ambiguous_however_one_drives(twofold: Atlas) -> None:
+    for rule in Rule:
+        run = explore(twofold, START, LIDAR, rule, seed=1, limit=5.0)
+        assert not run.unique
+        assert not run.right
+        assert run.distance >= 5.0
+        assert set(run.verdicts) == {Verdict.AMBIGUOUS}
+        last = run.steps[-1].belief
+        assert last.best is not None
+        assert last.best.probability < 0.999
+
+
+def test_every_scan_of_a_twofold_room_is_ambiguous(twofold: Atlas) -> None:
+    rng = np.random.default_rng(7)
+    ground = Ground.from_atlas(twofold)
+    tried = 0
+    while tried < 8:
+        pose = Pose(*rng.uniform((0.5, 0.5), (9.0, 6.0)), float(rng.uniform(-3.0, 3.0)))
+        if ground.clearance([pose.x, pose.y]) < 0.3:
+            continue
+        tried += 1
+        scan = Lidar(beams=360, range_max=12.0).scan(twofold.world, pose, rng)
+        assert Tracker(twofold).update(Pose(), scan).verdict is Verdict.AMBIGUOUS
+
+
+def test_no_drive_is_proposed_where_none_helps(twofold: Atlas) -> None:
+    tracker, scan = looked(twofold, START, Lidar(beams=360, range_max=12.0))
+    proposal = propose(tracker, Ground.from_atlas(twofold), scan)
+    assert (proposal.gain, proposal.distance) == (0.0, 0.0)
+    assert proposal.text == "No drive of 30 m would tell 2 places apart."
+
+
+def test_one_crate_is_found_by_a_short_drive(drive: Run) -> None:
+    assert drive.verdicts[0] is Verdict.AMBIGUOUS
+    assert drive.right
+    assert drive.distance < 6.0
+    assert drive.proposals[0].rule is Rule.RIVALS
+    assert "tell 1 of 1 other place apart" in drive.proposals[0].text
+
+
+def test_a_drive_keeps_clear_of_walls_and_is_what_it_says(drive: Run, odd: Atlas) -> None:
+    poses = drive.poses
+    assert (Ground.from_atlas(odd).clearance(poses[:, :2]) >= BODY).all()
+    steps = np.hypot(*np.diff(poses[:, :2], axis=0).T)
+    assert steps.max() <= STRIDE + 1e-9
+    assert steps.sum() == pytest.approx(drive.distance)
+
+
+def test_the_same_seed_drives_the_same_way(drive: Run, odd: Atlas) -> None:
+    again = explore(odd, START, LIDAR, seed=3)
+    np.testing.assert_array_equal(again.poses, drive.poses)
+    assert [p.text for p in again.proposals] == [p.text for p in drive.proposals]
+
+
+def test_a_random_walk_gets_about(odd: Atlas) -> None:
+    run = explore(odd, START, LIDAR, Rule.RANDOM, seed=2, limit=6.0)
+    assert run.proposals == ()
+    assert run.right or run.distance >= 6.0
+    assert Ground.from_atlas(odd).clearance(run.poses[:, :2]).min() >= BODY
+
+
+def test_a_narrow_view_may_be_told_to_turn(odd: Atlas) -> None:
+    lidar = Lidar(field_of_view=np.pi / 2.0, beams=90, range_max=4.0)
+    tracker, scan = looked(odd, START, lidar)
+    proposal = propose(tracker, Ground.from_atlas(odd), scan)
+    turn = proposal.distance == 0.0
+    assert proposal.text.startswith("Turn by " if turn else "Drive ")
+    assert proposal.gain > 0.0
+    assert explore(odd, START, lidar, seed=1, limit=15.0).right
+
+
+def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
+    tracker, scan = looked(odd, START)
+    rivals = Rivals.from_tracker(tracker, scan)
+    t, d = tracker._bank.margins()
+    assert len(rivals.poses) == 2
+    t_here = rivals.A[0] / np.sqrt(rivals.Q[0] + 0.05)
+    d_here = rivals.D[0] / np.sqrt(rivals.W[0])
+    assert t_here[1] in t
+    assert d_here[1] in d
+    np.testing.assert_allclose(rivals.A, -rivals.A.T)
+    assert rivals.chances.sum() == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda _: Rule.from_text("c"), "A rule is rivals (b), gramian (a) or random, got 'c'."),
+        (
+            lambda a: explore(a, START, LIDAR, limit=0.0),
+            "`limit` must be a positive length in m, got 0.0.",
+        ),
+        (
+            lambda a: explore(a, START, LIDAR, seed=-1),
+            "`seed` must not be negative, got -1.",
+        ),
+        (
+            lambda a: explore(a, Pose(0.4, 0.4, 0.0), LIDAR),
+            "The robot at (0.4, 0.4) is less than 0.15 m from a wall.",
+        ),
+        (
+            lambda a: explore(a, START, Lidar(range_max=0.2), limit=0.5),
+            "On a way of 0.6 m from (4.3, 1.6) the sensor never saw walls in 6 blocks of 10°.",
+        ),
+        (
+            lambda a: propose(*looked(a, START)[:1], Ground.from_atlas(a), None, Rule.RANDOM),
+            "A random walk needs no proposal; pass rule `rivals` or `gramian`.",
+        ),
+        (
+            lambda a: Rivals.from_tracker(Tracker(a), looked(a, START)[1]),
+            "The tracker holds no place yet. Update it with a scan first.",
+        ),
+        (
+            lambda _: twofold_hall(3.0, 5.0),
+            "A hall needs at least 4 m × 4 m, got 3 m × 5 m.",
+        ),
+    ],
+)
+def test_errors_say_the_rule_and_the_value(call, text: str, odd: Atlas) -> None:
+    with pytest.raises(InputError) as caught:
+        call(odd)
+    assert str(caught.value) == text
+
+
+def test_a_robot_that_cannot_get_away_gives_up() -> None:
+    cells = walled(60, 80)
+    cells[20:31, 20] = cells[20:31, 30] = cells[20, 20:31] = cells[30, 20:31] = 1
+    run = explore(
+        build(OccupancyMap(cells, 0.05)), Pose(1.27, 1.27, 0.0), LIDAR, "random", limit=0.5
+    )
+    assert run.unique or run.distance < 0.5
+
+
+def test_letters_name_the_rules() -> None:
+    assert [Rule.from_text(t) for t in ("a", "b", "random")] == [
+        Rule.GRAMIAN,
+        Rule.RIVALS,
+        Rule.RANDOM,
+    ]
+
+
+def test_a_map_without_doubles_has_nothing_to_explore() -> None:
+    cells = walled(60, 80)
+    cells[20:24, 30:38] = cells[40:50, 10:13] = 1
+    with pytest.raises(InputError) as caught:
+        lost_start(build(OccupancyMap(cells, 0.05)), Lidar(), 0)
+    assert str(caught.value) == (
+        "One scan was enough wherever it was tried, so there is nothing to explore. "
+        "Take a shorter `range_max` or a narrower `field_of_view`."
+    )
+
+
+def test_the_command_drives_and_draws(tmp_path: Path, odd: Atlas) -> None:
+    from PIL import Image
+
+    write_map(odd.world, tmp_path / "hall.yaml")
+    film = tmp_path / "out" / "drive.gif"
+    words = ["--range-max", "3", "--seed", "2", "--limit", "0.6", "--json", "--figure", str(film)]
+    said = CliRunner().invoke(app, ["explore", str(tmp_path / "hall.yaml"), *words])
+    report = json.loads(said.stdout)
+    assert said.exit_code == (0 if report["unique"] else 1)
+    assert report["rule"] == "rivals"
+    assert report["steps"][0]["verdict"] == "ambiguous"
+    assert len(report["steps"][0]["estimates"]) > 1
+    assert {"direction", "distance", "gain", "path", "text"} == set(report["proposals"][0])
+    with Image.open(film) as image:
+        assert getattr(image, "n_frames", 1) == len(report["steps"])
+
+
+def test_a_picture_and_words_tell_the_drive(tmp_path: Path, drive: Run, odd: Atlas) -> None:
+    from isovist.viz.explorations import run_text, save_run
+
+    picture = tmp_path / "drive.png"
+    save_run(odd.world, drive, picture)
+    assert picture.stat().st_size > 10_000
+    text = run_text(drive)
+    assert text.startswith("at the start: ambiguous: ")
+    assert text.endswith("The answer is right.")
+    with pytest.raises(InputError) as caught:
+        save_run(odd.world, drive, tmp_path / "drive.txt")
+    assert str(caught.value).endswith("a picture must end in .png, .pdf, .svg or .gif.")
