@@ -2,7 +2,7 @@
 
 A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
 `run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer
-is right when it is within 0.5 m and 10° of the truth.
+is right when it is within 0.5 m and 10° of the truth; in space, see `space_protocol`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isovist.atlas.atlas import Atlas, bare_walls, build
+from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray, IntArray
@@ -41,7 +43,7 @@ Row = dict[str, float | int | str]
 class Trial:
     """A scan, made when it is asked for, and the pose that it was taken from."""
 
-    scan: Callable[[], Scan]
+    scan: Callable[[], Scan | CloudScan]
     truth: Pose
 
 
@@ -53,7 +55,7 @@ class Outcome:
         verdict: Of the answer.
         error_m: Distance to the truth; infinite without an estimate.
         error_rad: Angle to the truth.
-        right: Whether the best estimate is within 0.5 m and 10° of the truth.
+        right: Whether the best estimate is near the truth.
         covered: Whether the truth lies in the 95 % ellipse of the position.
         listed: Whether some estimate of the answer is right.
         timing_ms: Of the answer.
@@ -151,8 +153,20 @@ def simulated_trials(
     raise InputError("Almost nowhere on the map does the sensor reach a wall.")
 
 
-def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
-    """Locate each scan alone, heading unknown, without a prior."""
+def run_trials(
+    atlas: Atlas | VoxelAtlas,
+    trials: Sequence[Trial],
+    near_m: float = NEAR,
+    near_rad: float = TURNED,
+) -> Iterator[Outcome]:
+    """Locate each scan alone, heading unknown, without a prior.
+
+    Args:
+        atlas: The map, described.
+        trials: Scans with the poses that they were taken from.
+        near_m: An answer is right within this distance of the truth, in m, …
+        near_rad: … and this angle, in rad.
+    """
     for trial in trials:
         answer = locate(atlas, trial.scan())
         truth = trial.truth.vector
@@ -163,7 +177,7 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
             )
             for e in answer.estimates
         ]
-        near = [m <= NEAR and turn <= TURNED for m, turn in errors]
+        near = [m <= near_m and turn <= near_rad for m, turn in errors]
         covered = False
         if answer.best is not None:
             d = answer.best.pose.vector[:2] - truth[:2]
