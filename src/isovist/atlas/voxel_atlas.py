@@ -3,13 +3,16 @@
 Nodes lie on a lattice over the floor (`maps.floor`), at one height above it or at several.  The
 descriptor of a node has channels on rings of latitude, A around each, so that yaw is a cyclic
 shift; they are those of `atlas`, equation (1), over rays on the sphere.  Only rays that end at a
-wall count: one that leaves the map, enters unknown space or goes on for longer than `REACH` tells
-nothing, and a cloud of points does not know which of the empty cells were seen to be empty.
+wall count: one that leaves the map or goes on for longer than `REACH` tells nothing, and a cloud of
+points does not know which of the empty cells were seen to be empty.  A ray that enters unknown
+space ends at the wall behind it at the latest.  So a channel that looks into the unknown for more
+than half holds what it would see through it: no scan there can be longer, and one that is shorter
+costs no more than against a channel of which nothing is known.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,9 @@ from isovist.maps.occupancy import Cell
 from isovist.maps.voxels import VoxelMap
 from isovist.roses.rose import Rose
 from isovist.types import Float32Array, FloatArray, IntArray, readonly
+
+if TYPE_CHECKING:
+    from isovist.maps.sweep3d import VoxelSweep
 
 RINGS, AROUND = 16, 64
 """Rings of the whole sphere, and channels of each."""
@@ -164,15 +170,21 @@ def build_in_space(
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
     tell = progress or (lambda _share: None)
     tell(0.05)
-    sweep = VoxelSweep.over(clear, nodes)
-    described = _describe(sweep, lambda share: tell(0.1 + 0.8 * share))
+    bare = bare_walls(world)
+    F, known = _describe(VoxelSweep.over(clear, nodes), lambda share: tell(0.05 + 0.4 * share))
+    if (clear.cells == Cell.UNKNOWN).any():
+        beyond = _describe(VoxelSweep.over(bare, nodes), lambda share: tell(0.45 + 0.4 * share))
+        F, known = (
+            np.where(known >= KNOWN_SHARE, a, b) for a, b in zip((F, known), beyond, strict=True)
+        )
+    described = np.where(known >= KNOWN_SHARE, F, np.float32(FAR))
     atlas = VoxelAtlas(
         world,
         readonly(nodes),
         readonly(described),
         readonly(distance_to_walls(world)),
         clear.skip,
-        bare_walls(world).skip,
+        bare.skip,
         stride * world.resolution,
         (low, high),
         _shine(world),
@@ -221,8 +233,10 @@ def _nodes_above_floor(
     return nodes
 
 
-def _describe(sweep: Any, progress: Callable[[float], None]) -> Float32Array:
-    """F of each node, shape (N, rings, around); the rays of one ring after the other."""
+def _describe(
+    sweep: "VoxelSweep", progress: Callable[[float], None]
+) -> tuple[Float32Array, Float32Array]:
+    """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
     rose = search_rings()
     rings = range(*KEPT.indices(RINGS))
     up, along = RAYS
@@ -245,9 +259,8 @@ def _describe(sweep: Any, progress: Callable[[float], None]) -> Float32Array:
         K[:, near] += mass.reshape(len(F), -1, AROUND)
         whole[near] += W.sum(axis=0)
         progress((k + 1) / len(rings))
-    known = K / whole.astype(np.float32) >= KNOWN_SHARE
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(known, F / K, np.float32(FAR)).astype(np.float32)
+    mean = F / np.maximum(K, np.float32(1e-12))
+    return np.asarray(mean, np.float32), np.asarray(K / whole, np.float32)
 
 
 def bridge_gaps(world: VoxelMap) -> VoxelMap:

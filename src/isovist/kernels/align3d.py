@@ -5,9 +5,9 @@ D the distance to the nearest wall and R of `poses`, equation (1),
 
     e_k = D(p + R q_k),     minimise Σ_k ρ(e_k / σ),    weights exp(−e_k² / 2σ²),          (1)
 
-from a wide σ to a narrow one.  A pose is (x, y, yaw, z, roll, pitch); the first four are fitted,
-or all six.  With v = R q and g = ∇D, turning about an axis a changes e by g·(a × v), and the axes
-of yaw, roll and pitch are ẑ, R_z R_y x̂ and R_z ŷ.
+from a wide σ to a narrow one.  A pose is (x, y, yaw, z, roll, pitch); the first three, the first
+four or all are fitted.  With v = R q and g = ∇D, turning about an axis a changes e by g·(a × v),
+and the axes of yaw, roll and pitch are ẑ, R_z R_y x̂ and R_z ŷ.
 """
 
 import math
@@ -96,7 +96,7 @@ def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
         ends: q in cells, shape (m, 3).
         widths: σ of each step in cells, shape (steps,).
         damping: Added to the normal matrix, as a share of the beams.
-        fitted: 4 to keep roll and pitch, 6 to fit them.
+        fitted: How many of x, y, yaw, z, roll, pitch are fitted, from the front; the others stay.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6); overwritten.
         normal: Output, Σ w J Jᵀ of the last step, lower half, shape (K, 6, 6).
         sums: Output, Σ w and Σ w e² of the last step, shape (K, 2).
@@ -140,6 +140,8 @@ def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
                 H[i, i] += damping * m * (1.0 if i in (0, 1, 3) else 0.1 * arm)
             if not _solve(H, g, fitted):
                 break
+            if fitted < 4:
+                g[3] = 0.0
             length = math.sqrt(g[0] ** 2 + g[1] ** 2 + g[3] ** 2)
             shrink = min(1.0, sigma / length) if length > 0.0 else 1.0
             for i in range(fitted):

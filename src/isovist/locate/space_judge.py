@@ -28,8 +28,10 @@ from isovist.locate.judge import (
 from isovist.locate.space_refine import SpaceFits, intensities_match
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import FloatArray, readonly
+from isovist.types import FloatArray, IntArray, readonly
 
+ROWS = 36
+"""More than there are blocks above each other."""
 EVEN_CELLS = 0.25
 """Residual that the cells of a perfect map leave, in cells, besides `EVEN`."""
 
@@ -70,14 +72,17 @@ def average_blocks(ratings: FloatArray, ends: FloatArray) -> tuple[FloatArray, F
     azimuth = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / BLOCK).astype(np.int64)
     elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
     row = np.floor(elevation / BLOCK).astype(np.int64)
-    pairs, number = np.unique(np.stack([azimuth, row]), axis=1, return_inverse=True)
-    share = np.zeros((len(ends), pairs.shape[1]))
-    share[np.arange(len(ends)), number.ravel()] = 1.0
-    blocks = ratings @ (share / share.sum(axis=0))
-    _, column = np.unique(pairs[0], return_inverse=True)
-    upright = np.zeros((pairs.shape[1], int(column.max()) + 1))
-    upright[np.arange(pairs.shape[1]), column] = 1.0
-    return np.asarray(blocks), np.asarray(blocks @ upright)
+    order = np.lexsort((row, azimuth))
+    starts = _starts(azimuth[order] * ROWS + row[order])
+    sums = np.add.reduceat(ratings[:, order], starts, axis=1)
+    blocks = sums / np.diff(np.append(starts, len(ends)))
+    columns = np.add.reduceat(blocks, _starts(azimuth[order][starts]), axis=1)
+    return blocks, columns
+
+
+def _starts(numbers: IntArray) -> IntArray:
+    """Where runs of equal numbers begin."""
+    return np.flatnonzero(np.append(True, np.diff(numbers) != 0))
 
 
 def covariance(atlas: VoxelAtlas, fits: SpaceFits, k: int, blocks: int) -> FloatArray:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.atlas import REACH
 from isovist.atlas.voxel_atlas import VoxelAtlas
-from isovist.locate.refine import DAMPING, KEEP, MIXTURE, NOISE, RADIUS, TURN, UNSEEN
+from isovist.locate.refine import DAMPING, MIXTURE, NOISE, RADIUS, TURN, UNSEEN
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.types import Float32Array, FloatArray, IntArray
 
@@ -23,6 +23,8 @@ FINE = (1.5, 1.2, 1.0, 1.0, 1.0, 1.0)
 """σ of the steps of the second, in cells, a cell counting as at least FINEST."""
 FINEST = 0.1
 """m."""
+KEEP = 24
+"""Places that are fitted with many beams."""
 SLACK = (0.1, 0.1)
 """s₀ (m) and s₁ of the model; a cell is added to both, as a share of 1 m to the second."""
 GLOSS = (0.2, 0.8)
@@ -69,7 +71,8 @@ def refine_in_space(
     points = scan.level_points
     few, many = scan.spread(FEW), scan.spread(MANY)
     widths = np.array(COARSE) * max(0.25, atlas.spacing) / unit
-    poses, _, _ = fit(atlas, points[few], seeds, widths, 4)
+    # Few beams say little of the height, which a node has right to half a spacing.
+    poses, _, _ = fit(atlas, points[few], seeds, widths, 3)
     ratings, _ = rate(atlas, scan, points, few, poses)
     poses = poses[np.argsort(-ratings.mean(axis=1, dtype=np.float64), kind="stable")]
     chosen = np.empty(KEEP, dtype=np.int64)
