@@ -77,6 +77,11 @@ class Atlas:
         """World coordinates of the nodes, shape (N, 2), in m."""
         return self.world.centres(self.nodes[:, 0], self.nodes[:, 1])
 
+    @property
+    def area(self) -> float:
+        """Free area of the map, in m²."""
+        return self.world.free_area
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as a folder keeps them."""
         return {

@@ -87,6 +87,64 @@ def _solve(H, g, n):
     return True
 
 
+@njit(cache=True, nogil=True)
+def _sum_beams(field, ends, sigma, pose, H, g):
+    """Fill H (6, 6), lower half, and g (6,) with Σ w J Jᵀ and −Σ w J e.  Returns Σ w and Σ w e²."""
+    R, J = np.empty((3, 3)), np.empty(6)
+    turn(pose, R)
+    ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
+    bx, by = -math.sin(pose[2]), math.cos(pose[2])
+    scale, reach = 0.5 / (sigma * sigma), REACH * sigma
+    for i in range(6):
+        g[i] = 0.0
+        for j in range(6):
+            H[i, j] = 0.0
+    total = square = 0.0
+    for k in range(len(ends)):
+        a, b, c = ends[k, 0], ends[k, 1], ends[k, 2]
+        x = R[0, 0] * a + R[0, 1] * b + R[0, 2] * c
+        y = R[1, 0] * a + R[1, 1] * b + R[1, 2] * c
+        z = R[2, 0] * a + R[2, 1] * b + R[2, 2] * c
+        e, dx, dy, dz = distance_in_space(field, pose[0] + x, pose[1] + y, pose[3] + z)
+        if e > reach:
+            continue
+        w = math.exp(-e * e * scale)
+        J[0], J[1], J[2], J[3] = dx, dy, dy * x - dx * y, dz
+        J[4] = dx * (ay * z - az * y) + dy * (az * x - ax * z) + dz * (ax * y - ay * x)
+        J[5] = dx * by * z - dy * bx * z + dz * (bx * y - by * x)
+        for i in range(6):
+            g[i] -= w * J[i] * e
+            for j in range(i + 1):
+                H[i, j] += w * J[i] * J[j]
+        total += w
+        square += w * e * e
+    return total, square
+
+
+@njit(cache=True, nogil=True)
+def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
+    """Improve one pose (6,); normal (6, 6) and sums (2,) as in `align_in_space`."""
+    m = len(ends)
+    H, g = np.zeros((6, 6)), np.zeros(6)
+    for sigma in widths:
+        sums[0], sums[1] = _sum_beams(field, ends, sigma, pose, H, g)
+        for i in range(6):
+            for j in range(6):
+                normal[i, j] = H[i, j]
+            H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
+        if not _solve(H, g, fitted):
+            break
+        if fitted < 4:
+            g[3] = 0.0
+        length = math.sqrt(g[0] ** 2 + g[1] ** 2 + g[3] ** 2)
+        shrink = min(1.0, sigma / length) if length > 0.0 else 1.0
+        for i in range(fitted):
+            if i < 2 or i == 3:
+                pose[i] += shrink * g[i]
+            else:
+                pose[i] += min(max(g[i], -0.1), 0.1)
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
     """Improve poses, each on its own.
@@ -101,52 +159,9 @@ def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
         normal: Output, Σ w J Jᵀ of the last step, lower half, shape (K, 6, 6).
         sums: Output, Σ w and Σ w e² of the last step, shape (K, 2).
     """
-    m = len(ends)
     arm = 0.0
-    for k in range(m):
+    for k in range(len(ends)):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
-    arm /= m
+    arm /= len(ends)
     for q in prange(len(poses)):
-        pose, R, J = poses[q].copy(), np.empty((3, 3)), np.empty(6)
-        H, g = np.zeros((6, 6)), np.zeros(6)
-        for sigma in widths:
-            scale, reach = 0.5 / (sigma * sigma), REACH * sigma
-            turn(pose, R)
-            ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
-            bx, by = -math.sin(pose[2]), math.cos(pose[2])
-            H[:], g[:] = 0.0, 0.0
-            total = square = 0.0
-            for k in range(m):
-                a, b, c = ends[k, 0], ends[k, 1], ends[k, 2]
-                x = R[0, 0] * a + R[0, 1] * b + R[0, 2] * c
-                y = R[1, 0] * a + R[1, 1] * b + R[1, 2] * c
-                z = R[2, 0] * a + R[2, 1] * b + R[2, 2] * c
-                e, dx, dy, dz = distance_in_space(field, pose[0] + x, pose[1] + y, pose[3] + z)
-                if e > reach:
-                    continue
-                w = math.exp(-e * e * scale)
-                J[0], J[1], J[2], J[3] = dx, dy, dy * x - dx * y, dz
-                J[4] = dx * (ay * z - az * y) + dy * (az * x - ax * z) + dz * (ax * y - ay * x)
-                J[5] = dx * by * z - dy * bx * z + dz * (bx * y - by * x)
-                for i in range(6):
-                    g[i] -= w * J[i] * e
-                    for j in range(i + 1):
-                        H[i, j] += w * J[i] * J[j]
-                total += w
-                square += w * e * e
-            normal[q] = H
-            sums[q, 0], sums[q, 1] = total, square
-            for i in range(6):
-                H[i, i] += damping * m * (1.0 if i in (0, 1, 3) else 0.1 * arm)
-            if not _solve(H, g, fitted):
-                break
-            if fitted < 4:
-                g[3] = 0.0
-            length = math.sqrt(g[0] ** 2 + g[1] ** 2 + g[3] ** 2)
-            shrink = min(1.0, sigma / length) if length > 0.0 else 1.0
-            for i in range(fitted):
-                if i in (0, 1, 3):
-                    pose[i] += shrink * g[i]
-                else:
-                    pose[i] += min(max(g[i], -0.1), 0.1)
-        poses[q] = pose
+        _fit(field, ends, widths, damping, arm, fitted, poses[q], normal[q], sums[q])

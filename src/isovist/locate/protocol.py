@@ -2,7 +2,7 @@
 
 A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
 `run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer
-is right when it is within 0.5 m and 10° of the truth; in space, see `space_protocol`.
+is right when it is within 0.5 m and 10° of the truth, in space within 0.3 m (x and y) and 5°.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +18,7 @@ from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
 from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from isovist.io.scan_sets import ScanSet
 
 NEAR, TURNED = 0.5, np.radians(10.0)
+NEAR_IN_SPACE, TURNED_IN_SPACE = 0.3, np.radians(5.0)
 RESOLUTION = 0.05
 EVERY, QUERY = 5, 2
 """Scan i of a log is a query when i mod EVERY = QUERY."""
@@ -195,23 +197,29 @@ def run_trials(
 
 def measure(
     site: str,
-    world: OccupancyMap,
+    world: OccupancyMap | VoxelMap,
     trials: Sequence[Trial],
     progress: Callable[[], None] | None = None,
+    *,
+    height: float | None = None,
 ) -> Row:
     """One row: build the atlas of a map, run the trials, summarise."""
     if not trials:
         raise InputError(f"{site} has no query to try.")
     start = perf_counter()
-    atlas = build(world)
+    atlas: Atlas | VoxelAtlas
+    if isinstance(world, VoxelMap):
+        atlas, near = build(world, height=height), (NEAR_IN_SPACE, TURNED_IN_SPACE)
+    else:
+        atlas, near = build(world), (NEAR, TURNED)
     build_s = perf_counter() - start
     locate(atlas, trials[0].scan())  # so that no query is charged for loading the kernels
     outcomes = []
-    for outcome in run_trials(atlas, trials):
+    for outcome in run_trials(atlas, trials, *near):
         outcomes.append(outcome)
         if progress is not None:
             progress()
-    head: Row = {"site": site, "queries": len(trials), "area_m2": world.free_area}
+    head: Row = {"site": site, "queries": len(trials), "area_m2": atlas.area}
     return head | {"nodes": len(atlas.nodes)} | summarise(outcomes) | {"build_s": build_s}
 
 

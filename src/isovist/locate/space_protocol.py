@@ -5,14 +5,12 @@ import numpy as np
 from isovist.atlas.voxel_atlas import HEIGHT, bare_walls
 from isovist.errors import InputError
 from isovist.locate.protocol import Trial
+from isovist.maps.base import Map
 from isovist.maps.floor import floor_levels
 from isovist.maps.occupancy import Cell
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.spinning import SpinningLidar
-
-NEAR, TURNED = 0.3, np.radians(5.0)
-"""An answer in space is right when it is within these, in m and rad, of the truth."""
 
 
 def spinning_trials(
@@ -23,6 +21,7 @@ def spinning_trials(
     seed: int = 0,
     height: float = HEIGHT,
     clearance: float = 0.25,
+    reality: Map | None = None,
 ) -> list[Trial]:
     """Scans of a simulated lidar at random free places above the floor, with random headings.
 
@@ -35,6 +34,7 @@ def spinning_trials(
         seed: Of the random numbers.
         height: Of the sensor above the floor, in m.
         clearance: Least distance of the sensor from a wall beside it, in m.
+        reality: What the sensor sees; the walls of the map when `None`.
     """
     from scipy.ndimage import distance_transform_edt
 
@@ -52,7 +52,7 @@ def spinning_trials(
             f"No free place {height:g} m above the floor is {clearance:g} m from all walls."
         )
     random = np.random.default_rng(seed)
-    walls = bare_walls(world)
+    walls = bare_walls(world) if reality is None else reality
     trials: list[Trial] = []
     for _ in range(20 * count):
         k = int(random.integers(rows.size))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from isovist.locate.answer import Answer, Verdict
+from isovist.poses import Pose, Pose3
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -16,9 +17,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
         "advice": answer.advice,
         "estimates": [
             {
-                "x": e.pose.x,
-                "y": e.pose.y,
-                "yaw": e.pose.yaw,
+                **pose_json(e.pose),
                 "probability": e.probability,
                 "covariance": e.covariance.tolist(),
                 "inliers": e.inliers,
@@ -38,6 +37,14 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     }
 
 
+def pose_json(pose: Pose) -> dict[str, float]:
+    """A pose as plain data; in space with its height and tilt."""
+    plane = {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
+    if not isinstance(pose, Pose3):
+        return plane
+    return {**plane, "z": pose.z, "roll": pose.roll, "pitch": pose.pitch}
+
+
 def answer_text(answer: Answer) -> str:
     """The answer in a few lines."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
@@ -45,8 +52,9 @@ def answer_text(answer: Answer) -> str:
     for k, e in enumerate(shown):
         spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
         turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
+        height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
         lines.append(
-            f"  {k + 1}. x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   "
+            f"  {k + 1}. x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
             f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
             f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
         )
