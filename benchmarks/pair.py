@@ -1,10 +1,11 @@
 """One lidar scan found on the map made of another, wherever that map lies.
 
-    python -m benchmarks.pair FOLDER [TRIALS]
+    python -m benchmarks.pair FOLDER [TRIALS [HEIGHT]]
 
 The folder holds `source.ply`, `target.ply` and `T_target_source.txt` (a 4 × 4 matrix).  In each
 trial the target is turned by a random yaw and shifted by up to 20 m, becomes a map of cells of
-0.2 m, and the source is located on it, without a prior.  Right is within 0.3 m and 2°.
+0.2 m, and the source is located on it, without a prior.  Right is within 0.3 m and 2°.  The sensor
+stands HEIGHT m above the ground, 1.7 unless something else is said.
 """
 
 import sys
@@ -22,12 +23,11 @@ from isovist.locate.locate import locate
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3, wrap_angle
 
-HEIGHT = 1.0  # m, of the sensor above the ground
-
 
 def main() -> None:
     folder = Path(sys.argv[1])
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 20
+    height = float(sys.argv[3]) if len(sys.argv) > 3 else 1.7
     target = read_cloud(folder / "target.ply")
     source = read_scan(folder / "source.ply")
     matrix = np.loadtxt(folder / "T_target_source.txt")
@@ -41,7 +41,7 @@ def main() -> None:
         )
         begin = time.perf_counter()
         world = VoxelMap.from_points(T_map_target.apply(target.points), CLOUD_RESOLUTION)
-        atlas = build(world, height=HEIGHT)
+        atlas = build(world, height=height)
         built.append(time.perf_counter() - begin)
         truth = T_map_target @ T_target_source
         answer = locate(atlas, source)

@@ -60,7 +60,7 @@ def locate(
         def attempt(thorough: bool) -> Answer:
             return _timed(
                 lambda: search_in_space(*solid, prior, thorough=thorough),
-                lambda seeds: refine_in_space(*solid, seeds, tilt=tilt),
+                lambda seeds: refine_in_space(*solid, seeds, tilt=tilt, thorough=thorough),
                 lambda fits: judge_in_space(*solid, fits),
             )
 

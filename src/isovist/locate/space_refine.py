@@ -55,7 +55,12 @@ class SpaceFits:
 
 
 def refine_in_space(
-    atlas: VoxelAtlas, scan: CloudScan, seeds: FloatArray, *, tilt: bool = False
+    atlas: VoxelAtlas,
+    scan: CloudScan,
+    seeds: FloatArray,
+    *,
+    tilt: bool = False,
+    thorough: bool = False,
 ) -> SpaceFits:
     """Fit all candidates roughly, then the best unlike ones with many beams.
 
@@ -64,6 +69,7 @@ def refine_in_space(
         scan: What the sensor saw.
         seeds: Candidates, shape (K, 6).
         tilt: Fit roll and pitch too.
+        thorough: Fit the height from the start, in case that of the nodes is wrong.
     """
     from isovist.kernels.correlate import spread
 
@@ -71,14 +77,14 @@ def refine_in_space(
     points = scan.level_points
     few, many = scan.spread(FEW), scan.spread(MANY)
     widths = np.array(COARSE) * max(0.25, atlas.spacing) / unit
-    # Few beams say little of the height, which a node has right to half a spacing.
-    poses, _, _ = fit(atlas, points[few], seeds, widths, 3)
+    # Few beams say little of the height, and nodes should have it right.
+    poses, _, _ = fit(atlas, points[few], seeds, widths, 4 if thorough else 3)
     ratings, _ = rate(atlas, scan, points, few, poses)
     poses = poses[np.argsort(-ratings.mean(axis=1, dtype=np.float64), kind="stable")]
     chosen = np.empty(KEEP, dtype=np.int64)
     poses = poses[chosen[: spread(poses, RADIUS / unit, TURN, chosen)]]
-    widths = np.array(FINE) * max(FINEST, unit) / unit
     fitted = 6 if tilt else 4
+    widths = np.array(FINE) * max(FINEST, unit) / unit
     poses, normal, sums = fit(atlas, points[many], poses, widths, fitted)
     ratings, kinds = rate(atlas, scan, points, many, poses)
     best = np.argsort(-ratings.mean(axis=1, dtype=np.float64), kind="stable")

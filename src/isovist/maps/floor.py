@@ -4,7 +4,7 @@ The floor of a column of cells is the top of its lowest run of occupied cells.  
 below a table or behind a parapet the floor was not seen, and reflections leave cells below it.  So
 the columns of each tile of 1 m vote, and the lower quartile counts.  Tiles side by side whose votes
 differ by no more than a step are one surface; the largest surface is floor, and so are those at
-least a quarter as large.  All other tiles take the floor of the nearest such tile, and columns lie
+least a seventh as large.  All other tiles take the floor of the nearest such tile, and columns lie
 between the middles of tiles.  There is one floor per column, the lowest: of a house with storeys,
 cut the map to one.
 """
@@ -19,8 +19,8 @@ from isovist.types import BoolArray, FloatArray
 TILE = 1.0  # m
 VOTES = 4  # columns with an occupied cell that a tile needs
 QUARTILE = 0.25
-STEP = 0.2  # m; the most that a floor rises from one tile to the next
-LARGE = 0.25  # a surface so large, as a share of the largest, is floor too
+STEP = 0.25  # m; the most that a floor rises from one tile to the next
+LARGE = 1.0 / 7.0  # a surface so large, as a share of the largest, is floor too
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:

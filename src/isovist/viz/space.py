@@ -95,9 +95,7 @@ def _draw_oblique(axes: Any, world: VoxelMap, points: FloatArray, sensor: Pose3)
     walls = walls[order]
     flat = np.stack([side, up], axis=1)
     deep = float(walls[:, 2].min()) - 1.0  # so that the floor is pale, not white
-    axes.scatter(
-        *(walls @ flat).T, c=walls[:, 2], cmap="bone_r", vmin=deep, s=3.0, linewidths=0.0
-    )
+    axes.scatter(*(walls @ flat).T, c=walls[:, 2], cmap="bone_r", vmin=deep, s=3.0, linewidths=0.0)
     axes.plot(*(points @ flat).T, ".", color=ACCENT, markersize=1.6, alpha=0.7)
     tip = sensor.apply([1.0, 0.0, 0.0])
     axes.plot(*(np.stack([sensor.position, tip]) @ flat).T, color=SECOND, linewidth=2.5)
