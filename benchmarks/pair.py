@@ -28,7 +28,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     trials = int(sys.argv[2]) if len(sys.argv) > 2 else 20
     height = float(sys.argv[3]) if len(sys.argv) > 3 else 1.7
-    target = read_cloud(folder / "target.ply")
+    target = read_cloud(folder / "target.ply").returns()
     source = read_scan(folder / "source.ply")
     matrix = np.loadtxt(folder / "T_target_source.txt")
     T_target_source = Pose3.from_matrix(matrix[:3, :3], matrix[:3, 3])

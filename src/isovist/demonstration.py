@@ -54,7 +54,7 @@ class Demonstration:
     def right(self) -> bool:
         """Whether the best estimate is within 0.5 m and 10° of the truth."""
         gap, turn = self.error
-        return gap < 0.5 and turn < np.deg2rad(10.0)
+        return bool(gap < 0.5 and turn < np.deg2rad(10.0))
 
     @property
     def falsely_sure(self) -> bool:

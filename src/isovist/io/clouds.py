@@ -2,7 +2,7 @@
 
 PLY, KITTI `.bin` (float32 rows x, y, z, intensity) and text (`.xyz`, columns x, y, z and perhaps
 intensity) are read here; PCD and LAS/LAZ by pypcd4 and laspy.  Points with a coordinate that is
-not finite, or all of whose coordinates are 0, are missing returns and left out.
+not finite are missing returns and left out.
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +43,7 @@ def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
     if missing:
         raise FileError(f"{path.name} has no column `{missing[0]}`.")
     points = np.stack([columns[name] for name in "xyz"], axis=1) * scale
-    valid = np.isfinite(points).all(axis=1) & points.any(axis=1)
+    valid = np.isfinite(points).all(axis=1)
     named = {name.lower(): values for name, values in columns.items()}
     found = [named[name] for name in _INTENSITIES if name in named]
     try:

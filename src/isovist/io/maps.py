@@ -55,7 +55,7 @@ def read_map(path: PathLike) -> AnyMap:
 
         cloud = read_cloud(path)
         try:
-            return cloud.voxels(CLOUD_RESOLUTION)
+            return cloud.returns().voxels(CLOUD_RESOLUTION)
         except InputError as error:
             raise FileError(f"{path.name}: {error}") from error
     raise FileError(f"{path.name}: a map is one of {FORMATS}.")
