@@ -81,7 +81,9 @@ def test_walls_become_cells_and_cells_become_walls(tmp_path):
         (
             "map.bmp",
             "",
-            "map.bmp: a map is one of .yaml (ROS map with its image), .geojson (plan in m).",
+            "map.bmp: a map is one of .yaml (ROS map with its image), .geojson (plan in m), "
+            ".bt or .ot (OctoMap), .stl, .obj, .off, .glb or .ply (mesh), "
+            ".ply, .pcd, .las, .laz, .bin or .xyz (point cloud).",
         ),
         (
             "room.geojson",
@@ -107,5 +109,6 @@ def test_a_map_is_not_written_in_the_format_of_another_kind(tmp_path):
     with pytest.raises(FileError) as caught:
         write_map(world, tmp_path / "map.geojson")
     assert str(caught.value) == (
-        "map.geojson: an OccupancyMap is written as .yaml, a SegmentMap as .geojson."
+        "map.geojson: an OccupancyMap is written as .yaml, a SegmentMap as .geojson, "
+        "and other maps are not written."
     )

@@ -1,21 +1,28 @@
-"""A lost robot in a generated office, for `isovist demo`."""
+"""A lost robot in a generated office, in the plane and in space, for `isovist demo`."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from isovist.atlas.atlas import Atlas, build
+from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.locate.answer import Answer, Verdict
 from isovist.locate.locate import locate
+from isovist.maps.mesh import MeshMap
 from isovist.maps.occupancy import OccupancyMap
 from isovist.maps.office import office_floor
+from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose, wrap_angle
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
+from isovist.sensing.spinning import SpinningLidar
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=541, range_max=15.0, noise=0.03)
 RESOLUTION = 0.05  # m, of the map that the robot has
 CLEARANCE = 0.35  # m: a robot needs room to stand
+RINGS = SpinningLidar(16, range_max=20.0, noise=0.03, clutter=0.05)
+HEIGHT, CEILING = 1.0, 2.8  # m, of the sensor and of the rooms
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,13 +31,13 @@ class Demonstration:
 
     Attributes:
         atlas: What the robot knows: the plan, without furniture.
-        scan: What it saw: the floor as it is, through a noisy 270° lidar.
+        scan: What it saw: the floor as it is, through a noisy lidar.
         truth: Where it is.
         answer: Where it thinks it is.
     """
 
-    atlas: Atlas
-    scan: Scan
+    atlas: Atlas | VoxelAtlas
+    scan: Scan | CloudScan
     truth: Pose
     answer: Answer
 
@@ -47,7 +54,7 @@ class Demonstration:
     def right(self) -> bool:
         """Whether the best estimate is within 0.5 m and 10° of the truth."""
         gap, turn = self.error
-        return gap < 0.5 and turn < np.deg2rad(10.0)
+        return bool(gap < 0.5 and turn < np.deg2rad(10.0))
 
     @property
     def falsely_sure(self) -> bool:
@@ -60,12 +67,28 @@ def demonstrate(seed: int = 0) -> Demonstration:
     floor = office_floor(seed)
     atlas = build(OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), RESOLUTION))
     rng = np.random.default_rng(seed)
-    low, high = floor.plan.bounds
-    while True:
-        place = rng.uniform(low, high)
-        if floor.reality.contains(place) and floor.reality.clearance(place) > CLEARANCE:
-            break
-    truth = Pose(float(place[0]), float(place[1]), float(rng.uniform(-np.pi, np.pi)))
+    truth = _somewhere(floor.reality, rng)
     scan = LIDAR.scan(floor.reality, truth, rng)
     locate(atlas, scan)  # the first call compiles; the second is what a robot sees
     return Demonstration(atlas, scan, truth, locate(atlas, scan))
+
+
+def demonstrate_in_space(seed: int = 0) -> Demonstration:
+    """The same in space: a building with floor and ceiling, and a spinning lidar of 16 rings."""
+    floor = office_floor(seed, length=24.0, rows=2)
+    atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
+    rng = np.random.default_rng(seed)
+    place = _somewhere(floor.reality, rng)
+    truth = Pose.in_space(place.x, place.y, HEIGHT, place.yaw)
+    scan = RINGS.scan(MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
+    locate(atlas, scan)
+    return Demonstration(atlas, scan, truth, locate(atlas, scan))
+
+
+def _somewhere(world: SegmentMap, rng: np.random.Generator) -> Pose:
+    """A random pose with room to stand."""
+    low, high = world.bounds
+    while True:
+        place = rng.uniform(low, high)
+        if world.contains(place) and world.clearance(place) > CLEARANCE:
+            return Pose(float(place[0]), float(place[1]), float(rng.uniform(-np.pi, np.pi)))

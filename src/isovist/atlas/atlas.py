@@ -10,7 +10,7 @@ which less than half is known holds `FAR`: it says nothing, and nothing can be l
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,11 @@ from isovist.errors import InputError
 from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.roses.rose import Rose, unit_vectors
 from isovist.types import Float32Array, FloatArray, readonly
+
+if TYPE_CHECKING:
+    from isovist.atlas.voxel_atlas import VoxelAtlas
+    from isovist.maps.mesh import MeshMap
+    from isovist.maps.voxels import VoxelMap
 
 CHANNELS = 64
 """n: a channel of 5.6° is about as wide as a doorway seen from 10 m."""
@@ -72,6 +77,11 @@ class Atlas:
         """World coordinates of the nodes, shape (N, 2), in m."""
         return self.world.centres(self.nodes[:, 0], self.nodes[:, 1])
 
+    @property
+    def area(self) -> float:
+        """Free area of the map, in m²."""
+        return self.world.free_area
+
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as a folder keeps them."""
         return {
@@ -100,23 +110,53 @@ class Atlas:
         return cls(world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]))
 
 
+@overload
 def build(
     world: OccupancyMap,
     *,
     spacing: float | None = None,
+    height: None = None,
     progress: Callable[[float], None] | None = None,
-) -> Atlas:
+) -> Atlas: ...
+
+
+@overload
+def build(
+    world: "VoxelMap | MeshMap",
+    *,
+    spacing: float | None = None,
+    height: float | tuple[float, float] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> "VoxelAtlas": ...
+
+
+def build(
+    world: "OccupancyMap | VoxelMap | MeshMap",
+    *,
+    spacing: float | None = None,
+    height: float | tuple[float, float] | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> "Atlas | VoxelAtlas":
     """Describe a map.
 
-    At the peak this takes about 1.3 kB per node and 40 bytes per cell.
+    In the plane this takes at the peak about 1.3 kB per node and 40 bytes per cell; for space see
+    `atlas.voxel_atlas`.
 
     Args:
         world: The map.
         spacing: Distance of the nodes in m; `SPACING` when `None`.
+        height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
+            drone; 1 m when `None`.
         progress: Told the share of the work that is done.
     """
     from isovist.maps.sweep import describe_field, free_nodes
 
+    if not isinstance(world, OccupancyMap):
+        from isovist.atlas.voxel_atlas import build_in_space
+
+        return build_in_space(world, spacing=spacing, height=height, progress=progress)
+    if height is not None:
+        raise InputError("`height` is for maps in space; this map is of the plane.")
     step = SPACING if spacing is None else float(spacing)
     if not (np.isfinite(step) and step > 0.0):
         raise InputError(f"`spacing` must be a positive length in m, got {step}.")

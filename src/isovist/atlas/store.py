@@ -7,10 +7,12 @@ from pathlib import Path
 import numpy as np
 
 from isovist.atlas.atlas import Atlas
+from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.errors import FileError, IsovistError
 from isovist.io.files import PathLike
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.maps.occupancy import OccupancyMap
+from isovist.maps.voxels import VoxelMap
 
 KIND, VERSION = "atlas", 1
 
@@ -23,8 +25,8 @@ class AtlasInfo:
         path: The folder.
         version: Of the format.
         resolution: Side of a cell of the map, in m.
-        shape: Rows and columns of the map.
-        free_area: In m².
+        shape: Rows and columns of the map; in space levels, rows and columns.
+        free_area: In m²; in space that of the floor below the nodes.
         spacing: Of the nodes, in m.
         nodes: How many.
         channels: Of a descriptor.
@@ -35,7 +37,7 @@ class AtlasInfo:
     path: str
     version: int
     resolution: float
-    shape: tuple[int, int]
+    shape: tuple[int, ...]
     free_area: float
     spacing: float
     nodes: int
@@ -44,21 +46,22 @@ class AtlasInfo:
     map_checksum: str
 
 
-def write_atlas(atlas: Atlas, path: PathLike) -> None:
+def write_atlas(atlas: Atlas | VoxelAtlas, path: PathLike) -> None:
     """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
     meta = {
         **atlas.meta(),
-        "free_area": atlas.world.free_area,
+        "free_area": atlas.area,
         "map_checksum": map_checksum(atlas.world),
     }
     write_folder(path, KIND, VERSION, meta, atlas.arrays())
 
 
-def read_atlas(path: PathLike) -> Atlas:
+def read_atlas(path: PathLike) -> Atlas | VoxelAtlas:
     """Read an atlas; its arrays are mapped into memory and their checksums compared."""
     meta, arrays = read_folder(path, KIND, VERSION)
     try:
-        atlas = Atlas.from_arrays(meta, arrays)
+        kind = VoxelAtlas if meta.get("dimension") == 3 else Atlas
+        atlas = kind.from_arrays(meta, arrays)
         sound = meta["map_checksum"] == map_checksum(atlas.world)
     except (KeyError, TypeError, IndexError, IsovistError) as error:
         raise FileError(f"{Path(path).name} is not a whole atlas: {error}") from error
@@ -80,11 +83,11 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             path=str(path),
             version=manifest.version,
             resolution=float(meta["resolution"]),
-            shape=(cells[0], cells[1]),
+            shape=tuple(cells),
             free_area=float(meta["free_area"]),
             spacing=float(meta["spacing"]),
             nodes=described[0],
-            channels=described[1],
+            channels=int(np.prod(described[1:])),
             nbytes=manifest.nbytes,
             map_checksum=str(meta["map_checksum"]),
         )
@@ -104,7 +107,11 @@ def check_atlas(path: PathLike) -> list[str]:
     return []
 
 
-def map_checksum(world: OccupancyMap) -> str:
-    """CRC-32 of cells, size, resolution and origin, in hexadecimal."""
-    head = np.array([*world.shape, world.resolution, *world.origin.vector])
-    return f"{zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes())):08x}"
+def map_checksum(world: OccupancyMap | VoxelMap) -> str:
+    """CRC-32 of cells, size, resolution, place and reflectances, in hexadecimal."""
+    place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
+    head = np.array([*world.shape, world.resolution, *place])
+    checksum = zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes()))
+    if isinstance(world, VoxelMap) and world.reflectance is not None:
+        checksum = zlib.crc32(world.reflectance.tobytes(), checksum)
+    return f"{checksum:08x}"

@@ -103,6 +103,41 @@ def simulate(
 
 
 @bench.command()
+def simulate3d(
+    worlds: Annotated[list[Path], typer.Argument(metavar="MAP...")],
+    count: Annotated[int, typer.Option(help="Poses per map.")] = 200,
+    height: Annotated[float, typer.Option(help="Of the sensor above the floor, in m.")] = 1.0,
+    rings: Annotated[int, typer.Option(help="Beams above each other.")] = 16,
+    low: Annotated[float, typer.Option(help="Elevation of the lowest, in degrees.")] = -15.0,
+    high: Annotated[float, typer.Option(help="Elevation of the highest, in degrees.")] = 15.0,
+    azimuths: Annotated[int, typer.Option(help="Beams around.")] = 900,
+    range_max: Annotated[float, typer.Option(help="In m.")] = 30.0,
+    noise: Annotated[float, typer.Option(help="Standard deviation in m.")] = 0.03,
+    clutter: Annotated[float, typer.Option(help="Share of beams cut short.")] = 0.1,
+    seed: Annotated[int, typer.Option(help="Of the random poses.")] = 0,
+    as_json: Json = False,
+) -> None:
+    """Random places above the floor of maps in space, and a simulated spinning lidar."""
+    import math
+
+    from isovist.cli.rows import report
+    from isovist.cli.worlds import voxels_of
+    from isovist.io.maps import read_map
+    from isovist.locate.space_protocol import spinning_trials
+    from isovist.sensing.spinning import SpinningLidar
+
+    lidar = SpinningLidar(
+        rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter
+    )
+    maps = ((path.stem, *voxels_of(read_map(path))) for path in worlds)
+    sites = (
+        (name, cells, spinning_trials(cells, count, lidar, seed=seed, height=height, reality=seen))
+        for name, cells, seen in maps
+    )
+    report(sites, as_json, height)
+
+
+@bench.command()
 def cross(
     logs: Logs,
     count: Annotated[int, typer.Option(help="Scans of each site.")] = 50,

@@ -5,27 +5,32 @@ from typing import Annotated
 
 import typer
 
+from isovist.cli.options import Height, Highest
+
 
 def build(
     world: Annotated[
-        Path, typer.Argument(metavar="MAP", help="ROS map (.yaml) or plan (.geojson).")
+        Path,
+        typer.Argument(
+            metavar="MAP", help="ROS map (.yaml), plan (.geojson), OctoMap, mesh or point cloud."
+        ),
     ],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")],
     spacing: Annotated[
         float | None, typer.Option(help="Distance of the nodes, in m.  [default: 0.25]")
     ] = None,
+    height: Height = None,
+    highest: Highest = None,
 ) -> None:
     """Describe a map and keep the result as an atlas."""
-    from isovist.atlas.atlas import build as build_atlas
     from isovist.atlas.store import write_atlas
-    from isovist.cli.progress import bar
-    from isovist.cli.worlds import cells_of
-    from isovist.io.maps import read_map
+    from isovist.cli.worlds import any_atlas_of
+    from isovist.errors import InputError
 
-    with bar("Describing") as advance:
-        atlas = build_atlas(cells_of(read_map(world)), spacing=spacing, progress=advance)
+    if world.is_dir():
+        raise InputError(f"{world} is a folder, not a map.")
+    atlas = any_atlas_of(world, spacing=spacing, height=height, highest=highest)
     write_atlas(atlas, output)
     typer.echo(
-        f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m "
-        f"over {atlas.world.free_area:.0f} m²."
+        f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over {atlas.area:.0f} m²."
     )

@@ -15,31 +15,35 @@ def demo(
     figure: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path(
         "isovist-demo.png"
     ),
+    in_space: Annotated[
+        bool, typer.Option("--3d", help="A building in space and a lidar of 16 rings.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """A robot wakes up in an office it has a plan of, and finds out where it is."""
     from isovist.cli.progress import busy
-    from isovist.demonstration import demonstrate
-    from isovist.viz.answers import draw_answer
+    from isovist.demonstration import demonstrate, demonstrate_in_space
     from isovist.viz.figures import save
-    from isovist.viz.reports import answer_json, answer_text
+    from isovist.viz.reports import answer_json, answer_text, pose_json
+    from isovist.viz.space import figure_of
 
     with busy("Describing the office and compiling"):
-        shown = demonstrate(seed)
-    save(draw_answer(shown.atlas.world, shown.scan, shown.answer, shown.truth), figure)
+        shown = demonstrate_in_space(seed) if in_space else demonstrate(seed)
+    save(figure_of(shown.atlas, shown.scan, shown.answer, shown.truth), figure)
     gap, turn = shown.error
     truth = shown.truth
     if as_json:
         report = {
             **answer_json(shown.answer),
-            "truth": {"x": truth.x, "y": truth.y, "yaw": truth.yaw},
+            "truth": pose_json(truth),
             "right": shown.right,
         }
         typer.echo(json.dumps(report, indent=1))
         return
+    lidar = "lidar of 16 rings" if in_space else "270° lidar"
     typer.echo(
-        f"An office of {shown.atlas.world.free_area:.0f} m², {len(shown.atlas.nodes)} nodes; "
-        "one scan of a 270° lidar among furniture that the plan lacks.\n"
+        f"An office of {shown.atlas.area:.0f} m², {len(shown.atlas.nodes)} nodes; "
+        f"one scan of a {lidar} among furniture that the plan lacks.\n"
         f"{answer_text(shown.answer)}\n"
         f"  truth: x {truth.x:.3f} m, y {truth.y:.3f} m, yaw {math.degrees(truth.yaw):.2f}°; "
         f"the answer is {gap:.3f} m and {math.degrees(turn):.2f}° off\n"

@@ -25,10 +25,10 @@ def info(
     if as_json:
         typer.echo(json.dumps({**asdict(inside), "checked": check}, indent=1))
         return
-    rows, columns = inside.shape
+    cells = " × ".join(str(size) for size in reversed(inside.shape))
     typer.echo(
         f"{inside.path}: atlas, format {inside.version}, {inside.nbytes / 1e6:.1f} MB\n"
-        f"  map      {columns} × {rows} cells of {inside.resolution:g} m, "
+        f"  map      {cells} cells of {inside.resolution:g} m, "
         f"{inside.free_area:.0f} m² free, checksum {inside.map_checksum}\n"
         f"  nodes    {inside.nodes} every {inside.spacing:g} m\n"
         f"  rose     {inside.channels} directions"

@@ -6,19 +6,23 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Figure, Json, World
+from isovist.cli.options import Figure, Height, Highest, Json, World
 
 
 def locate(
     world: World,
-    scan: Annotated[Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag.")],
+    scan: Annotated[
+        Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag; a cloud of points in space.")
+    ],
     topic: Annotated[str | None, typer.Option(help="LaserScan topic of a bag.")] = None,
     at: Annotated[float | None, typer.Option(help="s after the first scan of a bag.")] = None,
+    height: Height = None,
+    highest: Highest = None,
     as_json: Json = False,
     figure: Figure = None,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.worlds import atlas_of
+    from isovist.cli.worlds import any_atlas_of
     from isovist.io.scans import read_scan
     from isovist.locate.answer import Verdict
     from isovist.locate.certificate import certified
@@ -26,12 +30,12 @@ def locate(
     from isovist.viz.reports import answer_json, answer_text
 
     seen = read_scan(scan, topic=topic, at=at)
-    atlas = atlas_of(world)
+    atlas = any_atlas_of(world, height=height, highest=highest)
     answer = certified(atlas, seen, locate_scan(atlas, seen))
     if figure is not None:
-        from isovist.viz.answers import draw_answer
         from isovist.viz.figures import save
+        from isovist.viz.space import figure_of
 
-        save(draw_answer(atlas.world, seen, answer), figure)
+        save(figure_of(atlas, seen, answer), figure)
     typer.echo(json.dumps(answer_json(answer), indent=1) if as_json else answer_text(answer))
     raise typer.Exit(0 if answer.verdict is Verdict.UNIQUE else 1)

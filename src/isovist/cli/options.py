@@ -24,3 +24,10 @@ FieldOfView = Annotated[float, typer.Option(help="Of the sensor, in degrees.")]
 Beams = Annotated[int, typer.Option(help="Of one scan.")]
 RangeMax = Annotated[float, typer.Option(help="Beams that would be longer return nothing, in m.")]
 Noise = Annotated[float, typer.Option(help="Standard deviation of a range, in m.")]
+Height = Annotated[
+    float | None,
+    typer.Option(help="In space: of the sensor above the floor, in m.  [default: 1]"),
+]
+Highest = Annotated[
+    float | None, typer.Option(help="Of a drone: its highest height, in m, with --height.")
+]

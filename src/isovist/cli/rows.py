@@ -16,6 +16,7 @@ from isovist.io.files import read_npz
 from isovist.io.scan_sets import ScanSet
 from isovist.locate.protocol import Row, Trial, measure
 from isovist.maps.occupancy import OccupancyMap
+from isovist.maps.voxels import VoxelMap
 from isovist.types import IntArray
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ COLUMNS = {
 }
 
 
-def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Trial]]], as_json: bool) -> None:
+def report(
+    sites: Iterable[tuple[str, OccupancyMap | VoxelMap, Sequence[Trial]]],
+    as_json: bool,
+    height: float | None = None,
+) -> None:
     """Measure each site and print its row as soon as it is there."""
     rows = []
     if not as_json:
@@ -54,7 +59,8 @@ def report(sites: Iterable[tuple[str, OccupancyMap, Sequence[Trial]]], as_json: 
             continue
         with bar(site) as advance:
             done = count(1)
-            row = measure(site, world, trials, lambda: advance(next(done) / len(trials)))  # noqa: B023
+            tell = lambda: advance(next(done) / len(trials))  # noqa: B023, E731
+            row = measure(site, world, trials, tell, height=height)
         rows.append(row)
         if not as_json:
             typer.echo("| " + " | ".join(_cell(key, row[key]) for key in COLUMNS) + " |")

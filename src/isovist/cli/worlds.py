@@ -4,30 +4,74 @@ from pathlib import Path
 
 from isovist.atlas.atlas import Atlas, build
 from isovist.atlas.store import read_atlas
+from isovist.atlas.voxel_atlas import MESH_RESOLUTION, VoxelAtlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.logs import Log, read_log
-from isovist.io.maps import read_map
+from isovist.io.maps import AnyMap, read_map
+from isovist.maps.mesh import MeshMap
 from isovist.maps.occupancy import OccupancyMap
 from isovist.maps.segments import SegmentMap
+from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose
 
 PLAN_RESOLUTION = 0.05  # m: cells that a plan of walls is drawn into
+IN_SPACE = "The map is in space, and this verb needs one of the plane."
 
 
-def cells_of(world: OccupancyMap | SegmentMap) -> OccupancyMap:
-    """A map as cells."""
+def cells_of(world: AnyMap) -> OccupancyMap:
+    """A map of the plane as cells."""
     if isinstance(world, OccupancyMap):
         return world
+    if not isinstance(world, SegmentMap):
+        raise InputError(IN_SPACE)
     return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), PLAN_RESOLUTION)
 
 
+def voxels_of(world: AnyMap) -> tuple[VoxelMap, MeshMap | None]:
+    """A map in space as cells, and the mesh that they stand for, if any."""
+    if isinstance(world, MeshMap):
+        return VoxelMap.from_mesh(world, MESH_RESOLUTION), world
+    if not isinstance(world, VoxelMap):
+        raise InputError("The map is of the plane, and this verb needs one in space.")
+    return world, None
+
+
 def atlas_of(path: Path) -> Atlas:
-    """The atlas of a folder, or one built now from a map."""
+    """The atlas of a folder, or one built now from a map of the plane."""
+    atlas = any_atlas_of(path)
+    if not isinstance(atlas, Atlas):
+        raise InputError(IN_SPACE)
+    return atlas
+
+
+def any_atlas_of(
+    path: Path,
+    *,
+    spacing: float | None = None,
+    height: float | None = None,
+    highest: float | None = None,
+) -> Atlas | VoxelAtlas:
+    """The atlas of a folder, or one built now from any map.
+
+    Args:
+        path: The folder or the map.
+        spacing: Distance of the nodes in m.
+        height: Of the sensor above the floor of a map in space, in m.
+        highest: The same for a drone at its highest.
+    """
     if path.is_dir():
         return read_atlas(path)
+    world = read_map(path)
+    if highest is not None and height is None:
+        raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     with bar("Describing") as advance:
-        return build(cells_of(read_map(path)), progress=advance)
+        if isinstance(world, VoxelMap | MeshMap):
+            above = height if height is None or highest is None else (height, highest)
+            return build(world, spacing=spacing, height=above, progress=advance)
+        if height is not None:
+            raise InputError("`--height` is for maps in space; this map is of the plane.")
+        return build(cells_of(world), spacing=spacing, progress=advance)
 
 
 def drive_of(

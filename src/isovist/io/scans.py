@@ -5,6 +5,9 @@ JSON and NPZ have the fields of a ROS LaserScan: `angle_min`, `angle_increment` 
 Infinity, and a `range_max` of null stands for an unknown one.  CSV has one beam per line: bearing
 (rad, counter-clockwise), range (m) and perhaps intensity, below an optional line of names; an
 empty range is missing.  CSV does not know the limits of the sensor.
+
+Scans in space are clouds in the frame of the sensor: `.ply`, `.pcd`, `.bin` (KITTI), or an NPZ with
+`points` of shape (k, 3) and perhaps `intensities`, `range_min`, `range_max`, `roll` and `pitch`.
 """
 
 import csv
@@ -27,6 +30,7 @@ from isovist.io.files import (
     read_npz,
     replace_file,
 )
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
 
@@ -34,12 +38,16 @@ MAX_BYTES = 64 << 20
 """Largest file that is read as one scan."""
 
 _NEEDED = ("angle_min", "angle_increment", "ranges", "range_min", "range_max")
+_LIMITS = {"range_min": 0.0, "range_max": math.inf, "roll": 0.0, "pitch": 0.0}
 _BAGS = (".bag", ".db3", ".mcap")
-_FORMATS = ".json, .npz, .csv, .bag, .db3, .mcap or a folder with a ROS 2 bag"
+_CLOUDS = (".ply", ".pcd", ".bin")
+_FORMATS = ".json, .npz, .csv, .ply, .pcd, .bin, .bag, .db3, .mcap or a folder with a ROS 2 bag"
 
 
-def read_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
-    """Read one scan; the suffix says how.
+def read_scan(
+    path: PathLike, *, topic: str | None = None, at: float | None = None
+) -> Scan | CloudScan:
+    """Read one scan; the suffix says how.  A cloud of points is a scan in space.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.
@@ -54,14 +62,22 @@ def read_scan(path: PathLike, *, topic: str | None = None, at: float | None = No
         return read_bag_scan(path, topic=topic, at=at)
     if topic is not None or at is not None:
         raise InputError(f"`topic` and `at` choose a scan of a bag, and {path.name} is none.")
-    if suffix not in (".json", ".npz", ".csv"):
+    if suffix not in (".json", ".npz", ".csv", *_CLOUDS):
         raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
     existing_file(path, "a scan")
     try:
         if suffix == ".csv":
             return _scan_from_csv(path)
+        if suffix in _CLOUDS:
+            from isovist.io.clouds import read_cloud
+
+            cloud = read_cloud(path)
+            return Scan.from_points(cloud.points, intensities=cloud.intensities)
         if suffix == ".npz":
-            return _scan_from_fields(path, read_npz(path, "a scan", MAX_BYTES))
+            arrays = read_npz(path, "a scan", MAX_BYTES)
+            return _cloud_from_fields(path, arrays) if "points" in arrays else (
+                _scan_from_fields(path, arrays)
+            )  # fmt: skip
         fields = read_json(path, "a scan", MAX_BYTES)
         if not isinstance(fields, dict):
             raise FileError(
@@ -72,10 +88,18 @@ def read_scan(path: PathLike, *, topic: str | None = None, at: float | None = No
         raise FileError(f"{path.name}: {error}") from error
 
 
-def write_scan(scan: Scan, path: PathLike) -> None:
-    """Write a scan as `.json`, `.npz` or `.csv`; the pose of the sensor is not kept."""
+def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:
+    """Write a scan as `.json`, `.npz` or `.csv`; the pose of the sensor is not kept.
+
+    A scan in space is written as `.npz`.
+    """
     path = Path(path)
     suffix = path.suffix.lower()
+    if isinstance(scan, CloudScan):
+        if suffix != ".npz":
+            raise InputError(f"A scan in space is written as .npz, got {quote(path.name)}.")
+        _write_npz(path, _fields_of_cloud(scan))
+        return
     if suffix == ".csv":
         replace_file(path, _csv_of(scan).encode())
         return
@@ -92,12 +116,38 @@ def write_scan(scan: Scan, path: PathLike) -> None:
     if scan.intensities is not None:
         fields["intensities"] = scan.intensities
     if suffix == ".npz":
-        stream = io.BytesIO()
-        np.savez(stream, **fields)
-        replace_file(path, stream.getvalue())
+        _write_npz(path, fields)
         return
     plain = {key: _plain(value) for key, value in fields.items()}
     replace_file(path, (json.dumps(plain, allow_nan=False) + "\n").encode())
+
+
+def _write_npz(path: Path, fields: dict[str, Any]) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, **fields)
+    replace_file(path, stream.getvalue())
+
+
+def _fields_of_cloud(scan: CloudScan) -> dict[str, Any]:
+    fields: dict[str, Any] = {name: float(getattr(scan, name)) for name in _LIMITS}
+    strengths = {} if scan.intensities is None else {"intensities": scan.intensities}
+    return {"points": scan.points, **strengths, **fields}
+
+
+def _cloud_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
+    points = fields["points"]
+    if points.dtype.kind not in "iuf":
+        raise FileError(f"{path.name}: `points` must be numbers, got {quote(str(points.dtype))}.")
+    low, high, roll, pitch = (
+        _number(path, fields, name) if name in fields else default
+        for name, default in _LIMITS.items()
+    )
+    strengths = fields.get("intensities")
+    if strengths is not None:
+        strengths = _numbers(path, "intensities", strengths)
+    return Scan.from_points(
+        points, intensities=strengths, range_min=low, range_max=high, roll=roll, pitch=pitch
+    )
 
 
 def _plain(value: Any) -> Any:

@@ -7,7 +7,8 @@ count.  For a heading of k channels,
     cost(k) = Σ_c w_c |clip(o_c − f_{k+c}, −a, b)|,                                      (1)
 
 so that a beam shorter than the map (people, furniture) costs at most a, one longer than the map
-(through a wall) at most b, and a channel that the map does not know costs a, like clutter.
+(through a wall) at most b, and a channel that the map does not know costs a, like clutter.  In
+space (1) is summed over rings of latitude, of which the plane has one.
 """
 
 import math
@@ -34,7 +35,7 @@ def _add_costs(f: Singles, o: np.float32, low: np.float32, high: np.float32, cos
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def correlate(
+def correlate_rings(
     nodes: Singles,
     active: NDArray[np.int64],
     windows: Singles,
@@ -48,10 +49,10 @@ def correlate(
     """The best headings of each active node.
 
     Args:
-        nodes: f, shape (N, n).  Finite.
+        nodes: f, shape (N, rings, n).  Finite.
         active: Which nodes to try, shape (A,).
-        windows: o, one row for each fraction of a channel, shape (P, m), m ≤ n.
-        seen: w, which channels of the scan count, shape (P, m).
+        windows: o, one row for each fraction of a channel, shape (P, rings, m), m ≤ n.
+        seen: w, which channels of the scan count, shape (P, rings, m).
         allowed: Which headings count, shape (n P,); heading k P + p is k channels and p/P.
         short: a of equation (1).
         long: b of equation (1).
@@ -59,20 +60,21 @@ def correlate(
             there are fewer; shape (A, keep).
         headings: Output, their headings, shape (A, keep).
     """
-    n = nodes.shape[1]
-    phases, m = windows.shape
+    rings, n = nodes.shape[1:]
+    phases, _rings, m = windows.shape
     turns = n * phases
     keep = costs.shape[1]
     low, high = np.float32(-short), np.float32(long)
     for i in prange(len(active)):
         f = np.empty(2 * n, dtype=np.float32)
-        f[:n] = nodes[active[i]]
-        f[n:] = f[:n]
         table = np.zeros((phases, n), dtype=np.float32)
-        for p in range(phases):
-            for c in range(m):
-                if seen[p, c]:
-                    _add_costs(f[c : c + n], windows[p, c], low, high, table[p])
+        for ring in range(rings):
+            f[:n] = nodes[active[i], ring]
+            f[n:] = f[:n]
+            for p in range(phases):
+                for c in range(m):
+                    if seen[p, ring, c]:
+                        _add_costs(f[c : c + n], windows[p, ring, c], low, high, table[p])
         cost = np.empty(turns, dtype=np.float32)
         for k in range(n):
             for p in range(phases):
@@ -96,12 +98,30 @@ def correlate(
             headings[i, j] = k
 
 
+def correlate(
+    nodes: Singles,
+    active: NDArray[np.int64],
+    windows: Singles,
+    seen: NDArray[np.bool_],
+    allowed: NDArray[np.bool_],
+    short: float,
+    long: float,
+    costs: Singles,
+    headings: NDArray[np.int32],
+) -> None:
+    """`correlate_rings` in the plane: nodes (N, n), windows and seen (P, m)."""
+    correlate_rings(
+        nodes[:, None], active, windows[:, None], seen[:, None], allowed, short, long, costs,
+        headings,
+    )  # fmt: skip
+
+
 @njit(cache=True, nogil=True)
 def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64]) -> int:
     """Choose poses, best first, none near one chosen before.
 
     Args:
-        poses: (x, y, yaw) from best to worst, shape (m, 3).
+        poses: (x, y, yaw) or (x, y, yaw, z, …) from best to worst, shape (m, 3 or more).
         radius: Poses nearer than this, in the unit of x and y, …
         turn: … and turned by less than this, in rad, are alike.
         chosen: Output, indices into `poses`, shape (keep,).
@@ -115,7 +135,8 @@ def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64])
         for j in range(count):
             q = chosen[j]
             dx, dy = poses[i, 0] - poses[q, 0], poses[i, 1] - poses[q, 1]
-            if dx * dx + dy * dy < radius * radius:
+            dz = poses[i, 3] - poses[q, 3] if poses.shape[1] > 3 else 0.0
+            if dx * dx + dy * dy + dz * dz < radius * radius:
                 d = (poses[i, 2] - poses[q, 2] + math.pi) % (2.0 * math.pi) - math.pi
                 if abs(d) < turn:
                     alike = True

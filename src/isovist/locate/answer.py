@@ -22,8 +22,9 @@ class Estimate:
     """One place that may be the right one.
 
     Attributes:
-        pose: T_world_robot.
-        covariance: Of (x, y, yaw) in m and rad, shape (3, 3).  Read-only.
+        pose: T_world_robot; a `Pose3` in space.
+        covariance: Of (x, y, yaw) in m and rad, shape (3, 3); in space of (x, y, yaw, z), and of
+            (x, y, yaw, z, roll, pitch) where the tilt was fitted.  Read-only.
         probability: Among all estimates of the answer.
         inliers: Share of the beams that end at a wall which the robot would see from here.
         score: Mean log-likelihood ratio of a beam against a random return, in nats.

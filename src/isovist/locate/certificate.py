@@ -30,10 +30,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.atlas import Atlas
+from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.locate.answer import Answer
 from isovist.maps.occupancy import OccupancyMap
 from isovist.poses import Pose
 from isovist.roses import Rose, unit_vectors
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray, IntArray
 
@@ -119,9 +121,12 @@ def certify(world: OccupancyMap, scan: Scan, pose: Pose, rivals: list[Pose]) -> 
     return Certificate(mu, bound, holds, separation, assumptions)
 
 
-def certified(atlas: Atlas, scan: Scan, answer: Answer) -> Answer:
-    """The answer with the certificate of its best estimate, where it has one."""
-    if answer.best is None:
+def certified(atlas: Atlas | VoxelAtlas, scan: Scan | CloudScan, answer: Answer) -> Answer:
+    """The answer with the certificate of its best estimate, where it has one.
+
+    Answers in space have none: what the silhouettes of a map of cells hide and show is not bounded.
+    """
+    if answer.best is None or not (isinstance(atlas, Atlas) and isinstance(scan, Scan)):
         return answer
     sensors = [estimate.pose @ scan.T_robot_sensor for estimate in answer.estimates]
     certificate = certify(atlas.world, scan, sensors[0], sensors[1:])

@@ -54,15 +54,13 @@ INFLATION = 6.0
 WIDEST = (5.0, 5.0, np.pi)
 """Standard deviation along an axis that no beam constrains, in m and rad."""
 EXPLAINED = 0
+NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
 
 
 def judge(atlas: Atlas, scan: Scan, fits: Fits) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict."""
     if len(fits.poses) == 0:
-        advice = (
-            "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
-        )
-        return Answer(Verdict.LOST, advice, ())
+        return Answer(Verdict.LOST, NOWHERE, ())
     keep = distinct(fits.poses, APART / atlas.world.resolution, TURNED)
     blocks = average_blocks(fits.ratings[keep].astype(np.float64), fits.bearings)
     order = np.argsort(-blocks.sum(axis=1), kind="stable")
@@ -83,13 +81,14 @@ def judge(atlas: Atlas, scan: Scan, fits: Fits) -> Answer:
         )
         for i, k in enumerate(keep)
     )
-    verdict, advice = _verdict(blocks, scores, float(inliers[0]), estimates[0])
+    verdict, advice = verdict_of(blocks, scores, float(inliers[0]), estimates[0])
     return Answer(verdict, advice, estimates)
 
 
-def _verdict(
+def verdict_of(
     blocks: FloatArray, scores: FloatArray, inliers: float, best: Estimate
 ) -> tuple[Verdict, str]:
+    """What follows from the blocks of all places, the best first, and what to do about it."""
     if scores[0] < POOR:
         return Verdict.LOST, (
             f"Nowhere in the map does the scan fit: at best {inliers:.0%} of the beams end at a "

@@ -2,7 +2,7 @@
 
 A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
 `run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer
-is right when it is within 0.5 m and 10° of the truth.
+is right when it is within 0.5 m and 10° of the truth, in space within 0.3 m (x and y) and 5°.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isovist.atlas.atlas import Atlas, bare_walls, build
+from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.locate import locate
 from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose, wrap_angle
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray, IntArray
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from isovist.io.scan_sets import ScanSet
 
 NEAR, TURNED = 0.5, np.radians(10.0)
+NEAR_IN_SPACE, TURNED_IN_SPACE = 0.3, np.radians(5.0)
 RESOLUTION = 0.05
 EVERY, QUERY = 5, 2
 """Scan i of a log is a query when i mod EVERY = QUERY."""
@@ -43,7 +47,7 @@ Row = dict[str, float | int | str]
 class Trial:
     """A scan, made when it is asked for, and the pose that it was taken from."""
 
-    scan: Callable[[], Scan]
+    scan: Callable[[], Scan | CloudScan]
     truth: Pose
 
 
@@ -55,7 +59,7 @@ class Outcome:
         verdict: Of the answer.
         error_m: Distance to the truth; infinite without an estimate.
         error_rad: Angle to the truth.
-        right: Whether the best estimate is within 0.5 m and 10° of the truth.
+        right: Whether the best estimate is near the truth.
         covered: Whether the truth lies in the 95 % ellipse of the position.
         listed: Whether some estimate of the answer is right.
         timing_ms: Of the answer.
@@ -159,8 +163,20 @@ def standing_room(world: OccupancyMap, clearance: float = CLEARANCE) -> BoolArra
     return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
 
 
-def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
-    """Locate each scan alone, heading unknown, without a prior."""
+def run_trials(
+    atlas: Atlas | VoxelAtlas,
+    trials: Sequence[Trial],
+    near_m: float = NEAR,
+    near_rad: float = TURNED,
+) -> Iterator[Outcome]:
+    """Locate each scan alone, heading unknown, without a prior.
+
+    Args:
+        atlas: The map, described.
+        trials: Scans with the poses that they were taken from.
+        near_m: An answer is right within this distance of the truth, in m, …
+        near_rad: … and this angle, in rad.
+    """
     for trial in trials:
         answer = locate(atlas, trial.scan())
         truth = trial.truth.vector
@@ -171,7 +187,7 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
             )
             for e in answer.estimates
         ]
-        near = [m <= NEAR and turn <= TURNED for m, turn in errors]
+        near = [m <= near_m and turn <= near_rad for m, turn in errors]
         covered = False
         if answer.best is not None:
             d = answer.best.pose.vector[:2] - truth[:2]
@@ -189,23 +205,29 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
 
 def measure(
     site: str,
-    world: OccupancyMap,
+    world: OccupancyMap | VoxelMap,
     trials: Sequence[Trial],
     progress: Callable[[], None] | None = None,
+    *,
+    height: float | None = None,
 ) -> Row:
     """One row: build the atlas of a map, run the trials, summarise."""
     if not trials:
         raise InputError(f"{site} has no query to try.")
     start = perf_counter()
-    atlas = build(world)
+    atlas: Atlas | VoxelAtlas
+    if isinstance(world, VoxelMap):
+        atlas, near = build(world, height=height), (NEAR_IN_SPACE, TURNED_IN_SPACE)
+    else:
+        atlas, near = build(world), (NEAR, TURNED)
     build_s = perf_counter() - start
     locate(atlas, trials[0].scan())  # so that no query is charged for loading the kernels
     outcomes = []
-    for outcome in run_trials(atlas, trials):
+    for outcome in run_trials(atlas, trials, *near):
         outcomes.append(outcome)
         if progress is not None:
             progress()
-    head: Row = {"site": site, "queries": len(trials), "area_m2": world.free_area}
+    head: Row = {"site": site, "queries": len(trials), "area_m2": atlas.area}
     return head | {"nodes": len(atlas.nodes)} | summarise(outcomes) | {"build_s": build_s}
 
 

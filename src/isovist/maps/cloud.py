@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from isovist.maps.occupancy import Cell
 from isovist.maps.voxels import VoxelMap
-from isovist.types import FloatArray
+from isovist.types import FloatArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -18,6 +18,12 @@ class Cloud:
 
     points: FloatArray
     intensities: FloatArray | None = None
+
+    def returns(self) -> "Cloud":
+        """The cloud without the points at the origin, as sensors write a missing return."""
+        met = self.points.any(axis=1)
+        strengths = None if self.intensities is None else readonly(self.intensities[met])
+        return Cloud(readonly(self.points[met]), strengths)
 
     def voxels(self, resolution: float, *, rest: Cell = Cell.FREE, fewest: int = 1) -> VoxelMap:
         """The map of the cells that hold points; see `VoxelMap.from_points`."""

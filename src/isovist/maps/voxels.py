@@ -7,7 +7,7 @@ byte per cell of the bounding box, and one more once rays are cast: a building o
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,9 @@ from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.maps.occupancy import Cell
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
+
+if TYPE_CHECKING:
+    from isovist.maps.mesh import MeshMap
 
 MOST_CELLS = 1 << 30
 FEWEST_POINTS = 100
@@ -117,6 +120,22 @@ class VoxelMap:
             given = as_floats("reflectance", reflectance, (len(p),))
             values = np.bincount(flat, given, minlength=len(counts)) / np.maximum(counts, 1)
         return cls(cells, resolution, low * resolution, values)
+
+    @classmethod
+    def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
+        """From a mesh: cells that a face touches are occupied (see `maps.voxelise`).
+
+        In a closed mesh the cells outside its free space are unknown.
+
+        Args:
+            mesh: The faces.
+            resolution: Side of a cell in m.
+        """
+        from isovist.maps.voxelise import cells_of_mesh
+
+        _check_length("resolution", resolution)
+        cells, corner, values = cells_of_mesh(mesh, resolution, MOST_CELLS)
+        return cls(cells, resolution, corner, values)
 
     @property
     def dimension(self) -> int:

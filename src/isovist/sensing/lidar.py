@@ -1,6 +1,7 @@
 """A simulated range sensor: rays, noise, missing returns and clutter."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,6 +10,9 @@ from isovist.maps.base import Ending, Map
 from isovist.poses import Pose
 from isovist.roses import unit_vectors
 from isovist.sensing.scan import Scan
+
+if TYPE_CHECKING:
+    from isovist.sensing.spinning import SpinningLidar
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,13 @@ class Lidar:
                 f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
                 f"got {self.clutter} and {self.noise}."
             )
+
+    @staticmethod
+    def spinning(rings: int = 16, **options: Any) -> "SpinningLidar":
+        """A lidar in space that turns about the vertical; the options are its attributes."""
+        from isovist.sensing.spinning import SpinningLidar
+
+        return SpinningLidar(rings, **options)
 
     def scan(self, world: Map, pose: Pose, rng: np.random.Generator) -> Scan:
         """What the sensor at `pose` sees of a map; rays that end in no wall return nothing."""

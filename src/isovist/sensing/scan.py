@@ -1,12 +1,16 @@
 """What the robot saw: ranges along bearings, and which of them mean anything."""
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import Pose, wrap_angle
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
+
+if TYPE_CHECKING:
+    from isovist.sensing.cloud_scan import CloudScan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +117,33 @@ class Scan:
         bearings = b + wrap_angle(np.arctan2(y, x) - b)
         strengths = None if self.intensities is None else self.intensities[self.valid]
         return Scan(bearings, np.hypot(x, y), 0.0, np.inf, strengths, self.T_robot_sensor)
+
+    @staticmethod
+    def from_points(
+        points: ArrayLike,
+        *,
+        intensities: ArrayLike | None = None,
+        range_min: float = 0.0,
+        range_max: float = np.inf,
+        T_robot_sensor: Pose | None = None,
+        roll: float = 0.0,
+        pitch: float = 0.0,
+    ) -> "CloudScan":
+        """A scan in space, from points in the frame of the sensor, shape (k, 3), in m.
+
+        The arguments are the attributes of `CloudScan`.
+        """
+        from isovist.sensing.cloud_scan import CloudScan
+
+        return CloudScan(
+            np.asarray(points),
+            None if intensities is None else np.asarray(intensities, dtype=np.float64),
+            range_min,
+            range_max,
+            Pose() if T_robot_sensor is None else T_robot_sensor,
+            roll,
+            pitch,
+        )
 
     @property
     def endpoints(self) -> FloatArray:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from isovist.locate.answer import Answer, Estimate, Verdict
+from isovist.poses import Pose, Pose3
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -31,13 +32,19 @@ def answer_json(answer: Answer) -> dict[str, Any]:
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
     """An estimate as plain data."""
     return {
-        "x": estimate.pose.x,
-        "y": estimate.pose.y,
-        "yaw": estimate.pose.yaw,
+        **pose_json(estimate.pose),
         "probability": estimate.probability,
         "covariance": estimate.covariance.tolist(),
         "inliers": estimate.inliers,
     }
+
+
+def pose_json(pose: Pose) -> dict[str, float]:
+    """A pose as plain data; in space with its height and tilt."""
+    plane = {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
+    if not isinstance(pose, Pose3):
+        return plane
+    return {**plane, "z": pose.z, "roll": pose.roll, "pitch": pose.pitch}
 
 
 def answer_text(answer: Answer) -> str:
@@ -58,8 +65,9 @@ def estimate_text(e: Estimate) -> str:
     """An estimate in one line."""
     spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
     turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
+    height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
     return (
-        f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   "
+        f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
         f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
         f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
     )

@@ -1,0 +1,118 @@
+"""How well poses explain a scan in space, beam by beam, by ray casting.
+
+The likelihood of a range is that of `kernels.score`, equations (1) to (3).  A floor of cells lies
+up to a cell too high, so a beam that grazes it meets it early by a share of its range: s₁ is larger
+here.  Where the map has reflectances ρ and the beam an intensity i, a beam that ends at a wall
+is rated by that too,
+
+    ℓ_i = log(a′ N(i − ρ; σ′) I + 1 − a′),                                                 (1)
+
+with I the width of the intensities of the map, so that 0 stands for a random one.
+"""
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from isovist.kernels.align3d import distance_in_space, turn
+from isovist.kernels.voxels import cast_one
+
+WALL, UNKNOWN = 0, 1
+EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
+
+
+@njit(cache=True, nogil=True)
+def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found):
+    """ℓ, kind and cell (−1 for none) of a beam from o along d, in cells, of z m.
+
+    at, step, sides, tied, found (3,) are scratch of `cast_one`.
+    """
+    sigma, longest, a, b, nearest, random, u, v, fading, slack, rate = model
+    reach = longest / unit
+    free, ending, cell, _axis = cast_one(skip, o, d, reach, at, step, sides, tied, found)
+    r = free * unit
+    wall = r
+    unseen = ending != WALL and z > r - slack
+    if unseen and ending == UNKNOWN:
+        free, _, cell, _axis = cast_one(walls, o, d, reach, at, step, sides, tied, found)
+        wall = free * unit
+    through = z > wall + slack + rate * z
+    x, y, h = o[0] + z * d[0] / unit, o[1] + z * d[1] / unit, o[2] + z * d[2] / unit
+    miss = z - r if through else distance_in_space(field, x, y, h)[0] * unit
+    hit = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
+    if unseen:
+        p = u * hit + v * fading * math.exp(-fading * max(z - r, 0.0))
+    elif z < r:
+        p = a * hit + b / max(r, nearest)
+    else:
+        p = a * hit
+    kind = ASTRAY
+    if miss <= 3.0 * sigma and not through:
+        kind = EXPLAINED
+    elif unseen:
+        kind = UNSEEN
+    elif through:
+        kind = THROUGH
+    elif z < r:
+        kind = SHORT
+    if cell < 0 or abs(wall - z) > 3.0 * sigma + slack:
+        # The ray went astray: the cell that the beam ends in will do, if it is one.
+        levels, rows, columns = field.shape
+        i, j, up = math.floor(x), math.floor(y), math.floor(h)
+        inside = 0 <= i < columns and 0 <= j < rows and 0 <= up < levels
+        cell = -1
+        if inside and walls[up + 1, j + 1, i + 1] == WALL:
+            cell = (up * rows + j) * columns + i
+    return math.log(longest * p + random), kind, cell
+
+
+@njit(cache=True, nogil=True)
+def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, ratings, kinds):
+    """Rate the beams from one pose (6,); see `score_in_space`."""
+    spread, width, share = gloss
+    R, o, d = np.empty((3, 3)), np.empty(3), np.empty(3)
+    at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
+    tied, found = np.empty(3, np.int64), np.empty(3, np.int64)
+    turn(pose, R)
+    o[0], o[1], o[2] = pose[0], pose[1], pose[3]
+    for k in range(len(ends)):
+        z = math.sqrt(ends[k, 0] ** 2 + ends[k, 1] ** 2 + ends[k, 2] ** 2)
+        for i in range(3):
+            d[i] = (R[i, 0] * ends[k, 0] + R[i, 1] * ends[k, 1] + R[i, 2] * ends[k, 2]) / z
+        rating, kind, cell = _beam(
+            skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
+        )
+        if len(shine) > 0 and kind == EXPLAINED and cell >= 0:
+            off = (strengths[k] - shine[cell]) / spread
+            bell = math.exp(-0.5 * off * off) / (math.sqrt(2.0 * math.pi) * spread)
+            rating += math.log(share * bell * width + 1.0 - share)
+        ratings[k], kinds[k] = rating, kind
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def score_in_space(
+    skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings, kinds
+):
+    """Rate each beam from each pose.
+
+    Args:
+        skip: The map as `cast_one` wants it.
+        walls: The same with unknown cells free, so that only walls end a ray.
+        field: D in cells, shape (levels, rows, columns).
+        unit: Side of a cell in m.
+        model: σ, Z, a, b, r₀, c, u, v, λ, s₀, s₁; lengths in m.
+        shine: ρ by flat index of the cell, shape (cells,); empty for none.
+        gloss: σ′, I and a′ of (1).
+        ends: Ends of the beams in the level frame, in m, shape (m, 3).
+        strengths: i, shape (m,), or empty.
+        poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6).
+        ratings: Output, ℓ, shape (K, m).
+        kinds: Output, EXPLAINED (ends within 3σ of a wall that it can see), SHORT, THROUGH a wall,
+            UNSEEN (ends in unknown space) or ASTRAY, shape (K, m).
+    """
+    for q in prange(len(poses)):
+        _scan(
+            skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],
+            kinds[q],
+        )  # fmt: skip

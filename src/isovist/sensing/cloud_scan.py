@@ -1,0 +1,106 @@
+"""What a lidar in space saw: points in the frame of the sensor.
+
+A cloud says nothing of beams that did not return, so directions without a point are unseen, never
+far.  Points that are not finite, lie at the origin (how sensors write a missing return), or outside
+[`range_min`, `range_max`) are left out.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.poses import Pose, Pose3
+from isovist.types import FloatArray, IntArray, readonly
+
+FEWEST = 50
+"""Fewer returns than this are no scan of a place."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CloudScan:
+    """One sweep of a range sensor in space.
+
+    Attributes:
+        points: Returns in the frame of the sensor, shape (k, 3), in m.  Read-only.
+        intensities: Strength of each return, in the units of the map, shape (k,), or `None`.
+        range_min: Smallest distance the sensor reports, in m.
+        range_max: Largest distance the sensor reports, in m.
+        T_robot_sensor: Where the sensor sits on the robot.
+        roll: Of the robot against gravity, in rad, as an inertial sensor tells it; else 0.
+        pitch: The same about the y axis.
+    """
+
+    points: FloatArray
+    intensities: FloatArray | None = None
+    range_min: float = 0.0
+    range_max: float = np.inf
+    T_robot_sensor: Pose = field(default_factory=Pose3)
+    roll: float = 0.0
+    pitch: float = 0.0
+
+    def __post_init__(self) -> None:
+        try:
+            points = np.array(self.points, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InputError("`points` must be rows of three numbers.") from error
+        if points.ndim != 2 or points.shape[1] != 3:
+            raise InputError(f"`points` must have shape (any, 3), got {points.shape}.")
+        if not 0.0 <= self.range_min < self.range_max:
+            raise InputError(
+                "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
+                f"got {self.range_min} and {self.range_max}."
+            )
+        if not np.isfinite([self.roll, self.pitch]).all():
+            raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
+        with np.errstate(invalid="ignore", over="ignore"):
+            ranges = np.sqrt((points**2).sum(axis=1))
+            valid = (ranges > 0.0) & (ranges >= self.range_min) & (ranges < self.range_max)
+        if valid.sum() < FEWEST:
+            raise InputError(
+                f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "
+                f"{len(points)} points: the others are not finite, at the origin or outside "
+                f"[{self.range_min:g}, {self.range_max:g}) m."
+            )
+        set_ = object.__setattr__
+        set_(self, "points", readonly(points[valid]))
+        set_(self, "T_robot_sensor", Pose3.lifted(self.T_robot_sensor))
+        if self.intensities is not None:
+            strengths = np.array(self.intensities, dtype=np.float64)
+            if strengths.shape != (len(points),):
+                raise InputError(
+                    f"`intensities` must have shape ({len(points)},), like `points`, "
+                    f"got {strengths.shape}."
+                )
+            if not np.isfinite(strengths[valid]).all():
+                raise InputError("`intensities` must be finite, got NaN or infinity.")
+            set_(self, "intensities", readonly(strengths[valid]))
+
+    @property
+    def T_level_sensor(self) -> Pose3:
+        """The sensor in a frame at its own place that looks ahead with the robot and is level."""
+        tilt = Pose3(roll=self.roll, pitch=self.pitch)
+        mount = Pose3.lifted(self.T_robot_sensor)
+        return Pose3.from_matrix(tilt.rotation @ mount.rotation, np.zeros(3))
+
+    @property
+    def level_points(self) -> FloatArray:
+        """The returns in that level frame, shape (k, 3), in m."""
+        return self.T_level_sensor.apply(self.points)
+
+    def spread(self, width: float) -> IntArray:
+        """Indices of returns spread evenly over directions: one for each bin that holds any.
+
+        Bins are `width` rad of azimuth and of elevation in the level frame.  The return nearest to
+        the middle of a bin stands for it: the nearest one to the sensor would favour clutter.
+        """
+        p = self.level_points
+        azimuth = np.arctan2(p[:, 1], p[:, 0])
+        elevation = np.arctan2(p[:, 2], np.hypot(p[:, 0], p[:, 1]))
+        columns = max(1, round(2.0 * np.pi / width))
+        u, v = (azimuth / (2.0 * np.pi) + 0.5) * columns, (elevation + 0.5 * np.pi) / width
+        column, row = np.floor(u).astype(np.int64) % columns, np.floor(v).astype(np.int64)
+        off = (u - np.floor(u) - 0.5) ** 2 + (v - row - 0.5) ** 2
+        number = row * columns + column
+        order = np.lexsort((off, number))
+        return np.sort(order[np.unique(number[order], return_index=True)[1]])

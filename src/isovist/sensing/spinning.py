@@ -1,0 +1,97 @@
+"""A simulated lidar in space: rings of beams that turn about the vertical."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.base import Ending, Map
+from isovist.poses import Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class SpinningLidar:
+    """A spinning lidar.
+
+    Attributes:
+        rings: How many beams lie above each other.
+        low: Elevation of the lowest, in rad.
+        high: Elevation of the highest, in rad.
+        azimuths: How often each fires in a turn.
+        range_max: Beams that would be longer return nothing, in m.
+        noise: Standard deviation of a range, in m.
+        clutter: Share of beams that something unmapped cuts short.
+        range_min: Shortest range it reports, in m.
+    """
+
+    rings: int = 16
+    low: float = -np.pi / 12.0
+    high: float = np.pi / 12.0
+    azimuths: int = 900
+    range_max: float = 30.0
+    noise: float = 0.02
+    clutter: float = 0.0
+    range_min: float = 0.05
+
+    def __post_init__(self) -> None:
+        if self.rings < 1 or self.azimuths < 1:
+            raise InputError(
+                "A spinning lidar needs at least 1 ring and 1 azimuth, "
+                f"got {self.rings} and {self.azimuths}."
+            )
+        if not -np.pi / 2.0 <= self.low <= self.high <= np.pi / 2.0:
+            raise InputError(
+                "`low` and `high` must be elevations in ascending order within ±π/2 rad, "
+                f"got {self.low} and {self.high}."
+            )
+        if not 0.0 <= self.clutter < 1.0 or self.noise < 0.0:
+            raise InputError(
+                f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
+                f"got {self.clutter} and {self.noise}."
+            )
+
+    @property
+    def directions(self) -> FloatArray:
+        """Unit vectors of the beams in the frame of the sensor, ring after ring, shape (m, 3)."""
+        elevation = np.linspace(self.low, self.high, self.rings)[:, None]
+        azimuth = 2.0 * np.pi * np.arange(self.azimuths) / self.azimuths
+        flat = np.cos(elevation)
+        up = np.broadcast_to(np.sin(elevation), (self.rings, self.azimuths))
+        return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], -1).reshape(-1, 3)
+
+    def scan(self, world: Map, pose: Pose, rng: np.random.Generator) -> CloudScan:
+        """What the sensor at `pose` sees of a map in space; it knows its roll and pitch.
+
+        Rays that end in no wall return nothing.  Where the map has reflectances, the returns
+        have intensities; clutter has a random one of the map.
+        """
+        place = Pose3.lifted(pose)
+        if world.dimension != 3:
+            raise InputError("A spinning lidar needs a map in space: a VoxelMap or a MeshMap.")
+        if not world.contains(place.position):
+            raise InputError(
+                f"The sensor at ({place.x:g}, {place.y:g}, {place.z:g}) is not in free space."
+            )
+        d = self.directions
+        hits = world.cast(place.position, d @ place.rotation.T)
+        ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
+        cut = rng.random(len(d)) < self.clutter
+        shorter = np.minimum(ranges, self.range_max) * rng.random(len(d))
+        ranges = np.where(cut, shorter, ranges)
+        ranges = np.where(ranges < self.range_max, ranges, 0.0)
+        ranges = np.where(ranges > 0.0, ranges + rng.normal(0.0, self.noise, len(d)), 0.0)
+        strengths = None
+        reflectance: FloatArray | None = getattr(world, "reflectance", None)
+        if reflectance is not None:
+            strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
+            strengths[cut] = rng.choice(reflectance, int(cut.sum()))
+        return CloudScan(
+            np.maximum(ranges, 0.0)[:, None] * d,
+            strengths,
+            self.range_min,
+            self.range_max,
+            roll=place.roll,
+            pitch=place.pitch,
+        )

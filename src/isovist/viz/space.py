@@ -1,0 +1,112 @@
+"""Drawing answers in space: the map from above at the height of the sensor, and at an angle."""
+
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.atlas import Atlas
+from isovist.atlas.voxel_atlas import VoxelAtlas
+from isovist.errors import InputError
+from isovist.locate.answer import Answer, Verdict
+from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+from isovist.viz.answers import draw_answer, draw_cells, draw_ellipse, draw_pose, known_bounds
+from isovist.viz.figures import ACCENT, INK, SECOND, new_figure
+
+SLAB = 0.3  # m above and below the sensor that the view from above shows
+NEAR = 7.0  # m around the estimate that the oblique view shows
+CUT = 1.0  # m above the sensor at which walls are cut off in the oblique view
+LOOK = np.radians(50.0), np.radians(-60.0)  # down and around, of the oblique view
+
+
+def figure_of(
+    atlas: Atlas | VoxelAtlas, scan: Scan | CloudScan, answer: Answer, truth: Pose | None = None
+) -> Any:
+    """The picture of an answer, in the plane or in space."""
+    if isinstance(atlas, Atlas) and isinstance(scan, Scan):
+        return draw_answer(atlas.world, scan, answer, truth)
+    if isinstance(atlas, VoxelAtlas) and isinstance(scan, CloudScan):
+        return draw_answer_in_space(atlas, scan, answer, truth)
+    raise InputError("The atlas and the scan must both be of the plane, or both in space.")
+
+
+def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
+    """The map of the plane at a height: walls within `SLAB`, and what is known at z itself."""
+    level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
+    reach = max(1, round(SLAB / world.resolution))
+    around = world.cells[max(level - reach, 0) : level + reach + 1]
+    cells = world.cells[level].copy()
+    cells[(around == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
+    if not (cells == Cell.FREE).any():
+        raise InputError(f"The map has no free cell at a height of {z:g} m.")
+    return OccupancyMap(cells, world.resolution, Pose(world.corner[0], world.corner[1]))
+
+
+def draw_answer_in_space(
+    atlas: VoxelAtlas, scan: CloudScan, answer: Answer, truth: Pose | None = None
+) -> Any:
+    """From above with the scan at the best estimate and all rivals, and at an angle nearby."""
+    best = answer.best
+    pose = Pose3.lifted(best.pose) if best is not None else None
+    sensor = pose @ scan.T_robot_sensor if pose is not None else None
+    plan = slice_of(atlas.world, sensor.z if sensor is not None else _usual_height(atlas))
+    lo, hi = known_bounds(plan)
+    wide = (hi - lo)[0] >= (hi - lo)[1]
+    figure = new_figure(13.0, 6.0) if wide else new_figure(11.0, 7.5)
+    above, oblique = figure.subplots(1, 2, width_ratios=(1.5, 1.0))
+    draw_cells(above, plan)
+    rivals = answer.estimates[1:] if answer.verdict is Verdict.AMBIGUOUS else ()
+    size = 0.035 * float((hi - lo).max())
+    for rival in rivals:
+        draw_pose(above, _flat(rival.pose), SECOND, size)
+    title = answer.verdict.value
+    above.set_title(f"{title}, with {len(rivals)} other places" if rivals else title)
+    if truth is not None:
+        above.plot(truth.x, truth.y, "+", color=INK, markersize=14, label="truth", zorder=7)
+    if best is None or pose is None or sensor is None:
+        oblique.set_visible(False)
+        return figure
+    points = sensor.apply(scan.points)
+    level = np.abs(points[:, 2] - sensor.z) <= SLAB
+    above.plot(*points[level, :2].T, ".", color=ACCENT, markersize=2.0, alpha=0.8, zorder=3)
+    draw_ellipse(above, best, ACCENT)
+    draw_pose(above, _flat(pose), ACCENT, size, label="estimate")
+    above.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False)
+    _draw_oblique(oblique, atlas.world, points, sensor)
+    return figure
+
+
+def _draw_oblique(axes: Any, world: VoxelMap, points: FloatArray, sensor: Pose3) -> None:
+    """Walls around the sensor, cut off above it, and the returns among them."""
+    walls = world.centres(np.flatnonzero(world.cells.ravel() == Cell.OCCUPIED))
+    near = np.hypot(*(walls[:, :2] - sensor.position[:2]).T) <= NEAR
+    walls = walls[near & (walls[:, 2] <= sensor.z + CUT)]
+    near = np.hypot(*(points[:, :2] - sensor.position[:2]).T) <= NEAR
+    points = points[near & (points[:, 2] <= sensor.z + CUT)]
+    down, around = LOOK
+    side = np.array([-np.sin(around), np.cos(around), 0.0])
+    away = np.array([-np.cos(around), -np.sin(around), 0.0])
+    up = np.sin(down) * away + np.cos(down) * np.array([0.0, 0.0, 1.0])
+    order = np.argsort(-(walls @ away), kind="stable")
+    walls = walls[order]
+    flat = np.stack([side, up], axis=1)
+    deep = float(walls[:, 2].min()) - 1.0  # so that the floor is pale, not white
+    axes.scatter(*(walls @ flat).T, c=walls[:, 2], cmap="bone_r", vmin=deep, s=3.0, linewidths=0.0)
+    axes.plot(*(points @ flat).T, ".", color=ACCENT, markersize=1.6, alpha=0.7)
+    tip = sensor.apply([1.0, 0.0, 0.0])
+    axes.plot(*(np.stack([sensor.position, tip]) @ flat).T, color=SECOND, linewidth=2.5)
+    axes.plot(*(sensor.position @ flat), "o", color=SECOND, markersize=7)
+    axes.set(aspect="equal", title="returns among the walls, seen from above at an angle")
+    axes.set_axis_off()
+
+
+def _flat(pose: Pose) -> Pose:
+    return Pose(pose.x, pose.y, pose.yaw)
+
+
+def _usual_height(atlas: VoxelAtlas) -> float:
+    return float(np.median(atlas.positions[:, 2]))

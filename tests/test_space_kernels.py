@@ -1,0 +1,155 @@
+"""The kernels in space against their slow twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from isovist.atlas.voxel_atlas import bare_walls, distance_to_walls
+from isovist.kernels.align3d import align_in_space, distance_in_space, turn
+from isovist.kernels.correlate import correlate, correlate_rings, spread
+from isovist.kernels.score3d import score_in_space
+from isovist.kernels.voxelise import touches
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import Pose3
+from reference_space import (
+    UNIT,
+    clipped,
+    cost_of_pose,
+    distance,
+    house,
+    house_cells,
+    rate_beams,
+    ring_costs,
+)
+
+
+def test_rings_cost_what_the_equation_says():
+    rng = np.random.default_rng(0)
+    nodes = rng.uniform(0.0, 3.0, (5, 3, 8)).astype(np.float32)
+    windows = rng.uniform(0.0, 3.0, (2, 3, 8)).astype(np.float32)
+    seen = rng.random((2, 3, 8)) < 0.7
+    allowed = np.ones(16, bool)
+    costs, headings = np.empty((3, 4), np.float32), np.empty((3, 4), np.int32)
+    active = np.array([4, 0, 2])
+    correlate_rings(nodes, active, windows, seen, allowed, 0.25, 0.5, costs, headings)
+    for i, node in enumerate(active):
+        every = ring_costs(nodes[node], windows, seen, 0.25, 0.5)
+        assert costs[i, 0] == pytest.approx(every.min(), rel=1e-5)
+        found = np.isfinite(costs[i])
+        np.testing.assert_allclose(costs[i, found], every[headings[i, found]], rtol=1e-5)
+
+
+def test_the_plane_is_one_ring():
+    rng = np.random.default_rng(1)
+    nodes = rng.uniform(0.0, 3.0, (6, 16)).astype(np.float32)
+    windows, seen = rng.uniform(0.0, 3.0, (2, 9)).astype(np.float32), np.ones((2, 9), bool)
+    outs = [(np.empty((6, 2), np.float32), np.empty((6, 2), np.int32)) for _ in range(2)]
+    rest = np.ones(32, bool), 0.25, 0.5
+    correlate(nodes, np.arange(6), windows, seen, *rest, *outs[0])
+    correlate_rings(nodes[:, None], np.arange(6), windows[:, None], seen[:, None], *rest, *outs[1])
+    for a, b in zip(*outs, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_poses_above_each_other_are_unlike():
+    poses = np.zeros((4, 6))
+    poses[:, 3] = 0.0, 0.3, 1.5, 1.6
+    chosen = np.empty(4, np.int64)
+    assert list(chosen[: spread(poses, 1.0, 0.1, chosen)]) == [0, 2]
+    assert spread(np.ascontiguousarray(poses[:, :3]), 1.0, 0.1, chosen) == 1
+
+
+@given(st.floats(-2.0, 8.0), st.floats(-2.0, 8.0), st.floats(-2.0, 8.0))
+def test_distances_lie_between_those_of_the_cells(x, y, z):
+    field = np.random.default_rng(2).uniform(0.0, 5.0, (4, 5, 6)).astype(np.float32)
+    assert distance_in_space(field, x, y, z)[0] == pytest.approx(distance(field, x, y, z), abs=2e-4)
+
+
+@given(st.floats(0.6, 5.4), st.floats(0.6, 4.4), st.floats(0.6, 3.4))
+def test_slopes_of_distances_are_their_derivatives(x, y, z):
+    field = np.random.default_rng(2).uniform(0.0, 5.0, (4, 5, 6)).astype(np.float32)
+    p, h = np.array([x, y, z]), 1e-6
+    # Away from the planes between cells, where slopes jump.
+    p = np.where(np.abs(p - 0.5 - np.round(p - 0.5)) < 1e-3, p + 2e-3, p)
+    slopes = distance_in_space(field, *p)[1:]
+    for k, step in enumerate(h * np.eye(3)):
+        ahead, back = (
+            distance_in_space(field, *(p + step))[0],
+            distance_in_space(field, *(p - step))[0],
+        )
+        assert slopes[k] == pytest.approx((ahead - back) / (2.0 * h), abs=1e-5)
+
+
+def test_the_kernel_turns_like_a_pose():
+    pose, R = np.array([1.0, 2.0, 0.7, 3.0, -0.2, 0.4]), np.empty((3, 3))
+    turn(pose, R)
+    np.testing.assert_allclose(R, Pose3(*pose).rotation, atol=1e-15)
+
+
+@pytest.mark.parametrize("fitted", [3, 4, 6])
+def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
+    """One step solves (H + damping) s = −∇cost, with H as it is returned."""
+    field = distance_to_walls(house())
+    rng = np.random.default_rng(3)
+    ends = rng.normal(0.0, 12.0, (30, 3)) * [1.0, 1.0, 0.4]
+    start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
+    sigma, damping, h = 3.0, 0.5, 1e-5
+    poses, normal, sums = start[None].copy(), np.empty((1, 6, 6)), np.empty((1, 2))
+    align_in_space(field, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
+    slope = [
+        (cost_of_pose(field, ends, sigma, start + s) - cost_of_pose(field, ends, sigma, start - s))
+        / (2.0 * h)
+        for s in h * np.eye(6)
+    ]
+    H = np.tril(normal[0]) + np.tril(normal[0], -1).T
+    arm = (ends[:, :2] ** 2).sum(axis=1).mean()
+    extra = damping * len(ends) * np.array([1.0, 1.0, 0.1 * arm, 1.0, 0.1 * arm, 0.1 * arm])
+    step = np.linalg.solve((H + np.diag(extra))[:fitted, :fitted], -np.array(slope)[:fitted])
+    np.testing.assert_allclose(poses[0, :fitted] - start[:fitted], step, rtol=2e-3, atol=1e-6)
+    np.testing.assert_array_equal(poses[0, fitted:], start[fitted:])
+    e = np.array([distance(field, *Pose3(*start).apply(q)) for q in ends])
+    w = np.where(e <= 3.5 * sigma, np.exp(-0.5 * (e / sigma) ** 2), 0.0)
+    np.testing.assert_allclose(sums[0], [w.sum(), (w * e * e).sum()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("shiny", [False, True])
+def test_beams_are_rated_as_the_equations_say(shiny):
+    cells = house_cells()
+    cells[:, :, 56:70][cells[:, :, 56:70] == 0] = 2
+    world = VoxelMap.from_array(cells, UNIT)
+    bare, field = bare_walls(world), distance_to_walls(world)
+    rng = np.random.default_rng(4)
+    d = rng.normal(size=(200, 3)) * [1.0, 1.0, 0.3]
+    d /= np.linalg.norm(d, axis=1)[:, None]
+    pose = np.array([40.2, 17.3, 0.3, 14.1, 0.02, -0.01])
+    place = Pose3(*pose)
+    to_wall = bare.cast(place.position * UNIT, d @ place.rotation.T).ranges.copy()
+    to_wall += rng.normal(0.0, 0.02, 200)
+    ends = d * np.where(rng.random(200) < 0.6, to_wall, rng.uniform(0.2, 9.0, 200))[:, None]
+    model = np.array([0.07, 30.0, 0.75, 0.06, 0.5, 0.08, 0.5, 0.5, 0.6, 0.2, 0.2])
+    shine = rng.random(cells.size) if shiny else np.empty(0)
+    strengths = rng.random(200) if shiny else np.empty(0)
+    gloss = np.array([0.2, 1.0, 0.8])
+    ratings, kinds = np.empty((1, 200), np.float32), np.empty((1, 200), np.uint8)
+    score_in_space(
+        world.skip, bare.skip, field, UNIT, model, shine, gloss, ends, strengths, pose[None],
+        ratings, kinds,
+    )  # fmt: skip
+    twin, sort = rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose)
+    np.testing.assert_array_equal(kinds[0], sort)
+    np.testing.assert_allclose(ratings[0], twin, rtol=1e-4, atol=1e-4)
+    assert set(sort) >= {0, 1, 2, 3}
+
+
+corners = st.lists(st.tuples(*[st.floats(-1.6, 1.6)] * 3), min_size=3, max_size=3)
+
+
+@settings(max_examples=300)
+@given(corners)
+def test_a_triangle_touches_a_cell_when_something_is_left_of_it(triangle):
+    a, b, c = np.array(triangle)
+    left = clipped(triangle)
+    grown, shrunk = (clipped(np.array(triangle) * s) for s in (1.0 - 1e-6, 1.0 + 1e-6))
+    if bool(grown) == bool(shrunk) == bool(left):
+        assert touches(a, b, c) == bool(left)
