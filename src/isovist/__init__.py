@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.scan import Scan
     from isovist.sensing.signals import Intensity, Range, SurfaceGradient
+    from isovist.track.tracker import Tracker
 
 __version__ = "0.1.0.dev0"
 
@@ -56,6 +57,7 @@ _HOME = {
     "Scan": "sensing.scan",
     "SegmentMap": "maps.segments",
     "SurfaceGradient": "sensing.signals",
+    "Tracker": "track.tracker",
     "Verdict": "locate.answer",
     "VoxelMap": "maps.voxels",
     "build": "atlas.atlas",
@@ -88,6 +90,7 @@ __all__ = [
     "Scan",
     "SegmentMap",
     "SurfaceGradient",
+    "Tracker",
     "Verdict",
     "VoxelMap",
     "build",
