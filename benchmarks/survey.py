@@ -1,6 +1,6 @@
 """Does `survey` predict what `locate` says?
 
-    python -m benchmarks.survey [--count N] [--sensor DEGREES,METRES]... MAP...
+    python -m benchmarks.survey [--count N] [--seed N] [--sensor DEGREES,METRES]... MAP...
 
 At random poses with fresh noise, the ones that `isovist bench simulate` would take, the share of
 unique answers is measured and compared with what the survey predicts at the nearest nodes and
@@ -32,14 +32,14 @@ FRESH = 10_000
 """Seed of the poses that measure; the survey asks at others."""
 
 
-def compare(name: str, world: OccupancyMap, lidar: Lidar, count: int) -> float:
+def compare(name: str, world: OccupancyMap, lidar: Lidar, count: int, seed: int) -> float:
     """Print one row; returns the difference in points."""
     start, work = perf_counter(), process_time()
     atlas = build(world)
     found = survey(atlas, lidar)
     seconds, work = perf_counter() - start, process_time() - work
     trials = simulated_trials(
-        world, count, seed=FRESH, beams=lidar.beams, field_of_view=lidar.field_of_view,
+        world, count, seed=seed, beams=lidar.beams, field_of_view=lidar.field_of_view,
         range_max=lidar.range_max, noise=lidar.noise,
     )  # fmt: skip
     unique = np.array([o.verdict is Verdict.UNIQUE for o in run_trials(atlas, trials)])
@@ -63,6 +63,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("maps", nargs="+", type=Path, metavar="MAP")
     parser.add_argument("--count", type=int, default=400, help="poses that measure")
+    parser.add_argument("--seed", type=int, default=FRESH, help="of these poses")
     parser.add_argument("--sensor", action="append", help="field of view in degrees, range in m")
     given = parser.parse_args()
     print(
@@ -78,7 +79,7 @@ def main() -> None:
         for sensor in given.sensor or SENSORS:
             view, reach = (float(part) for part in sensor.split(","))
             lidar = Lidar(math.radians(view), max(1, round(view)), reach, 0.05)
-            gaps.append(compare(path.stem, world, lidar, given.count))
+            gaps.append(compare(path.stem, world, lidar, given.count, given.seed))
     print(f"largest difference: {max(map(abs, gaps)):.1f} points over {len(gaps)} surveys")
 
 
