@@ -262,3 +262,36 @@ def test_a_corridor_tells_nothing_along_its_axis():
         belief = tracker.update(pose, lidar.scan(atlas.world, pose, random))
         assert belief.verdict is not Verdict.UNIQUE
     assert belief.least < 1.0
+
+
+def test_turning_on_the_spot_is_no_new_view_for_a_sensor_that_sees_all_around(atlas):
+    lidar = Lidar(beams=360, range_max=12.0, noise=0.02)
+    random, tracker = np.random.default_rng(1), Tracker(atlas)
+    for k in range(6):
+        pose = Pose(3.0, 4.7, 1.0 * k)
+        tracker.update(pose, lidar.scan(atlas.world, pose, random))
+    assert sum(frame.weight for frame in tracker.bank.frames) < 1.2
+    narrow, tracker = Lidar(np.pi, 180, 12.0, 0.02), Tracker(atlas)
+    for k in range(6):
+        pose = Pose(3.0, 4.7, 1.0 * k)
+        tracker.update(pose, narrow.scan(atlas.world, pose, random))
+    assert sum(frame.weight for frame in tracker.bank.frames) > 3.0
+
+
+def test_scans_that_see_next_to_nothing_are_carried_over_by_odometry(atlas):
+    poses = CORRIDOR[:14]
+    bearings = np.radians(np.arange(0.0, 270.0, 2.0))
+    few = Scan(bearings, np.where(np.arange(135) < 5, 2.0, np.inf))
+    tracker = Tracker(atlas)
+    belief = tracker.update(Pose(), few)
+    assert belief.verdict is Verdict.LOST
+    assert belief.advice == "The scan sees next to nothing of what is around. Drive on."
+    tracker = Tracker(atlas)
+    random = np.random.default_rng(0)
+    for pose in poses[:10]:
+        belief = tracker.update(pose, LIDAR.scan(atlas.world, pose, random))
+    before = belief.best
+    for pose in poses[10:]:
+        belief = tracker.update(pose, few)
+    assert np.hypot(belief.best.pose.x - poses[-1].x, belief.best.pose.y - poses[-1].y) < 0.1
+    assert np.trace(belief.best.covariance) > np.trace(before.covariance)

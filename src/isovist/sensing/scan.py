@@ -100,23 +100,22 @@ class Scan:
     def straighten(self, motion: Pose) -> "Scan":
         """The scan as it would be, had the sensor stood still in the middle of its sweep.
 
-        Beams are taken to follow each other at even pace, counter-clockwise.  Missing returns are
-        left out.
+        Beams are taken to follow each other at even pace, counter-clockwise.
 
         Args:
             motion: Of the sensor from the first to the last beam, T_first_last.
         """
-        b, r = self.bearings[self.valid], self.ranges[self.valid]
-        span = self.bearings[-1] - self.bearings[0]
-        late = (b - self.bearings[0]) / span - 0.5 if span > 0.0 else np.zeros_like(b)
+        b, r = self.bearings, self.ranges
+        span = b[-1] - b[0]
+        late = (b - b[0]) / span - 0.5 if span > 0.0 else np.zeros_like(b)
         # The velocity is even in the frame of the sensor in the middle of the sweep.
         along = Pose(yaw=-motion.yaw / 2.0).apply([motion.x, motion.y])
         turned = b + late * motion.yaw
         x, y = r * np.cos(turned) + late * along[0], r * np.sin(turned) + late * along[1]
         # Bearings stay near what they were, also where they pass ±π.
-        bearings = b + wrap_angle(np.arctan2(y, x) - b)
-        strengths = None if self.intensities is None else self.intensities[self.valid]
-        return Scan(bearings, np.hypot(x, y), 0.0, np.inf, strengths, self.T_robot_sensor)
+        bearings = np.where(self.valid, b + wrap_angle(np.arctan2(y, x) - b), turned)
+        ranges = np.where(self.valid, np.hypot(x, y), np.inf)
+        return Scan(bearings, ranges, 0.0, np.inf, self.intensities, self.T_robot_sensor)
 
     @staticmethod
     def from_points(

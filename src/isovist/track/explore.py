@@ -3,8 +3,7 @@
 The robot sees what the sensor would see from its true pose, and moves by what it commands; odometry
 reports the motion with drift.  It knows nothing but scans and odometry: every verdict is the
 tracker's.  It turns on the spot, then drives straight, at most `STRIDE` between two updates, and
-stops when a beam ends in its way.  After each leg it asks the rule again.  A scan with fewer blocks
-than `locate.judge` wants for an answer, as of a lone pillar in an open hall, is left out.
+stops when a beam ends in its way.  After each leg it asks the rule again.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,7 +14,6 @@ import numpy as np
 from isovist.atlas.atlas import Atlas
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
-from isovist.locate.judge import WITNESSES, count_blocks
 from isovist.locate.protocol import NEAR, TURNED, simulated_trials
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
@@ -23,7 +21,7 @@ from isovist.sensing.scan import Scan
 from isovist.track.drift import Drift
 from isovist.track.paths import Ground, clear_ahead
 from isovist.track.propose import Proposal, Rule, propose
-from isovist.track.tracker import Belief, Tracker
+from isovist.track.tracker import Belief, Tracker, sees
 from isovist.types import FloatArray, readonly
 
 STRIDE = 0.3
@@ -157,7 +155,7 @@ def explore(
     if not robot.steps:
         raise InputError(
             f"On a way of {robot.distance:.1f} m from ({start.x:g}, {start.y:g}) the sensor never "
-            f"saw walls in {WITNESSES} blocks of 10°."
+            "reached a wall."
         )
     best = robot.steps[-1].belief.best
     right = robot.sure and best is not None and _alike(best.pose, robot.truth)
@@ -225,19 +223,18 @@ class _Robot:
 
     @property
     def lost(self) -> bool:
-        """Whether there is no place to plan from, or none that belongs to the present scan."""
-        last = self.steps[-1] if self.steps else None
-        return last is None or last.scan is not self.scan or not last.belief.estimates
+        """Whether there is no place to plan from, or the present scan sees next to nothing."""
+        if self.scan is None or not self.steps or not self.steps[-1].belief.estimates:
+            return True
+        return not sees(self.scan)
 
     def look(self, proposal: Proposal | None) -> None:
-        """Scan and update; where too little is within reach, drive on without."""
+        """Scan and update; where nothing is within reach, drive on without."""
         self.looks += 1
         try:
             self.scan = self.lidar.scan(self.ground.walls, self.truth, self.noise)
         except InputError:
             self.scan = None
-            return
-        if count_blocks(self.scan.bearings[self.scan.valid]) < WITNESSES:
             return
         belief = self.tracker.update(self.odometry, self.scan)
         self.steps.append(Step(self.truth, self.distance, belief, self.scan, proposal))

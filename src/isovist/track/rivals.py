@@ -50,7 +50,7 @@ class Rivals:
     @classmethod
     def from_tracker(cls, tracker: Tracker, scan: Scan) -> "Rivals":
         """What a tracker holds after an update with this scan."""
-        bank = tracker._bank
+        bank = tracker.bank
         if len(bank) == 0:
             raise InputError("The tracker holds no place yet. Update it with a scan first.")
         t, d = bank.margins()

@@ -4,7 +4,8 @@ The bank holds every place that may be right.  At each update odometry carries t
 corrects them and rates them; while rivals remain, the map is searched anew every metre, and what is
 found is walked back along the way driven so far (`bank`).  Places that the way refutes are dropped.
 When the scan suddenly no longer fits the one place left, the robot may have been carried away: what
-was seen before is forgotten and the search begins again.
+was seen before is forgotten and the search begins again.  A scan that sees next to nothing is left
+out, and odometry alone carries the places on.
 """
 
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ from isovist.locate.judge import (
     LOOSE,
     POOR,
     TURNED,
+    WITNESSES,
     count_blocks,
     covariances,
     in_world,
@@ -104,6 +106,10 @@ class Belief:
 class Tracker:
     """Follows a robot on a map, from an unknown start, through kidnappings.
 
+    Attributes:
+        bank: The places that may be right, best first.
+        travelled: Way by odometry, in m.
+
     Args:
         atlas: The map, described (`build`).
         drift: How far odometry can be trusted.
@@ -113,7 +119,7 @@ class Tracker:
         self.atlas = atlas
         self.drift = Drift() if drift is None else drift
         self.travelled = 0.0
-        self._bank = Bank(atlas, self.drift)
+        self.bank = Bank(atlas, self.drift)
         self._odometry: Pose | None = None
         self._sensor: Pose | None = None
         self._searched = -np.inf
@@ -135,11 +141,18 @@ class Tracker:
             raise InputError(f"`odometry` must be finite, got {odometry}.")
         self._mount = scan.T_robot_sensor
         T_odom_sensor = odometry @ self._mount
-        share = self._move(odometry, T_odom_sensor)
-        frame = Frame.from_scan(scan, T_odom_sensor, self._weight(T_odom_sensor))
-        self._bank.look(frame, share)
-        spent = self._seek(scan)
-        E = self._bank.sort()
+        view = scan.field_of_view
+        share = self._move(odometry, T_odom_sensor, view)
+        spent = 0.0
+        if sees(scan):
+            weight = self._weight(T_odom_sensor, view)
+            self.bank.look(Frame.from_scan(scan, T_odom_sensor, weight), share)
+            spent = self._seek(scan)
+        elif len(self.bank) == 0:
+            few = "The scan sees next to nothing of what is around. Drive on."
+            timing = {"search": 0.0, "total": 1e3 * (perf_counter() - start)}
+            return Belief(Verdict.LOST, few, (), 0.0, self.travelled, timing)
+        E = self.bank.sort()
         belief = self._judge(scan, E)
         total = 1e3 * (perf_counter() - start)
         return Belief(*belief, self.travelled, {"search": spent, "total": total})
@@ -155,7 +168,7 @@ class Tracker:
         Returns:
             T_world_robot at the first frame by the belief, and refined by `chain.refine_chain`.
         """
-        bank = self._bank
+        bank = self.bank
         if len(bank) == 0 or bank.gramian().least < least_needed(accuracy):
             return None
         T_sensor_robot = self._mount.inverse
@@ -167,7 +180,7 @@ class Tracker:
         steps = np.reshape(drift, (-1, 3, 3))
         return guess, refine_chain(self.atlas, scans, odometry, guess, steps)
 
-    def _move(self, odometry: Pose, T_odom_sensor: Pose) -> float:
+    def _move(self, odometry: Pose, T_odom_sensor: Pose, view: float) -> float:
         """Carry the bank along; how much of the next view will be new, 0 to 1."""
         if self._odometry is None or self._sensor is None:
             self._odometry, self._sensor = odometry, T_odom_sensor
@@ -176,18 +189,18 @@ class Tracker:
         self.travelled += float(np.hypot(step.x, step.y))
         motion = self._sensor.inverse @ T_odom_sensor
         self._odometry, self._sensor = odometry, T_odom_sensor
-        self._bank.carry(motion)
-        return float(np.clip(_newness(motion) * 3.0, 0.05, 1.0))
+        self.bank.carry(motion)
+        return float(np.clip(_newness(motion, view) * 3.0, 0.05, 1.0))
 
-    def _weight(self, T_odom_sensor: Pose) -> float:
+    def _weight(self, T_odom_sensor: Pose, view: float) -> float:
         """w of the next frame; a last frame that is still near is replaced by it."""
-        frames = self._bank.frames
+        frames = self.bank.frames
         if len(frames) > 1 and _near(frames[-2].T_odom_sensor, frames[-1].T_odom_sensor):
             frames.pop()
         if not frames:
             return 1.0
         motion = frames[-1].T_odom_sensor.inverse @ T_odom_sensor
-        return float(min(1.0, _newness(motion)))
+        return float(min(1.0, _newness(motion, view)))
 
     def _seek(self, scan: Scan) -> float:
         """Search the map when it is time to; milliseconds spent."""
@@ -203,14 +216,14 @@ class Tracker:
                 self._surprises = 0 if lead > -MARGIN else self._surprises + 1
                 if self._surprises >= SURPRISES:
                     self._forget()
-            self._bank.add(*found)
+            self.bank.add(*found)
         if not surprised:
             self._shaken, self._surprises = False, 0
         return 1e3 * (perf_counter() - start)
 
     def _surprised(self) -> bool:
         """Whether the last scan fits the best place much worse than usual."""
-        score = float(self._bank.frames[-1].scores[0])
+        score = float(self.bank.frames[-1].scores[0])
         if score < max(POOR, self._usual - DROP):
             return True
         self._usual += HABIT * (score - self._usual)
@@ -223,7 +236,7 @@ class Tracker:
             By how much it explains the scan better than all other places, `found` ones too, in
             nats per beam; −∞ when nothing nearby explains it.
         """
-        bank, frame = self._bank, self._bank.frames[-1]
+        bank, frame = self.bank, self.bank.frames[-1]
         unit = self.atlas.world.resolution
         cell = bank.poses[0] / np.array([unit, unit, 1.0])
         pose, _ = in_world(self.atlas, scan, cell, bank.spreads[0])
@@ -261,12 +274,12 @@ class Tracker:
 
     def _forget(self) -> None:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
-        del self._bank.frames[:-1]
-        self._bank.frames[-1].weight = 1.0
+        del self.bank.frames[:-1]
+        self.bank.frames[-1].weight = 1.0
         self._settled = False
 
     def _judge(self, scan: Scan, E: FloatArray) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
-        bank = self._bank
+        bank = self.bank
         if len(bank) == 0:
             return Verdict.LOST, "No place of the map can be tried.", (), 0.0
         t, d = bank.margins()
@@ -294,13 +307,16 @@ class Tracker:
         if not self._settled:
             recent = min(recent, float(score[0]))
         loosest = float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
-        verdict, advice = self._verdict(recent, loosest, rivals)
+        witnesses = sum(frame.weight * frame.blocks.shape[1] for frame in bank.frames)
+        verdict, advice = self._verdict(recent, loosest, witnesses, rivals)
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
         return verdict, advice, estimates, bank.gramian().least
 
-    def _verdict(self, recent: float, loosest: float, rivals: int) -> tuple[Verdict, str]:
+    def _verdict(
+        self, recent: float, loosest: float, witnesses: float, rivals: int
+    ) -> tuple[Verdict, str]:
         if recent < POOR:
             return Verdict.LOST, "The last scans fit nowhere in the map."
         if self._shaken:
@@ -312,6 +328,10 @@ class Tracker:
                 f"The place can slide by {loosest:.1f} m (standard deviation) along one axis. "
                 "Drive until an end or a door is in view."
             )
+        if witnesses < WITNESSES:
+            return Verdict.AMBIGUOUS, (
+                "What was seen so far is too little to exclude other places. Turn or drive on."
+            )
         if rivals:
             return Verdict.AMBIGUOUS, (
                 f"{rivals} other place{'s' if rivals > 1 else ''} would explain the way so far "
@@ -320,8 +340,16 @@ class Tracker:
         return Verdict.UNIQUE, "One place explains the way so far, and no other comes near."
 
 
-def _newness(motion: Pose) -> float:
-    return float(np.hypot(motion.x, motion.y)) / FRESH_M + abs(motion.yaw) / FRESH_RAD
+def sees(scan: Scan) -> bool:
+    """Whether a scan sees enough to say anything: in 6 blocks of 10°, or half of its view."""
+    blocks = count_blocks(scan.bearings[scan.valid])
+    return blocks >= min(WITNESSES, 0.5 * count_blocks(scan.bearings))
+
+
+def _newness(motion: Pose, view: float) -> float:
+    """How much of a view (rad) was not seen before a motion; a turn shows only what was behind."""
+    turned = min(abs(motion.yaw), max(0.0, 2.0 * np.pi - view))
+    return float(np.hypot(motion.x, motion.y)) / FRESH_M + turned / FRESH_RAD
 
 
 def _near(a: Pose, b: Pose) -> bool:
