@@ -51,11 +51,14 @@ SEARCH_M = 1.0
 """Way between two searches while rivals remain, in m."""
 CHECK_M = 8.0
 """Way between two searches when there is only one place left, in m."""
-AGREEMENT, MARGIN = 1.25, 0.3
+AGREEMENT, MARGIN = 1.1, 0.3
 """A rival is refuted when t (share of beams explained)² and d of `bank` (2) reach these.  Where
 much is unexplained the right place may be missing from the bank, hence the square."""
 CLEAR = (2.0, 1.2)
 """Or when t and d alone reach these: a lead that no missing place would leave."""
+AT_ONCE, LASTING_M = 1.6, 1.0
+"""A place becomes unique at once where the first of them is reached instead of `AGREEMENT`; else
+when all rivals have been refuted for this way, in m."""
 GONE = 30.0
 """A refuted rival this far behind in E is dropped, in nats."""
 MOST = 250
@@ -128,6 +131,7 @@ class Tracker:
         self._surprises = 0
         self._shaken = False
         self._mount = Pose()
+        self._leads_since = np.inf
 
     def update(self, odometry: Pose, scan: Scan) -> Belief:
         """Move by what odometry says, look, and judge.
@@ -276,7 +280,7 @@ class Tracker:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
         del self.bank.frames[:-1]
         self.bank.frames[-1].weight = 1.0
-        self._settled = False
+        self._settled, self._leads_since = False, np.inf
 
     def _judge(self, scan: Scan, E: FloatArray) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
         bank = self.bank
@@ -285,8 +289,11 @@ class Tracker:
         t, d = bank.margins()
         score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
         explained = float(np.mean([frame.inliers[0] for frame in bank.frames]))
-        refuted = (t * explained**2 >= AGREEMENT) & (d >= MARGIN)
-        refuted |= (t >= CLEAR[0]) & (d >= CLEAR[1])
+        clear = (t >= CLEAR[0]) & (d >= CLEAR[1])
+        refuted = clear | ((t * explained**2 >= AGREEMENT) & (d >= MARGIN))
+        at_once = clear | ((t * explained**2 >= AT_ONCE) & (d >= MARGIN))
+        self._leads_since = min(self._leads_since, self.travelled) if refuted.all() else np.inf
+        lasting = self._settled or self.travelled - self._leads_since >= LASTING_M
         gone = refuted & (E[0] - E[1:] >= GONE)
         keep = np.flatnonzero(np.append(False, gone) == 0)[:MOST]
         rivals = int((~refuted).sum())
@@ -309,6 +316,9 @@ class Tracker:
         loosest = float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
         witnesses = sum(frame.weight * frame.blocks.shape[1] for frame in bank.frames)
         verdict, advice = self._verdict(recent, loosest, witnesses, rivals)
+        if verdict is Verdict.UNIQUE and not (lasting or at_once.all()):
+            verdict = Verdict.AMBIGUOUS
+            advice = "One place leads, but not by much. Drive on to be sure."
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
