@@ -56,7 +56,7 @@ AGREEMENT, MARGIN = 1.1, 0.3
 much is unexplained the right place may be missing from the bank, hence the square."""
 CLEAR = (2.0, 1.2)
 """Or when t and d alone reach these: a lead that no missing place would leave."""
-AT_ONCE, LASTING_M = 1.6, 1.0
+AT_ONCE, LASTING_M = 1.25, 1.0
 """A place becomes unique at once where the first of them is reached instead of `AGREEMENT`; else
 when all rivals have been refuted for this way, in m."""
 GONE = 30.0
