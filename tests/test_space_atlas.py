@@ -135,7 +135,7 @@ def test_what_cannot_be_built_is_said_in_one_line():
         (
             house(),
             {"height": 9.0},
-            "No free cell lies 9 to 9 m above the floor; take another `height`.",
+            "No free cell lies 9 m above the floor; take another `height`.",
         ),
         (
             house(),
