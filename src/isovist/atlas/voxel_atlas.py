@@ -141,7 +141,7 @@ def build_in_space(
 ) -> VoxelAtlas:
     """Describe a map in space.
 
-    At the peak this takes about 10 kB per node and 40 bytes per cell of the block; what stays is
+    At the peak this takes about 20 kB per node and 60 bytes per cell of the block; what stays is
     3.1 kB per node and 7 bytes per cell, 15 with reflectances.
 
     Args:
@@ -227,9 +227,8 @@ def _nodes_above_floor(
     index = np.ravel_multi_index((level[inside], rows, columns), clear.shape)
     nodes = np.unique(index[clear.cells.ravel()[index] == Cell.FREE])
     if nodes.size == 0:
-        raise InputError(
-            f"No free cell lies {low:g} to {high:g} m above the floor; take another `height`."
-        )
+        where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
+        raise InputError(f"No free cell lies {where} above the floor; take another `height`.")
     return nodes
 
 

@@ -32,7 +32,7 @@ from isovist.types import FloatArray, IntArray, readonly
 
 ROWS = 36
 """More than there are blocks above each other."""
-EVEN_CELLS = 0.25
+EVEN_CELLS = 0.1
 """Residual that the cells of a perfect map leave, in cells, besides `EVEN`."""
 
 

@@ -66,13 +66,15 @@ def describe_cloud(scan: CloudScan) -> tuple[Float32Array, BoolArray]:
 def _channel_weights() -> tuple[NDArray[np.complex128], FloatArray]:
     """Fourier rows of V_r, shape (rings, ROWS, COLUMNS // 2 + 1), and Σ V_r, shape (rings,)."""
     elevation = ((np.arange(ROWS) + 0.5) / ROWS - 0.5)[:, None] * np.pi
-    azimuth = 2.0 * np.pi * (np.arange(COLUMNS) + 0.5) / COLUMNS
-    up = np.broadcast_to(np.sin(elevation), (ROWS, COLUMNS))
+    part = COLUMNS // AROUND
+    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / COLUMNS
     flat = np.cos(elevation)
+    up = np.broadcast_to(np.sin(elevation), (ROWS, part))
     centres = np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], axis=-1)
-    first = np.arange(*KEPT.indices(RINGS)) * AROUND
-    V = np.stack([search_rings().weights(row)[:, first] for row in centres]) * flat[:, :, None]
-    V = np.moveaxis(V, 2, 0)
+    # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
+    back = -np.arange(AROUND) % AROUND
+    W = search_rings().weights(centres).reshape(ROWS, part, RINGS, AROUND)[:, :, KEPT][..., back]
+    V = W.transpose(2, 0, 3, 1).reshape(-1, ROWS, COLUMNS) * flat
     return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
 
 
