@@ -34,11 +34,11 @@ LIMIT = 30.0
 HEAD = "| map | starts | rule | mean m | median m | share of random | unique and right | wrong |"
 
 
-def drive(atlas: Atlas, lidar: Lidar, count: int) -> dict[Rule, list[Run]]:
+def drive(atlas: Atlas, lidar: Lidar, count: int, first: int) -> dict[Rule, list[Run]]:
     """Runs of every rule from the same starts."""
     ground = Ground.from_atlas(atlas)
     runs: dict[Rule, list[Run]] = {rule: [] for rule in Rule}
-    for start, seed in ambiguous_starts(atlas, lidar, count, seed=5):
+    for start, seed in ambiguous_starts(atlas, lidar, count, seed=first):
         for rule in Rule:
             run = explore(atlas, start, lidar, rule, seed=seed, limit=LIMIT, ground=ground)
             runs[rule].append(run)
@@ -82,6 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("maps", nargs="*", default=["hall"])
     parser.add_argument("--starts", type=int, default=25)
+    parser.add_argument("--seed", type=int, default=5, help="of the starts")
     parser.add_argument("--range-max", type=float, default=6.0)
     parser.add_argument("--field-of-view", type=float, default=360.0)
     options = parser.parse_args()
@@ -99,7 +100,7 @@ def main() -> None:
     begin = perf_counter()
     for name, world in worlds.items():
         atlas = build(world)
-        runs = drive(atlas, lidar, options.starts)
+        runs = drive(atlas, lidar, options.starts, options.seed)
         rows(name, runs)
         spent += time_proposals(atlas, lidar, [run.steps[0].truth for run in runs[Rule.RANDOM]])
         for rule, some in runs.items():
