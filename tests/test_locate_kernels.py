@@ -32,7 +32,9 @@ def test_correlation_finds_the_smallest_local_minima_of_the_twin(random, phases,
     costs = np.empty((4, keep), np.float32)
     headings = np.empty((4, keep), np.int32)
     allowed = np.ones(n * phases, np.bool_)
-    correlate(nodes, active, windows, seen, allowed, 0.25, 0.5, costs, headings)
+    correlate(
+        nodes[:, None], active, windows[:, None], seen[:, None], allowed, 0.25, 0.5, costs, headings
+    )
     for row, node in enumerate(active):
         twin = costs_of_node(nodes[node], windows, seen, 0.25, 0.5)
         least = (twin <= np.roll(twin, 1)) & (twin <= np.roll(twin, -1))
@@ -49,10 +51,10 @@ def test_correlation_keeps_to_the_allowed_headings(random):
     allowed[5:8] = True
     costs, headings = np.empty((3, 2), np.float32), np.empty((3, 2), np.int32)
     correlate(
-        nodes,
+        nodes[:, None],
         np.arange(3),
-        windows,
-        np.ones((1, 16), np.bool_),
+        windows[:, None],
+        np.ones((1, 1, 16), np.bool_),
         allowed,
         0.25,
         0.5,
@@ -67,7 +69,10 @@ def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(random)
     window = np.roll(node, -3, axis=1)
     costs, headings = np.empty((1, 1), np.float32), np.empty((1, 1), np.int32)
     every = np.ones((1, 16), np.bool_)
-    correlate(node, np.arange(1), window, every, every[0], 0.25, 0.5, costs, headings)
+    correlate(
+        node[:, None], np.arange(1), window[:, None], every[:, None], every[0], 0.25, 0.5, costs,
+        headings,
+    )  # fmt: skip
     assert costs[0, 0] == 0.0
     assert headings[0, 0] == 3
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from isovist.atlas.voxel_atlas import bare_walls, distance_to_walls
 from isovist.kernels.align3d import align_in_space, distance_in_space, turn
-from isovist.kernels.correlate import correlate, correlate_rings, spread
+from isovist.kernels.correlate import correlate, spread
 from isovist.kernels.score3d import score_in_space
 from isovist.kernels.voxelise import touches
 from isovist.maps.voxels import VoxelMap
@@ -32,24 +32,12 @@ def test_rings_cost_what_the_equation_says():
     allowed = np.ones(16, bool)
     costs, headings = np.empty((3, 4), np.float32), np.empty((3, 4), np.int32)
     active = np.array([4, 0, 2])
-    correlate_rings(nodes, active, windows, seen, allowed, 0.25, 0.5, costs, headings)
+    correlate(nodes, active, windows, seen, allowed, 0.25, 0.5, costs, headings)
     for i, node in enumerate(active):
         every = ring_costs(nodes[node], windows, seen, 0.25, 0.5)
         assert costs[i, 0] == pytest.approx(every.min(), rel=1e-5)
         found = np.isfinite(costs[i])
         np.testing.assert_allclose(costs[i, found], every[headings[i, found]], rtol=1e-5)
-
-
-def test_the_plane_is_one_ring():
-    rng = np.random.default_rng(1)
-    nodes = rng.uniform(0.0, 3.0, (6, 16)).astype(np.float32)
-    windows, seen = rng.uniform(0.0, 3.0, (2, 9)).astype(np.float32), np.ones((2, 9), bool)
-    outs = [(np.empty((6, 2), np.float32), np.empty((6, 2), np.int32)) for _ in range(2)]
-    rest = np.ones(32, bool), 0.25, 0.5
-    correlate(nodes, np.arange(6), windows, seen, *rest, *outs[0])
-    correlate_rings(nodes[:, None], np.arange(6), windows[:, None], seen[:, None], *rest, *outs[1])
-    for a, b in zip(*outs, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 def test_poses_above_each_other_are_unlike():

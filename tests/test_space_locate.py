@@ -42,6 +42,19 @@ def test_a_robot_finds_itself_in_the_house(truth):
     assert certified(house_atlas(), scan, answer).certificate is None
 
 
+def test_a_gap_between_the_rings_that_a_sensor_has_does_no_harm():
+    truth = PLACES[0]
+    scan = LIDAR.scan(house(), truth, np.random.default_rng(1))
+    rise = np.arctan2(scan.points[:, 2], np.hypot(scan.points[:, 0], scan.points[:, 1]))
+    outer = iv.Scan.from_points(scan.points[np.abs(rise) > np.radians(8.0)])
+    _, seen = describe_cloud(outer)
+    rings = seen.any(axis=(0, 2))
+    assert not rings[np.flatnonzero(rings)[0] : np.flatnonzero(rings)[-1]].all()
+    away, turn = gap(iv.locate(house_atlas(), outer).best.pose, truth)
+    assert away < 0.1
+    assert turn < np.radians(1.5)
+
+
 def test_a_height_that_is_a_little_off_is_fitted():
     truth = at(5.0, 0.0, 0.7, z=1.68)
     answer = iv.locate(house_atlas(), LIDAR.scan(house(), truth, np.random.default_rng(2)))

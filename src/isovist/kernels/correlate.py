@@ -35,7 +35,7 @@ def _add_costs(f: Singles, o: np.float32, low: np.float32, high: np.float32, cos
 
 
 @njit(cache=True, nogil=True, parallel=True)
-def correlate_rings(
+def correlate(
     nodes: Singles,
     active: NDArray[np.int64],
     windows: Singles,
@@ -96,24 +96,6 @@ def correlate_rings(
                 j -= 1
             costs[i, j] = value
             headings[i, j] = k
-
-
-def correlate(
-    nodes: Singles,
-    active: NDArray[np.int64],
-    windows: Singles,
-    seen: NDArray[np.bool_],
-    allowed: NDArray[np.bool_],
-    short: float,
-    long: float,
-    costs: Singles,
-    headings: NDArray[np.int32],
-) -> None:
-    """`correlate_rings` in the plane: nodes (N, n), windows and seen (P, m)."""
-    correlate_rings(
-        nodes[:, None], active, windows[:, None], seen[:, None], allowed, short, long, costs,
-        headings,
-    )  # fmt: skip
 
 
 @njit(cache=True, nogil=True)

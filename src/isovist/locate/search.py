@@ -96,14 +96,15 @@ def search(
         allowed = prior.heads(yaws + atlas.world.origin.yaw, np.pi / n)
     if active.size == 0 or not allowed.any() or window.values.shape[1] == 0:
         return np.empty((0, 3))
+    nodes, values, seen = atlas.descriptors[:, None], window.values[:, None], window.seen[:, None]
     if len(active) > FINALISTS and not thorough:
         # Every other channel and the headings of the first phase choose who is looked at in full.
-        rough = window.seen[:1].copy()
-        rough[:, 1::2] = False
-        costs, _ = _correlate(atlas, active, window.values[:1], rough, allowed[::PHASES], 1)
+        rough = seen[:1].copy()
+        rough[:, :, 1::2] = False
+        costs, _ = best_headings(nodes, active, values[:1], rough, allowed[::PHASES], 1)
         order = np.argpartition(costs[:, 0], FINALISTS - 1)[:FINALISTS]
         active = np.sort(active[order])
-    costs, headings = _correlate(atlas, active, window.values, window.seen, allowed, MINIMA)
+    costs, headings = best_headings(nodes, active, values, seen, allowed, MINIMA)
     flat = costs.ravel()
     seeds = 10 * SEEDS if thorough else SEEDS
     pool = min(POOL * seeds, int(np.isfinite(flat).sum()))
@@ -116,21 +117,24 @@ def search(
     return poses[chosen[:count]]
 
 
-def _correlate(
-    atlas: Atlas,
+def best_headings(
+    nodes: Float32Array,
     active: IntArray,
     values: Float32Array,
     seen: BoolArray,
     allowed: BoolArray,
     keep: int,
 ) -> tuple[Float32Array, NDArray[np.int32]]:
-    """Smallest costs of each active node and their headings, both of shape (A, keep)."""
+    """Smallest costs of each active node and their headings, both of shape (A, keep).
+
+    Nodes have shape (N, rings, n), values and seen (phases, rings, m); the plane has one ring.
+    """
     from isovist.kernels.correlate import correlate
 
     costs = np.empty((len(active), keep), dtype=np.float32)
     headings = np.empty((len(active), keep), dtype=np.int32)
     allowed = np.ascontiguousarray(allowed)
-    correlate(atlas.descriptors, active, values, seen, allowed, SHORT, LONG, costs, headings)
+    correlate(nodes, active, values, seen, allowed, SHORT, LONG, costs, headings)
     return costs, headings
 
 

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from isovist.atlas.atlas import REACH
 from isovist.atlas.voxel_atlas import AROUND, KEPT, RINGS, VoxelAtlas, search_rings
 from isovist.locate.region import Region
-from isovist.locate.search import LONG, MINIMA, PHASES, POOL, SHORT
+from isovist.locate.search import MINIMA, PHASES, POOL, best_headings
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+from isovist.types import BoolArray, Float32Array, FloatArray
 
 COLUMNS, ROWS = 4 * AROUND, 128
 """Bins around the circle and from the nadir to the zenith."""
@@ -103,15 +103,17 @@ def search_in_space(
     if active.size == 0 or not allowed.any() or not seen.any():
         return np.empty((0, 6))
     # Rings that the sensor does not see need not be looked at.
-    rings = np.flatnonzero(seen.any(axis=(0, 2)))
+    looked = np.flatnonzero(seen.any(axis=(0, 2)))
+    rings = slice(looked[0], looked[-1] + 1)
+    nodes = atlas.descriptors[:, rings]
     values, seen = np.ascontiguousarray(values[:, rings]), np.ascontiguousarray(seen[:, rings])
     if len(active) > FINALISTS and not thorough:
         rough = seen[:1].copy()
         rough[:, :, 1::2] = False
-        costs, _ = _correlate(atlas, rings, active, values[:1], rough, allowed[::PHASES], 1)
+        costs, _ = best_headings(nodes, active, values[:1], rough, allowed[::PHASES], 1)
         order = np.argpartition(costs[:, 0], FINALISTS - 1)[:FINALISTS]
         active = np.sort(active[order])
-    costs, headings = _correlate(atlas, rings, active, values, seen, allowed, MINIMA)
+    costs, headings = best_headings(nodes, active, values, seen, allowed, MINIMA)
     flat = costs.ravel()
     seeds = 10 * SEEDS if thorough else SEEDS
     pool = min(POOL * seeds, int(np.isfinite(flat).sum()))
@@ -124,23 +126,3 @@ def search_in_space(
     chosen = np.empty(seeds, dtype=np.int64)
     radius = max(RADIUS, 1.2 * atlas.spacing) / atlas.world.resolution
     return poses[chosen[: spread(poses, radius, TURN, chosen)]]
-
-
-def _correlate(
-    atlas: VoxelAtlas,
-    rings: IntArray,
-    active: IntArray,
-    values: Float32Array,
-    seen: BoolArray,
-    allowed: BoolArray,
-    keep: int,
-) -> tuple[Float32Array, NDArray[np.int32]]:
-    """Smallest costs of each active node and their headings, both of shape (A, keep)."""
-    from isovist.kernels.correlate import correlate_rings
-
-    costs = np.empty((len(active), keep), dtype=np.float32)
-    headings = np.empty((len(active), keep), dtype=np.int32)
-    allowed = np.ascontiguousarray(allowed)
-    nodes = atlas.descriptors[:, rings[0] : rings[-1] + 1]
-    correlate_rings(nodes, active, values, seen, allowed, SHORT, LONG, costs, headings)
-    return costs, headings
