@@ -146,7 +146,7 @@ class Tracker:
         self._mount = scan.T_robot_sensor
         T_odom_sensor = odometry @ self._mount
         view = scan.field_of_view
-        share = self._move(odometry, T_odom_sensor, view)
+        share = self._move(odometry, T_odom_sensor)
         spent = 0.0
         if sees(scan):
             weight = self._weight(T_odom_sensor, view)
@@ -184,8 +184,12 @@ class Tracker:
         steps = np.reshape(drift, (-1, 3, 3))
         return guess, refine_chain(self.atlas, scans, odometry, guess, steps)
 
-    def _move(self, odometry: Pose, T_odom_sensor: Pose, view: float) -> float:
-        """Carry the bank along; how much of the next view will be new, 0 to 1."""
+    def _move(self, odometry: Pose, T_odom_sensor: Pose) -> float:
+        """Carry the bank along; how far the next scan may correct it, 0 to 1.
+
+        What the map has wrong stays wrong while the robot stands; driving and turning let
+        odometry drift.
+        """
         if self._odometry is None or self._sensor is None:
             self._odometry, self._sensor = odometry, T_odom_sensor
             return 1.0
@@ -194,7 +198,7 @@ class Tracker:
         motion = self._sensor.inverse @ T_odom_sensor
         self._odometry, self._sensor = odometry, T_odom_sensor
         self.bank.carry(motion)
-        return float(np.clip(_newness(motion, view) * 3.0, 0.05, 1.0))
+        return float(np.clip(_newness(motion, 0.0) * 3.0, 0.05, 1.0))
 
     def _weight(self, T_odom_sensor: Pose, view: float) -> float:
         """w of the next frame; a last frame that is still near is replaced by it."""
