@@ -1,5 +1,6 @@
 """Maps and atlases as the verbs want them."""
 
+import math
 from pathlib import Path
 
 from isovist.atlas.atlas import Atlas, build
@@ -14,6 +15,8 @@ from isovist.maps.occupancy import OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.spinning import SpinningLidar
 
 PLAN_RESOLUTION = 0.05  # m: cells that a plan of walls is drawn into
 IN_SPACE = "The map is in space, and this verb needs one of the plane."
@@ -88,3 +91,19 @@ def drive_of(
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
     name = f"{path.parent.name}{'/' + prefix if prefix else ''}"
     return name, log.take(log.chosen(held_out=held_out))
+
+
+def sensor_of(
+    atlas: Atlas | VoxelAtlas,
+    field_of_view: float,
+    beams: int,
+    range_max: float,
+    noise: float,
+    rings: int,
+) -> Lidar | SpinningLidar:
+    """The simulated sensor that fits an atlas; the view in degrees."""
+    if isinstance(atlas, Atlas):
+        return Lidar(math.radians(field_of_view), beams, range_max, noise)
+    if field_of_view != 360.0:
+        raise InputError("A spinning lidar sees 360° around; leave out `--field-of-view`.")
+    return SpinningLidar(rings, azimuths=beams, range_max=range_max, noise=noise)

@@ -16,13 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.atlas import Atlas
+from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.errors import InputError
 from isovist.io.files import PathLike, replace_file
 from isovist.locate.protocol import standing_room
 from isovist.sensing.lidar import Lidar
+from isovist.sensing.spinning import SpinningLidar
 from isovist.survey.aliases import Aliases, find_aliases
 from isovist.survey.predict import LEAST, affordable, predict
 from isovist.survey.regions import Area, find_areas
+from isovist.survey.space import SpaceSurvey, survey_space
 from isovist.survey.views import Views, look
 from isovist.types import FloatArray, IntArray, readonly
 
@@ -157,6 +160,22 @@ def survey(
     )
 
 
+def survey_any(
+    atlas: Atlas | VoxelAtlas,
+    lidar: Lidar | SpinningLidar,
+    *,
+    seed: int = 0,
+    most: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Survey | SpaceSurvey:
+    """`survey` in the plane, `survey_space` in space; the arguments are theirs."""
+    if isinstance(atlas, VoxelAtlas) and isinstance(lidar, SpinningLidar):
+        return survey_space(atlas, lidar, seed=seed, most=most, progress=progress)
+    if isinstance(atlas, Atlas) and isinstance(lidar, Lidar):
+        return survey(atlas, lidar, seed=seed, most=most, progress=progress)
+    raise InputError("A map in space needs a spinning lidar, one of the plane a planar one.")
+
+
 def _check(lidar: Lidar, seed: int, most: int) -> None:
     if not lidar.range_max > lidar.range_min:
         raise InputError(
@@ -191,7 +210,7 @@ def check_suffix(path: PathLike) -> None:
         raise InputError(f"{path}: the values of a survey are written as .npz.")
 
 
-def write_survey(survey: Survey, path: PathLike) -> None:
+def write_survey(survey: Survey | SpaceSurvey, path: PathLike) -> None:
     """Write the arrays as .npz, all or nothing."""
     check_suffix(path)
     stream = io.BytesIO()
