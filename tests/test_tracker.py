@@ -17,6 +17,7 @@ from isovist.track.bank import Bank, Frame, carry
 from isovist.track.drift import Drift
 from isovist.track.tracker import Tracker
 from reference_locate import building, twin_rooms
+from reference_space import house_atlas
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=270, range_max=12.0, noise=0.02)
 
@@ -156,6 +157,14 @@ def test_odometry_must_be_finite(atlas):
     tracker, scan = Tracker(atlas), Scan([0.0, 0.1], [1.0, 1.0])
     with pytest.raises(InputError, match=r"^`odometry` must be finite, got Pose\(x=nan, y=0.0"):
         tracker.update(Pose(float("nan")), scan)
+
+
+def test_scans_and_atlases_in_space_are_refused(atlas):
+    cloud = Scan.from_points(np.random.default_rng(0).normal(size=(400, 3)))
+    with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this scan is"):
+        Tracker(atlas).update(Pose(), cloud)
+    with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this atlas is"):
+        Tracker(house_atlas())
 
 
 def test_drift_must_be_positive():

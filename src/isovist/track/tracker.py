@@ -119,6 +119,8 @@ class Tracker:
     """
 
     def __init__(self, atlas: Atlas, *, drift: Drift | None = None) -> None:
+        if not isinstance(atlas, Atlas):
+            raise InputError("A tracker follows robots in the plane; this atlas is in space.")
         self.atlas = atlas
         self.drift = Drift() if drift is None else drift
         self.travelled = 0.0
@@ -141,6 +143,8 @@ class Tracker:
             scan: What the sensor saw there.
         """
         start = perf_counter()
+        if not isinstance(scan, Scan):
+            raise InputError("A tracker follows robots in the plane; this scan is in space.")
         if not np.isfinite(odometry.vector).all():
             raise InputError(f"`odometry` must be finite, got {odometry}.")
         self._mount = scan.T_robot_sensor
