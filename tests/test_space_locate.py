@@ -11,6 +11,7 @@ from isovist.atlas.voxel_atlas import AROUND, KEPT, RINGS, search_rings
 from isovist.errors import InputError
 from isovist.locate.answer import Verdict
 from isovist.locate.certificate import certified
+from isovist.locate.space_certificate import certify_in_space
 from isovist.locate.space_judge import average_blocks
 from isovist.locate.space_protocol import spinning_trials
 from isovist.locate.space_search import COLUMNS, ROWS, describe_cloud
@@ -39,7 +40,10 @@ def test_a_robot_finds_itself_in_the_house(truth):
     assert answer.best.covariance.shape == (4, 4)
     assert (np.linalg.eigvalsh(answer.best.covariance) > 0.0).all()
     assert set(answer.timing_ms) == {"search", "refine", "judge", "total"}
-    assert certified(house_atlas(), scan, answer).certificate is None
+    certificate = certified(house_atlas(), scan, answer).certificate
+    assert certificate.mu > 0.0
+    assert not certificate.holds
+    assert certificate.bound == np.inf
 
 
 def test_a_gap_between_the_rings_that_a_sensor_has_does_no_harm():
@@ -270,3 +274,22 @@ def test_simulated_trials_stand_in_free_places():
         spinning_trials(house(), 0, LIDAR)
     with pytest.raises(InputError, match="No free place 7 m above the floor"):
         spinning_trials(VoxelMap.from_array(house_cells(), 0.1), 1, LIDAR, height=7.0)
+
+
+def test_the_slope_of_the_descriptor_vanishes_along_a_tunnel():
+    cells = np.zeros((26, 30, 400), np.uint8)
+    cells[[0, -1]] = 1
+    cells[:, [0, -1]] = 1
+    tunnel = iv.build(VoxelMap.from_array(cells, 0.1))
+    bare = np.zeros((26, 30, 60), np.uint8)
+    for axis in range(3):
+        np.moveaxis(bare, axis, 0)[[0, -1]] = 1
+    room = iv.build(VoxelMap.from_array(bare, 0.1))
+    lidar = iv.Lidar.spinning(16, range_max=8.0, noise=0.0)
+    values = []
+    for atlas, x in ((tunnel, 20.0), (room, 2.2)):
+        pose = Pose3(x, 1.3, 0.4, 1.05)
+        scan = lidar.scan(atlas.world, pose, np.random.default_rng(0))
+        values.append(certify_in_space(atlas, scan, pose, []).mu)
+    assert values[0] < 1e-3 * values[1]
+    assert values[1] > 0.0

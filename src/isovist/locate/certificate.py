@@ -33,7 +33,7 @@ from isovist.atlas.atlas import Atlas
 from isovist.atlas.voxel_atlas import VoxelAtlas
 from isovist.locate.answer import Answer
 from isovist.maps.occupancy import OccupancyMap
-from isovist.poses import Pose
+from isovist.poses import Pose, Pose3
 from isovist.roses import Rose, unit_vectors
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
@@ -122,14 +122,18 @@ def certify(world: OccupancyMap, scan: Scan, pose: Pose, rivals: list[Pose]) -> 
 
 
 def certified(atlas: Atlas | VoxelAtlas, scan: Scan | CloudScan, answer: Answer) -> Answer:
-    """The answer with the certificate of its best estimate, where it has one.
+    """The answer with the certificate of its best estimate, where it has one."""
+    from isovist.locate.space_certificate import certify_in_space
 
-    Answers in space have none: what the silhouettes of a map of cells hide and show is not bounded.
-    """
-    if answer.best is None or not (isinstance(atlas, Atlas) and isinstance(scan, Scan)):
+    if answer.best is None:
         return answer
     sensors = [estimate.pose @ scan.T_robot_sensor for estimate in answer.estimates]
-    certificate = certify(atlas.world, scan, sensors[0], sensors[1:])
+    if isinstance(atlas, Atlas) and isinstance(scan, Scan):
+        certificate = certify(atlas.world, scan, sensors[0], sensors[1:])
+    elif isinstance(atlas, VoxelAtlas) and isinstance(scan, CloudScan):
+        certificate = certify_in_space(atlas, scan, Pose3.lifted(sensors[0]), sensors[1:])
+    else:
+        return answer
     return replace(answer, certificate=certificate)
 
 
