@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from benchmarks.static_bound import random_hall
-from isovist.locate.certificate import RADIUS, TURN, certify
-from isovist.maps.occupancy import OccupancyMap
+from isovist.localization.certificate import RADIUS, TURN, certify
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 

@@ -5,8 +5,8 @@ python -m benchmarks.demo [SEEDS]
 
 import sys
 
-from isovist.demonstration import demonstrate
-from isovist.locate.answer import Verdict
+from isovist.bench.demonstration import demonstrate
+from isovist.localization.answer import Verdict
 
 
 def main() -> None:

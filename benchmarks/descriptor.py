@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isovist.descriptor import Descriptor
-from isovist.maps.office import office_floor
+from isovist.bench.office import office_floor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import CircleSum, Exact
 from isovist.maps.segments import SegmentMap
-from isovist.paper import paper_room, paper_rose
-from isovist.quadrature import CircleSum, Exact
 from isovist.roses import Rose, unit_vectors
+from isovist.theory.example import paper_room, paper_rose
 from isovist.types import FloatArray
 
 TARGETS = (1e-3, 1e-5)  # errors of the largest channel at which the ways are compared

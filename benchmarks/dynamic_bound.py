@@ -15,14 +15,14 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.descriptor import Descriptor
-from isovist.map_space import MapField
-from isovist.quadrature import Exact
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import Exact
 from isovist.roses import Rose
-from isovist.track.bound import dynamic_bound
-from isovist.track.course import Course, PlaceCourse, PoseCourse
+from isovist.theory.course import Course, PlaceCourse, PoseCourse
+from isovist.theory.dynamic import dynamic_bound
+from isovist.theory.map_space import MapField
+from isovist.theory.verify.scenes import free_points, random_room
 from isovist.types import FloatArray
-from isovist.verify.scenes import free_points, random_room
 
 NODES = 6
 

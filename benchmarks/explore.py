@@ -18,17 +18,17 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas, build
-from isovist.io.maps import read_map
-from isovist.maps.hall import twofold_hall
-from isovist.maps.occupancy import OccupancyMap
+from isovist.atlas.plane import Atlas, build
+from isovist.bench.explore import Run, ambiguous_starts, explore
+from isovist.bench.hall import twofold_hall
+from isovist.exploration.paths import Ground
+from isovist.exploration.propose import Rule, propose
+from isovist.exploration.rivals import MOST, Rivals
+from isovist.io.maps.read import read_map
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
-from isovist.track.explore import Run, ambiguous_starts, explore
-from isovist.track.paths import Ground
-from isovist.track.propose import Rule, propose
-from isovist.track.rivals import MOST, Rivals
-from isovist.track.tracker import Tracker
+from isovist.tracking.tracker import Tracker
 
 LIMIT = 30.0
 HEAD = "| map | starts | rule | mean m | median m | share of random | unique and right | wrong |"

@@ -20,12 +20,12 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from benchmarks.building import building
-from isovist.atlas.field import DescriptorField
 from isovist.kernels.occupancy import cast_rays
 from isovist.kernels.sweep import sweep_all
 from isovist.maps.base import Ending
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.sweep import _axes, free_nodes, sweep_ranges
+from isovist.theory.field import DescriptorField
 from isovist.types import FloatArray
 
 RESOLUTION = 0.05

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
 from isovist.io.clouds import read_cloud
-from isovist.io.maps import CLOUD_RESOLUTION
-from isovist.io.scans import read_scan
-from isovist.locate.answer import Verdict
-from isovist.locate.locate import locate
+from isovist.io.maps.read import CLOUD_RESOLUTION
+from isovist.io.scans.read import read_scan
+from isovist.localization.answer import Verdict
+from isovist.localization.locate import locate
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3, wrap_angle
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.grid import DescriptorGrid
-from isovist.descriptor import Descriptor
-from isovist.locate.static import static_bound
+from isovist.descriptor.descriptor import Descriptor
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
+from isovist.theory.grid import DescriptorGrid
+from isovist.theory.static import static_bound
 
 
 @dataclass

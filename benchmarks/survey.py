@@ -16,16 +16,16 @@ from time import perf_counter, process_time
 import numpy as np
 from scipy.spatial import cKDTree
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
+from isovist.bench.trials import run_trials, simulated_trials
 from isovist.cli.worlds import cells_of
-from isovist.io.maps import read_map
-from isovist.locate.answer import Verdict
-from isovist.locate.locate import locate
-from isovist.locate.protocol import run_trials, simulated_trials
-from isovist.maps.occupancy import OccupancyMap
+from isovist.io.maps.read import read_map
+from isovist.localization.answer import Verdict
+from isovist.localization.locate import locate
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import wrap_angle
 from isovist.sensing.lidar import Lidar
-from isovist.survey.survey import survey
+from isovist.surveying.survey import survey
 
 SENSORS = ("360,10", "270,10", "180,5", "120,4")
 FRESH = 10_000

@@ -14,7 +14,7 @@ from collections.abc import Callable
 import numba
 import numpy as np
 
-from isovist.io.octomap import read_octomap
+from isovist.io.maps.octomap import read_octomap
 from isovist.maps.sweep3d import VoxelSweep, free_voxels
 from isovist.maps.voxels import VoxelMap
 from isovist.roses.rose import fibonacci_sphere

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.descriptor.moments import Moments
 from isovist.maps.segments import SegmentMap
-from isovist.moments import Moments
-from isovist.optimise import captured_energy, fit_rose, mean_injectivity, worst_injectivity
 from isovist.roses import Rose
+from isovist.theory.optimise import captured_energy, fit_rose, mean_injectivity, worst_injectivity
 from isovist.viz.figures import new_figure, save
 from isovist.viz.theory import draw_bars, draw_rose_over_map
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.hard_bins import localization_errors, sectors, votes, walk
-from isovist.quadrature import EqualArea
+from isovist.descriptor.quadrature import EqualArea
 from isovist.roses import Rose
+from isovist.theory.hard_bins import localization_errors, sectors, votes, walk
+from isovist.theory.verify.scenes import BoxScene
 from isovist.types import FloatArray
-from isovist.verify.scenes import BoxScene
 from isovist.viz.figures import new_figure, save
 from isovist.viz.theory import draw_channels, draw_errors, draw_steps
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.maps.hall import twofold_hall
-from isovist.track.explore import explore
-from isovist.track.paths import Ground
-from isovist.track.propose import Rule, propose
-from isovist.track.tracker import Tracker
+from isovist.bench.explore import explore
+from isovist.bench.hall import twofold_hall
+from isovist.exploration.paths import Ground
+from isovist.exploration.propose import Rule, propose
+from isovist.tracking.tracker import Tracker
 from isovist.viz.explorations import run_text, save_run
 
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.completeness import fine_roses, parseval_gap, parseval_gap_of
-from isovist.descriptor import Descriptor
-from isovist.gram import Gram
-from isovist.norms import squared_norms
-from isovist.paper import paper_room
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.norms import squared_norms
 from isovist.roses import Rose
+from isovist.theory.completeness import fine_roses, parseval_gap, parseval_gap_of
+from isovist.theory.example import paper_room
+from isovist.theory.gram import Gram
 from isovist.viz.figures import new_figure, save
 from isovist.viz.theory import draw_gap, draw_reconstruction, draw_remembered
 

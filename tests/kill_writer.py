@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io import swap
-from isovist.io.folder import check_folder, read_folder, write_folder
+from isovist.io.folder import swap
+from isovist.io.folder.folder import check_folder, read_folder, write_folder
 
 TRACED = ("folder.py", "swap.py")
 

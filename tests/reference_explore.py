@@ -5,12 +5,12 @@ import math
 
 import numpy as np
 
-from isovist.atlas.atlas import REACH, Atlas
-from isovist.locate.refine import MIXTURE, NOISE, SLACK
+from isovist.atlas.plane import REACH, Atlas
+from isovist.exploration.foresight import BLUR
+from isovist.exploration.paths import HALF_WIDTH, NEIGHBOURS, STEP
+from isovist.localization.refine import MIXTURE, NOISE, SLACK
 from isovist.poses import Pose
 from isovist.roses import unit_vectors
-from isovist.track.foresight import BLUR
-from isovist.track.paths import HALF_WIDTH, NEIGHBOURS, STEP
 
 
 def shortest(free: np.ndarray, joined, start: tuple[int, int], reach: float) -> np.ndarray:

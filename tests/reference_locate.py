@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 
 UNIT = 0.05

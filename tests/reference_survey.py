@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from reference_locate import UNIT, bilinear, costs_of_node
 
 RULE = ((0.0, 2 / 3), (math.sqrt(3), 1 / 6), (-math.sqrt(3), 1 / 6))

@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
 from isovist.atlas.store import atlas_info, check_atlas, read_atlas, write_atlas
+from isovist.bench.office import office_floor
 from isovist.cli.app import app
 from isovist.errors import FileError, InputError
-from isovist.io.maps import write_map
-from isovist.io.scans import write_scan
-from isovist.locate.answer import Verdict
-from isovist.locate.locate import locate
-from isovist.maps.occupancy import Cell, OccupancyMap
-from isovist.maps.office import office_floor
+from isovist.io.maps.read import write_map
+from isovist.io.scans.read import write_scan
+from isovist.localization.answer import Verdict
+from isovist.localization.locate import locate
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan

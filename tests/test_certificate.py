@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from isovist.locate.certificate import certify
-from isovist.maps.occupancy import OccupancyMap
+from isovist.localization.certificate import certify
+from isovist.maps.cells import OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar

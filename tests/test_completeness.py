@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from isovist.completeness import (
+from isovist.descriptor.norms import signal_distances
+from isovist.errors import InputError
+from isovist.theory.completeness import (
     annihilation,
     crowded_rose,
     far_weight,
@@ -15,10 +17,8 @@ from isovist.completeness import (
     parseval_gap_of,
     separation,
 )
-from isovist.errors import InputError
-from isovist.norms import signal_distances
-from isovist.paper import paper_room
-from isovist.weight_rules import spread
+from isovist.theory.example import paper_room
+from isovist.theory.weight_rules import spread
 
 ROOM = paper_room()
 

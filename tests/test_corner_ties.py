@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from isovist.descriptor.norms import squared_norms
 from isovist.maps.segments import SegmentMap
-from isovist.norms import squared_norms
 
 
 def test_every_piece_shows_the_wall_that_a_ray_through_its_middle_hits() -> None:

@@ -3,11 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.descriptor import Descriptor
-from isovist.errors import InputError
-from isovist.maps.segments import SegmentMap
-from isovist.paper import paper_room
-from isovist.quadrature import (
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import (
     CircleSum,
     EqualArea,
     Exact,
@@ -15,10 +12,13 @@ from isovist.quadrature import (
     check_view,
     place_exact,
 )
+from isovist.errors import InputError
+from isovist.maps.segments import SegmentMap
 from isovist.roses import Bump, CosinePower, Rose, unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Intensity, Range
-from isovist.verify.scenes import BoxScene
+from isovist.theory.example import paper_room
+from isovist.theory.verify.scenes import BoxScene
 from reference import describe_plainly, random_point, random_room
 
 seeds = st.integers(0, 2**32 - 1)

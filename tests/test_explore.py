@@ -7,22 +7,22 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.atlas.atlas import Atlas, build
+from isovist.atlas.plane import Atlas, build
+from isovist.bench.explore import BODY, STRIDE, Run, explore, lost_start
+from isovist.bench.hall import twofold_hall
 from isovist.cli.app import app
 from isovist.errors import InputError
-from isovist.io.maps import write_map
-from isovist.locate.answer import Verdict
-from isovist.maps.hall import twofold_hall
-from isovist.maps.occupancy import OccupancyMap
+from isovist.exploration.foresight import information, predict, separate
+from isovist.exploration.paths import RADIUS, STEP, Ground, clear_ahead
+from isovist.exploration.propose import Rule, propose
+from isovist.exploration.rivals import Rivals
+from isovist.io.maps.read import write_map
+from isovist.localization.answer import Verdict
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.track.explore import BODY, STRIDE, Run, explore, lost_start
-from isovist.track.foresight import information, predict, separate
-from isovist.track.paths import RADIUS, STEP, Ground, clear_ahead
-from isovist.track.propose import Rule, propose
-from isovist.track.rivals import Rivals
-from isovist.track.tracker import Tracker
+from isovist.tracking.tracker import Tracker
 from reference_explore import rating, room_ahead, shortest
 
 LIDAR = Lidar(beams=180, range_max=3.0)

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from isovist.atlas.field import DescriptorField
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.sweep import describe_field, free_nodes
 from isovist.poses import Pose
+from isovist.theory.field import DescriptorField
 
 ANGLES = 2 * np.pi * np.arange(180) / 180
 

@@ -5,18 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.norms import inner_products, signal_distances, squared_norms
+from isovist.descriptor.quadrature import CircleSum
 from isovist.errors import InputError
-from isovist.gram import KEEP, Gram
-from isovist.norms import inner_products, signal_distances, squared_norms
-from isovist.paper import paper_room
-from isovist.quadrature import CircleSum
 from isovist.roses import Bump, CosinePower, Rose, unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
-from isovist.verify.cases import plain_rule, random_signal
-from isovist.verify.scenes import free_points
-from isovist.weight_rules import Sector, circle_rule, gram_sum, sphere_rule
+from isovist.theory.example import paper_room
+from isovist.theory.gram import KEEP, Gram
+from isovist.theory.verify.cases import plain_rule, random_signal
+from isovist.theory.verify.scenes import free_points
+from isovist.theory.weight_rules import Sector, circle_rule, gram_sum, sphere_rule
 
 ROOM = paper_room()
 PLACE = np.array([1.5, 2.0])
@@ -56,7 +56,7 @@ def test_profiles_with_an_edge_are_integrated_to_1e_9(profile: Bump | CosinePowe
 
 
 def test_on_the_sphere_the_product_rule_settles_where_lebedev_agrees() -> None:
-    from isovist.quadrature import Lebedev
+    from isovist.descriptor.quadrature import Lebedev
 
     rose = Rose.fibonacci(20, 0.3)
     G = Gram.from_rose(rose).matrix
@@ -65,7 +65,7 @@ def test_on_the_sphere_the_product_rule_settles_where_lebedev_agrees() -> None:
 
 
 def test_weights_too_sharp_for_the_sphere_are_refused_in_one_sentence() -> None:
-    from isovist.weight_rules import settled_sphere_rule
+    from isovist.theory.weight_rules import settled_sphere_rule
 
     with pytest.raises(InputError, match="The weights are too sharp to integrate to 1e-15"):
         settled_sphere_rule(Rose.fibonacci(6, 0.0005), 1e-15)

@@ -3,9 +3,11 @@
 import numpy as np
 import pytest
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
 from isovist.errors import InputError
-from isovist.hard_bins import (
+from isovist.roses import Rose
+from isovist.theory.example import paper_room
+from isovist.theory.hard_bins import (
     hard_features,
     localization_errors,
     point_features,
@@ -13,10 +15,8 @@ from isovist.hard_bins import (
     votes,
     walk,
 )
-from isovist.paper import paper_room
-from isovist.roses import Rose
-from isovist.verify.cases import directions
-from isovist.verify.scenes import free_points
+from isovist.theory.verify.cases import directions
+from isovist.theory.verify.scenes import free_points
 
 ROOM = paper_room()
 

@@ -7,9 +7,9 @@ import pytest
 
 from isovist.errors import FileError, InputError
 from isovist.io.clouds import read_cloud
-from isovist.io.octomap import read_octomap
+from isovist.io.maps.octomap import read_octomap
 from isovist.io.ply import has_faces
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 
 POINTS = np.random.default_rng(0).uniform(-3, 5, (150, 3)).astype("<f4").astype(float)
 VALUES = np.arange(150.0)
@@ -224,7 +224,7 @@ class TestMeshes:
 
     @pytest.mark.parametrize("suffix", ["ply", "obj", "stl", "off", "glb"])
     def test_a_box_is_read_as_one_closed_surface(self, tmp_path, trimesh, suffix):
-        from isovist.io.mesh_files import read_mesh
+        from isovist.io.maps.mesh_files import read_mesh
 
         path = tmp_path / f"box.{suffix}"
         trimesh.creation.box((2000.0, 3000.0, 4000.0)).export(path)
@@ -234,7 +234,7 @@ class TestMeshes:
         np.testing.assert_allclose(world.bounds, [[-1, -1.5, -2], [1, 1.5, 2]])
 
     def test_reflectance_of_faces_is_kept(self, tmp_path):
-        from isovist.io.mesh_files import read_mesh
+        from isovist.io.maps.mesh_files import read_mesh
 
         text = (
             "ply\nformat ascii 1.0\nelement vertex 4\nproperty float x\nproperty float y\n"
@@ -262,7 +262,7 @@ class TestMeshes:
         ],
     )  # fmt: skip
     def test_bad_meshes_are_one_clear_line(self, tmp_path, name, content, text):
-        from isovist.io.mesh_files import read_mesh
+        from isovist.io.maps.mesh_files import read_mesh
 
         (tmp_path / name).write_bytes(content)
         with pytest.raises(FileError) as error:

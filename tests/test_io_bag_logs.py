@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError, InputError
-from isovist.io.logs import read_log
+from isovist.io.logs.read import read_log
 from isovist.poses import Pose
 
 pytest.importorskip("rosbags.rosbag2")

@@ -7,7 +7,7 @@ import pytest
 
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.bags import read_bag_odometry, read_bag_scan, read_bag_scans
-from isovist.io.scans import read_scan
+from isovist.io.scans.read import read_scan
 
 rosbag1 = pytest.importorskip("rosbags.rosbag1")
 rosbag2 = pytest.importorskip("rosbags.rosbag2")

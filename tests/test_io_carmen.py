@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError, InputError
-from isovist.io.carmen import read_carmen
+from isovist.io.logs.carmen import read_carmen
 
 
 def flaser(ranges, pose=(1.0, 2.0, 0.5), odometry=(1.1, 2.1, 0.6), time=7.5) -> str:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isovist.errors import FileError, InputError
-from isovist.io import folder as store
-from isovist.io import manifest, part
-from isovist.io.folder import (
+from isovist.io.folder import folder as store
+from isovist.io.folder import manifest, part
+from isovist.io.folder.folder import (
     check_folder,
     open_folder,
     read_folder,

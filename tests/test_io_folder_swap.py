@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError
-from isovist.io import folder as store
-from isovist.io import part, swap
-from isovist.io.folder import check_folder, read_folder, write_folder
+from isovist.io.folder import folder as store
+from isovist.io.folder import part, swap
+from isovist.io.folder.folder import check_folder, read_folder, write_folder
 
 META = {"spacing": 0.25}
 

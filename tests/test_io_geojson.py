@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isovist.errors import FileError, InputError
-from isovist.io.geojson import read_geojson, write_geojson
+from isovist.io.maps.geojson import read_geojson, write_geojson
 
 SQUARE = [[0, 0], [4, 0], [4, 3], [0, 3], [0, 0]]
 HOLE = [[1, 1], [2, 1], [2, 2]]

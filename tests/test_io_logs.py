@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError, InputError
-from isovist.io.logs import Log, compose, read_log
+from isovist.io.logs.read import Log, compose, read_log
 from isovist.poses import Pose
 
 OFFSET = "PARAM robot_frontlaser_offset -0.04 1.0 host 1.0\n"

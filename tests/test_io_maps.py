@@ -6,8 +6,8 @@ from typer.testing import CliRunner
 
 from isovist.cli.app import app
 from isovist.errors import FileError
-from isovist.io.maps import read_map, write_map
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.io.maps.read import read_map, write_map
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.roses import unit_vectors
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image
 
-from isovist.io.ros_map import read_ros_map, write_ros_map
-from isovist.maps.occupancy import OccupancyMap
+from isovist.io.maps.ros_map import read_ros_map, write_ros_map
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from reference_ros_map import (
     FREE,

@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from isovist.errors import FileError, InputError
-from isovist.io.ros_map import read_ros_map, write_ros_map
-from isovist.maps.occupancy import OccupancyMap
+from isovist.io.maps.ros_map import read_ros_map, write_ros_map
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from reference_ros_map import write_pgm, write_yaml
 

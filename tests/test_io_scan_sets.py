@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError
-from isovist.io.scan_sets import read_scan_set
+from isovist.io.scans.sets import read_scan_set
 
 RANGES = np.array([[100, 250, 0], [300, 8191, 400]], dtype=np.uint16)
 ARRAYS = {

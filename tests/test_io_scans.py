@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isovist.errors import FileError, InputError
-from isovist.io.scans import read_scan, write_scan
+from isovist.io.scans.read import read_scan, write_scan
 from isovist.sensing.scan import Scan
 
 FIELDS = {

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError, InputError
-from isovist.io.tum import write_tum
+from isovist.io.logs.tum import write_tum
 
 
 def test_every_line_is_a_time_a_place_and_a_unit_quaternion(tmp_path):

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from isovist.demonstration import demonstrate
+from isovist.bench.demonstration import demonstrate
 from isovist.errors import InputError
-from isovist.locate.answer import Verdict
+from isovist.localization.answer import Verdict
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.roses import unit_vectors

@@ -2,14 +2,14 @@ import numba
 import numpy as np
 import pytest
 
-from isovist.atlas.atlas import FAR, Atlas, bridge_gaps, build
+from isovist.atlas.plane import FAR, Atlas, bridge_gaps, build
 from isovist.errors import InputError
-from isovist.locate.answer import Verdict
-from isovist.locate.judge import average_blocks
-from isovist.locate.locate import locate
-from isovist.locate.region import Region
-from isovist.locate.search import describe, search
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.localization.answer import Verdict
+from isovist.localization.judge import average_blocks
+from isovist.localization.locate import locate
+from isovist.localization.region import Region
+from isovist.localization.search import describe, search
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from reference_locate import building, twin_rooms

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from isovist.atlas.atlas import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.plane import bare_walls, bridge_gaps, distance_to_walls
 from isovist.kernels.align import align, distance_at
 from isovist.kernels.correlate import correlate, spread
-from isovist.locate import refine
+from isovist.localization import refine
 from reference_locate import (
     UNIT,
     bilinear,
@@ -108,7 +108,7 @@ def test_a_fit_takes_the_steps_of_its_twin(random):
 
 
 def test_ratings_are_those_of_the_twin(random):
-    from isovist.atlas.atlas import build
+    from isovist.atlas.plane import build
 
     atlas = build(building())
     bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from isovist.bench import trials as protocol
+from isovist.bench.trials import Outcome
 from isovist.errors import InputError
-from isovist.io.scan_sets import ScanSet
-from isovist.locate import protocol
-from isovist.locate.answer import Verdict
-from isovist.locate.protocol import Outcome
+from isovist.io.scans.sets import ScanSet
+from isovist.localization.answer import Verdict
 from reference_locate import building
 
 

@@ -3,10 +3,13 @@
 import numpy as np
 import pytest
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.moments import Moments
 from isovist.errors import InputError
-from isovist.gram import Gram
-from isovist.map_space import (
+from isovist.roses import Rose, unit_vectors
+from isovist.theory.example import paper_room
+from isovist.theory.gram import Gram
+from isovist.theory.map_space import (
     MapField,
     bi_lipschitz,
     changes,
@@ -15,11 +18,8 @@ from isovist.map_space import (
     remainders,
     row_sum_defect,
 )
-from isovist.moments import Moments
-from isovist.paper import paper_room
-from isovist.roses import Rose, unit_vectors
-from isovist.verify.cases import directions, field_points, random_field
-from isovist.verify.scenes import BoxScene, free_points
+from isovist.theory.verify.cases import directions, field_points, random_field
+from isovist.theory.verify.scenes import BoxScene, free_points
 
 ROOM = paper_room()
 

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isovist.bench.office import office_floor
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.mesh import MeshMap
-from isovist.maps.office import office_floor
 from isovist.maps.segments import SegmentMap
-from isovist.paper import paper_room
 from isovist.roses import unit_vectors
+from isovist.theory.example import paper_room
 from reference_3d import cast_mesh_twin
 
 small = st.integers(-4, 4)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from reference_occupancy import cast_twin

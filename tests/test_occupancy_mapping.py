@@ -5,8 +5,8 @@ import pytest
 
 from isovist.errors import InputError
 from isovist.kernels.mapping import count_misses
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.mapping import classify
-from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from reference_occupancy import passes_twin

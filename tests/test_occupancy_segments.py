@@ -5,7 +5,7 @@ import pytest
 import shapely
 
 from isovist.errors import InputError
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 
 

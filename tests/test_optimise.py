@@ -3,24 +3,30 @@
 import numpy as np
 import pytest
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.moments import Moments
+from isovist.descriptor.norms import squared_norms
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
-from isovist.moments import Moments
-from isovist.norms import squared_norms
-from isovist.optimise import (
+from isovist.roses import Bump, CosinePower, Profile, Rose, Softmax
+from isovist.theory.example import paper_room
+from isovist.theory.optimise import (
     Objective,
     captured_energy,
     fit_rose,
     mean_injectivity,
     worst_injectivity,
 )
-from isovist.paper import paper_room
-from isovist.roses import Bump, CosinePower, Profile, Rose, Softmax
+from isovist.theory.verify.cases import directions
+from isovist.theory.verify.scenes import (
+    BoxScene,
+    RoundField,
+    free_points,
+    random_round,
+    round_points,
+)
+from isovist.theory.weight_rules import sphere_rule
 from isovist.types import FloatArray
-from isovist.verify.cases import directions
-from isovist.verify.scenes import BoxScene, RoundField, free_points, random_round, round_points
-from isovist.weight_rules import sphere_rule
 
 OUTLINE = [(0, 0), (5, 0), (5, -1), (6.2, -1), (6.2, 0), (12, 0), (12, 2), (0, 2)]
 PROFILES = [Softmax(0.2), Bump(1.5), CosinePower(3.0)]
@@ -60,7 +66,7 @@ def test_moments_of_segments_give_the_descriptor_and_its_jacobian() -> None:
 
 
 def test_moments_of_a_rule_agree_with_exact_ones_to_the_accuracy_of_the_rule() -> None:
-    from isovist.quadrature import CircleSum
+    from isovist.descriptor.quadrature import CircleSum
 
     rose = Rose.circle(8, 0.5)
     world = SegmentMap.room(6, 4)

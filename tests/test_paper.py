@@ -7,9 +7,9 @@ import pytest
 from typer.testing import CliRunner
 
 from isovist.cli.app import app
-from isovist.descriptor import Descriptor
-from isovist.paper import as_json, paper_room, paper_rose, run_example
-from isovist.quadrature import Exact
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import Exact
+from isovist.theory.example import as_json, paper_room, paper_rose, run_example
 
 # Independent values of F at four places: Gauss–Legendre between corners, good to 1e-14.
 EXACT_F = {

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from isovist.io.logs import Log
-from isovist.locate.answer import Estimate, Verdict
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.io.logs.read import Log
+from isovist.localization.answer import Estimate, Verdict
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.track.replay import replay, summarise, unique_way
-from isovist.track.tracker import Belief
-from isovist.viz.track_reports import track_text, update_json
+from isovist.report.tracks import track_text, update_json
+from isovist.tracking.replay import replay, summarise, unique_way
+from isovist.tracking.tracker import Belief
 from isovist.viz.tracks import draw_track
 
 LOST, AMBIGUOUS, UNIQUE = Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isovist.descriptor.quadrature import CircleSum, Lebedev
 from isovist.errors import InputError
-from isovist.quadrature import CircleSum, Lebedev
 from isovist.roses import Bump, CosinePower, Rose, Softmax, unit_vectors
 from isovist.roses.rose import fibonacci_sphere
 from reference import weights_plainly

@@ -4,9 +4,9 @@ import shapely
 from hypothesis import given
 from hypothesis import strategies as st
 
+from isovist.bench.office import office_floor
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.office import office_floor
 from isovist.maps.segments import SegmentMap
 from isovist.roses import unit_vectors
 from reference import cast_all, random_point, random_room, see_all

@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import EqualArea, Exact
+from isovist.descriptor.silhouette import silhouette_term
 from isovist.errors import InputError
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
-from isovist.quadrature import EqualArea, Exact
 from isovist.roses import Band, Rose
 from isovist.sensing.signals import Intensity, Range, Seen, SurfaceGradient
-from isovist.silhouette import silhouette_term
 
 ROSE = Rose.fibonacci(24)
 POINT = np.array([0.1, 0.2, 0.1])

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.atlas import FAR, REACH
-from isovist.atlas.store import atlas_info, check_atlas
-from isovist.atlas.voxel_atlas import (
+from isovist.atlas.plane import FAR, REACH
+from isovist.atlas.space import (
     AROUND,
     KEPT,
     RAYS,
@@ -15,6 +14,7 @@ from isovist.atlas.voxel_atlas import (
     bridge_gaps,
     search_rings,
 )
+from isovist.atlas.store import atlas_info, check_atlas
 from isovist.errors import InputError
 from isovist.maps.floor import floor_levels
 from isovist.maps.mesh import MeshMap
@@ -170,7 +170,7 @@ def test_an_atlas_comes_back_from_disk(tmp_path, shiny):
 def test_an_atlas_whose_map_changed_is_refused(tmp_path):
     atlas = iv.build(symmetric_room(True), spacing=1.0)
     iv.write_atlas(atlas, tmp_path / "room")
-    from isovist.io.folder import read_folder, write_folder
+    from isovist.io.folder.folder import read_folder, write_folder
 
     meta, arrays = read_folder(tmp_path / "room", "atlas", 1)
     arrays["reflectance"] = arrays["reflectance"] + 0.1

@@ -9,13 +9,13 @@ from typer.testing import CliRunner
 import isovist as iv
 from isovist.cli.app import app
 from isovist.errors import FileError, InputError
-from isovist.locate.answer import Answer, Verdict
+from isovist.localization.answer import Answer, Verdict
 from isovist.maps.cloud import Cloud
 from isovist.maps.mesh import MeshMap
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
+from isovist.report.answers import answer_json, answer_text
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.viz.reports import answer_json, answer_text
 from isovist.viz.space import draw_answer_in_space, figure_of, slice_of
 from reference_space import LIDAR, at, house, house_atlas, symmetric_room
 

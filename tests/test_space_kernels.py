@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.atlas.voxel_atlas import bare_walls, distance_to_walls
+from isovist.atlas.space import bare_walls, distance_to_walls
 from isovist.kernels.align3d import align_in_space, distance_in_space, turn
 from isovist.kernels.correlate import correlate, spread
 from isovist.kernels.score3d import score_in_space

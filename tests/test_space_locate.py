@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.voxel_atlas import AROUND, KEPT, RINGS, search_rings
+from isovist.atlas.space import AROUND, KEPT, RINGS, search_rings
+from isovist.bench.space_trials import spinning_trials
 from isovist.errors import InputError
-from isovist.locate.answer import Verdict
-from isovist.locate.certificate import certified
-from isovist.locate.space_certificate import certify_in_space
-from isovist.locate.space_judge import average_blocks
-from isovist.locate.space_protocol import spinning_trials
-from isovist.locate.space_search import COLUMNS, ROWS, describe_cloud
+from isovist.localization.answer import Verdict
+from isovist.localization.certificate import certified
+from isovist.localization.space_certificate import certify_in_space
+from isovist.localization.space_judge import average_blocks
+from isovist.localization.space_search import COLUMNS, ROWS, describe_cloud
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from isovist.errors import InputError
 from isovist.roses import Bump, CosinePower, Rose
-from isovist.stability import (
+from isovist.theory.stability import (
     change_bound,
     displacement,
     least_total,
@@ -17,7 +17,7 @@ from isovist.stability import (
     tradeoff,
     weight_change,
 )
-from isovist.verify.cases import covered_rose, nudged, plain_rule, random_rose, random_signal
+from isovist.theory.verify.cases import covered_rose, nudged, plain_rule, random_rose, random_signal
 
 
 @given(seed=st.integers(0, 10_000), three=st.booleans(), soft=st.booleans())

@@ -3,13 +3,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist.atlas.grid import DescriptorGrid
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
-from isovist.locate.static import gauss_newton, injectivity, static_bound
 from isovist.maps.segments import SegmentMap
-from isovist.paper import paper_room, paper_rose
-from isovist.quadrature import Exact
+from isovist.theory.example import paper_room, paper_rose
+from isovist.theory.grid import DescriptorGrid
+from isovist.theory.static import gauss_newton, injectivity, static_bound
 from reference import random_point, random_room
 
 seeds = st.integers(0, 2**32 - 1)

@@ -14,7 +14,9 @@ def test_there_are_at_most_30_names_and_all_exist():
 
 
 def test_locate_is_the_verb_even_after_its_package_was_imported():
-    code = "import isovist.locate.answer, isovist as iv; iv.Answer; assert callable(iv.locate)"
+    code = (
+        "import isovist.localization.answer, isovist as iv; iv.Answer; assert callable(iv.locate)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
 from isovist.cli.app import app
 from isovist.errors import InputError
-from isovist.io.maps import write_map
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.io.maps.read import write_map
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.sensing.lidar import Lidar
-from isovist.survey.regions import Area, Reason
-from isovist.survey.survey import survey, write_survey
+from isovist.surveying.regions import Area, Reason
+from isovist.surveying.survey import survey, write_survey
 from isovist.viz.surveys import area_words, draw_survey, percent, survey_json, survey_text
 from reference_locate import UNIT, building, twin_rooms
 from reference_survey import corridor, hall

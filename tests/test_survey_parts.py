@@ -6,18 +6,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
+from isovist.bench.trials import standing_room
 from isovist.kernels.align import align
 from isovist.kernels.survey import compare, hold
-from isovist.locate.certificate import certify
-from isovist.locate.judge import judge
-from isovist.locate.protocol import standing_room
-from isovist.locate.refine import refine
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.localization.certificate import certify
+from isovist.localization.judge import judge
+from isovist.localization.refine import refine
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
-from isovist.survey import aliases, predict
-from isovist.survey.views import RAYS, distinctness, headings_of, look
+from isovist.surveying import aliases, predict
+from isovist.surveying.views import RAYS, distinctness, headings_of, look
 from reference_locate import UNIT, building, twin_rooms
 from reference_survey import compared, normal_of, rough_costs
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.atlas.atlas import FAR, build
+from isovist.atlas.plane import FAR, build
 from isovist.cli.app import app
 from isovist.errors import InputError
+from isovist.report.surveys import draw_any, json_of, text_of
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
-from isovist.survey.space import descriptor_slopes, survey_space
-from isovist.survey.survey import survey_any, write_survey
-from isovist.viz.survey_reports import draw_any, json_of, text_of
+from isovist.surveying.space import descriptor_slopes, survey_space
+from isovist.surveying.survey import survey_any, write_survey
 from reference_space import house_atlas, symmetric_room
 
 LIDAR = SpinningLidar(rings=8, azimuths=180, range_max=12.0, noise=0.02)

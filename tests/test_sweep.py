@@ -6,7 +6,7 @@ import pytest
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.sweep import describe_field, free_nodes, sweep_ranges
 from isovist.poses import Pose
 from isovist.sensing.signals import Range

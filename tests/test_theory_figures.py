@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from isovist.hard_bins import walk
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
-from isovist.stability import tradeoff
+from isovist.theory.hard_bins import walk
+from isovist.theory.stability import tradeoff
 from isovist.viz.figures import new_figure
 from isovist.viz.theory import (
     draw_bars,

@@ -9,10 +9,10 @@ import pytest
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "theory").glob("[a-z]*.md"))
 MODULES = {
     "dynamics": [
-        f"isovist.track.{name}"
+        f"isovist.tracking.{name}"
         for name in ("course", "heading", "gramian", "bound", "readiness", "trajectory", "chain")
     ],
-    "verify": ["isovist.verify.scenes"],
+    "verify": ["isovist.theory.verify.scenes"],
 }
 
 

@@ -3,18 +3,18 @@
 import numpy as np
 import pytest
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import CircleSum
 from isovist.errors import InputError
-from isovist.map_space import MapField
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
-from isovist.quadrature import CircleSum
 from isovist.roses import Rose
 from isovist.sensing.signals import Range
-from isovist.track.bound import ball, dynamic_bound, stack
-from isovist.track.course import PlaceCourse, PoseCourse
-from isovist.verify.cases import directions, field_points, random_field
+from isovist.theory.course import PlaceCourse, PoseCourse
+from isovist.theory.dynamic import ball, dynamic_bound, stack
+from isovist.theory.map_space import MapField
+from isovist.theory.verify.cases import directions, field_points, random_field
 
 ROSE = Rose.circle(8, 0.5)
 ROOM = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)])

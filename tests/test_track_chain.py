@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
 from isovist.errors import InputError
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.track.chain import _backwards, refine_chain
-from isovist.track.gramian import Gramian, carry
-from isovist.track.trajectory import StartFit, refine_start
+from isovist.tracking.chain import _backwards, refine_chain
+from isovist.tracking.gramian import Gramian, carry
+from isovist.tracking.trajectory import StartFit, refine_start
 from reference_locate import building
 
 

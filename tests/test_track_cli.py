@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from isovist.bench.office import office_floor
 from isovist.cli.app import app
 from isovist.errors import IsovistError
-from isovist.io.maps import write_map
-from isovist.maps.occupancy import OccupancyMap
-from isovist.maps.office import office_floor
+from isovist.io.maps.read import write_map
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from isovist.roses import unit_vectors
 

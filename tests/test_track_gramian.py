@@ -5,20 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import Exact, check_view, place_exact
 from isovist.errors import InputError
-from isovist.map_space import MapField
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
-from isovist.quadrature import Exact, check_view, place_exact
 from isovist.roses import Bump, Rose, unit_vectors
 from isovist.sensing.signals import Range
-from isovist.track.course import PlaceCourse, PoseCourse, time_weights
-from isovist.track.gramian import Gramian, History, carry, gramians, rate, whiten
-from isovist.track.heading import observe, turned
-from isovist.verify.cases import directions, field_points, random_field
-from isovist.verify.scenes import free_points
+from isovist.theory.course import PlaceCourse, PoseCourse, time_weights
+from isovist.theory.heading import observe, turned
+from isovist.theory.map_space import MapField
+from isovist.theory.verify.cases import directions, field_points, random_field
+from isovist.theory.verify.scenes import free_points
+from isovist.tracking.gramian import Gramian, History, carry, gramians, rate, whiten
 from reference import random_point, random_room
 
 seeds = st.integers(0, 2**32 - 1)

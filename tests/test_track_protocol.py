@@ -7,15 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.cli.app import app
-from isovist.errors import InputError
-from isovist.io.logs import Log
-from isovist.io.maps import write_map
-from isovist.io.scan_sets import ScanSet
-from isovist.locate.answer import Estimate, Verdict
-from isovist.poses import Pose, wrap_angle
-from isovist.roses import unit_vectors
-from isovist.track.protocol import (
+from isovist.bench.drives import (
     AFTER,
     BEFORE,
     kidnap_logs,
@@ -24,8 +16,16 @@ from isovist.track.protocol import (
     summarise_kidnaps,
     summarise_starts,
 )
-from isovist.track.replay import Update
-from isovist.track.tracker import Belief
+from isovist.cli.app import app
+from isovist.errors import InputError
+from isovist.io.logs.read import Log
+from isovist.io.maps.read import write_map
+from isovist.io.scans.sets import ScanSet
+from isovist.localization.answer import Estimate, Verdict
+from isovist.poses import Pose, wrap_angle
+from isovist.roses import unit_vectors
+from isovist.tracking.replay import Update
+from isovist.tracking.tracker import Belief
 from reference_locate import building
 
 BEARINGS = np.deg2rad(np.arange(-90.0, 90.0))

@@ -5,28 +5,28 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from isovist.atlas.atlas import build
-from isovist.descriptor import Descriptor
+from isovist.atlas.plane import build
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
-from isovist.gram import Gram
-from isovist.locate.answer import Verdict
-from isovist.locate.judge import count_blocks, informations
-from isovist.locate.locate import locate
-from isovist.locate.refine import refine
-from isovist.map_space import MapField
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.localization.answer import Verdict
+from isovist.localization.judge import count_blocks, informations
+from isovist.localization.locate import locate
+from isovist.localization.refine import refine
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
-from isovist.paper import paper_room
 from isovist.poses import Pose, wrap_angle
-from isovist.quadrature import Exact
 from isovist.roses import Rose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
-from isovist.track.course import PlaceCourse, PoseCourse
-from isovist.track.gramian import Gramian, History
-from isovist.track.readiness import convergence_radius, descriptor_noise, least_needed
-from isovist.track.trajectory import (
+from isovist.theory.course import PlaceCourse, PoseCourse
+from isovist.theory.example import paper_room
+from isovist.theory.gram import Gram
+from isovist.theory.map_space import MapField
+from isovist.theory.readiness import convergence_radius, descriptor_noise, least_needed
+from isovist.tracking.gramian import Gramian, History
+from isovist.tracking.trajectory import (
     refine_course,
     refine_start,
     refine_starts,

@@ -6,16 +6,16 @@ import numba
 import numpy as np
 import pytest
 
-from isovist.atlas.atlas import build
+from isovist.atlas.plane import build
 from isovist.errors import InputError
-from isovist.locate.answer import Verdict
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.localization.answer import Verdict
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.track.bank import Bank, Frame, carry
-from isovist.track.drift import Drift
-from isovist.track.tracker import Tracker
+from isovist.tracking.bank import Bank, Frame, carry
+from isovist.tracking.drift import Drift
+from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
 from reference_space import house_atlas
 

@@ -8,8 +8,8 @@ import typer
 from typer.testing import CliRunner
 
 from isovist.cli.verify import verify
-from isovist.verify import statements
-from isovist.verify.statements import Finding, Statement, registry, try_statement, worst_of
+from isovist.theory.verify import statements
+from isovist.theory.verify.statements import Finding, Statement, registry, try_statement, worst_of
 
 REFUTED = {
     "§5.3 Proposition: G is positive definite and inverted": "n = 32, ε = 0.5 at (1.5, 2)",

@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import EqualArea
 from isovist.errors import InputError
 from isovist.maps.base import Ending
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.mesh import MeshMap
-from isovist.maps.occupancy import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.maps.voxels import VoxelMap
-from isovist.quadrature import EqualArea
 from isovist.roses import Rose
 from reference_3d import cast_voxels_twin
 

@@ -6,7 +6,7 @@ import pytest
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.sweep3d import VoxelSweep, free_voxels
 from isovist.maps.voxels import VoxelMap
 from isovist.roses.rose import fibonacci_sphere

@@ -10,23 +10,19 @@ answer.verdict, answer.best.pose
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# At once, not when first used: importing the package `isovist.locate` later would put that
-# package in the place of the verb.
-from isovist.locate.locate import locate
-
 if TYPE_CHECKING:
-    from isovist.atlas.atlas import Atlas, build
+    from isovist.atlas.plane import Atlas, build
     from isovist.atlas.store import read_atlas, write_atlas
-    from isovist.descriptor import Descriptor
+    from isovist.descriptor.descriptor import Descriptor
     from isovist.errors import IsovistError
-    from isovist.gram import Gram
-    from isovist.io.maps import read_map, write_map
-    from isovist.io.scans import read_scan, write_scan
-    from isovist.locate.answer import Answer, Estimate, Verdict
-    from isovist.locate.certificate import Certificate, certify
-    from isovist.locate.region import Region
+    from isovist.io.maps.read import read_map, write_map
+    from isovist.io.scans.read import read_scan, write_scan
+    from isovist.localization.answer import Answer, Estimate, Verdict
+    from isovist.localization.certificate import Certificate, certify
+    from isovist.localization.locate import locate
+    from isovist.localization.region import Region
+    from isovist.maps.cells import OccupancyMap
     from isovist.maps.mesh import MeshMap
-    from isovist.maps.occupancy import OccupancyMap
     from isovist.maps.segments import SegmentMap
     from isovist.maps.voxels import VoxelMap
     from isovist.poses import Pose
@@ -34,40 +30,42 @@ if TYPE_CHECKING:
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.scan import Scan
     from isovist.sensing.signals import Intensity, Range, SurfaceGradient
-    from isovist.track.tracker import Tracker
+    from isovist.theory.gram import Gram
+    from isovist.tracking.tracker import Tracker
 
 __version__ = "0.1.0.dev0"
 
 _HOME = {
-    "Answer": "locate.answer",
-    "Atlas": "atlas.atlas",
-    "Certificate": "locate.certificate",
-    "Descriptor": "descriptor",
-    "Estimate": "locate.answer",
-    "Gram": "gram",
+    "Answer": "localization.answer",
+    "Atlas": "atlas.plane",
+    "Certificate": "localization.certificate",
+    "Descriptor": "descriptor.descriptor",
+    "Estimate": "localization.answer",
+    "Gram": "theory.gram",
     "Intensity": "sensing.signals",
     "IsovistError": "errors",
     "Lidar": "sensing.lidar",
     "MeshMap": "maps.mesh",
-    "OccupancyMap": "maps.occupancy",
+    "OccupancyMap": "maps.cells",
     "Pose": "poses",
     "Range": "sensing.signals",
-    "Region": "locate.region",
+    "Region": "localization.region",
     "Rose": "roses",
     "Scan": "sensing.scan",
     "SegmentMap": "maps.segments",
     "SurfaceGradient": "sensing.signals",
-    "Tracker": "track.tracker",
-    "Verdict": "locate.answer",
+    "Tracker": "tracking.tracker",
+    "Verdict": "localization.answer",
     "VoxelMap": "maps.voxels",
-    "build": "atlas.atlas",
-    "certify": "locate.certificate",
+    "build": "atlas.plane",
+    "certify": "localization.certificate",
+    "locate": "localization.locate",
     "read_atlas": "atlas.store",
-    "read_map": "io.maps",
-    "read_scan": "io.scans",
+    "read_map": "io.maps.read",
+    "read_scan": "io.scans.read",
     "write_atlas": "atlas.store",
-    "write_map": "io.maps",
-    "write_scan": "io.scans",
+    "write_map": "io.maps.read",
+    "write_scan": "io.scans.read",
 }
 """Where each public name lives; it is imported when it is first used, so that starting is fast."""
 

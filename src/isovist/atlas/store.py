@@ -6,12 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas
-from isovist.atlas.voxel_atlas import VoxelAtlas
+from isovist.atlas.plane import Atlas
+from isovist.atlas.space import VoxelAtlas
 from isovist.errors import FileError, IsovistError
 from isovist.io.files import PathLike
-from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
-from isovist.maps.occupancy import OccupancyMap
+from isovist.io.folder.folder import check_folder, read_folder, read_manifest, write_folder
+from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
 KIND, VERSION = "atlas", 1

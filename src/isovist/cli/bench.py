@@ -29,9 +29,9 @@ def carmen(
     as_json: Json = False,
 ) -> None:
     """Real logs with corrected poses: a map from some scans, the others ask."""
+    from isovist.bench import trials as protocol
     from isovist.cli.rows import report
-    from isovist.io.carmen import read_carmen
-    from isovist.locate import protocol
+    from isovist.io.logs.carmen import read_carmen
 
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
     report(((log.name.split(".")[0], *make(read_carmen(log))) for log in logs), as_json)
@@ -51,11 +51,11 @@ def scans(
     as_json: Json = False,
 ) -> None:
     """A given map, and scans with poses."""
+    from isovist.bench.trials import scan_trials
     from isovist.cli.rows import chosen, report
     from isovist.cli.worlds import cells_of
-    from isovist.io.maps import read_map
-    from isovist.io.scan_sets import read_scan_set
-    from isovist.locate.protocol import scan_trials
+    from isovist.io.maps.read import read_map
+    from isovist.io.scans.sets import read_scan_set
 
     taken = read_scan_set(scans, prefix)
     trials = scan_trials(taken, chosen(taken, held_out, index))
@@ -86,11 +86,11 @@ def simulate(
     """Random poses in free space, and a simulated lidar."""
     import math
 
+    from isovist.bench.trials import Trial, simulated_trials
     from isovist.cli.rows import report
     from isovist.cli.worlds import cells_of
-    from isovist.io.maps import read_map
-    from isovist.locate.protocol import Trial, simulated_trials
-    from isovist.maps.occupancy import OccupancyMap
+    from isovist.io.maps.read import read_map
+    from isovist.maps.cells import OccupancyMap
 
     def trials(world: OccupancyMap) -> list[Trial]:
         return simulated_trials(
@@ -120,10 +120,10 @@ def simulate3d(
     """Random places above the floor of maps in space, and a simulated spinning lidar."""
     import math
 
+    from isovist.bench.space_trials import spinning_trials
     from isovist.cli.rows import report
     from isovist.cli.worlds import voxels_of
-    from isovist.io.maps import read_map
-    from isovist.locate.space_protocol import spinning_trials
+    from isovist.io.maps.read import read_map
     from isovist.sensing.spinning import SpinningLidar
 
     lidar = SpinningLidar(
@@ -146,9 +146,9 @@ def cross(
     """Scans of every log on the maps of all the others: none should be "unique"."""
     import json
 
+    from isovist.bench.trials import cross_trials
     from isovist.cli.progress import bar
-    from isovist.io.carmen import read_carmen
-    from isovist.locate.protocol import cross_trials
+    from isovist.io.logs.carmen import read_carmen
 
     with bar("Asking elsewhere") as advance:
         row = cross_trials({log.name: read_carmen(log) for log in logs}, count, advance)

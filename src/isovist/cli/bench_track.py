@@ -24,9 +24,9 @@ def starts(
     """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
     import math
 
+    from isovist.bench.drives import start_logs, summarise_starts
     from isovist.cli.rows import print_rows, tracked
-    from isovist.io.carmen import read_carmen
-    from isovist.track.protocol import start_logs, summarise_starts
+    from isovist.io.logs.carmen import read_carmen
 
     rows = []
     for log in logs:
@@ -47,10 +47,10 @@ def follow(
     as_json: Json = False,
 ) -> None:
     """One log with its own odometry, from an unknown start to the end."""
+    from isovist.bench.drives import summarise_drive
     from isovist.cli.rows import print_rows, tracked
     from isovist.cli.worlds import cells_of, drive_of
-    from isovist.io.maps import read_map
-    from isovist.track.protocol import summarise_drive
+    from isovist.io.maps.read import read_map
 
     site, drive = drive_of(log, prefix, held_out, sensor, sweep)
     (updates,) = tracked(site, cells_of(read_map(world)), [drive])
@@ -69,10 +69,10 @@ def kidnap(
     as_json: Json = False,
 ) -> None:
     """Carried away in mid-drive, odometry unaware: noticed in 3 updates, found in 5 m?"""
+    from isovist.bench.drives import BEFORE, kidnap_logs, summarise_kidnaps
     from isovist.cli.rows import print_rows, tracked
     from isovist.cli.worlds import cells_of, drive_of
-    from isovist.io.maps import read_map
-    from isovist.track.protocol import BEFORE, kidnap_logs, summarise_kidnaps
+    from isovist.io.maps.read import read_map
 
     site, drive = drive_of(log, prefix, held_out, sensor, sweep)
     runs = tracked(site, cells_of(read_map(world)), kidnap_logs(drive, count, seed))

@@ -13,7 +13,7 @@ def convert(
     tolerance: Annotated[float, typer.Option(help="Of outlines of cells, in m.")] = 0.0,
 ) -> None:
     """Convert a map: ROS maps to plans of walls and back."""
-    from isovist.io.maps import convert_map, read_map, write_map
+    from isovist.io.maps.read import convert_map, read_map, write_map
 
     world = convert_map(read_map(source), target, resolution=resolution, tolerance=tolerance)
     write_map(world, target)

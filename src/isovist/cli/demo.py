@@ -21,10 +21,10 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """A robot wakes up in an office it has a plan of, and finds out where it is."""
+    from isovist.bench.demonstration import demonstrate, demonstrate_in_space
     from isovist.cli.progress import busy
-    from isovist.demonstration import demonstrate, demonstrate_in_space
+    from isovist.report.answers import answer_json, answer_text, pose_json
     from isovist.viz.figures import save
-    from isovist.viz.reports import answer_json, answer_text, pose_json
     from isovist.viz.space import figure_of
 
     with busy("Describing the office and compiling"):

@@ -23,11 +23,11 @@ def locate(
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
     from isovist.cli.worlds import any_atlas_of
-    from isovist.io.scans import read_scan
-    from isovist.locate.answer import Verdict
-    from isovist.locate.certificate import certified
-    from isovist.locate.locate import locate as locate_scan
-    from isovist.viz.reports import answer_json, answer_text
+    from isovist.io.scans.read import read_scan
+    from isovist.localization.answer import Verdict
+    from isovist.localization.certificate import certified
+    from isovist.localization.locate import locate as locate_scan
+    from isovist.report.answers import answer_json, answer_text
 
     seen = read_scan(scan, topic=topic, at=at)
     atlas = any_atlas_of(world, height=height, highest=highest)

@@ -9,7 +9,7 @@ from isovist.cli.options import Figure, Json
 
 def paper(as_json: Json = False, figure: Figure = None) -> None:
     """Every table and figure of the paper's example, beside the exact values."""
-    from isovist import paper as example_of
+    from isovist.theory import example as example_of
 
     example = example_of.run_example()
     if figure is not None:
@@ -21,7 +21,7 @@ def paper(as_json: Json = False, figure: Figure = None) -> None:
     if as_json:
         typer.echo(json.dumps(rows, indent=1))
         return
-    from isovist.viz.tables import print_example
+    from isovist.report.tables import print_example
 
     print_example(rows)
     if figure is not None:

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
+from isovist.bench.trials import Row, Trial, measure
 from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.files import read_npz
-from isovist.io.scan_sets import ScanSet
-from isovist.locate.protocol import Row, Trial, measure
-from isovist.maps.occupancy import OccupancyMap
+from isovist.io.scans.sets import ScanSet
+from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 from isovist.types import IntArray
 
 if TYPE_CHECKING:
-    from isovist.io.logs import Log
-    from isovist.track.replay import Update
+    from isovist.io.logs.read import Log
+    from isovist.tracking.replay import Update
 
 COLUMNS = {
     "site": "site",
@@ -83,9 +83,9 @@ def print_rows(rows: Sequence[Row], as_json: bool) -> None:
 
 def tracked(site: str, world: OccupancyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
     """Track all logs on one map, each from an unknown start, with a bar."""
-    from isovist.atlas.atlas import build
-    from isovist.track.replay import replay
-    from isovist.track.tracker import Tracker
+    from isovist.atlas.plane import build
+    from isovist.tracking.replay import replay
+    from isovist.tracking.tracker import Tracker
 
     atlas = build(world)
     list(replay(Tracker(atlas), logs[0], range(min(2, len(logs[0])))))  # loads the kernels

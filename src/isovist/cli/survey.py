@@ -31,9 +31,9 @@ def survey(
     """Say where one scan is enough to know the place, and where it is not."""
     from isovist.cli.progress import bar
     from isovist.cli.worlds import any_atlas_of, sensor_of
-    from isovist.survey import survey as surveys
+    from isovist.report.surveys import draw_any, json_of, text_of
+    from isovist.surveying import survey as surveys
     from isovist.viz import figures
-    from isovist.viz.survey_reports import draw_any, json_of, text_of
 
     # A name that cannot be written is better told before the work than after.
     if output is not None:

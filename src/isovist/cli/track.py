@@ -28,13 +28,13 @@ def track(
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
     from isovist.cli.progress import bar
     from isovist.cli.worlds import atlas_of
-    from isovist.io.logs import read_log
-    from isovist.io.tum import write_tum
+    from isovist.io.logs.read import read_log
+    from isovist.io.logs.tum import write_tum
     from isovist.poses import Pose
-    from isovist.track.replay import replay, summarise, unique_way
-    from isovist.track.tracker import Tracker
+    from isovist.report.tracks import track_text, update_json
+    from isovist.tracking.replay import replay, summarise, unique_way
+    from isovist.tracking.tracker import Tracker
     from isovist.viz.figures import check_suffix, save
-    from isovist.viz.track_reports import track_text, update_json
     from isovist.viz.tracks import draw_track
 
     if figure is not None:

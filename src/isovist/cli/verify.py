@@ -18,8 +18,8 @@ def verify(as_json: Json = False, quick: Quick = False) -> None:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from isovist.verify.statements import run
-    from isovist.viz.statements import print_statements
+    from isovist.report.statements import print_statements
+    from isovist.theory.verify.statements import run
 
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -3,15 +3,15 @@
 import math
 from pathlib import Path
 
-from isovist.atlas.atlas import Atlas, build
+from isovist.atlas.plane import Atlas, build
+from isovist.atlas.space import MESH_RESOLUTION, VoxelAtlas
 from isovist.atlas.store import read_atlas
-from isovist.atlas.voxel_atlas import MESH_RESOLUTION, VoxelAtlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
-from isovist.io.logs import Log, read_log
-from isovist.io.maps import AnyMap, read_map
+from isovist.io.logs.read import Log, read_log
+from isovist.io.maps.read import AnyMap, read_map
+from isovist.maps.cells import OccupancyMap
 from isovist.maps.mesh import MeshMap
-from isovist.maps.occupancy import OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose

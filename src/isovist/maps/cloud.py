@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.voxels import VoxelMap
 from isovist.types import FloatArray, readonly
 

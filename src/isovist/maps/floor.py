@@ -12,7 +12,7 @@ cut the map to one.
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.voxels import VoxelMap
 from isovist.types import BoolArray, FloatArray
 

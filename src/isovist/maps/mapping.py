@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import InputError
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 MARGIN = 2

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 from isovist.maps.sweep import BLOCK_BYTES, KNOWN, TRANSFORMS, Transform
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly

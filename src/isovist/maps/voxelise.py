@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import InputError
+from isovist.maps.cells import Cell
 from isovist.maps.mesh import MeshMap
-from isovist.maps.occupancy import Cell
 from isovist.types import FloatArray
 
 MARGIN = 1.5

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.occupancy import Cell
+from isovist.maps.cells import Cell
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from isovist.locate.answer import Answer, Estimate, Verdict
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.viz.figures import ACCENT, INK, SECOND, new_figure

@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
+from isovist.bench.explore import Run, Step
 from isovist.errors import InputError
-from isovist.locate.answer import Verdict
-from isovist.locate.judge import LISTED
-from isovist.maps.occupancy import OccupancyMap
+from isovist.localization.answer import Verdict
+from isovist.localization.judge import LISTED
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
-from isovist.track.explore import Run, Step
 from isovist.types import FloatArray
 from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_bounds
 from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, new_figure, save

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from isovist.atlas.atlas import Atlas
-from isovist.atlas.voxel_atlas import VoxelAtlas
+from isovist.atlas.plane import Atlas
+from isovist.atlas.space import VoxelAtlas
 from isovist.errors import InputError
-from isovist.locate.answer import Answer, Verdict
-from isovist.maps.occupancy import Cell, OccupancyMap
+from isovist.localization.answer import Answer, Verdict
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.survey.space import SpaceSurvey
+from isovist.surveying.space import SpaceSurvey
 from isovist.viz.figures import ACCENT, INK, new_figure
 from isovist.viz.surveys import percent
 

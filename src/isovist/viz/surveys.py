@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from isovist.maps.occupancy import OccupancyMap
-from isovist.survey.regions import Area, Reason
-from isovist.survey.survey import Survey
+from isovist.maps.cells import OccupancyMap
+from isovist.surveying.regions import Area, Reason
+from isovist.surveying.survey import Survey
 from isovist.types import FloatArray, IntArray
 from isovist.viz.answers import draw_cells
 from isovist.viz.figures import ACCENT, INK, PAPER, new_figure

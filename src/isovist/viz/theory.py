@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from isovist.gram import Projection
-from isovist.hard_bins import Walk
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose, unit_vectors
-from isovist.stability import Tradeoff
+from isovist.theory.gram import Projection
+from isovist.theory.hard_bins import Walk
+from isovist.theory.stability import Tradeoff
 from isovist.types import FloatArray
 from isovist.viz.figures import ACCENT, INK, SECOND, SOFT
 from isovist.viz.plans import draw_map

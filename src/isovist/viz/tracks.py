@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from isovist.locate.answer import Verdict
-from isovist.maps.occupancy import OccupancyMap
-from isovist.track.replay import Update
+from isovist.localization.answer import Verdict
+from isovist.maps.cells import OccupancyMap
+from isovist.tracking.replay import Update
 from isovist.types import FloatArray
 from isovist.viz.answers import draw_cells, draw_ellipse, draw_pose, known_bounds
 from isovist.viz.figures import ACCENT, INK, SECOND, new_figure

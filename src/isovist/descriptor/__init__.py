@@ -1,0 +1,1 @@
+"""F and J of the paper, exactly."""

@@ -1,0 +1,1 @@
+"""Where to drive, so that one place is left."""

@@ -1,0 +1,89 @@
+"""The places a tracker still holds possible, and what it holds against each of them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.localization.judge import in_world
+from isovist.sensing.scan import Scan
+from isovist.tracking.tracker import AGREEMENT, CLEAR, MARGIN, Tracker
+from isovist.types import FloatArray, readonly
+
+MOST = 10
+"""Places that are looked at."""
+
+
+def refutation(t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
+    """How far places are on the way to being refuted by the tracker, 0 to 1, where they are."""
+    usual = np.minimum(t * explained**2 / AGREEMENT, d / MARGIN)
+    clear = np.minimum(t / CLEAR[0], d / CLEAR[1])
+    return np.clip(np.maximum(usual, clear), 0.0, 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rivals:
+    """Live places, most likely first, and the sums of equation (2) of `bank` for every pair.
+
+    Attributes:
+        poses: (x, y, yaw) of T_world_robot, shape (K, 3).  Read-only.
+        chances: Their probabilities, shape (K,).  Read-only.
+        A: Σ w δ if i is right and j is not, shape (K, K).  Read-only.
+        Q: Σ w δ².  Read-only.
+        D: Σ w (mean rating less the rival's).  Read-only.
+        W: Σ w, the same for all pairs.  Read-only.
+        explained: Share of the beams that the best place explains.
+        trail: Kept poses of the sensor, seen from its pose now, shape (F, 3).  Read-only.
+        weights: w of each, shape (F,).  Read-only.
+    """
+
+    poses: FloatArray
+    chances: FloatArray
+    A: FloatArray
+    Q: FloatArray
+    D: FloatArray
+    W: FloatArray
+    explained: float
+    trail: FloatArray
+    weights: FloatArray
+
+    @classmethod
+    def from_tracker(cls, tracker: Tracker, scan: Scan) -> "Rivals":
+        """What a tracker holds after an update with this scan."""
+        bank = tracker.bank
+        if len(bank) == 0:
+            raise InputError("The tracker holds no place yet. Update it with a scan first.")
+        t, d = bank.margins()
+        frames = bank.frames
+        explained = float(np.mean([frame.inliers[0] for frame in frames]))
+        live = refutation(t, d, explained) < 1.0
+        index = np.append(0, 1 + np.flatnonzero(live))[:MOST]
+        E = bank.evidence()[index]
+        chances = np.exp(E - E.max())
+        A, Q, D, W = np.zeros((4, len(index), len(index)))
+        for frame in frames:
+            blocks, scores = frame.blocks[index], frame.scores[index]
+            delta = blocks[:, None] - blocks
+            A += frame.weight * delta.sum(axis=-1)
+            Q += frame.weight * (delta**2).sum(axis=-1)
+            D += frame.weight * (scores[:, None] - scores)
+            W += frame.weight
+        unit = tracker.atlas.world.resolution
+        cells = bank.poses[index] / np.array([unit, unit, 1.0])
+        still = np.zeros((3, 3))
+        poses = [in_world(tracker.atlas, scan, cell, still)[0].vector for cell in cells]
+        here = frames[-1].T_odom_sensor.inverse
+        trail = [(here @ frame.T_odom_sensor).vector for frame in frames]
+        for table in (A, Q, D, W):
+            readonly(table)
+        return cls(
+            readonly(np.array(poses)),
+            readonly(chances / chances.sum()),
+            A,
+            Q,
+            D,
+            W,
+            explained,
+            readonly(np.array(trail)),
+            readonly(np.array([frame.weight for frame in frames])),
+        )

@@ -1,0 +1,1 @@
+"""A folder of arrays that is replaced all or nothing."""

@@ -1,0 +1,1 @@
+"""Drives from files, and to files."""

@@ -1,0 +1,280 @@
+"""Logs: scans with the odometry of their moments, out of bags, CARMEN logs and sets of scans.
+
+A log is held in memory with 4 bytes per beam: an hour of a lidar with 1000 beams at 10 Hz takes
+144 MB.  Intensities are not kept.
+
+In a CARMEN log odometry is the second pose of a line, that of the robot (of RAWLASER1 the ODOM line
+before it).  The first is that of the laser, and says one of three things.  Where it keeps its place
+on the robot (in nine lines of ten, within 1 cm and 0.01 rad), it follows from odometry, and that
+place, or PARAM robot_frontlaser_offset when the log has it, is T_robot_sensor.  Where it does not,
+somebody corrected it: it is the truth.  Where both poses are the same although the laser has an
+offset, both are taken to be that of the laser.  Lines are in the order of the drive, also where
+their stamps jump back.
+
+A set of scans (`.npz`) does not say where the sensor sits: at the centre of the robot, unless
+`sensor` says otherwise.
+"""
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from isovist.errors import FileError, InputError
+from isovist.io.files import PathLike, existing_file
+from isovist.io.logs.carmen import read_carmen_offset
+from isovist.io.scans.sets import ScanSet, read_scan_set
+from isovist.poses import Pose, wrap_angle
+from isovist.sensing.scan import Scan
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
+
+SAME = 0.01
+"""Poses of a CARMEN log that differ by less, in m and rad, say the same: digits are cut off."""
+
+_BAGS = (".bag", ".db3", ".mcap")
+_CARMEN = (".log", ".clf", ".gz", ".bz2")
+_FORMATS = (
+    ".bag, .db3, .mcap or a folder with a ROS 2 bag, .log, .clf, .gz or .bz2 with a CARMEN log, "
+    "and .npz with a set of scans"
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """Scans in the order of the drive, each with the odometry of its moment.
+
+    Attributes:
+        times: Of the scans in s, as the log stamps them, shape (m,).  Read-only.
+        odometry: T_odom_robot as x, y (m) and yaw (rad), shape (m, 3).  Read-only.
+        readings: Ranges in m, scan after scan, missing returns too.  Read-only.
+        starts: Where the readings of each scan begin, and the end, shape (m + 1,).  Read-only.
+        beams: First bearing and step (rad), least and largest range (m), shape (m, 4).  Read-only.
+        T_robot_sensor: Where the sensor sits on the robot.
+        truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
+        held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
+        blind: How many scans were left out, since they had no valid beam.
+        outside: How many were left out, since odometry had not begun or had ended.
+    """
+
+    times: FloatArray
+    odometry: FloatArray
+    readings: Float32Array
+    starts: IntArray
+    beams: FloatArray
+    T_robot_sensor: Pose = field(default_factory=Pose)
+    truth: FloatArray | None = None
+    held_out: BoolArray | None = None
+    sweep: float = 0.0
+    blind: int = 0
+    outside: int = 0
+
+    def __post_init__(self) -> None:
+        m = as_floats("times", self.times, (None,)).size
+        as_floats("odometry", self.odometry, (m, 3))
+        if self.truth is not None:
+            as_floats("truth", self.truth, (m, 3))
+        if self.starts.shape != (m + 1,) or self.starts[-1] != self.readings.size:
+            raise InputError(
+                f"`starts` must have shape ({m + 1},) and end at {self.readings.size}, the number "
+                f"of readings, got {self.starts.shape} and {self.starts[-1:].tolist()}."
+            )
+        if not 0.0 <= self.sweep < 1.0:
+            raise InputError(f"`sweep` must be from 0 to 1 s, got {self.sweep:g}.")
+        if self.sweep > 0.0 and not (self.times[2:] > self.times[:-2]).all():
+            raise InputError("Straightening needs scans whose stamps go on. Leave out `sweep`.")
+        # A reading at the limit must stay at the limit when it is rounded to 4 bytes.
+        beams = np.concatenate([self.beams[:, :2], self.beams[:, 2:].astype(np.float32)], axis=1)
+        object.__setattr__(self, "beams", beams)
+        for array in (self.times, self.odometry, self.readings, self.starts, self.beams):
+            readonly(array)
+        for known in (self.truth, self.held_out):
+            if known is not None:
+                readonly(known)
+
+    @classmethod
+    def from_set(
+        cls,
+        scans: ScanSet,
+        odometry: FloatArray,
+        truth: FloatArray | None,
+        sensor: Pose,
+        sweep: float,
+    ) -> "Log":
+        """From scans of one sensor that have times; those without a valid beam are left out."""
+        assert scans.times is not None
+        m, n = scans.ranges.shape
+        step = scans.bearings[1] - scans.bearings[0] if n > 1 else 0.0
+        split = scans.in_map_split
+        log = cls(
+            times=scans.times.copy(),
+            odometry=odometry,
+            readings=scans.ranges.astype(np.float32).ravel(),
+            starts=n * np.arange(m + 1),
+            beams=np.tile([scans.bearings[0], step, 0.0, scans.range_max], (m, 1)),
+            T_robot_sensor=sensor,
+            truth=truth,
+            held_out=None if split is None else ~split,
+            sweep=sweep,
+            blind=int((~scans.usable).sum()),
+        )
+        return log if scans.usable.all() else log.take(np.flatnonzero(scans.usable))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def scan(self, index: int) -> Scan:
+        """One of the scans, with the place of its sensor, straightened when there is a sweep."""
+        ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
+        first, step, low, high = (float(value) for value in self.beams[index])
+        bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
+        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor)
+        if self.sweep == 0.0 or len(self) < 3:
+            return scan
+        motion = self._during_sweep(index)
+        # A sensor that turns clockwise saw the last of its sorted bearings first.
+        return scan.straighten(motion if step > 0.0 else motion.inverse)
+
+    def _during_sweep(self, index: int) -> Pose:
+        """T_first_last of the sensor in one sweep, at the pace from the scan before to the next."""
+        a = min(max(index - 1, 0), len(self) - 3)
+        before, after = (
+            Pose.from_vector(self.odometry[k]) @ self.T_robot_sensor for k in (a, a + 2)
+        )
+        share = self.sweep / float(self.times[a + 2] - self.times[a])
+        return Pose.from_vector(share * (before.inverse @ after).vector)
+
+    def take(self, index: IntArray) -> "Log":
+        """Some of the scans, by their numbers, in this order."""
+        pieces = [self.readings[self.starts[i] : self.starts[i + 1]] for i in index]
+        return replace(
+            self,
+            times=self.times[index],
+            odometry=self.odometry[index],
+            readings=np.concatenate([*pieces, np.empty(0, dtype=np.float32)]),
+            starts=np.append(0, np.cumsum(np.diff(self.starts)[index])),
+            beams=self.beams[index],
+            truth=None if self.truth is None else self.truth[index],
+            held_out=None if self.held_out is None else self.held_out[index],
+        )
+
+    def chosen(
+        self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
+    ) -> IntArray:
+        """Numbers of the scans that are asked for: every so many of those from `start` to `stop`.
+
+        Args:
+            every: 1 for all.
+            start: The first one.
+            stop: The one after the last; `None` for the end.
+            held_out: Only those that did not go into the map.
+        """
+        if every < 1:
+            raise InputError(f"`every` must be 1 or more, got {every}.")
+        if not 0 <= start < len(self) or (stop is not None and not start < stop <= len(self)):
+            raise InputError(
+                f"`start` and `stop` must satisfy 0 ≤ start < stop ≤ {len(self)}, the number of "
+                f"scans, got {start} and {len(self) if stop is None else stop}."
+            )
+        which = np.arange(len(self))[start:stop]
+        if held_out:
+            if self.held_out is None:
+                raise InputError("This log does not say which of its scans are in the map.")
+            which = which[self.held_out[which]]
+            if which.size == 0:
+                raise InputError("None of the scans asked for is held out: all are in the map.")
+        return which[::every]
+
+
+def read_log(
+    path: PathLike,
+    *,
+    scan_topic: str | None = None,
+    odometry_topic: str | None = None,
+    prefix: str = "",
+    sensor: Pose | None = None,
+    sweep: float = 0.0,
+) -> Log:
+    """Read scans with odometry; the suffix says how.
+
+    Args:
+        path: The file, or the folder of a ROS 2 bag.
+        scan_topic: For bags: of type LaserScan; `None` when there is only one.
+        odometry_topic: For bags: of type Odometry, or /tf; `None` takes the only Odometry topic,
+            or the link below `odom` in /tf when there is none.
+        prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
+        sensor: T_robot_sensor; `None` takes what the log says.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it by odometry.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if prefix and suffix != ".npz":
+        raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
+    if path.is_dir() or suffix in _BAGS:
+        from isovist.io.logs.bags import read_bag_log
+
+        return read_bag_log(path, scan_topic, odometry_topic, sensor, sweep)
+    if scan_topic is not None or odometry_topic is not None:
+        raise InputError(
+            f"`scan_topic` and `odometry_topic` choose topics of a bag, and {path.name} is none."
+        )
+    if suffix not in (*_CARMEN, ".npz"):
+        raise FileError(f"{path.name} has no suffix of a log. Logs are read from {_FORMATS}.")
+    existing_file(path, "a log")
+    if suffix == ".npz":
+        log = _from_npz(path, prefix, sensor, sweep)
+    else:
+        log = _from_carmen(path, sensor, sweep)
+    if len(log) == 0:
+        raise FileError(f"{path.name} has no scan with a valid beam.")
+    return log
+
+
+def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log:
+    scans = read_scan_set(path, prefix)
+    for name, value in (("odom", scans.odometry), ("t", scans.times)):
+        if value is None:
+            raise FileError(
+                f"{path.name}: `{prefix}{name}` is missing. A log needs the odometry and the time "
+                "of each scan."
+            )
+    assert scans.odometry is not None
+    sensor = Pose() if sensor is None else sensor
+    return Log.from_set(
+        scans, scans.odometry.copy(), compose(scans.poses, sensor.inverse), sensor, sweep
+    )
+
+
+def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
+    scans, offset = read_carmen_offset(path)
+    assert scans.odometry is not None
+    places = _relative(scans.odometry, scans.poses)
+    middle = np.median(places, axis=0)
+    apart = np.abs(_relative(middle[None, :], places)).max(axis=1)
+    corrected = float(np.quantile(apart, 0.9)) > SAME
+    if sensor is None and offset is not None:
+        sensor = Pose(x=offset)
+    elif sensor is None:
+        sensor = Pose() if corrected else Pose.from_vector(middle)
+    if corrected:
+        truth = compose(scans.poses, sensor.inverse)
+        return Log.from_set(scans, scans.odometry.copy(), truth, sensor, sweep)
+    # Nothing between the two poses: then they are not those of an offset laser and its robot.
+    same = float(np.abs(middle).max()) < 1e-4
+    odometry = compose(scans.poses, sensor.inverse) if same else scans.odometry.copy()
+    return Log.from_set(scans, odometry, None, sensor, sweep)
+
+
+def compose(poses: FloatArray, T: Pose) -> FloatArray:
+    """T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
+    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
+    x = poses[:, 0] + c * T.x - s * T.y
+    y = poses[:, 1] + s * T.x + c * T.y
+    return np.stack([x, y, wrap_angle(poses[:, 2] + T.yaw)], axis=-1)
+
+
+def _relative(a: FloatArray, b: FloatArray) -> FloatArray:
+    """T_a_b of poses in one frame, shape (m, 3)."""
+    c, s = np.cos(a[:, 2]), np.sin(a[:, 2])
+    dx, dy = b[:, 0] - a[:, 0], b[:, 1] - a[:, 1]
+    return np.stack([c * dx + s * dy, c * dy - s * dx, wrap_angle(b[:, 2] - a[:, 2])], axis=-1)

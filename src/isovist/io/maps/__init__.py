@@ -1,0 +1,1 @@
+"""Maps from files, and to files."""

@@ -1,0 +1,105 @@
+"""OctoMap files: `.bt` (occupied, free or unknown) and `.ot` (log odds).
+
+The header is text, one word and a value per line, up to `data`; then come the nodes of the tree
+(see `kernels.octomap`).  The tree is a cube of 2¹⁶ cells around the origin of the world.
+"""
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import FileError, InputError
+from isovist.io.files import PathLike, quote, read_bytes
+from isovist.maps.cells import Cell
+from isovist.maps.voxels import MOST_CELLS, VoxelMap
+
+LIMIT = 1 << 30
+_FIRST = {b"# Octomap OcTree binary file": True, b"# Octomap OcTree file": False}
+_PAYLOADS = {"OcTree": 4, "ColorOcTree": 7}
+
+
+def read_octomap(path: PathLike) -> VoxelMap:
+    """Read an OctoMap file as a `VoxelMap` around its known cells; the others are unknown."""
+    from isovist.kernels.octomap import (
+        CUT_OFF,
+        DEPTH,
+        TOO_DEEP,
+        TOO_MANY,
+        fill_cells,
+        read_leaves,
+    )
+
+    path = Path(path)
+    content = read_bytes(path, "an OctoMap", LIMIT)
+    binary, header, data = _parts(path, content)
+    resolution, nodes = _resolution(path, header), _size(path, header)
+    kind = header.get("id", "OcTree")
+    if kind not in _PAYLOADS:
+        raise FileError(f"{path.name}: trees of kind {quote(kind)} are not read, only OcTree.")
+    payload = 0 if binary else _PAYLOADS[kind]
+    # A node of a `.bt` has at most eight leaves, and `size` counts leaves as well as nodes.
+    most = min(nodes, 4 * len(data) + 8)
+    leaves = np.empty((most, 5), np.int64)
+    found, read = read_leaves(data, payload, leaves)
+    if found == CUT_OFF:
+        raise FileError(f"{path.name} is cut off: the tree goes on after its {len(data)} bytes.")
+    if found in (TOO_DEEP, TOO_MANY):
+        why = f"more than {DEPTH} levels" if found == TOO_DEEP else f"more than {nodes} nodes"
+        raise FileError(f"{path.name} is corrupt: its tree has {why}.")
+    if read < len(data):
+        raise FileError(f"{path.name} is corrupt: {len(data) - read} bytes follow its tree.")
+    if found == 0:
+        raise FileError(f"{path.name} holds an empty tree.")
+    leaves = leaves[:found]
+    low = leaves[:, :3].min(axis=0)
+    size = (leaves[:, :3] + leaves[:, 3:4]).max(axis=0) - low
+    if np.prod(size.astype(float)) > MOST_CELLS:
+        x, y, z = size
+        raise FileError(
+            f"{path.name} spans {x} × {y} × {z} cells, and the most is {MOST_CELLS}. Cut it first."
+        )
+    cells = np.full(tuple(size[::-1]), Cell.UNKNOWN, np.uint8)
+    fill_cells(leaves, low, cells)
+    corner = (low - (1 << (DEPTH - 1))) * resolution
+    try:
+        return VoxelMap.from_array(cells, resolution, corner)
+    except InputError as error:
+        raise FileError(f"{path.name}: {error}") from error
+
+
+def _parts(path: Path, content: bytes) -> tuple[bool, dict[str, str], NDArray[np.uint8]]:
+    """Whether it is a `.bt`, the words of the header, and the bytes of the tree."""
+    first = content.split(b"\n", 1)[0].strip()
+    if first not in _FIRST:
+        raise FileError(f"{path.name} is not an OctoMap: it begins with {quote(first[:60])}.")
+    at = content.find(b"\ndata\n", 0, 1 << 16)
+    if at < 0:
+        raise FileError(f"{path.name} is not an OctoMap: its header has no line `data`.")
+    header: dict[str, str] = {}
+    for line in content[:at].decode("ascii", "replace").splitlines():
+        if line and not line.startswith("#"):
+            word, _, value = line.partition(" ")
+            header[word] = value.strip()
+    return _FIRST[first], header, np.frombuffer(content[at + 6 :], np.uint8)
+
+
+def _resolution(path: Path, header: dict[str, str]) -> float:
+    try:
+        resolution = float(header["res"])
+    except (KeyError, ValueError) as error:
+        raise FileError(f"{path.name}: its header has no number `res`, the side of a cell in m."
+                        ) from error  # fmt: skip
+    if not (np.isfinite(resolution) and resolution > 0.0):
+        raise FileError(f"{path.name}: `res` must be a positive length in m, got {resolution}.")
+    return resolution
+
+
+def _size(path: Path, header: dict[str, str]) -> int:
+    try:
+        nodes = int(header["size"])
+    except (KeyError, ValueError) as error:
+        raise FileError(f"{path.name}: its header has no number `size` of nodes.") from error
+    if nodes < 1:
+        raise FileError(f"{path.name} holds an empty tree.")
+    return nodes

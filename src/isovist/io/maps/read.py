@@ -1,0 +1,122 @@
+"""Maps by the suffix of their file.
+
+Of the plane: ROS maps and plans.  In space: OctoMaps give a `VoxelMap`, meshes a `MeshMap`, and
+clouds of points a `VoxelMap` of cells of 0.2 m, all cells without points free, for a cloud does not
+know what was seen to be empty.  A PLY file is a mesh when it has faces.
+"""
+
+from pathlib import Path
+
+import shapely
+
+from isovist.errors import FileError, InputError
+from isovist.io.files import PathLike
+from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
+from isovist.io.maps.ros_map import read_ros_map, write_ros_map
+from isovist.maps.cells import OccupancyMap
+from isovist.maps.mesh import MeshMap
+from isovist.maps.segments import SegmentMap
+from isovist.maps.voxels import VoxelMap
+
+FORMATS = (
+    ".yaml (ROS map with its image), .geojson (plan in m), .bt or .ot (OctoMap), "
+    ".stl, .obj, .off, .glb or .ply (mesh), .ply, .pcd, .las, .laz, .bin or .xyz (point cloud)"
+)
+CLOUD_RESOLUTION = 0.2
+"""Side of the cells that a cloud becomes, in m."""
+_MESHES = (".stl", ".obj", ".off", ".glb")
+_CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
+
+AnyMap = OccupancyMap | SegmentMap | VoxelMap | MeshMap
+
+
+def read_map(path: PathLike) -> AnyMap:
+    """Read a map; the suffix says what it is.
+
+    A `.yaml` is a ROS map and gives an `OccupancyMap`; a `.geojson` is a plan and gives a
+    `SegmentMap`; an OctoMap or a cloud gives a `VoxelMap`, a mesh a `MeshMap`.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if _is_ros(path):
+        return read_ros_map(path)
+    if _is_plan(path):
+        return map_of_plan(read_geojson(path))
+    if suffix in (".bt", ".ot"):
+        from isovist.io.maps.octomap import read_octomap
+
+        return read_octomap(path)
+    if suffix in _MESHES or (suffix == ".ply" and _has_faces(path)):
+        from isovist.io.maps.mesh_files import read_mesh
+
+        return read_mesh(path)
+    if suffix in _CLOUDS or suffix == ".ply":
+        from isovist.io.clouds import read_cloud
+
+        cloud = read_cloud(path)
+        try:
+            return cloud.returns().voxels(CLOUD_RESOLUTION)
+        except InputError as error:
+            raise FileError(f"{path.name}: {error}") from error
+    raise FileError(f"{path.name}: a map is one of {FORMATS}.")
+
+
+def _has_faces(path: Path) -> bool:
+    from isovist.io.ply import has_faces
+
+    return has_faces(path)
+
+
+def write_map(world: AnyMap, path: PathLike) -> None:
+    """Write a map in the format of its kind."""
+    path = Path(path)
+    if isinstance(world, OccupancyMap) and _is_ros(path):
+        write_ros_map(world, path)
+    elif isinstance(world, SegmentMap) and _is_plan(path):
+        write_geojson(world.walls.reshape(-1, 2, 2), path)
+    else:
+        raise FileError(
+            f"{path.name}: an OccupancyMap is written as .yaml, a SegmentMap as .geojson, "
+            "and other maps are not written."
+        )
+
+
+def convert_map(world: AnyMap, path: PathLike, *, resolution: float, tolerance: float) -> AnyMap:
+    """The map as the kind that the suffix of a path stands for.
+
+    Args:
+        world: The map.
+        path: Where it will be written.
+        resolution: Side of a cell in m, when walls become cells.
+        tolerance: Largest distance in m of an outline to the walls, when cells become walls.
+    """
+    if isinstance(world, SegmentMap) and _is_ros(Path(path)):
+        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), resolution)
+    if isinstance(world, OccupancyMap) and _is_plan(Path(path)):
+        return SegmentMap.from_segments(world.to_segments(tolerance))
+    return world
+
+
+def map_of_plan(plan: PlanGeometry) -> SegmentMap:
+    """The map that a plan draws: free space is in its rooms, or enclosed by its walls."""
+    if not plan.rooms:
+        return SegmentMap.from_segments(plan.walls)
+    rooms = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.rooms]
+    solid = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.obstacles]
+    for polygon in (*rooms, *solid):
+        if not polygon.is_valid:
+            raise FileError(
+                f"A polygon of the plan crosses itself: {shapely.is_valid_reason(polygon)}."
+            )
+    free = shapely.union_all(rooms).difference(shapely.union_all(solid))
+    if free.is_empty:
+        raise FileError("The obstacles of the plan cover its rooms: no free space is left.")
+    return SegmentMap.from_segments(plan.walls, free=free)
+
+
+def _is_ros(path: Path) -> bool:
+    return path.suffix.lower() in (".yaml", ".yml")
+
+
+def _is_plan(path: Path) -> bool:
+    return path.suffix.lower() in (".geojson", ".json")

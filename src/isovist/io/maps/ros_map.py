@@ -1,0 +1,239 @@
+"""Maps of the ROS map_server: a YAML file that names an image.
+
+With the brightness b of a pixel in [0, 1] (0 is black), its occupancy is
+
+    p = 1 − b,   or p = b when the file says `negate: 1`,                          (1)
+
+and its cell is occupied when p > occupied_thresh, free when p < free_thresh, else unknown.
+What map_server (ROS 1 and Nav2) makes of the three modes, an occupancy map keeps like this:
+
+trinary (the default): equation (1).  An alpha channel is averaged with the three of colour, as
+    map_server does, so in an image with alpha an opaque 205, usually unknown, is free.
+scale: a pixel that is not wholly opaque is unknown; the others follow (1).  The grades that
+    map_server gives between the thresholds are all unknown here.
+raw: brightness is not inverted, whatever `negate` says.  The grey value, out of 255, is the
+    occupancy in percent, held against the thresholds; above 100 it is unknown.
+
+The first row of the image is the highest in y.  `origin` is the pose of the lower left corner.
+"""
+
+import io
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from numpy.typing import NDArray
+from PIL import Image
+
+from isovist.errors import FileError, InputError
+from isovist.io.files import PathLike, quote, read_bytes, replace_file
+from isovist.io.maps.images import Brightness, read_brightness
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.poses import Pose
+
+MAX_YAML_BYTES = 65_536
+"""A map needs some 200; PyYAML takes up to 2 s for this many in the worst case."""
+
+RESOLUTIONS = (0.001, 10.0)
+"""Smallest and largest side of a cell that is read, in m."""
+
+MODES = ("trinary", "scale", "raw")
+
+_EXAMPLES = {
+    "image": "the name of its image, e.g. `image: office.pgm`",
+    "resolution": "it in m per pixel, e.g. `resolution: 0.05`",
+    "origin": "x, y (m) and yaw (rad) of its lower left corner, e.g. `origin: [0.0, 0.0, 0.0]`",
+    "negate": "`negate: 0`, or 1 when white is occupied",
+    "occupied_thresh": "the occupancy above which a cell is a wall, e.g. `occupied_thresh: 0.65`",
+    "free_thresh": "the occupancy below which a cell is free, e.g. `free_thresh: 0.196`",
+}
+
+_LEVELS = {Cell.FREE: 254, Cell.OCCUPIED: 0, Cell.UNKNOWN: 205}
+_BLOCK = 1 << 20
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without tags that make objects, and without aliases, which can swell without end."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not allowed in it")
+        return super().compose_node(parent, index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """The YAML file, checked."""
+
+    image: Path
+    resolution: float
+    origin: Pose
+    negate: bool
+    occupied: float
+    free: float
+    mode: str
+
+    @classmethod
+    def from_yaml(cls, path: Path) -> "_Header":
+        fields = _load_yaml(path)
+        for key, example in _EXAMPLES.items():
+            if fields.get(key) is None:
+                raise FileError(f"{path.name}: `{key}` is missing. A ROS map needs {example}.")
+        image = fields["image"]
+        if not isinstance(image, str) or not image or "\0" in image:
+            raise FileError(f"{path.name}: `image` must name a file, got {quote(image)}.")
+        resolution = _number(path, "resolution", fields["resolution"])
+        low, high = RESOLUTIONS
+        if not low <= resolution <= high:
+            raise FileError(
+                f"{path.name}: `resolution` must be from {low} to {high:g} m per pixel, "
+                f"got {resolution:g}."
+            )
+        origin = fields["origin"]
+        if not isinstance(origin, list) or len(origin) != 3:
+            raise FileError(
+                f"{path.name}: `origin` must be three numbers, x, y (m) and yaw (rad), "
+                f"got {quote(origin)}."
+            )
+        negate = fields["negate"]
+        if not isinstance(negate, int) or negate not in (0, 1):
+            raise FileError(f"{path.name}: `negate` must be 0 or 1, got {quote(negate)}.")
+        occupied = _number(path, "occupied_thresh", fields["occupied_thresh"])
+        free = _number(path, "free_thresh", fields["free_thresh"])
+        if not 0.0 <= free < occupied <= 1.0:
+            raise FileError(
+                f"{path.name}: thresholds must satisfy 0 ≤ free_thresh < occupied_thresh ≤ 1, "
+                f"got {free:g} and {occupied:g}."
+            )
+        mode = fields.get("mode", "trinary")
+        if mode not in MODES:
+            raise FileError(
+                f"{path.name}: `mode` must be trinary, scale or raw, got {quote(mode)}."
+            )
+        x, y, yaw = (_number(path, "origin", value) for value in origin)
+        return cls(
+            path.parent / image, resolution, Pose(x, y, yaw), bool(negate), occupied, free, mode
+        )
+
+
+def _load_yaml(path: Path) -> dict[Any, Any]:
+    data = read_bytes(path, "a ROS map", MAX_YAML_BYTES)
+    try:
+        fields = yaml.load(data, Loader=_PlainLoader)
+    except RecursionError as error:
+        raise FileError(f"{path.name} is not a ROS map: it is nested too deep.") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise FileError(f"{path.name} is not plain YAML{where}: {problem}.") from error
+    if not isinstance(fields, dict):
+        raise FileError(
+            f"{path.name} is not a ROS map: it should be a list of `key: value` lines, "
+            f"got {quote(fields)}."
+        )
+    return fields
+
+
+def _number(path: Path, key: str, value: object) -> float:
+    """A finite number; YAML 1.1 calls `5e-2` a string, map_server does not."""
+    try:
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise ValueError
+        number = float(value)
+    except (ValueError, OverflowError):
+        number = math.nan
+    if not math.isfinite(number):
+        raise FileError(f"{path.name}: `{key}` must be a finite number, got {quote(value)}.")
+    return number
+
+
+def _codes(head: _Header, peak: int) -> NDArray[np.uint8]:
+    """The `Cell` of every level of brightness from black (0) to white (`peak`)."""
+    levels = np.arange(peak + 1)
+    if head.mode == "raw":
+        occupancy = np.floor(levels * 255 / peak + 0.5) / 100.0
+    else:
+        occupancy = (levels if head.negate else peak - levels) / peak
+    codes = np.full(peak + 1, Cell.UNKNOWN, dtype=np.uint8)
+    codes[(occupancy > head.occupied) & (occupancy <= 1.0)] = Cell.OCCUPIED
+    codes[occupancy < head.free] = Cell.FREE
+    return codes
+
+
+def _cells(head: _Header, image: Brightness) -> NDArray[np.uint8]:
+    """Cells from the lowest row up; by blocks, since an index takes eight bytes a cell."""
+    codes = _codes(head, image.peak)
+    height, width = image.levels.shape
+    cells = np.empty((height, width), dtype=np.uint8)
+    rows = max(1, _BLOCK // width)
+    for top in range(0, height, rows):
+        stop = min(top + rows, height)
+        block = codes[image.levels[top:stop]]
+        if image.opaque is not None and head.mode == "scale":
+            block[~image.opaque[top:stop]] = Cell.UNKNOWN
+        cells[height - stop : height - top] = block[::-1]
+    return cells
+
+
+def read_ros_map(path: PathLike) -> OccupancyMap:
+    """Read a map of the ROS map_server from its YAML file."""
+    path = Path(path)
+    head = _Header.from_yaml(path)
+    try:
+        found = head.image.exists()
+    except OSError:  # a name too long, a folder that may not be looked into
+        found = False
+    if not found:
+        raise FileError(
+            f"{path.name}: `image` names {quote(str(head.image))}, and there is no such file."
+        )
+    cells = _cells(head, read_brightness(head.image, average_alpha=head.mode == "trinary"))
+    if not (cells == Cell.FREE).any():
+        raise FileError(
+            f"{path.name} has no free cell: no pixel of {head.image.name} has an occupancy below "
+            f"`free_thresh` = {head.free:g}. Check the thresholds, `negate` and `mode`."
+        )
+    return OccupancyMap(cells, head.resolution, head.origin)
+
+
+def write_ros_map(world: OccupancyMap, path: PathLike, *, image: str = ".pgm") -> None:
+    """Write a map as `path` (YAML) with an image of the same name beside it.
+
+    Args:
+        world: The map.
+        path: The YAML file, `.yaml` or `.yml`.
+        image: Suffix of the image, `.pgm` or `.png`.
+    """
+    path = Path(path)
+    if path.suffix not in (".yaml", ".yml"):
+        raise InputError(f"A ROS map is written as .yaml or .yml, got {quote(path.name)}.")
+    if image not in (".pgm", ".png"):
+        raise InputError(f"`image` must be '.pgm' or '.png', got {quote(image)}.")
+    levels = np.array([_LEVELS[cell] for cell in Cell], dtype=np.uint8)
+    height, width = world.cells.shape
+    pixels = np.empty((height, width), dtype=np.uint8)
+    for row, line in enumerate(world.cells[::-1]):
+        pixels[row] = levels[line]
+    if image == ".png":
+        stream = io.BytesIO()
+        Image.fromarray(pixels).save(stream, format="PNG")
+        data = stream.getvalue()
+    else:
+        data = f"P5\n{width} {height}\n255\n".encode() + pixels.tobytes()
+    picture = path.with_suffix(image)
+    fields = {
+        "image": picture.name,
+        "mode": "trinary",
+        "resolution": float(world.resolution),
+        "origin": [float(v) for v in (world.origin.x, world.origin.y, world.origin.yaw)],
+        "negate": 0,
+        "occupied_thresh": 0.65,
+        "free_thresh": 0.196,
+    }
+    replace_file(picture, data)
+    text = yaml.safe_dump(fields, sort_keys=False, default_flow_style=None, allow_unicode=True)
+    replace_file(path, text.encode())

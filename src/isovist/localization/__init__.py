@@ -1,0 +1,1 @@
+"""One scan: where was it taken?"""

@@ -1,0 +1,78 @@
+"""Answers as JSON and as words."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.poses import Pose, Pose3
+
+
+def answer_json(answer: Answer) -> dict[str, Any]:
+    """The answer as plain data: m, rad and ms; an infinite bound is null."""
+    certificate = answer.certificate
+    return {
+        "verdict": answer.verdict.value,
+        "advice": answer.advice,
+        "estimates": [estimate_json(e) for e in answer.estimates],
+        "certificate": None
+        if certificate is None
+        else {
+            "mu": certificate.mu,
+            "bound": finite(certificate.bound),
+            "holds": certificate.holds,
+            "separation": finite(certificate.separation),
+            "assumptions": list(certificate.assumptions),
+        },
+        "timing_ms": {key: round(value, 3) for key, value in answer.timing_ms.items()},
+    }
+
+
+def estimate_json(estimate: Estimate) -> dict[str, Any]:
+    """An estimate as plain data."""
+    return {
+        **pose_json(estimate.pose),
+        "probability": estimate.probability,
+        "covariance": estimate.covariance.tolist(),
+        "inliers": estimate.inliers,
+    }
+
+
+def pose_json(pose: Pose) -> dict[str, float]:
+    """A pose as plain data; in space with its height and tilt."""
+    plane = {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
+    if not isinstance(pose, Pose3):
+        return plane
+    return {**plane, "z": pose.z, "roll": pose.roll, "pitch": pose.pitch}
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer in a few lines."""
+    lines = [f"{answer.verdict.value}: {answer.advice}"]
+    shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
+    lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
+    certificate = answer.certificate
+    if certificate is not None:
+        bound = f"error ≤ {certificate.bound:.3f} m" if certificate.holds else "no bound holds here"
+        lines.append(f"  certificate: μ {certificate.mu:.3f} per m, {bound}")
+    times = ", ".join(f"{key} {value:.1f}" for key, value in answer.timing_ms.items())
+    lines.append(f"  time in ms: {times}")
+    return "\n".join(lines)
+
+
+def estimate_text(e: Estimate) -> str:
+    """An estimate in one line."""
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
+    turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
+    height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
+    return (
+        f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
+        f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
+        f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
+    )
+
+
+def finite(value: float) -> float | None:
+    """JSON has no infinity and no NaN; null stands for both."""
+    return value if math.isfinite(value) else None

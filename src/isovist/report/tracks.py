@@ -1,0 +1,67 @@
+"""Updates of a tracker as JSON lines, and a whole log in words."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from isovist.io.logs.read import Log
+from isovist.report.answers import estimate_json, estimate_text, finite
+from isovist.tracking.replay import Summary, Update
+
+
+def update_json(update: Update) -> dict[str, Any]:
+    """An update as plain data: m, rad, s and ms; errors only when the truth is known."""
+    belief = update.belief
+    report: dict[str, Any] = {
+        "time": update.time,
+        "verdict": belief.verdict.value,
+        "estimates": [estimate_json(e) for e in belief.estimates],
+        "lambda_min": finite(belief.least),
+        "travelled_m": belief.travelled,
+        "advice": belief.advice,
+        "update_ms": round(belief.timing_ms["total"], 3),
+    }
+    if update.truth is not None:
+        error = update.error
+        report["error_m"] = None if error is None else error[0]
+        report["error_deg"] = None if error is None else math.degrees(error[1])
+    return report
+
+
+def track_text(log: Log, summary: Summary) -> str:
+    """What came of a log, in a few lines."""
+    last, first, place = summary.last.belief, summary.first, log.T_robot_sensor
+    shares = ", ".join(f"{verdict.value} {share:.1%}" for verdict, share in summary.shares.items())
+    lines = [f"{last.verdict.value} at the end: {last.advice}"]
+    if last.best is not None:
+        lines.append(f"  {estimate_text(last.best)}")
+    lines.append(
+        f"  {summary.updates} updates over {last.travelled:.1f} m, median {summary.median_ms:.1f} "
+        f"ms, {summary.per_second:.1f} per s after the first"
+    )
+    if first is None:
+        lines.append("  never unique")
+    else:
+        since = first.time - summary.started
+        again = {0: "and stayed so", 1: "and lost that once"}
+        rest = again.get(summary.relapses, f"and lost that {summary.relapses} times")
+        lines.append(f"  unique after {first.belief.travelled:.1f} m, {since:.1f} s, {rest}")
+    lines.append(f"  verdicts: {shares}")
+    if len(summary.errors):
+        gap, turn = np.median(summary.errors, axis=0)
+        lines.append(
+            f"  error when unique: median {gap:.3f} m, {math.degrees(turn):.2f}°, worst "
+            f"{summary.errors[:, 0].max():.3f} m; {summary.wrong} of {len(summary.errors)} off by "
+            "more than 0.5 m or 10°"
+        )
+    lines.append(
+        f"  sensor on the robot: x {place.x:.3f} m, y {place.y:.3f} m, "
+        f"yaw {math.degrees(place.yaw):.2f}°"
+    )
+    if log.blind or log.outside:
+        lines.append(
+            f"  left out: {log.blind} scans without a valid beam, {log.outside} before or after "
+            "the odometry"
+        )
+    return "\n".join(lines)

@@ -1,0 +1,137 @@
+"""Areas where an answer is seldom unique, and why."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from isovist.atlas.plane import Atlas
+from isovist.localization.judge import LOOSE, WITNESSES
+from isovist.surveying.aliases import APART, TURNED, Aliases
+from isovist.surveying.views import Views
+from isovist.types import FloatArray, IntArray
+
+SELDOM = 0.5
+"""Nodes with a smaller share of unique answers are bad."""
+SMALL = 1.0
+"""Areas below this, in m², are left out."""
+ALONG = np.cos(np.radians(20.0))
+"""An alias lies along an axis within 20° of it."""
+
+
+class Reason(StrEnum):
+    """Why a place is not localized."""
+
+    BLIND = "sees too little"
+    SLIDES = "slides"
+    ALIASED = "aliased"
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """Bad nodes next to each other that are bad for the same reason.
+
+    Attributes:
+        x: Of the node in its middle, in m.
+        y: The same.
+        size: In m².
+        unique_share: Mean over its nodes.
+        reason: Why.
+        axis_deg: Direction along which it slides, in [0, 180) degrees, or `None`.
+        alias: Where it looks like, (x, y) in m, or `None`.
+        turn_deg: When it looks like itself, turned by how much, in degrees, or `None`.
+    """
+
+    x: float
+    y: float
+    size: float
+    unique_share: float
+    reason: Reason
+    axis_deg: float | None = None
+    alias: tuple[float, float] | None = None
+    turn_deg: float | None = None
+
+
+def reasons(atlas: Atlas, floor: IntArray, views: Views, aliases: Aliases) -> IntArray:
+    """What would be wrong with each node, if something is: place in `Reason`, shape (N,).
+
+    A node sees too little where half of its headings have too few witnesses.  It slides where the
+    fit is loose at half of its headings, or where its alias lies in sight, along the weakest
+    direction, at the same heading.
+    """
+    blind = (views.witnesses < WITNESSES).mean(axis=1) >= 0.5
+    loose = (views.sigma > LOOSE).mean(axis=1) >= 0.5
+    each = np.arange(len(floor))
+    worst = aliases.worst
+    here = atlas.positions[floor]
+    gap = np.nan_to_num(aliases.place[each, worst] - here)
+    away = np.maximum(np.hypot(gap[:, 0], gap[:, 1]), 1e-9)
+    along = np.abs(np.sum(gap * views.weakest, axis=1)) >= ALONG * away
+    same = np.abs(aliases.turn[each, worst]) <= TURNED
+    gap[away <= 1e-9, 0] = 1.0
+    visible = atlas.world.cast(here, gap).ranges >= away
+    codes = np.where(loose | (along & same & visible), 1, 2)
+    return np.where(blind, 0, codes)
+
+
+def find_areas(
+    atlas: Atlas,
+    floor: IntArray,
+    views: Views,
+    aliases: Aliases,
+    unique_share: FloatArray,
+) -> tuple[Area, ...]:
+    """The areas, those with the most places that are not localized first."""
+    from scipy.ndimage import label
+
+    codes = reasons(atlas, floor, views, aliases)
+    lattice = atlas.nodes[floor] // round(atlas.spacing / atlas.world.resolution)
+    at = tuple((lattice - lattice.min(axis=0)).T)
+    areas = []
+    for code, reason in enumerate(Reason):
+        bad = np.zeros(np.ptp(lattice, axis=0) + 1, dtype=np.bool_)
+        bad[at] = (unique_share < SELDOM) & (codes == code)
+        parts, number = label(bad, np.ones((3, 3)))
+        for part in range(1, number + 1):
+            members = np.flatnonzero(parts[at] == part)
+            if len(members) * atlas.spacing**2 >= SMALL:
+                areas.append(_area(atlas, floor, views, aliases, unique_share, members, reason))
+    return tuple(sorted(areas, key=lambda area: area.size * (area.unique_share - 1.0)))
+
+
+def _area(
+    atlas: Atlas,
+    floor: IntArray,
+    views: Views,
+    aliases: Aliases,
+    unique_share: FloatArray,
+    members: IntArray,
+    reason: Reason,
+) -> Area:
+    places = atlas.positions[floor[members]]
+    middle = places[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1))]
+    axis = alias = turn = None
+    if reason is Reason.SLIDES:
+        # Axes have no sign: their mean is that of the doubled angles.
+        u = views.weakest[members]
+        double = np.arctan2(np.sum(2.0 * u[:, 0] * u[:, 1]), np.sum(u[:, 0] ** 2 - u[:, 1] ** 2))
+        axis = float(np.degrees(0.5 * double) % 180.0)
+    if reason is Reason.ALIASED:
+        worst = aliases.worst[members]
+        node = int(np.argmin(aliases.cost[members, worst]))
+        at = members[node], worst[node]
+        x, y = aliases.place[at]
+        if np.hypot(*(places[node] - (x, y))) < APART:
+            turn = float(np.abs(np.degrees(aliases.turn[at])))
+        else:
+            alias = float(x), float(y)
+    return Area(
+        float(middle[0]),
+        float(middle[1]),
+        float(len(members) * atlas.spacing**2),
+        float(unique_share[members].mean()),
+        reason,
+        axis,
+        alias,
+        turn,
+    )

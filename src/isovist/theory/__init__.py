@@ -1,0 +1,1 @@
+"""What the paper proves of descriptors, as functions."""

@@ -1,0 +1,95 @@
+"""When a trajectory has told enough for its start to be refined.
+
+Where the noise comes from.  A scan gives F_i = Σ_b f(r_b) Δ_b w_i(b) (`descriptor`), so range
+noise of standard deviation σ makes
+
+    Σ = Σ_b σ² f′(r_b)² Δ_b² w(b) w(b)ᵀ + Σ_b (f(r_b) − f(r_{b−1}))² Δ_b² w(b) w(b)ᵀ/12.    (1)
+
+The first sum is σ² (2π/m) G for m even beams and f = r, with G the Gram matrix of the rose: then
+information is the Gramian in the metric of the paper, times m/2πσ².  The second is for shadows:
+their edge lies anywhere between two beams.  On slanting walls it counts a little too much.
+
+When to refine.  Let I be the information (5) of `gramian`.  Near the truth the refined start has
+about the covariance I⁻¹, the least there can be (Cramér–Rao), so along its worst axis the standard
+deviation 1/√λ_min(I).  Two lengths must exceed its χ² radius: the accuracy ε that is wanted, and
+the radius ρ of the ball in which Gauss–Newton converges, or noise alone would carry the answer
+out of it.  Hence
+
+    λ_min(I) ≥ q_D / min(ε, ρ)²,     q_D the quantile of χ² with D degrees.   (2)
+
+The ball.  Let κ₂ bound the variation of the stacked J̃ over it, around its centre s*, where the
+least singular value is √μ (see `bound`).  In it σ_min ≥ √μ − κ₂, J̃ varies by at most 2κ₂ between
+any two starts, and a step of Gauss–Newton leaves ‖s⁺ − s*‖ ≤ 2κ₂/(√μ − κ₂) ‖s − s*‖.  So
+
+    3 κ₂(ρ) < √μ                                                              (3)
+
+makes it a contraction.  In use the candidate stands for s*, and κ₂ comes from samples.
+"""
+
+import numpy as np
+
+from isovist.descriptor.descriptor import Descriptor
+from isovist.errors import InputError
+from isovist.roses import unit_vectors
+from isovist.sensing.scan import Scan
+from isovist.sensing.signals import Range
+from isovist.theory.course import Course
+from isovist.theory.dynamic import MARGIN, SAMPLES, ball, stack
+from isovist.types import ArrayLike, FloatArray, as_floats
+
+CONFIDENCE = 0.99
+"""Of the χ² radius in (2)."""
+
+
+def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatArray:
+    """Σ of equation (1), shape (n, n).
+
+    Args:
+        descriptor: Rose on the circle and a Range signal.
+        scan: The beams.
+        sigma: Standard deviation of a range, in m.
+    """
+    if descriptor.rose.dimension != 2 or not isinstance(descriptor.signal, Range):
+        raise InputError("A planar scan needs a rose on the circle and a Range signal.")
+    if not sigma > 0.0:
+        raise InputError(f"`sigma` must be positive, got {sigma} m.")
+    ranges, owned = scan.ranges[scan.valid], scan.beam_widths[scan.valid]
+    slopes, values = descriptor.signal.slopes(ranges), descriptor.signal.of_ranges(ranges)
+    variance = (sigma * slopes) ** 2 + (values - np.roll(values, 1)) ** 2 / 12.0
+    w = descriptor.rose.weights(unit_vectors(scan.bearings[scan.valid]))
+    return np.asarray((w * (variance * owned**2)[:, None]).T @ w)
+
+
+def least_needed(
+    accuracy: float, *, basin: float = np.inf, dimension: int = 3, confidence: float = CONFIDENCE
+) -> float:
+    """λ_min of the information from which a refined start can be trusted, equation (2), per m².
+
+    Args:
+        accuracy: ε in m.
+        basin: ρ in m.
+        dimension: D of the start.
+        confidence: Of the χ² radius.
+    """
+    from scipy.special import gammaincinv
+
+    if not (accuracy > 0.0 and basin > 0.0 and 0.0 < confidence < 1.0):
+        raise InputError("`accuracy` and `basin` must be positive, `confidence` within (0, 1).")
+    quantile = 2.0 * float(gammaincinv(0.5 * dimension, confidence))
+    return quantile / min(accuracy, basin) ** 2
+
+
+def convergence_radius(course: Course, start: ArrayLike, *, largest: float = 1.0) -> float:
+    """ρ of (3): `largest`, halved until it holds, in m; 0 when it does not above 1 mm."""
+    s = as_floats("start", start, course.units.shape)
+    J = stack(course.at(s)[1] / course.units, course.weights)
+    root = float(np.linalg.svd(J, compute_uv=False)[-1])
+    radius = largest
+    while radius >= 1e-3:
+        around = s + ball(len(s), SAMPLES) * radius / course.units
+        if bool(np.asarray(course.free(around)).all()):
+            change = stack(course.at(around)[1] / course.units, course.weights) - J
+            if 3.0 * MARGIN * np.linalg.norm(change, ord=2, axis=(1, 2)).max() < root:
+                return radius
+        radius *= 0.5
+    return 0.0

@@ -1,0 +1,185 @@
+"""Static localization as in the paper: Gauss–Newton on descriptors, and what it certifies.
+
+Given an observed descriptor F_obs, Gauss–Newton repeats
+
+    p ← p + (JᵀJ + λI)⁻¹ Jᵀ (F_obs − F(p)),                                   (1)
+
+with λ = 0 while the residual falls, a larger λ when it does not, and steps no longer than the
+trust radius.  The local injectivity μ(p) = σ_min(J(p)) says how fast F leaves F(p).
+
+The bound.  F is Lipschitz, so F(q) − F(p) = ∫₀¹ J(p + t(q − p)) (q − p) dt even where J jumps
+(on lines through two corners).  If ‖J(x) − J(p̂)‖ ≤ κ < μ(p̂) on a disc of radius R around p̂
+that holds the true place p*, then
+
+    ‖p̂ − p*‖ ≤ ‖F(p̂) − F(p*)‖ / (μ − κ).                                     (2)
+
+For the nearest node in descriptor space, ‖F(p̂) − F(p*)‖ ≤ L h + 2η: the node nearest in space
+is at most L h away from F(p*), hence L h + η from the observation, p̂ is no farther from it,
+and the observation is within η of F(p*).  So
+
+    ‖p̂ − p*‖ ≤ (L h + 2η) / (μ − κ).                                         (3)
+
+Nothing in (3) excludes a far alias with the same descriptor: that p* lies in the disc is an
+assumption, and must be checked by other means.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.descriptor.descriptor import Descriptor
+from isovist.errors import InputError
+from isovist.maps.segments import SegmentMap
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+
+MARGIN = 1.25  # on suprema that are known only at samples
+SAMPLES = 96  # places at which a disc is sampled
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Descent:
+    """The path of Gauss–Newton.
+
+    Attributes:
+        positions: Accepted places, the start first, shape (k, 2), in m.
+        residuals: ‖F(p) − F_obs‖₂ at each, shape (k,).
+        converged: Whether the last step was below the tolerance.
+    """
+
+    positions: FloatArray
+    residuals: FloatArray
+    converged: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StaticBound:
+    """The corrected static bound (3) at an estimate, and what it rests on.
+
+    Attributes:
+        mu: μ, smallest singular value of J at the estimate.
+        lipschitz: L on the disc.
+        variation: κ on the disc.
+        bound: Bound on the position error in m; `inf` when it does not hold.
+        holds: Whether the assumptions that can be checked here do.
+        assumptions: All of them, in words.
+    """
+
+    mu: float
+    lipschitz: float
+    variation: float
+    bound: float
+    holds: bool
+    assumptions: tuple[str, ...]
+
+
+def injectivity(J: FloatArray) -> FloatArray:
+    """μ = σ_min(J) for J of shape (..., n, d)."""
+    return np.asarray(np.linalg.svd(J, compute_uv=False)[..., -1], dtype=np.float64)
+
+
+def gauss_newton(
+    descriptor: Descriptor,
+    world: SegmentMap,
+    F_obs: ArrayLike,
+    start: ArrayLike,
+    *,
+    steps: int = 20,
+    tolerance: float = 1e-12,
+    trust_radius: float = 0.5,
+) -> Descent:
+    """Refine a place until its descriptor is the observed one, equation (1).
+
+    Args:
+        descriptor: Gives F and J.
+        world: The map.
+        F_obs: The observed descriptor, shape (n,).
+        start: Where to begin, shape (2,), in m.
+        steps: At most so many accepted steps.
+        tolerance: Stop after a step shorter than this, in m.
+        trust_radius: Longest step, in m.
+    """
+    target = as_floats("F_obs", F_obs, (len(descriptor.rose),))
+    p = as_floats("start", start, (2,))
+    F, J = _describe(descriptor, world, p)
+    residual = float(np.linalg.norm(F - target))
+    positions, residuals = [p], [residual]
+    damping = 0.0
+    while len(positions) <= steps:
+        H, g = J.T @ J, J.T @ (target - F)
+        step = np.linalg.lstsq(H + damping * np.eye(2), g, rcond=None)[0]
+        length = float(np.linalg.norm(step))
+        if length > trust_radius:
+            step *= trust_radius / length
+        q = p + step
+        better = bool(world.contains(q))
+        if better:
+            F_q, J_q = _describe(descriptor, world, q)
+            residual_q = float(np.linalg.norm(F_q - target))
+            better = residual_q < residual
+        if better:
+            p, F, J, residual = q, F_q, J_q, residual_q
+            positions.append(p)
+            residuals.append(residual)
+            damping /= 8.0
+        else:
+            damping = max(8.0 * damping, 1e-3 * float(np.trace(H)))
+        if length < tolerance:
+            break
+    return Descent(
+        readonly(np.array(positions)), readonly(np.array(residuals)), length < max(tolerance, 1e-9)
+    )
+
+
+def _describe(
+    descriptor: Descriptor, world: SegmentMap, p: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    F, J = descriptor.at(world, p, jacobian=True)
+    assert J is not None  # asked for
+    return F, J
+
+
+def static_bound(
+    descriptor: Descriptor,
+    world: SegmentMap,
+    estimate: ArrayLike,
+    *,
+    covering_radius: float,
+    noise: float,
+    radius: float,
+) -> StaticBound:
+    """The bound (3) for a nearest node.
+
+    Args:
+        descriptor: Gives J; exact, with the shadow term.
+        world: The map.
+        estimate: p̂, shape (2,), in m.
+        covering_radius: h of the grid, in m.
+        noise: η, bound on ‖F_obs − F(p*)‖₂.
+        radius: R of the disc, in m.
+    """
+    p = as_floats("estimate", estimate, (2,))
+    if radius <= 0.0 or covering_radius < 0.0 or noise < 0.0:
+        raise InputError("`radius` must be positive, `covering_radius` and `noise` not negative.")
+    assumptions = (
+        f"the true place lies within {radius:g} m of the estimate (no alias elsewhere)",
+        f"the disc of {radius:g} m around the estimate is free of walls",
+        f"J varies by less than μ over the disc (largest of {SAMPLES} samples, times {MARGIN:g})",
+        f"a node lies within {covering_radius:g} m of the true place, inside the disc",
+        f"the observed descriptor is within {noise:g} of that of the true place",
+    )
+    _, J = _describe(descriptor, world, p)
+    mu = float(injectivity(J))
+    if float(world.clearance(p)) <= radius:
+        return StaticBound(mu, np.inf, np.inf, np.inf, False, assumptions)
+    k = np.arange(SAMPLES) + 0.5
+    ring = radius * np.sqrt(k / SAMPLES)
+    turn = np.pi * (1.0 + np.sqrt(5.0)) * k
+    disc = p + np.stack([ring * np.cos(turn), ring * np.sin(turn)], axis=1)
+    _, Js = descriptor.at(world, disc, jacobian=True)
+    assert Js is not None  # asked for
+    lipschitz = MARGIN * float(np.linalg.norm(Js, ord=2, axis=(1, 2)).max())
+    variation = MARGIN * float(np.linalg.norm(Js - J, ord=2, axis=(1, 2)).max())
+    if variation >= mu:
+        return StaticBound(mu, lipschitz, variation, np.inf, False, assumptions)
+    bound = (lipschitz * covering_radius + 2.0 * noise) / (mu - variation)
+    return StaticBound(mu, lipschitz, variation, bound, True, assumptions)

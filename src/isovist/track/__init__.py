@@ -1,1 +1,0 @@
-"""Moving robots: a belief carried along by odometry."""

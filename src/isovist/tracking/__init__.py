@@ -1,0 +1,1 @@
+"""Many scans: where is the robot now?"""

@@ -1,0 +1,286 @@
+"""How much a motion tells about where it started: the observability Gramian.
+
+Along a trajectory with velocity v the descriptor changes at the rate
+
+    dF/dt = J(p_t) v,                                                         (1)
+
+and what the stream of descriptors says about the start adds up to the Gramian
+
+    W(0, T) = ∫₀ᵀ J̃(t)ᵀ J̃(t) dt,                                              (2)
+
+where J̃ is the derivative of what is observed at t by the start: J(p_t) when the heading is known,
+(3) of `course` when it is not.  W is positive semidefinite; it grows in the Löwner order, by
+increments of rank up to D; and
+
+    uᵀ W u = ∫ ‖J̃ u‖² dt,                                                     (3)
+
+so W u = 0 exactly for directions u that were invisible all the time.  With λ_min its least
+eigenvalue and U its eigenspace, the right-hand derivative is
+
+    dλ_min/dt = λ_min(Uᵀ J̃ᵀJ̃ U),                                              (4)
+
+‖J̃u‖² when the eigenvalue is simple, as the paper has it.
+
+Information.  If the observations have independent noise of covariance Σ, then
+
+    I = Σ_t J̃ᵀ Σ⁻¹ J̃                                                          (5)
+
+is the Fisher information about the start, and I⁻¹ bounds the covariance of every unbiased
+estimate from below (Cramér–Rao).  It is the same sum with whitened J̃ and unit weights, so one
+value serves both.  Where Σ is singular to rounding, what lies in its null space is left out.
+
+A pose found on its own at time t carries information H about (x, y, yaw) there.  With the
+displacement (a, b) since the start, in the axes of H, it says about the start
+
+    Aᵀ H A,     A = [[1, 0, −b], [0, 1, a], [0, 0, 1]],                       (6)
+
+since turning the start swings the present place around it.  Carried over a motion whose error has
+the covariance Q (of the pose after it), information Λ about that pose fades to
+
+    (Λ⁻¹ + Q)⁻¹ = Λ (I + Q Λ)⁻¹,                                              (7)
+
+which needs no inverse of Λ, and so serves where something was never seen.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.poses import Pose
+from isovist.theory.course import ARM, Course
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+
+_RANK = 1e-12  # eigenvalues of a covariance below this share of the largest are rounding
+_EQUAL = 1e-9  # eigenvalues of W nearer than this share of the largest are one
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gramian:
+    """What has been learnt about the start.
+
+    Attributes:
+        W: Equation (2), or (5), shape (D, D), per m².  Read-only.
+        duration: Sum of the weights: s, or the number of observations.
+        arm: ℓ in m when the last coordinate is a heading, which W holds as ℓψ; otherwise `None`.
+    """
+
+    W: FloatArray
+    duration: float = 0.0
+    arm: float | None = None
+
+    @classmethod
+    def zero(cls, d: int, *, arm: float | None = None) -> "Gramian":
+        """Nothing learnt about a start of d coordinates."""
+        if d not in (2, 3) or (arm is not None and (d != 3 or not arm > 0.0)):
+            raise InputError(
+                "A start has 2 or 3 coordinates, and an `arm` (m, positive) only with 3, "
+                f"got d = {d} and arm = {arm}."
+            )
+        return cls(readonly(np.zeros((d, d))), arm=arm)
+
+    @classmethod
+    def pose(cls, *, arm: float = ARM) -> "Gramian":
+        """Nothing learnt about a start (x, y, yaw)."""
+        return cls.zero(3, arm=arm)
+
+    @classmethod
+    def along(
+        cls, course: Course, start: ArrayLike, *, noise: float | ArrayLike | None = None
+    ) -> "Gramian":
+        """Of a whole course from `start`, shape (D,), in m and rad."""
+        W = History.along(course, start, noise=noise).W[-1]
+        return cls(readonly(_even(W)), float(course.weights.sum()), course.arm)
+
+    def add(
+        self, J: ArrayLike, dt: float = 1.0, *, noise: float | ArrayLike | None = None
+    ) -> "Gramian":
+        """With one more observation.
+
+        Args:
+            J: J̃, shape (n, D), per m (and per rad in the last column when there is an arm).
+            dt: What it counts: its share of the time in s, or 1 for one observation.
+            noise: Standard deviation of each channel, or their covariance, shape (n, n).
+        """
+        if not dt >= 0.0:
+            raise InputError(f"`dt` must not be negative, got {dt}.")
+        rows = whiten(as_floats("J", J, (None, len(self.W))) / self.units, noise)
+        return self._with(self.W + dt * rows.T @ rows, dt)
+
+    def add_information(
+        self, H: ArrayLike, motion: Pose | None = None, *, yaw: float = 0.0
+    ) -> "Gramian":
+        """With what a pose found on its own says about the start, equation (6).
+
+        Args:
+            H: Information about (x, y, yaw) of the present pose, shape (3, 3), per m, rad.
+            motion: T_start_now, by odometry; none when the present pose is the start.
+            yaw: Heading of the start in the axes of H, in rad; 0 when H is in those of the start.
+        """
+        A = carry(motion, yaw)
+        values = A.T @ self._check_information(H) @ A
+        return self._with(self.W + values / np.outer(self.units, self.units), 1.0)
+
+    def carried(
+        self, motion: Pose, *, yaw: float = 0.0, drift: ArrayLike | None = None
+    ) -> "Gramian":
+        """The same about the pose after a motion instead of the one before it.
+
+        Args:
+            motion: T_before_after.
+            yaw: Heading before, in the axes of W, in rad.
+            drift: Q of (7), of (x, y, yaw) after the motion, shape (3, 3), in m and rad.
+        """
+        B = np.linalg.inv(carry(motion, yaw))
+        values = B.T @ self._check_information(self.information) @ B
+        if drift is not None:
+            values = fade(values, as_floats("drift", drift, (3, 3)))
+        return replace(self, W=readonly(_even(values / np.outer(self.units, self.units))))
+
+    def growth(self, J: ArrayLike, *, noise: float | ArrayLike | None = None) -> float:
+        """Rate at which λ_min grows while J̃ is seen, equation (4), per s (or per observation)."""
+        rows = whiten(as_floats("J", J, (None, len(self.W))) / self.units, noise)
+        values, vectors = np.linalg.eigh(self.W)
+        U = vectors[:, values <= values[0] + _EQUAL * values[-1]]
+        return float(np.linalg.eigvalsh(U.T @ rows.T @ rows @ U)[0])
+
+    @property
+    def units(self) -> FloatArray:
+        """Length in m that each coordinate is worth per unit, shape (D,)."""
+        return np.ones(len(self.W)) if self.arm is None else np.array([1.0, 1.0, self.arm])
+
+    @property
+    def information(self) -> FloatArray:
+        """W in m and rad, shape (D, D)."""
+        return self.W * np.outer(self.units, self.units)
+
+    @property
+    def least(self) -> float:
+        """λ_min, per m²."""
+        return float(np.linalg.eigvalsh(self.W)[0])
+
+    @property
+    def weakest(self) -> FloatArray:
+        """u_min, a unit vector whose largest coordinate is positive, shape (D,).
+
+        With a heading its last coordinate is ℓψ.
+        """
+        return _orient(np.linalg.eigh(self.W)[1][:, 0])
+
+    def _with(self, W: FloatArray, dt: float) -> "Gramian":
+        return replace(self, W=readonly(_even(W)), duration=self.duration + dt)
+
+    def _check_information(self, H: ArrayLike) -> FloatArray:
+        if self.arm is None:
+            raise InputError("Information of a pose needs a Gramian with an arm: `Gramian.pose()`.")
+        return as_floats("H", H, (3, 3))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class History:
+    """W(0, t) after each observation of a course.
+
+    Attributes:
+        elapsed: Sum of the weights so far, shape (k,), in s or observations.
+        W: Shape (k, D, D), per m².
+    """
+
+    elapsed: FloatArray
+    W: FloatArray
+
+    @classmethod
+    def along(
+        cls, course: Course, start: ArrayLike, *, noise: float | ArrayLike | None = None
+    ) -> "History":
+        """Of a course from `start`, shape (D,), in m and rad."""
+        _, J = course.at(start)
+        W = gramians(whiten(J / course.units, noise), course.weights)
+        return cls(readonly(np.cumsum(course.weights)), readonly(W))
+
+    def ready(self, needed: float) -> int | None:
+        """Number of the first observation after which λ_min ≥ `needed`; `None` if there is none.
+
+        `readiness.least_needed` says what a refinement needs.
+        """
+        enough = self.least >= needed
+        return int(enough.argmax()) if enough.any() else None
+
+    @property
+    def least(self) -> FloatArray:
+        """λ_min over time, shape (k,)."""
+        return np.asarray(np.linalg.eigvalsh(self.W)[:, 0])
+
+    @property
+    def weakest(self) -> FloatArray:
+        """u_min over time, shape (k, D)."""
+        return np.stack([_orient(u) for u in np.linalg.eigh(self.W)[1][:, :, 0]])
+
+
+def gramians(J: FloatArray, weights: FloatArray) -> FloatArray:
+    """W(0, t) after each observation, shape (..., k, D, D), for J̃ of shape (..., k, n, D)."""
+    return np.cumsum(weights[:, None, None] * (np.swapaxes(J, -1, -2) @ J), axis=-3)
+
+
+def rate(J: ArrayLike, velocity: ArrayLike) -> FloatArray:
+    """dF/dt of equation (1), shape (..., n).
+
+    Args:
+        J: Derivative by the present place or pose, shape (..., n, D).
+        velocity: In the axes of the map, shape (..., D), in m/s (and rad/s).
+    """
+    return np.einsum("...nd,...d->...n", as_floats("J", J), as_floats("velocity", velocity))
+
+
+def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
+    """A of (6): derivative of the pose after a motion by the pose before it, shape (3, 3).
+
+    Args:
+        motion: T_before_after; the identity when `None`.
+        yaw: Heading before, in rad; the axes are those in which it is measured.
+    """
+    A = np.eye(3)
+    if motion is not None:
+        a, b = Pose(yaw=yaw).apply([motion.x, motion.y])
+        A[:2, 2] = [-b, a]
+    return A
+
+
+def fade(information: FloatArray, Q: FloatArray) -> FloatArray:
+    """Information after an error of covariance Q was added, equation (7), shape (D, D)."""
+    return _even(information @ np.linalg.inv(np.eye(len(Q)) + Q @ information))
+
+
+def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
+    """Rows R with RᵀR = JᵀΣ⁻¹J, shape (..., n, D) like J.
+
+    Args:
+        J: Derivatives of n channels.
+        noise: Standard deviation of each channel; or their covariance Σ, shape (n, n), or one for
+            each observation, shape (..., n, n); or `None` for 1.
+    """
+    if noise is None:
+        return J
+    if np.ndim(noise) == 0:
+        sigma = float(np.asarray(noise))
+        if not sigma > 0.0:
+            raise InputError(f"`noise` must be positive, got {sigma}.")
+        return J / sigma
+    n = J.shape[-2]
+    covariance = as_floats("noise", noise)
+    if covariance.shape not in ((n, n), (*J.shape[:-2], n, n)):
+        raise InputError(f"`noise` must be a number or have shape ({n}, {n}) per observation.")
+    values, vectors = np.linalg.eigh(covariance)
+    largest = values[..., -1:]
+    if not (largest > 0.0).all() or (values < -1e-9 * largest).any():
+        raise InputError("`noise` must be a covariance: symmetric, without negative eigenvalues.")
+    kept = values > _RANK * largest
+    scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
+    return np.asarray(np.swapaxes(vectors * scale[..., None, :], -1, -2) @ J)
+
+
+def _even(W: FloatArray) -> FloatArray:
+    return np.asarray(0.5 * (W + W.T))
+
+
+def _orient(u: FloatArray) -> FloatArray:
+    return np.asarray(u * np.sign(u[np.abs(u).argmax()]))

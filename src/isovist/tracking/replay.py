@@ -1,0 +1,153 @@
+"""A log fed to a tracker scan by scan, and what came of it in a few numbers."""
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from isovist.bench.trials import NEAR, TURNED
+from isovist.io.logs.read import Log
+from isovist.localization.answer import Verdict
+from isovist.poses import Pose, wrap_angle
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+
+if TYPE_CHECKING:
+    from isovist.tracking.tracker import Belief
+
+ELLIPSOID95 = 7.815
+"""95 % quantile of χ² with three degrees of freedom."""
+
+
+class Follower(Protocol):
+    """Whatever turns odometry and a scan into a belief, as `Tracker` does."""
+
+    def update(self, odometry: Pose, scan: Scan) -> "Belief":
+        """Move, look, judge."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Update:
+    """One step of a tracker along a log.
+
+    Attributes:
+        index: Which scan of the log.
+        time: Its stamp, in s.
+        odometry: T_odom_robot.
+        belief: What the tracker said.
+        truth: T_map_robot, when the log knows it.
+    """
+
+    index: int
+    time: float
+    odometry: Pose
+    belief: "Belief"
+    truth: Pose | None = None
+
+    @property
+    def unique(self) -> bool:
+        """Whether the verdict is unique."""
+        return self.belief.verdict is Verdict.UNIQUE
+
+    @property
+    def offset(self) -> FloatArray | None:
+        """Best estimate less truth, (x, y, yaw) in the map frame, if both are there."""
+        best = self.belief.best
+        if self.truth is None or best is None:
+            return None
+        d = best.pose.vector - self.truth.vector
+        return np.array([d[0], d[1], float(wrap_angle(d[2]))])
+
+    @property
+    def error(self) -> tuple[float, float] | None:
+        """Distance (m) and angle (rad) of the best estimate from the truth, if both are there."""
+        d = self.offset
+        return None if d is None else (math.hypot(d[0], d[1]), abs(float(d[2])))
+
+    @property
+    def wrong(self) -> bool:
+        """Unique, and off by more than 0.5 m or 10°."""
+        error = self.error
+        return self.unique and error is not None and bool(error[0] > NEAR or error[1] > TURNED)
+
+    @property
+    def covered(self) -> bool:
+        """Whether the truth lies in the 95 % ellipsoid of the best estimate."""
+        d, best = self.offset, self.belief.best
+        if d is None or best is None:
+            return False
+        return bool(d @ np.linalg.solve(best.covariance, d) <= ELLIPSOID95)
+
+
+def replay(tracker: Follower, log: Log, which: Iterable[int] | None = None) -> Iterator[Update]:
+    """Feed scans of a log to a tracker, one update each; all of them for `None`."""
+    for index in range(len(log)) if which is None else which:
+        i = int(index)
+        odometry = Pose.from_vector(log.odometry[i])
+        truth = None if log.truth is None else Pose.from_vector(log.truth[i])
+        belief = tracker.update(odometry, log.scan(i))
+        yield Update(i, float(log.times[i]), odometry, belief, truth)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Summary:
+    """What came of a log.
+
+    Attributes:
+        updates: How many there were.
+        shares: Of each verdict among them.
+        started: Time of the first update, in s.
+        first: The first unique update, or `None`.
+        relapses: How often a unique verdict was followed by another.
+        last: The last update.
+        per_second: Updates per second, without the first, which may wait for the compiler.
+        median_ms: Of the time of an update.
+        errors: Distance (m) and angle (rad) of the unique updates from the truth, shape (k, 2).
+        wrong: How many unique updates were off by more than 0.5 m or 10°.
+    """
+
+    updates: int
+    shares: dict[Verdict, float]
+    started: float
+    first: Update | None
+    relapses: int
+    last: Update
+    per_second: float
+    median_ms: float
+    errors: FloatArray
+    wrong: int
+
+
+def summarise(updates: Sequence[Update]) -> Summary:
+    """The whole of at least one update."""
+    counts = Counter(update.belief.verdict for update in updates)
+    spent = [update.belief.timing_ms["total"] for update in updates]
+    errors = [update.error for update in updates if update.unique and update.error is not None]
+    return Summary(
+        updates=len(updates),
+        shares={verdict: counts[verdict] / len(updates) for verdict in Verdict},
+        started=updates[0].time,
+        first=next((update for update in updates if update.unique), None),
+        relapses=sum(a.unique and not b.unique for a, b in pairwise(updates)),
+        last=updates[-1],
+        per_second=1e3 / max(float(np.mean(spent[1:] or spent)), 1e-9),
+        median_ms=float(np.median(spent)),
+        errors=np.array(errors).reshape(-1, 2),
+        wrong=sum(update.wrong for update in updates),
+    )
+
+
+def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
+    """Times, shape (k,), and best poses, shape (k, 3), of the unique updates only."""
+    way = [
+        (update.time, *update.belief.best.pose.vector)
+        for update in updates
+        if update.unique and update.belief.best is not None
+    ]
+    rows = np.array(way).reshape(-1, 4)
+    return rows[:, 0], rows[:, 1:]
