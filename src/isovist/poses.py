@@ -1,17 +1,25 @@
 """Poses in the plane and in space, named so that frames cancel: T_world_robot @ T_robot_sensor.
 
-A pose in space is one in the plane with a height and a tilt.  It turns by
+A `Pose` is an element of SE(2), a `Pose3` of SE(3), and either may be an array of them: poses of
+shapes that broadcast compose.  Inside, a pose in space turns by a unit quaternion, so composing,
+inverting and applying know no singularity.  Coordinates have one order everywhere, the plane first:
 
-    R = R_z(yaw) R_y(pitch) R_x(roll),                                              (1)
+    (x, y, yaw)   and   (x, y, yaw, z, roll, pitch),                                        (1)
 
-so that a robot on level ground has the yaw of its pose in the plane.
+with R = R_z(yaw) R_y(pitch) R_x(roll), so that a robot on level ground has the yaw of its pose in
+the plane.  Where the pitch is ±90° yaw and roll turn about the same axis, and roll is taken as 0.
 """
 
-from dataclasses import dataclass
+import math
+from typing import Final, final, overload
 
 import numpy as np
 
-from isovist.types import ArrayLike, FloatArray
+from isovist.errors import InputError
+from isovist.types import ArrayLike, FloatArray, readonly
+
+UPRIGHT: Final = 1e-7
+"""Pitch this near to ±90°, in rad, leaves no more than rounding of roll."""
 
 
 def wrap_angle(angle: ArrayLike) -> FloatArray:
@@ -19,123 +27,345 @@ def wrap_angle(angle: ArrayLike) -> FloatArray:
     return np.asarray((np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi)
 
 
-@dataclass(frozen=True, slots=True)
-class Pose:
-    """A rigid motion of the plane: turn by `yaw` (rad), then move by (`x`, `y`) (m)."""
+def unit_vectors(angles: ArrayLike) -> FloatArray:
+    """(cos θ, sin θ) for angles in rad, shape (..., 2)."""
+    theta = np.asarray(angles, dtype=np.float64)
+    return np.stack([np.cos(theta), np.sin(theta)], axis=-1)
 
-    x: float = 0.0
-    y: float = 0.0
-    yaw: float = 0.0
+
+def _rows(vector: ArrayLike, width: int, order: str) -> FloatArray:
+    rows = np.array(vector, dtype=np.float64)
+    if rows.ndim == 0 or rows.shape[-1] != width:
+        raise InputError(f"A pose needs {order} in the last axis, got shape {rows.shape}.")
+    return rows
+
+
+@final
+class Pose:
+    """A rigid motion of the plane, or an array of them: turn by yaw (rad), then move (m)."""
+
+    __slots__ = ("vector",)
+
+    vector: FloatArray
+    """(x, y, yaw), shape (..., 3), in m and rad.  Read-only."""
+
+    def __init__(self, x: ArrayLike = 0.0, y: ArrayLike = 0.0, yaw: ArrayLike = 0.0) -> None:
+        try:
+            rows = np.array([x, y, yaw], dtype=np.float64)
+            rows = rows if rows.ndim == 1 else np.moveaxis(rows, 0, -1)
+        except (TypeError, ValueError):  # shapes that differ
+            rows = np.stack(np.broadcast_arrays(x, y, yaw), axis=-1).astype(np.float64)
+        object.__setattr__(self, "vector", readonly(rows))
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose":
-        """From (x, y, yaw)."""
-        x, y, yaw = (float(v) for v in np.asarray(vector, dtype=np.float64))
-        return cls(x, y, yaw)
+        """From (x, y, yaw), shape (..., 3)."""
+        return cls(*np.moveaxis(_rows(vector, 3, "x, y, yaw"), -1, 0))
 
-    @staticmethod
-    def in_space(
-        x: float, y: float, z: float, yaw: float = 0.0, roll: float = 0.0, pitch: float = 0.0
-    ) -> "Pose3":
-        """A pose in space, in m and rad."""
-        return Pose3(x, y, yaw, z, roll, pitch)
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A pose cannot be changed.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Pose.from_vector, (np.asarray(self.vector),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Pose) and np.array_equal(self.vector, other.vector)
+
+    def __hash__(self) -> int:
+        return hash(self.vector.tobytes())
+
+    def __repr__(self) -> str:
+        return f"Pose({_show(self.vector, ('x', 'y', 'yaw'))})"
 
     @property
-    def vector(self) -> FloatArray:
-        """(x, y, yaw) as an array."""
-        return np.array([self.x, self.y, self.yaw])
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of poses; () for one."""
+        return self.vector.shape[:-1]
+
+    def __getitem__(self, index: object) -> "Pose":
+        """Some of an array of poses."""
+        return Pose.from_vector(self.vector[_index(index)])
+
+    @property
+    def x(self) -> float:
+        """Of a single pose, in m."""
+        return _one(self.vector, 0)
+
+    @property
+    def y(self) -> float:
+        """Of a single pose, in m."""
+        return _one(self.vector, 1)
+
+    @property
+    def yaw(self) -> float:
+        """Of a single pose, in rad."""
+        return _one(self.vector, 2)
+
+    @property
+    def position(self) -> FloatArray:
+        """(x, y), shape (..., 2), in m."""
+        return self.vector[..., :2]
 
     @property
     def rotation(self) -> FloatArray:
-        """The rotation matrix, shape (2, 2)."""
-        c, s = np.cos(self.yaw), np.sin(self.yaw)
-        return np.array([[c, -s], [s, c]])
+        """The rotation matrix, shape (..., 2, 2)."""
+        c, s = np.cos(self.vector[..., 2]), np.sin(self.vector[..., 2])
+        return np.stack([np.stack([c, -s], axis=-1), np.stack([s, c], axis=-1)], axis=-2)
 
-    def __matmul__(self, other: "Pose") -> "Pose":
-        """T_a_b @ T_b_c = T_a_c."""
+    @overload
+    def __matmul__(self, other: "Pose") -> "Pose": ...
+
+    @overload
+    def __matmul__(self, other: "Pose3") -> "Pose3": ...
+
+    def __matmul__(self, other: "Pose | Pose3") -> "Pose | Pose3":
+        """T_a_b @ T_b_c = T_a_c; with a pose in space, the one of the plane is lifted."""
         if isinstance(other, Pose3):
             return Pose3.lifted(self) @ other
-        x, y = self.apply([other.x, other.y])
-        return Pose(float(x), float(y), float(wrap_angle(self.yaw + other.yaw)))
+        if self.vector.ndim == other.vector.ndim == 1:  # a tracker does this at sensor rate
+            x, y, yaw = self.vector.tolist()
+            u, v, turn = other.vector.tolist()
+            c, s = math.cos(yaw), math.sin(yaw)
+            return _single(x + c * u - s * v, y + s * u + c * v, yaw + turn)
+        place = self.apply(other.position)
+        yaw = wrap_angle(self.vector[..., 2] + other.vector[..., 2])
+        return Pose(place[..., 0], place[..., 1], yaw)
 
     @property
     def inverse(self) -> "Pose":
         """T_b_a from T_a_b."""
-        x, y = -self.rotation.T @ self.vector[:2]
-        return Pose(float(x), float(y), float(wrap_angle(-self.yaw)))
+        if self.vector.ndim == 1:
+            x, y, yaw = self.vector.tolist()
+            c, s = math.cos(yaw), math.sin(yaw)
+            return _single(-c * x - s * y, s * x - c * y, -yaw)
+        back = -np.einsum("...ji,...j->...i", self.rotation, self.position)
+        return Pose(back[..., 0], back[..., 1], wrap_angle(-self.vector[..., 2]))
 
     def apply(self, points: ArrayLike) -> FloatArray:
-        """Points of frame b, shape (..., 2), in frame a."""
-        return np.asarray(points, dtype=np.float64) @ self.rotation.T + self.vector[:2]
+        """Points of frame b, shape (..., 2), in frame a; shapes of poses and points broadcast."""
+        return _apply(self.rotation, self.position, points)
 
 
-@dataclass(frozen=True, slots=True)
-class Pose3(Pose):
-    """A rigid motion of space: turn by (1), then move by (`x`, `y`, `z`).
+@final
+class Pose3:
+    """A rigid motion of space, or an array of them."""
 
-    Attributes:
-        z: Height in m.
-        roll: About the x axis, in rad.
-        pitch: About the y axis, in rad; positive looks down.
-    """
+    __slots__ = ("position", "quaternion")
 
-    z: float = 0.0
-    roll: float = 0.0
-    pitch: float = 0.0
+    position: FloatArray
+    """(x, y, z), shape (..., 3), in m.  Read-only."""
+    quaternion: FloatArray
+    """(x, y, z, w) as in ROS, of length one and w ≥ 0, shape (..., 4).  Read-only."""
+
+    def __init__(
+        self,
+        x: ArrayLike = 0.0,
+        y: ArrayLike = 0.0,
+        yaw: ArrayLike = 0.0,
+        z: ArrayLike = 0.0,
+        roll: ArrayLike = 0.0,
+        pitch: ArrayLike = 0.0,
+    ) -> None:
+        rows = np.stack(np.broadcast_arrays(x, y, yaw, z, roll, pitch), axis=-1).astype(np.float64)
+        half = 0.5 * rows[..., [2, 5, 4]]
+        (cy, cp, cr), (sy, sp, sr) = np.moveaxis(np.stack([np.cos(half), np.sin(half)]), -1, 1)
+        turn = [
+            cy * cp * sr - sy * sp * cr,
+            cy * sp * cr + sy * cp * sr,
+            sy * cp * cr - cy * sp * sr,
+            cy * cp * cr + sy * sp * sr,
+        ]
+        self._set(rows[..., [0, 1, 3]], np.stack(turn, axis=-1))
+
+    def _set(self, position: FloatArray, quaternion: FloatArray) -> None:
+        q = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+        q = np.where(q[..., 3:] < 0.0, -q, q)
+        object.__setattr__(self, "position", readonly(np.array(position)))
+        object.__setattr__(self, "quaternion", readonly(q))
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose3":
-        """From (x, y, yaw, z, roll, pitch)."""
-        return cls(*(float(v) for v in np.asarray(vector, dtype=np.float64)))
+        """From (x, y, yaw, z, roll, pitch), shape (..., 6)."""
+        return cls(*np.moveaxis(_rows(vector, 6, "x, y, yaw, z, roll, pitch"), -1, 0))
+
+    @classmethod
+    def from_quaternion(cls, quaternion: ArrayLike, position: ArrayLike) -> "Pose3":
+        """From (x, y, z, w), shape (..., 4), of any length but 0, and positions (..., 3) in m."""
+        q = _rows(quaternion, 4, "a quaternion x, y, z, w")
+        place = _rows(position, 3, "x, y, z")
+        if not (np.linalg.norm(q, axis=-1) > 0.0).all():
+            raise InputError("A quaternion of length 0 is no rotation.")
+        shape = np.broadcast_shapes(q.shape[:-1], place.shape[:-1])
+        pose = cls.__new__(cls)
+        pose._set(np.broadcast_to(place, (*shape, 3)), np.broadcast_to(q, (*shape, 4)))
+        return pose
 
     @classmethod
     def from_matrix(cls, rotation: ArrayLike, position: ArrayLike) -> "Pose3":
-        """From a rotation matrix, shape (3, 3), and a position, shape (3,), in m."""
+        """From rotation matrices, shape (..., 3, 3), and positions, shape (..., 3), in m."""
         R = np.asarray(rotation, dtype=np.float64)
-        x, y, z = (float(v) for v in np.asarray(position, dtype=np.float64))
-        pitch = float(np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0])))
-        yaw, roll = np.arctan2(R[1, 0], R[0, 0]), np.arctan2(R[2, 1], R[2, 2])
-        return cls(x, y, float(wrap_angle(yaw)), z, float(wrap_angle(roll)), pitch)
+        trace = np.einsum("...ii->...", R)
+        diagonal = np.stack([R[..., 0, 0], R[..., 1, 1], R[..., 2, 2], trace], axis=-1)
+        # Row k of the four is the quaternion times four of its k-th entry; the largest is exact.
+        table = np.empty((*R.shape[:-2], 4, 4))
+        for i in range(3):
+            for j in range(3):
+                table[..., i, j] = R[..., i, j] + R[..., j, i]
+            j, k = (i + 1) % 3, (i + 2) % 3
+            table[..., i, i] = 1.0 + 2.0 * R[..., i, i] - trace
+            table[..., i, 3] = table[..., 3, i] = R[..., k, j] - R[..., j, k]
+        table[..., 3, 3] = 1.0 + trace
+        best = np.argmax(diagonal, axis=-1)[..., None, None]
+        return cls.from_quaternion(np.take_along_axis(table, best, axis=-2)[..., 0, :], position)
 
     @classmethod
-    def lifted(cls, pose: Pose) -> "Pose3":
+    def lifted(cls, pose: "Pose | Pose3") -> "Pose3":
         """A pose of the plane at height 0, without tilt; one in space as it is."""
-        return pose if isinstance(pose, cls) else cls(pose.x, pose.y, pose.yaw)
+        if isinstance(pose, Pose3):
+            return pose
+        return cls(*np.moveaxis(pose.vector, -1, 0))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A pose cannot be changed.")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Pose3.from_quaternion, (np.asarray(self.quaternion), np.asarray(self.position))
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Pose3)
+            and np.array_equal(self.position, other.position)
+            and np.array_equal(self.quaternion, other.quaternion)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.position.tobytes(), self.quaternion.tobytes()))
+
+    def __repr__(self) -> str:
+        return f"Pose3({_show(self.vector, ('x', 'y', 'yaw', 'z', 'roll', 'pitch'))})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of poses; () for one."""
+        return self.position.shape[:-1]
+
+    def __getitem__(self, index: object) -> "Pose3":
+        """Some of an array of poses."""
+        at = _index(index)
+        return Pose3.from_quaternion(self.quaternion[at], self.position[at])
 
     @property
     def vector(self) -> FloatArray:
-        """(x, y, yaw, z, roll, pitch) as an array: the pose in the plane comes first."""
-        return np.array([self.x, self.y, self.yaw, self.z, self.roll, self.pitch])
+        """(x, y, yaw, z, roll, pitch), shape (..., 6), in m and rad."""
+        R = self.rotation
+        level = np.hypot(R[..., 0, 0], R[..., 1, 0])
+        upright = level < UPRIGHT
+        pitch = np.arctan2(-R[..., 2, 0], level)
+        yaw = np.where(
+            upright,
+            np.arctan2(-R[..., 0, 1], R[..., 1, 1]),
+            np.arctan2(R[..., 1, 0], R[..., 0, 0]),
+        )
+        roll = np.where(upright, 0.0, np.arctan2(R[..., 2, 1], R[..., 2, 2]))
+        x, y, z = np.moveaxis(self.position, -1, 0)
+        return np.stack([x, y, wrap_angle(yaw), z, wrap_angle(roll), pitch], axis=-1)
 
     @property
-    def position(self) -> FloatArray:
-        """(x, y, z) in m."""
-        return np.array([self.x, self.y, self.z])
+    def flat(self) -> Pose:
+        """What of it lies in the plane: x, y and yaw."""
+        return Pose.from_vector(self.vector[..., :3])
+
+    @property
+    def x(self) -> float:
+        """Of a single pose, in m."""
+        return _one(self.position, 0)
+
+    @property
+    def y(self) -> float:
+        """Of a single pose, in m."""
+        return _one(self.position, 1)
+
+    @property
+    def z(self) -> float:
+        """Height of a single pose, in m."""
+        return _one(self.position, 2)
+
+    @property
+    def yaw(self) -> float:
+        """Of a single pose, about the z axis, in rad."""
+        return _one(self.vector, 2)
+
+    @property
+    def roll(self) -> float:
+        """Of a single pose, about the x axis, in rad."""
+        return _one(self.vector, 4)
+
+    @property
+    def pitch(self) -> float:
+        """Of a single pose, about the y axis, in rad; positive looks down."""
+        return _one(self.vector, 5)
 
     @property
     def rotation(self) -> FloatArray:
-        """The rotation matrix (1), shape (3, 3)."""
-        angles = [self.yaw, self.pitch, self.roll]
-        (cy, cp, cr), (sy, sp, sr) = np.cos(angles), np.sin(angles)
-        return np.array(
-            [
-                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                [-sp, cp * sr, cp * cr],
-            ]
-        )
+        """The rotation matrix, shape (..., 3, 3)."""
+        x, y, z, w = np.moveaxis(self.quaternion, -1, 0)
+        rows = [
+            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
+            [2.0 * (x * y + w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - w * x)],
+            [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), 1.0 - 2.0 * (x * x + y * y)],
+        ]
+        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
-    def __matmul__(self, other: Pose) -> "Pose3":
+    def __matmul__(self, other: "Pose | Pose3") -> "Pose3":
         """T_a_b @ T_b_c = T_a_c; a pose of the plane is lifted."""
         inner = Pose3.lifted(other)
-        return Pose3.from_matrix(self.rotation @ inner.rotation, self.apply(inner.position))
+        a, b = np.broadcast_arrays(self.quaternion, inner.quaternion)
+        u, v, s, t = a[..., :3], b[..., :3], a[..., 3:], b[..., 3:]
+        turn = np.concatenate(
+            [s * v + t * u + np.cross(u, v), s * t - (u * v).sum(axis=-1, keepdims=True)], axis=-1
+        )
+        return Pose3.from_quaternion(turn, self.apply(inner.position))
 
     @property
     def inverse(self) -> "Pose3":
         """T_b_a from T_a_b."""
-        R = self.rotation.T
-        return Pose3.from_matrix(R, -R @ self.position)
+        back = self.quaternion * np.array([-1.0, -1.0, -1.0, 1.0])
+        place = -np.einsum("...ji,...j->...i", self.rotation, self.position)
+        return Pose3.from_quaternion(back, place)
 
     def apply(self, points: ArrayLike) -> FloatArray:
-        """Points of frame b, shape (..., 3), in frame a."""
-        return np.asarray(points, dtype=np.float64) @ self.rotation.T + self.position
+        """Points of frame b, shape (..., 3), in frame a; shapes of poses and points broadcast."""
+        return _apply(self.rotation, self.position, points)
+
+
+AnyPose = Pose | Pose3
+
+
+def _single(x: float, y: float, yaw: float) -> Pose:
+    return Pose(x, y, (yaw + math.pi) % (2.0 * math.pi) - math.pi)
+
+
+def _apply(R: FloatArray, t: FloatArray, points: ArrayLike) -> FloatArray:
+    p = np.asarray(points, dtype=np.float64)
+    if R.ndim == 2:
+        return p @ R.T + t
+    return np.asarray(np.einsum("...ij,...j->...i", R, p) + t)
+
+
+def _index(index: object) -> tuple[object, ...]:
+    """The index with the coordinates kept whole."""
+    return (*(index if isinstance(index, tuple) else (index,)), slice(None))
+
+
+def _one(rows: FloatArray, k: int) -> float:
+    if rows.ndim != 1:
+        raise InputError(
+            f"This is an array of poses of shape {rows.shape[:-1]}; take `vector` or `position`."
+        )
+    return float(rows[k])
+
+
+def _show(vector: FloatArray, names: tuple[str, ...]) -> str:
+    if vector.ndim > 1:
+        return f"shape {vector.shape[:-1]}"
+    return ", ".join(f"{name}={float(v):.6g}" for name, v in zip(names, vector, strict=True))

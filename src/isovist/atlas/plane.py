@@ -1,237 +1,206 @@
-"""A map already described, indexed and ready to answer.
-
-Nodes lie on a lattice in free space.  The descriptor of a node has n channels around the circle,
-
-    F_i = Σ_s known_s log(1 + r_s) w_i(θ_s) / Σ_s known_s w_i(θ_s),                     (1)
-
-over rays r_s in all directions θ_s; rays that end in unknown space do not count, and a channel of
-which less than half is known holds `FAR`: it says nothing, and nothing can be longer.
-"""
+"""A map of the plane, described."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.atlas.base import FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.windows import search_rose, window_of_scan
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, OccupancyMap
-from isovist.roses.rose import Rose, unit_vectors
-from isovist.types import Float32Array, FloatArray, readonly
+from isovist.maps.cells import OccupancyMap
+from isovist.poses import Pose, unit_vectors
+from isovist.sensing.scan import Scan
+from isovist.types import Float32Array, FloatArray, IntArray, readonly
 
-if TYPE_CHECKING:
-    from isovist.atlas.space import VoxelAtlas
-    from isovist.maps.mesh import MeshMap
-    from isovist.maps.voxels import VoxelMap
-
-CHANNELS = 64
-"""n: a channel of 5.6° is about as wide as a doorway seen from 10 m."""
-RAYS = 256
-"""Directions of (1), four to a channel."""
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
-SPACING = 0.25
-"""Of nodes, in m."""
-REACH = 30.0
-"""Longest range that counts, in m."""
-FAR = 1.0e3
-"""Stands for an unknown channel: farther than anything."""
-KNOWN_SHARE = 0.5
-"""Least known share of a channel that counts."""
-GAP = 0.15
-"""Unknown cells this near to free ones, in m, are gaps between rays, not places unseen."""
-
-
-def search_rose(channels: int = CHANNELS) -> Rose:
-    """The rose of the atlas: ε = h²/2, sharper than the default, as only neighbours overlap."""
-    return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Atlas:
-    """Everything that a search needs.
-
-    Attributes:
-        world: The map.
-        nodes: Row and column of the cell of each node, int32, shape (N, 2).  Read-only.
-        descriptors: F of (1), `FAR` where unknown, float32, shape (N, n).  Read-only.
-        wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
-            of the map.  Read-only.
-        clear: What rays walk on (`OccupancyMap.skip`) with gaps between rays closed
-            (`bridge_gaps`), uint8, shape (height + 2, width + 2).  Read-only.
-        bare: The same with nothing but walls: unknown cells are free (`bare_walls`).  Read-only.
-        spacing: Distance of the nodes in m.
-    """
+class PlaneAtlas(Atlas):
+    """Everything that a search in the plane needs."""
 
     world: OccupancyMap
-    nodes: NDArray[np.int32]
-    descriptors: Float32Array
-    wall_distance: Float32Array
-    clear: NDArray[np.uint8]
-    bare: NDArray[np.uint8]
-    spacing: float
+
+    dimension: ClassVar[int] = 2
 
     @property
     def positions(self) -> FloatArray:
         """World coordinates of the nodes, shape (N, 2), in m."""
-        return self.world.centres(self.nodes[:, 0], self.nodes[:, 1])
+        return self.world.centres(*self.rows_columns)
+
+    @property
+    def rows_columns(self) -> tuple[IntArray, IntArray]:
+        """Row and column of the cell of each node, shape (N,) each."""
+        rows, columns = np.divmod(self.nodes, self.world.shape[1])
+        return rows, columns
 
     @property
     def area(self) -> float:
         """Free area of the map, in m²."""
         return self.world.free_area
 
-    def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as a folder keeps them."""
-        return {
-            "cells": self.world.cells,
-            "nodes": self.nodes,
-            "descriptors": self.descriptors,
-            "wall_distance": self.wall_distance,
-            "clear": self.clear,
-            "bare": self.bare,
-        }
+    @property
+    def heading(self) -> float:
+        """Of the first axis of the grid in the world, in rad."""
+        return self.world.origin.yaw
+
+    def check(self, scan: AnyScan) -> None:
+        """An error unless the scan is of the plane."""
+        if not isinstance(scan, Scan):
+            raise InputError(
+                "The scan is a cloud of points, and the atlas is of a map of the plane. "
+                "Build the atlas of a map in space, or take a scan of the plane."
+            )
+
+    def window(self, scan: AnyScan, share: float) -> Window:
+        """The channels of a scan, cut to the part of the circle that it saw."""
+        return window_of_scan(_planar(scan), self.settings, share)
+
+    def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
+        """(x, y, yaw) at nodes, shape (K, 3)."""
+        return np.column_stack([self.positions[nodes], yaws])
+
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+        """At most `thin[0]` valid beams, evenly chosen."""
+        flat = _planar(scan)
+        index = np.flatnonzero(flat.valid)
+        if index.size > thin[0]:
+            index = index[np.arange(thin[0]) * index.size // thin[0]]
+        bearings = flat.bearings[index]
+        ends = flat.ranges[index, None] * unit_vectors(bearings)
+        number = np.floor((bearings - bearings[:1]) / block + 1e-9).astype(np.int64)
+        return Beams.of(ends, number, number, np.empty(0))
+
+    def fit(
+        self, beams: Beams, poses: FloatArray, widths: FloatArray, damping: float, fitted: int
+    ) -> Fit:
+        """Move poses to where the beams end at walls; `fitted` is 3."""
+        from isovist.kernels.align import align
+
+        del fitted
+        unit, R = self.world.resolution, self.world.origin.rotation
+        moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
+        align(self.wall_distance, beams.ends / unit, widths / unit, damping, moved, normal)
+        per = np.array([1.0, 1.0, unit])
+        H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
+        if self.heading != 0.0:
+            turn = np.eye(3)
+            turn[:2, :2] = R
+            H = turn @ H @ turn.T
+        return Fit(self.from_cells(moved), H, normal[:, 6], normal[:, 7] * unit**2)
+
+    def rate(
+        self, beams: Beams, poses: FloatArray, model: BeamModel
+    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+        """ℓ and kind of each beam from each pose, both of shape (K, m)."""
+        from isovist.kernels.score import score
+
+        ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
+        kinds = np.empty(ratings.shape, dtype=np.uint8)
+        score(
+            self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
+            beams.ends, self.to_cells(poses), ratings, kinds,
+        )  # fmt: skip
+        return ratings, kinds
+
+    def model(self, model: BeamModel) -> FloatArray:
+        """As the kernels want it: walls lie anywhere in their cells."""
+        return model.row(self.settings.reach, self.world.resolution / np.sqrt(12.0))
+
+    def fitted(self, tilt: bool) -> int:
+        """x, y and yaw; nothing tilts in the plane."""
+        if tilt:
+            raise InputError("`tilt` is for maps in space; this atlas is of the plane.")
+        return 3
+
+    def lift(self, poses: FloatArray) -> Pose:
+        """Rows as poses."""
+        return Pose.from_vector(poses)
+
+    def to_cells(self, poses: FloatArray) -> FloatArray:
+        """Poses in the grid, in cells and rad, as kernels want them; a copy."""
+        place = self.world.to_grid(poses[..., :2])
+        return np.concatenate([place, poses[..., 2:] - self.heading], axis=-1)
+
+    def from_cells(self, poses: FloatArray) -> FloatArray:
+        """The way back."""
+        place = self.world.origin.apply(poses[..., :2] * self.world.resolution)
+        return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
 
     def meta(self) -> dict[str, Any]:
-        """The rest, ready for JSON."""
-        origin = [float(v) for v in self.world.origin.vector]
-        return {"resolution": self.world.resolution, "origin": origin, "spacing": self.spacing}
+        """What is not in the arrays, ready for JSON."""
+        return {
+            "resolution": self.world.resolution,
+            "origin": [float(v) for v in self.world.origin.vector],
+            "spacing": self.spacing,
+            "settings": self.settings.to_json(),
+        }
 
     @classmethod
-    def from_arrays(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Atlas":
+    def from_arrays(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "PlaneAtlas":
         """From what `meta` and `arrays` gave."""
-        from isovist.poses import Pose
-
-        world = OccupancyMap(
-            arrays["cells"], float(meta["resolution"]), Pose.from_vector(meta["origin"])
-        )
+        origin = Pose.from_vector(meta["origin"])
+        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin)
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
-        return cls(world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]))
+        return cls(
+            world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
+            settings=AtlasSettings.from_json(meta["settings"]),
+        )  # fmt: skip
 
 
-@overload
-def build(
-    world: OccupancyMap,
-    *,
-    spacing: float | None = None,
-    height: None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Atlas: ...
+def build_plane(
+    world: OccupancyMap, settings: AtlasSettings, progress: Callable[[float], None]
+) -> PlaneAtlas:
+    """Describe a map of the plane.
 
-
-@overload
-def build(
-    world: "VoxelMap | MeshMap",
-    *,
-    spacing: float | None = None,
-    height: float | tuple[float, float] | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> "VoxelAtlas": ...
-
-
-def build(
-    world: "OccupancyMap | VoxelMap | MeshMap",
-    *,
-    spacing: float | None = None,
-    height: float | tuple[float, float] | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> "Atlas | VoxelAtlas":
-    """Describe a map.
-
-    In the plane this takes at the peak about 1.3 kB per node and 40 bytes per cell; for space see
-    `atlas.voxel_atlas`.
-
-    Args:
-        world: The map.
-        spacing: Distance of the nodes in m; `SPACING` when `None`.
-        height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
-            drone; 1 m when `None`.
-        progress: Told the share of the work that is done.
+    This takes at the peak about 1.3 kB per node and 40 bytes per cell.
     """
     from isovist.maps.sweep import describe_field, free_nodes
 
-    if not isinstance(world, OccupancyMap):
-        from isovist.atlas.space import build_in_space
-
-        return build_in_space(world, spacing=spacing, height=height, progress=progress)
-    if height is not None:
-        raise InputError("`height` is for maps in space; this map is of the plane.")
-    step = SPACING if spacing is None else float(spacing)
-    if not (np.isfinite(step) and step > 0.0):
-        raise InputError(f"`spacing` must be a positive length in m, got {step}.")
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 cells, got {world.shape}.")
-    stride = max(1, round(step / world.resolution))
-    clear = bridge_gaps(world)
-    rows, cols = free_nodes(clear, stride)
-    turns = 2.0 * np.pi * np.arange(RAYS) / RAYS
-    W = search_rose().weights(unit_vectors(turns))
-    F = np.zeros((len(rows), CHANNELS), dtype=np.float32)
+    stride = max(1, round(settings.spacing / world.resolution))
+    clear = bridge_gaps(world, settings.gap)
+    rows, columns = free_nodes(clear, stride)
+    count = RAYS * settings.channels
+    turns = 2.0 * np.pi * np.arange(count) / count
+    W = search_rose(settings.channels).weights(unit_vectors(turns))
+    F = np.zeros((len(rows), settings.channels), dtype=np.float32)
     K = np.zeros_like(F)
     for part in range(PARTS):
         some = slice(part, None, PARTS)
         f, k = describe_field(
-            clear,
-            turns[some] + world.origin.yaw,
-            W[some],
-            rows,
-            cols,
-            transform="logarithmic",
-            maximum=REACH,
-        )
+            clear, turns[some] + world.origin.yaw, W[some], rows, columns,
+            transform="logarithmic", maximum=settings.reach,
+        )  # fmt: skip
         F += f
         K += k
-        if progress is not None:
-            progress(0.9 * (part + 1) / PARTS)
+        progress(0.9 * (part + 1) / PARTS)
     known = K / W.sum(axis=0, dtype=np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
-        described = np.where(known >= KNOWN_SHARE, F / K, np.float32(FAR)).astype(np.float32)
-    nodes = np.stack([rows, cols], axis=-1).astype(np.int32)
-    atlas = Atlas(
+        described = np.where(known >= settings.known_share, F / K, np.float32(FAR))
+    atlas = PlaneAtlas(
         world,
-        readonly(nodes),
-        readonly(described),
-        readonly(distance_to_walls(world)),
+        readonly(rows.astype(np.int64) * world.shape[1] + columns),
+        readonly(described.astype(np.float32)[:, None]),
+        distance_to_walls(world),
         clear.skip,
         bare_walls(world).skip,
         stride * world.resolution,
+        settings,
     )
-    if progress is not None:
-        progress(1.0)
+    progress(1.0)
     return atlas
 
 
-def bridge_gaps(world: OccupancyMap) -> OccupancyMap:
-    """The map with unknown cells next to free ones made free.
-
-    Far from where it was made, a map of scans has unknown cells between the rays; they hide
-    nothing.
-    """
-    from scipy.ndimage import distance_transform_edt
-
-    unknown = world.cells == Cell.UNKNOWN
-    near = distance_transform_edt(world.cells != Cell.FREE) * world.resolution <= GAP
-    return OccupancyMap(
-        np.where(unknown & near, Cell.FREE, world.cells), world.resolution, world.origin
-    )
-
-
-def bare_walls(world: OccupancyMap) -> OccupancyMap:
-    """The map with unknown cells made free."""
-    walls = np.where(world.cells == Cell.OCCUPIED, Cell.OCCUPIED, Cell.FREE)
-    return OccupancyMap(walls, world.resolution, world.origin)
-
-
-def distance_to_walls(world: OccupancyMap) -> Float32Array:
-    """Distance of each cell to the nearest wall that free space touches, in cells.
-
-    The inside of a thick wall is not a wall: no beam can end there.
-    """
-    from scipy.ndimage import binary_dilation, distance_transform_edt
-
-    walls = world.cells == Cell.OCCUPIED
-    faces = walls & binary_dilation(world.cells == Cell.FREE, np.ones((3, 3), dtype=np.bool_))
-    if not faces.any():
-        raise InputError("The map has no wall that borders free space, so no scan can fit it.")
-    return np.asarray(distance_transform_edt(~faces), dtype=np.float32)
+def _planar(scan: AnyScan) -> Scan:
+    assert isinstance(scan, Scan)  # `check` stands at every door
+    return scan

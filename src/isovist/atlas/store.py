@@ -6,15 +6,17 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas
-from isovist.atlas.space import VoxelAtlas
+from isovist.atlas.base import Atlas
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.settings import AtlasSettings
+from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, IsovistError
 from isovist.io.files import PathLike
 from isovist.io.folder.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
-KIND, VERSION = "atlas", 1
+KIND, VERSION = "atlas", 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ class AtlasInfo:
     map_checksum: str
 
 
-def write_atlas(atlas: Atlas | VoxelAtlas, path: PathLike) -> None:
+def write_atlas(atlas: Atlas, path: PathLike) -> None:
     """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
     meta = {
         **atlas.meta(),
@@ -56,17 +58,28 @@ def write_atlas(atlas: Atlas | VoxelAtlas, path: PathLike) -> None:
     write_folder(path, KIND, VERSION, meta, atlas.arrays())
 
 
-def read_atlas(path: PathLike) -> Atlas | VoxelAtlas:
-    """Read an atlas; its arrays are mapped into memory and their checksums compared."""
+def read_atlas(path: PathLike, *, settings: AtlasSettings | None = None) -> Atlas:
+    """Read an atlas; its arrays are mapped into memory and their checksums compared.
+
+    Args:
+        path: The folder.
+        settings: That it must have been built with; any when `None`.
+    """
     meta, arrays = read_folder(path, KIND, VERSION)
+    name = Path(path).name
     try:
-        kind = VoxelAtlas if meta.get("dimension") == 3 else Atlas
+        kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
         atlas = kind.from_arrays(meta, arrays)
         sound = meta["map_checksum"] == map_checksum(atlas.world)
     except (KeyError, TypeError, IndexError, IsovistError) as error:
-        raise FileError(f"{Path(path).name} is not a whole atlas: {error}") from error
+        raise FileError(f"{name} is not a whole atlas: {error}") from error
     if not sound:
-        raise FileError(f"{Path(path).name} was built from another map. Build it again.")
+        raise FileError(f"{name} was built from another map. Build it again.")
+    if settings is not None and settings != atlas.settings:
+        raise FileError(
+            f"{name} was built with other settings: {atlas.settings.differing(settings)}. "
+            "Build it again."
+        )
     return atlas
 
 

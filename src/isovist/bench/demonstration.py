@@ -79,7 +79,7 @@ def demonstrate_in_space(seed: int = 0) -> Demonstration:
     atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
     rng = np.random.default_rng(seed)
     place = _somewhere(floor.reality, rng)
-    truth = Pose.in_space(place.x, place.y, HEIGHT, place.yaw)
+    truth = Pose3(place.x, place.y, place.yaw, HEIGHT)
     scan = RINGS.scan(MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
     locate(atlas, scan)
     return Demonstration(atlas, scan, truth, locate(atlas, scan))

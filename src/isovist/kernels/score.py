@@ -1,18 +1,4 @@
-"""How well poses explain a scan, beam by beam, by ray casting.
-
-A ray cast along a beam meets a wall at range r, or enters unknown space at r and would meet a
-wall at w.  The measured range z has a likelihood that mixes a hit, a short return from something
-the map lacks, and a random one,
-
-    p(z) = a h(z) + b [z < r] / max(r, r₀) + c / Z            where the ray meets a wall,    (1)
-    p(z) = u h(z) + v λ exp(−λ (z − r)) + c / Z               beyond r in unknown space,     (2)
-    h(z) = N(D(z); σ)  if z ≤ w + s(z),  else N(z − r; σ),    s(z) = s₀ + s₁ z,              (3)
-
-with D(z) the distance from the measured end to the nearest wall.  A beam that ends near a wall is
-a hit even when the cast ray went astray at a grazing angle or past a corner; but a beam that ends
-more than s(z) behind a wall has gone through it.  Beams are rated by ℓ = log(Z p), 0 for a random
-return.
-"""
+"""How well poses explain a scan, beam by beam, by ray casting (`kernels.beam`)."""
 
 import math
 
@@ -21,13 +7,11 @@ from numba import njit, prange
 from numpy.typing import NDArray
 
 from isovist.kernels.align import distance_at
+from isovist.kernels.beam import UNKNOWN, is_through, is_unseen, rate_beam, sort_beam
 from isovist.kernels.occupancy import cast_one
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
-
-WALL, UNKNOWN = 0, 1
-EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -37,8 +21,7 @@ def score(
     field: Singles,
     unit: float,
     model: Floats,
-    bearings: Floats,
-    ranges: Floats,
+    ends: Floats,
     poses: Floats,
     ratings: Singles,
     kinds: NDArray[np.uint8],
@@ -50,48 +33,77 @@ def score(
         walls: The same with unknown cells free, so that only walls end a ray.
         field: D in cells, shape (height, width).
         unit: Side of a cell in m.
-        model: σ, Z, a, b, r₀, c, u, v, λ, s₀, s₁; lengths in m.
-        bearings: In rad, shape (m,).
-        ranges: z in m, shape (m,).
+        model: Of `kernels.beam`, shape (10,).
+        ends: Ends of the beams in the frame of the sensor, in m, shape (m, 2).
         poses: (x, y, yaw) in cells and rad, shape (K, 3).
         ratings: Output, ℓ, shape (K, m).
-        kinds: Output, EXPLAINED (ends within 3σ of a wall that it can see), SHORT, THROUGH a wall,
-            UNSEEN (ends in unknown space) or ASTRAY, shape (K, m).
+        kinds: Output, what became of each beam, shape (K, m).
     """
-    sigma, longest, a, b, nearest, random, u, v, fading, slack, rate = model
-    peak = 1.0 / (math.sqrt(2.0 * math.pi) * sigma)
-    reach = longest / unit
+    reach = model[1] / unit
     for q in prange(len(poses)):
-        x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
-        for k in range(len(bearings)):
-            z = ranges[k]
-            c, s = math.cos(yaw + bearings[k]), math.sin(yaw + bearings[k])
-            free, ending, _cell, _axis = cast_one(skip, x, y, c, s, reach)
+        x, y = poses[q, 0], poses[q, 1]
+        c, s = math.cos(poses[q, 2]), math.sin(poses[q, 2])
+        for k in range(len(ends)):
+            u, v = ends[k, 0], ends[k, 1]
+            z = math.sqrt(u * u + v * v)
+            along, across = (c * u - s * v) / z, (s * u + c * v) / z
+            free, ending, _cell, _axis = cast_one(skip, x, y, along, across, reach)
             r = free * unit
             wall = r
-            unseen = ending != WALL and z > r - slack
+            unseen = is_unseen(model, z, r, ending)
             if unseen and ending == UNKNOWN:
-                wall = cast_one(walls, x, y, c, s, reach)[0] * unit
-            through = z > wall + slack + rate * z
+                wall = cast_one(walls, x, y, along, across, reach)[0] * unit
+            through = is_through(model, z, wall)
             if through:
                 miss = z - r
             else:
-                miss = distance_at(field, x + z * c / unit, y + z * s / unit)[0] * unit
-            hit = peak * math.exp(-0.5 * (miss / sigma) ** 2)
-            if unseen:
-                p = u * hit + v * fading * math.exp(-fading * max(z - r, 0.0))
-            elif z < r:
-                p = a * hit + b / max(r, nearest)
-            else:
-                p = a * hit
-            ratings[q, k] = math.log(longest * p + random)
-            kind = ASTRAY
-            if miss <= 3.0 * sigma and not through:
-                kind = EXPLAINED
-            elif unseen:
-                kind = UNSEEN
-            elif through:
-                kind = THROUGH
-            elif z < r:
-                kind = SHORT
-            kinds[q, k] = kind
+                miss = distance_at(field, x + z * along / unit, y + z * across / unit)[0] * unit
+            ratings[q, k] = rate_beam(model, z, r, miss, unseen)
+            kinds[q, k] = sort_beam(model, z, r, miss, unseen, through)
+
+
+@njit(cache=True, nogil=True, parallel=True)
+def separate(
+    field: Singles, unit: float, model: Floats, ranges: Singles, along: Singles, places: Singles,
+    delta: Singles,
+) -> None:  # fmt: skip
+    """By how much beams predicted at one place favour it over every other place.
+
+    Args:
+        field: D in cells, shape (height, width).
+        unit: Side of a cell in m.
+        model: Of `kernels.beam`, shape (10,).
+        ranges: To the wall along each beam from each place at each view in m, `inf` where there
+            is none within reach, shape (V, K, m).
+        along: Unit vectors of the beams in the axes of the grid, shape (V, K, m, 2).
+        places: In cells, shape (V, K, 2).
+        delta: Output, ℓ_ii − ℓ_ij when i is right and j is not, 0 where i has no return, shape
+            (V, K, K, m).
+    """
+    V, K, m = ranges.shape
+    height, width = field.shape
+    longest = model[1]
+    for v in prange(V):
+        for i in range(K):
+            for k in range(m):
+                z = ranges[v, i, k]
+                for j in range(K):
+                    delta[v, i, j, k] = 0.0
+                if not (0.0 < z < np.inf):
+                    continue
+                # Half a cell on, so that a beam that ends on the face of a cell ends in it.
+                end = z / unit + 0.5
+                for j in range(K):
+                    wall = min(ranges[v, j, k], longest)
+                    if is_through(model, z, wall):
+                        miss = z - wall
+                    else:
+                        col = places[v, j, 0] + end * along[v, j, k, 0]
+                        row = places[v, j, 1] + end * along[v, j, k, 1]
+                        col = min(max(col, 0.0), width - 1.0)
+                        row = min(max(row, 0.0), height - 1.0)
+                        miss = field[int(row), int(col)] * unit
+                    delta[v, i, j, k] = rate_beam(model, z, wall, miss, False)
+                own = delta[v, i, i, k]
+                for j in range(K):
+                    delta[v, i, j, k] = own - delta[v, i, j, k]

@@ -1,9 +1,8 @@
 """How well poses explain a scan in space, beam by beam, by ray casting.
 
-The likelihood of a range is that of `kernels.score`, equations (1) to (3).  A floor of cells lies
-up to a cell too high, so a beam that grazes it meets it early by a share of its range: s₁ is larger
-here.  Where the map has reflectances ρ and the beam an intensity i, a beam that ends at a wall
-is rated by that too,
+Ranges are rated by `kernels.beam`.  A floor of cells lies up to a cell too high, so a beam that
+grazes it meets it early by a share of its range: s₁ is larger here.  Where the map has reflectances
+ρ and the beam an intensity i, a beam that ends at a wall is rated by that too,
 
     ℓ_i = log(a′ N(i − ρ; σ′) I + 1 − a′),                                                 (1)
 
@@ -16,10 +15,16 @@ import numpy as np
 from numba import njit, prange
 
 from isovist.kernels.align3d import distance_in_space, turn
+from isovist.kernels.beam import (
+    EXPLAINED,
+    UNKNOWN,
+    WALL,
+    is_through,
+    is_unseen,
+    rate_beam,
+    sort_beam,
+)
 from isovist.kernels.voxels import cast_one
-
-WALL, UNKNOWN = 0, 1
-EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
 
 
 @njit(cache=True, nogil=True)
@@ -28,35 +33,20 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
 
     at, step, sides, tied, found (3,) are scratch of `cast_one`.
     """
-    sigma, longest, a, b, nearest, random, u, v, fading, slack, rate = model
-    reach = longest / unit
+    reach = model[1] / unit
     free, ending, cell, _axis = cast_one(skip, o, d, reach, at, step, sides, tied, found)
     r = free * unit
     wall = r
-    unseen = ending != WALL and z > r - slack
+    unseen = is_unseen(model, z, r, ending)
     if unseen and ending == UNKNOWN:
         free, _, cell, _axis = cast_one(walls, o, d, reach, at, step, sides, tied, found)
         wall = free * unit
-    through = z > wall + slack + rate * z
+    through = is_through(model, z, wall)
     x, y, h = o[0] + z * d[0] / unit, o[1] + z * d[1] / unit, o[2] + z * d[2] / unit
     miss = z - r if through else distance_in_space(field, x, y, h)[0] * unit
-    hit = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
-    if unseen:
-        p = u * hit + v * fading * math.exp(-fading * max(z - r, 0.0))
-    elif z < r:
-        p = a * hit + b / max(r, nearest)
-    else:
-        p = a * hit
-    kind = ASTRAY
-    if miss <= 3.0 * sigma and not through:
-        kind = EXPLAINED
-    elif unseen:
-        kind = UNSEEN
-    elif through:
-        kind = THROUGH
-    elif z < r:
-        kind = SHORT
-    if cell < 0 or abs(wall - z) > 3.0 * sigma + slack:
+    rating = rate_beam(model, z, r, miss, unseen)
+    kind = sort_beam(model, z, r, miss, unseen, through)
+    if cell < 0 or abs(wall - z) > 3.0 * model[0] + model[8]:
         # The ray went astray: the cell that the beam ends in will do, if it is one.
         levels, rows, columns = field.shape
         i, j, up = math.floor(x), math.floor(y), math.floor(h)
@@ -64,7 +54,7 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
         cell = -1
         if inside and walls[up + 1, j + 1, i + 1] == WALL:
             cell = (up * rows + j) * columns + i
-    return math.log(longest * p + random), kind, cell
+    return rating, kind, cell
 
 
 @njit(cache=True, nogil=True)
@@ -101,15 +91,14 @@ def score_in_space(
         walls: The same with unknown cells free, so that only walls end a ray.
         field: D in cells, shape (levels, rows, columns).
         unit: Side of a cell in m.
-        model: σ, Z, a, b, r₀, c, u, v, λ, s₀, s₁; lengths in m.
+        model: Of `kernels.beam`, shape (10,).
         shine: ρ by flat index of the cell, shape (cells,); empty for none.
         gloss: σ′, I and a′ of (1).
         ends: Ends of the beams in the level frame, in m, shape (m, 3).
         strengths: i, shape (m,), or empty.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6).
         ratings: Output, ℓ, shape (K, m).
-        kinds: Output, EXPLAINED (ends within 3σ of a wall that it can see), SHORT, THROUGH a wall,
-            UNSEEN (ends in unknown space) or ASTRAY, shape (K, m).
+        kinds: Output, what became of each beam, shape (K, m).
     """
     for q in prange(len(poses)):
         _scan(

@@ -3,9 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
 
-from isovist.poses import Pose
+from isovist.poses import AnyPose
 from isovist.types import FloatArray
 
 
@@ -28,13 +27,34 @@ class Estimate:
         probability: Among all estimates of the answer.
         inliers: Share of the beams that end at a wall which the robot would see from here.
         score: Mean log-likelihood ratio of a beam against a random return, in nats.
+        refuted: Whether the scan excludes it against the best estimate (`judge`, equation 3).
     """
 
-    pose: Pose
+    pose: AnyPose
     covariance: FloatArray
     probability: float
     inliers: float
     score: float
+    refuted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the descriptors say about an estimate (`certify`).
+
+    Attributes:
+        mu: μ, how fast the descriptor leaves that of the estimate, per m.
+        bound: On the position error in m; `inf` where none is proved.
+        holds: Whether every assumption that can be checked does.
+        separation: Distance from the estimate to its nearest rival in m; `inf` without one.
+        assumptions: What it rests on, in words.
+    """
+
+    mu: float
+    bound: float
+    holds: bool
+    separation: float
+    assumptions: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,7 +73,7 @@ class Answer:
     advice: str
     estimates: tuple[Estimate, ...]
     timing_ms: Mapping[str, float] = field(default_factory=dict)
-    certificate: Any | None = None
+    certificate: Certificate | None = None
 
     @property
     def best(self) -> Estimate | None:

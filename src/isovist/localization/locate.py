@@ -1,34 +1,30 @@
 """The verb: where in the atlas was the scan taken?"""
 
-from collections.abc import Callable
 from dataclasses import replace
 from time import perf_counter
-from typing import TypeVar
 
-from isovist.atlas.plane import Atlas
-from isovist.atlas.space import VoxelAtlas
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
+from isovist.localization.certify import certify_answer
 from isovist.localization.judge import judge
-from isovist.localization.refine import Fits, refine
+from isovist.localization.refine import refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
-from isovist.localization.space_judge import judge_in_space
-from isovist.localization.space_refine import SpaceFits, refine_in_space
-from isovist.localization.space_search import search_in_space
+from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
-
-AnyFits = TypeVar("AnyFits", Fits, SpaceFits)
 
 
 def locate(
-    atlas: Atlas | VoxelAtlas,
-    scan: Scan | CloudScan,
+    atlas: Atlas,
+    scan: AnyScan,
     *,
     prior: Region | None = None,
     tilt: bool = False,
+    certificate: bool = False,
+    settings: LocalizationSettings | None = None,
 ) -> Answer:
     """Find where in the atlas the scan was taken.
 
@@ -39,69 +35,53 @@ def locate(
     Args:
         atlas: The map, described (`build`).
         scan: What the sensor saw: of the plane for a map of the plane, points for one in space.
-        prior: Where the robot may be; everywhere when `None`.
+        prior: Where the robot may be; everywhere when `None`.  The answer lies in it.
         tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
+        certificate: Fill in `answer.certificate`, which takes a few dozen ms more.
+        settings: How to locate.
     """
-    if isinstance(atlas, Atlas) and isinstance(scan, Scan):
-        if tilt:
-            raise InputError("`tilt` is for maps in space; this atlas is of the plane.")
-        flat = atlas, scan
-
-        def attempt(thorough: bool) -> Answer:
-            return _timed(
-                lambda: search(*flat, prior, thorough=thorough),
-                lambda seeds: refine(*flat, seeds),
-                lambda fits: judge(*flat, fits),
-            )
-
-    elif isinstance(atlas, VoxelAtlas) and isinstance(scan, CloudScan):
-        solid = atlas, scan
-
-        def attempt(thorough: bool) -> Answer:
-            return _timed(
-                lambda: search_in_space(*solid, prior, thorough=thorough),
-                lambda seeds: refine_in_space(*solid, seeds, tilt=tilt, thorough=thorough),
-                lambda fits: judge_in_space(*solid, fits),
-            )
-
-    else:
-        raise InputError(_mismatch(atlas, scan))
-    answer = attempt(False)
-    if answer.verdict is not Verdict.LOST or not answer.estimates:
-        return answer
-    again = attempt(True)
-    timing = {name: answer.timing_ms[name] + again.timing_ms[name] for name in answer.timing_ms}
-    return replace(again, timing_ms=timing)
-
-
-def _mismatch(atlas: object, scan: object) -> str:
-    if isinstance(atlas, Atlas) and isinstance(scan, CloudScan):
-        return (
-            "The scan is a cloud of points, and the atlas is of a map of the plane. "
-            "Build the atlas of a map in space, or take a scan of the plane."
+    if not isinstance(atlas, Atlas) or not isinstance(scan, Scan | CloudScan):
+        raise InputError(
+            f"`locate` needs an atlas and a scan, "
+            f"got {type(atlas).__name__} and {type(scan).__name__}."
         )
-    if isinstance(atlas, VoxelAtlas) and isinstance(scan, Scan):
-        return (
-            "The scan is of the plane, and the atlas is of a map in space. "
-            "Give points: Scan.from_points."
+    if prior is not None and not isinstance(prior, Region):
+        raise InputError(
+            f"`prior` must be a Region, e.g. Region.around(pose, 2.0), got {type(prior).__name__}."
         )
-    return (
-        f"`locate` needs an atlas and a scan, got {type(atlas).__name__} and {type(scan).__name__}."
-    )
+    atlas.check(scan)
+    atlas.fitted(tilt)
+    chosen = checked_settings(LocalizationSettings, settings)
+    answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
+    if answer.verdict is Verdict.LOST and answer.estimates:
+        first = answer.timing_ms
+        answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=True)
+        timing = {name: first[name] + spent for name, spent in answer.timing_ms.items()}
+        answer = replace(answer, timing_ms=timing)
+    if certificate:
+        told = certify_answer(atlas.world, scan, answer, chosen)
+        answer = replace(answer, certificate=told)
+    return answer
 
 
-def _timed(
-    search: Callable[[], FloatArray],
-    refine: Callable[[FloatArray], AnyFits],
-    judge: Callable[[AnyFits], Answer],
+def _attempt(
+    atlas: Atlas,
+    scan: AnyScan,
+    prior: Region | None,
+    settings: LocalizationSettings,
+    tilt: bool,
+    *,
+    thorough: bool,
 ) -> Answer:
     """The answer of the three steps, with the time that each took."""
     start = perf_counter()
-    seeds = search()
+    seeds = search(atlas, scan, prior, settings, thorough=thorough)
     searched = perf_counter()
-    fits = refine(seeds)
+    fits = refine(atlas, scan, seeds, settings, tilt=tilt, thorough=thorough)
+    if prior is not None:
+        fits = fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
     refined = perf_counter()
-    answer = judge(fits)
+    answer = judge(atlas, scan, fits, settings)
     done = perf_counter()
     marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
     timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}

@@ -1,27 +1,30 @@
 """Where the robot may be: what a person or a compass knows before the search."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import AnyPose, wrap_angle
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Region:
-    """A part of the plane, a part of the headings, or both.
+    """A part of the plane, a part of the headings, or both, for the pose of the robot.
+
+    One constructor per kind: `around` a pose, within a `circle`, inside a `polygon`, or `facing` a
+    heading anywhere; `r.towards(…)` narrows the headings of any of them.
 
     Attributes:
-        polygon: Corners in m, shape (k, 2), or `None` for the whole plane.  Read-only.
-        centre: Centre of a circle in m, shape (2,), or `None`.  Read-only.
+        corners: Of a polygon in m, shape (k, 2), or `None` for the whole plane.  Read-only.
+        centre: Of a circle in m, shape (2,), or `None`.  Read-only.
         radius: Of that circle, in m.
         heading: Middle of the headings in rad, or `None` for all.
         tolerance: Headings within this of the middle, in rad.
     """
 
-    polygon: FloatArray | None = None
+    corners: FloatArray | None = None
     centre: FloatArray | None = None
     radius: float = np.inf
     heading: float | None = None
@@ -29,24 +32,53 @@ class Region:
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
-        if self.polygon is not None:
-            corners = as_floats("polygon", self.polygon, (None, 2))
+        if self.corners is not None:
+            import shapely
+
+            corners = as_floats("corners", self.corners, (None, 2))
             if len(corners) < 3:
-                raise InputError(f"`polygon` needs at least 3 corners, got {len(corners)}.")
-            set_(self, "polygon", readonly(corners.copy()))
+                raise InputError(f"A polygon needs at least 3 corners, got {len(corners)}.")
+            if not shapely.Polygon(corners).is_valid:
+                raise InputError("The sides of the polygon cross each other.")
+            set_(self, "corners", readonly(corners.copy()))
         if self.centre is not None:
             set_(self, "centre", readonly(as_floats("centre", self.centre, (2,)).copy()))
-            if not self.radius > 0.0:
-                raise InputError(f"`radius` must be a positive length in m, got {self.radius}.")
+        elif np.isfinite(self.radius):
+            raise InputError("A `radius` needs a `centre`: Region.circle(centre, radius).")
+        if not self.radius > 0.0:
+            raise InputError(f"`radius` must be a positive length in m, got {self.radius}.")
         if self.heading is not None and not np.isfinite(self.heading):
             raise InputError(f"`heading` must be an angle in rad, got {self.heading}.")
         if not self.tolerance > 0.0:
             raise InputError(f"`tolerance` must be a positive angle in rad, got {self.tolerance}.")
 
     @classmethod
-    def around(cls, pose: Pose, radius: float, tolerance: float = np.pi) -> "Region":
-        """Near a previous pose: within `radius` (m) and `tolerance` (rad) of it."""
-        return cls(None, np.array([pose.x, pose.y]), radius, pose.yaw, tolerance)
+    def around(cls, pose: AnyPose, radius: float, tolerance: float = np.pi) -> "Region":
+        """Near a pose of the robot: within `radius` (m) and `tolerance` (rad) of it."""
+        return cls.circle([pose.x, pose.y], radius).towards(pose.yaw, tolerance)
+
+    @classmethod
+    def circle(cls, centre: ArrayLike, radius: float) -> "Region":
+        """Within `radius` (m) of a place (x, y), any heading."""
+        return cls(centre=as_floats("centre", centre, (2,)), radius=radius)
+
+    @classmethod
+    def polygon(cls, corners: ArrayLike) -> "Region":
+        """Inside a polygon, shape (k, 2), in m, any heading."""
+        return cls(corners=as_floats("corners", corners, (None, 2)))
+
+    @classmethod
+    def facing(cls, heading: float, tolerance: float) -> "Region":
+        """Anywhere, within `tolerance` of a heading, both in rad."""
+        return cls(heading=heading, tolerance=tolerance)
+
+    def towards(self, heading: float, tolerance: float) -> "Region":
+        """The same places, only within `tolerance` of a heading, both in rad."""
+        return replace(self, heading=heading, tolerance=tolerance)
+
+    def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
+        """Whether poses (x, y, yaw, …), shape (m, 3 or more), lie in it, or within the margins."""
+        return self.contains(poses[:, :2], margin) & self.heads(poses[:, 2], turn)
 
     def contains(self, points: ArrayLike, margin: float = 0.0) -> BoolArray:
         """Whether points, shape (m, 2), lie in the region or within `margin` (m) of it."""
@@ -54,10 +86,10 @@ class Region:
         inside = np.ones(len(p), dtype=np.bool_)
         if self.centre is not None:
             inside &= np.hypot(*(p - self.centre).T) <= self.radius + margin
-        if self.polygon is not None:
+        if self.corners is not None:
             import shapely
 
-            shape = shapely.Polygon(self.polygon).buffer(margin)
+            shape = shapely.Polygon(self.corners).buffer(margin)
             inside &= shapely.contains_xy(shape, p)
         return inside
 

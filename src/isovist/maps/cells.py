@@ -128,6 +128,10 @@ class OccupancyMap:
         cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
         return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
 
+    def with_cells(self, cells: NDArray[np.integer[Any]]) -> "OccupancyMap":
+        """Other cells at the same place."""
+        return OccupancyMap(cells, self.resolution, self.origin)
+
     def to_segments(self, tolerance: float = 0.0) -> FloatArray:
         """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose, Pose3
+from isovist.poses import Pose3
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
@@ -35,7 +35,7 @@ class CloudScan:
     intensities: FloatArray | None = None
     range_min: float = 0.0
     range_max: float = np.inf
-    T_robot_sensor: Pose = field(default_factory=Pose3)
+    T_robot_sensor: Pose3 = field(default_factory=Pose3)
     roll: float = 0.0
     pitch: float = 0.0
 
@@ -80,8 +80,12 @@ class CloudScan:
     def T_level_sensor(self) -> Pose3:
         """The sensor in a frame at its own place that looks ahead with the robot and is level."""
         tilt = Pose3(roll=self.roll, pitch=self.pitch)
-        mount = Pose3.lifted(self.T_robot_sensor)
-        return Pose3.from_matrix(tilt.rotation @ mount.rotation, np.zeros(3))
+        return Pose3.from_quaternion((tilt @ self.T_robot_sensor).quaternion, np.zeros(3))
+
+    @property
+    def T_level_robot(self) -> Pose3:
+        """The robot in that level frame."""
+        return self.T_level_sensor @ self.T_robot_sensor.inverse
 
     @property
     def level_points(self) -> FloatArray:

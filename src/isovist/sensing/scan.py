@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Scan:
         intensities: ArrayLike | None = None,
         range_min: float = 0.0,
         range_max: float = np.inf,
-        T_robot_sensor: Pose | None = None,
+        T_robot_sensor: AnyPose | None = None,
         roll: float = 0.0,
         pitch: float = 0.0,
     ) -> "CloudScan":
@@ -139,10 +139,15 @@ class Scan:
             None if intensities is None else np.asarray(intensities, dtype=np.float64),
             range_min,
             range_max,
-            Pose() if T_robot_sensor is None else T_robot_sensor,
+            Pose3() if T_robot_sensor is None else Pose3.lifted(T_robot_sensor),
             roll,
             pitch,
         )
+
+    @property
+    def T_level_robot(self) -> Pose:
+        """The robot in the frame that is searched for: that of the sensor itself."""
+        return self.T_robot_sensor.inverse
 
     @property
     def endpoints(self) -> FloatArray:

@@ -1,0 +1,228 @@
+"""What every atlas can do, in the plane and in space.
+
+An atlas is a map already described, indexed and ready to answer.  Its nodes lie on a lattice in
+free space.  The descriptor of a node has n channels around the circle on one ring or more,
+
+    F_i = Σ_s known_s log(1 + r_s) w_i(θ_s) / Σ_s known_s w_i(θ_s),                     (1)
+
+over rays r_s in all directions θ_s; rays that end in unknown space do not count, and a channel of
+which less than half is known holds `FAR`: it says nothing, and nothing can be longer.
+
+Poses are those of the level frame of the sensor in the world, in m and rad: (x, y, yaw) in the
+plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kernels: `fit` and
+`rate` are the doors.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.maps.cells import OccupancyMap
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import AnyPose
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+
+FAR = 1.0e3
+"""Stands for an unknown channel: larger than the logarithm of any range."""
+PHASES = 2
+"""Headings to a channel: between two of them a descriptor changes by less than noise does."""
+RAYS = 4
+"""Rays of a channel, in space two by two: fewer and the sum (1) errs by more than people do."""
+
+AnyScan = Scan | CloudScan
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """A scan in the channels of an atlas.
+
+    Attributes:
+        values: Mean log(1 + r) of each channel, float32, shape (PHASES, rings, m).
+        seen: Which channels the scan knows, shape (PHASES, rings, m).
+        first: Channel of the first column.
+        ring: Ring of the atlas that the first of these is.
+    """
+
+    values: Float32Array
+    seen: BoolArray
+    first: int = 0
+    ring: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beams:
+    """Some beams of a scan, and which of them err together.
+
+    Attributes:
+        ends: In the level frame of the sensor, in m, shape (m, d).
+        shares: What each beam counts in each block of directions, shape (m, B); columns sum to 1.
+        columns: Which blocks stand above each other, shape (B, C); the identity in the plane.
+        strengths: Intensities, shape (m,), or empty.
+    """
+
+    ends: FloatArray
+    shares: FloatArray
+    columns: FloatArray
+    strengths: FloatArray
+
+    @classmethod
+    def of(cls, ends: FloatArray, blocks: IntArray, columns: IntArray, strengths: FloatArray
+           ) -> "Beams":  # fmt: skip
+        """From the number of the block of each beam and of the column of that block."""
+        _, first, block = np.unique(blocks, return_index=True, return_inverse=True)
+        shares = np.zeros((len(ends), len(first)))
+        shares[np.arange(len(ends)), block] = 1.0
+        _, column = np.unique(columns[first], return_inverse=True)
+        above = np.zeros((len(first), int(column.max()) + 1))
+        above[np.arange(len(first)), column] = 1.0
+        return cls(np.ascontiguousarray(ends), shares / shares.sum(axis=0), above, strengths)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks hold a beam."""
+        return self.shares.shape[1]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """Poses moved to where beams end at walls.
+
+    Attributes:
+        poses: Shape (K, D).
+        normal: Σ w J Jᵀ of the distances to the walls by the coordinates that were fitted, in
+            the axes of the world, per m and rad, shape (K, n, n).
+        weight: Σ w, shape (K,).
+        square: Σ w e², in m², shape (K,).
+    """
+
+    poses: FloatArray
+    normal: FloatArray
+    weight: FloatArray
+    square: FloatArray
+
+    def select(self, index: NDArray[Any]) -> "Fit":
+        """Some of them, in this order."""
+        return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Atlas(ABC):
+    """A map, described.  `build` makes one; `read_atlas` and `write_atlas` keep it.
+
+    Attributes:
+        world: The map, as cells.
+        nodes: Flat index of the cell of each node, int64, shape (N,).  Read-only.
+        descriptors: F of (1), `FAR` where unknown, float32, shape (N, rings, n).  Read-only.
+        wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
+            of the map.  Read-only.
+        clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
+        bare: The same with nothing but walls: unknown cells are free.  Read-only.
+        spacing: Distance of the nodes in m.
+        settings: That it was built with.
+    """
+
+    world: OccupancyMap | VoxelMap
+    nodes: IntArray
+    descriptors: Float32Array
+    wall_distance: Float32Array
+    clear: NDArray[np.uint8]
+    bare: NDArray[np.uint8]
+    spacing: float
+    settings: AtlasSettings
+
+    dimension: ClassVar[int]
+    """2 or 3."""
+
+    @property
+    def positions(self) -> FloatArray:
+        """World coordinates of the nodes, shape (N, d), in m."""
+        return self.world.centres(self.nodes)
+
+    @property
+    @abstractmethod
+    def area(self) -> float:
+        """Of the floor that a robot can stand on, in m²."""
+
+    @property
+    @abstractmethod
+    def heading(self) -> float:
+        """Of the first axis of the grid in the world, in rad."""
+
+    @abstractmethod
+    def check(self, scan: AnyScan) -> None:
+        """An error unless the scan is of the same kind as the map."""
+
+    @abstractmethod
+    def window(self, scan: AnyScan, share: float) -> Window:
+        """The channels of a scan; `share` of one must be seen for it to count."""
+
+    @abstractmethod
+    def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
+        """Poses at nodes, shape (K, D)."""
+
+    @abstractmethod
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+        """A choice of beams, spread evenly.
+
+        Args:
+            scan: What the sensor saw.
+            thin: Most beams in the plane; angle between them in space, in rad.
+            block: Angle over which beams err together, in rad.
+        """
+
+    @abstractmethod
+    def fit(
+        self, beams: Beams, poses: FloatArray, widths: FloatArray, damping: float, fitted: int
+    ) -> Fit:
+        """Move poses to where the beams end at walls.
+
+        Args:
+            beams: Of the scan.
+            poses: From where to begin, shape (K, D).
+            widths: σ of each step in m.
+            damping: Added to the normal matrix, as a share of the beams.
+            fitted: How many coordinates are fitted, from the front; 3 in the plane.
+        """
+
+    @abstractmethod
+    def rate(
+        self, beams: Beams, poses: FloatArray, model: BeamModel
+    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+        """ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
+
+    @abstractmethod
+    def fitted(self, tilt: bool) -> int:
+        """How many coordinates the last fit of a scan is of."""
+
+    @abstractmethod
+    def lift(self, poses: FloatArray) -> AnyPose:
+        """Rows as poses."""
+
+    def note(self, scan: AnyScan) -> str:
+        """What of a scan was left out, in words; empty as a rule."""
+        del scan
+        return ""
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name, as a folder keeps them."""
+        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
+        return {"cells": self.world.cells, **{name: getattr(self, name) for name in names}}
+
+    @abstractmethod
+    def meta(self) -> dict[str, Any]:
+        """The rest, ready for JSON."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> "Atlas":
+        """From what `meta` and `arrays` gave."""

@@ -1,0 +1,67 @@
+"""The verb: describe a map of any kind."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from isovist.atlas.base import Atlas
+from isovist.atlas.plane import build_plane
+from isovist.atlas.settings import AtlasSettings, checked_settings
+from isovist.atlas.space import COARSE, Height, build_space
+from isovist.errors import InputError
+from isovist.maps.cells import OccupancyMap
+from isovist.maps.kinds import AnyMap
+from isovist.maps.mesh import MeshMap
+from isovist.maps.segments import SegmentMap
+from isovist.maps.voxels import VoxelMap
+
+
+def build(
+    world: AnyMap,
+    *,
+    spacing: float | None = None,
+    height: Height = None,
+    settings: AtlasSettings | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Atlas:
+    """Describe a map, so that scans can be located on it.
+
+    Args:
+        world: The map; a plan of walls and a mesh are turned into cells first (`as_cells`).
+        spacing: Distance of the nodes in m; that of the settings when `None`, in space at least
+            three cells.
+        height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
+            drone; that of the settings when `None`.
+        settings: How to describe it.
+        progress: Told the share of the work that is done.
+    """
+    chosen = checked_settings(AtlasSettings, settings)
+    tell = progress or (lambda _share: None)
+    cells = as_cells(world, chosen)
+    if spacing is not None:
+        if not (np.isfinite(spacing) and spacing > 0.0):
+            raise InputError(f"`spacing` must be a positive length in m, got {spacing}.")
+        chosen = replace(chosen, spacing=float(spacing))
+    if isinstance(cells, OccupancyMap):
+        if height is not None:
+            raise InputError("`height` is for maps in space; this map is of the plane.")
+        return build_plane(cells, chosen, tell)
+    if spacing is None:
+        chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
+    return build_space(cells, chosen, height, tell)
+
+
+def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyMap | VoxelMap:
+    """A map as the cells that an atlas is built of: itself, when it is made of cells."""
+    chosen = checked_settings(AtlasSettings, settings)
+    if isinstance(world, OccupancyMap | VoxelMap):
+        return world
+    if isinstance(world, SegmentMap):
+        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), chosen.cell)
+    if isinstance(world, MeshMap):
+        return VoxelMap.from_mesh(world, 2.0 * chosen.cell)
+    raise InputError(
+        "An atlas is built of a SegmentMap, an OccupancyMap, a VoxelMap or a MeshMap, "
+        f"got {type(world).__name__}."
+    )

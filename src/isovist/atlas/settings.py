@@ -1,0 +1,121 @@
+"""What was chosen about atlases and about beams: every number with its unit and its origin."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, TypeVar
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.types import FloatArray
+
+S = TypeVar("S")
+
+
+def checked_settings(kind: type[S], given: S | None) -> S:
+    """The settings given, or the usual ones; an error for anything that is not of their kind."""
+    settings = kind() if given is None else given
+    if not isinstance(settings, kind):
+        raise InputError(f"`settings` must be {kind.__name__}, got {type(settings).__name__}.")
+    return settings
+
+
+@dataclass(frozen=True, slots=True)
+class AtlasSettings:
+    """How a map is described.  An atlas keeps the settings that it was built with.
+
+    Attributes:
+        spacing: Of the nodes, in m; in space at least three cells.  That of the first experiments
+            on twelve real logs; not varied since.
+        channels: n around the circle.  On intel, ranked first by the descriptor alone: 43, 77, 87
+            and 88 % of held-out scans for 16, 32, 64 and 128.
+        rings: Of equal height from the nadir to the zenith.  Chosen on geb079 with
+            `isovist bench simulate3d`; not varied since.
+        elevation: Rings above or below this are not described, in rad: lidars see within ±45°.
+        reach: Longest range that counts, in m: what indoor lidars return.
+        known_share: Least known share of a channel that counts: the majority.
+        gap: Unknown cells this near to free ones, in m, are gaps between the rays of the map's
+            maker: 1° at 9 m.
+        height: Of the sensor above the floor of a map in space, in m, unless something else is
+            said: a table's height, between a cleaner and a person.
+        cell: Side of the cells that a plan of walls is drawn into, in m, as ROS maps have them;
+            of those for a mesh, twice that, since they fill a volume.
+    """
+
+    spacing: float = 0.25
+    channels: int = 64
+    rings: int = 16
+    elevation: float = float(np.arcsin(0.75))
+    reach: float = 30.0
+    known_share: float = 0.5
+    gap: float = 0.15
+    height: float = 1.0
+    cell: float = 0.05
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (isinstance(value, int | float) and np.isfinite(value) and value > 0.0):
+                raise InputError(f"`{field.name}` must be a positive number, got {value}.")
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":
+        """From what `to_json` gave; an error when a name is missing or unknown."""
+        names = {field.name for field in fields(cls)}
+        if set(values) != names:
+            strange = ", ".join(sorted(names ^ set(values)))
+            raise InputError(f"it was built with other settings than this version has: {strange}.")
+        return cls(**values)
+
+    def to_json(self) -> dict[str, float]:
+        """All of them by name, ready for JSON."""
+        return asdict(self)
+
+    def differing(self, other: "AtlasSettings") -> str:
+        """Names of the settings in which two differ, with both values, or nothing."""
+        mine, yours = self.to_json(), other.to_json()
+        return ", ".join(
+            f"{name} {mine[name]:g} and {yours[name]:g}"
+            for name in mine
+            if mine[name] != yours[name]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class BeamModel:
+    """What a beam's range is worth at a pose: the numbers of `kernels.beam`.
+
+    Chosen while looking at `isovist bench carmen` on six logs, both splits; `gloss` on a room whose
+    walls differ in reflectance alone (`tests/test_localization.py`).
+
+    Attributes:
+        noise: σ of a beam against a map of scans, in m, besides what the cells add: sensor, and
+            the poses that the map was made with.
+        mixture: a, b and c: share of hits, of short returns and of random ones.
+        nearest: r₀ in m: nearer walls do not make short returns likelier.
+        unseen: u and λ (1/m): share of hits beyond what the map knows, and how fast returns fade.
+        slack: s₀ (m) and s₁: a beam must end this far behind a wall to have gone through it.
+        gloss: σ′ as a share of the width of the map's reflectances, and a′: how far an intensity
+            can be trusted.
+    """
+
+    noise: float = 0.055
+    mixture: tuple[float, float, float] = (0.75, 0.06, 0.08)
+    nearest: float = 0.5
+    unseen: tuple[float, float] = (0.5, 0.6)
+    slack: tuple[float, float] = (0.1, 0.1)
+    gloss: tuple[float, float] = (0.2, 0.8)
+
+    def row(self, reach: float, off: float, *, extra: float = 0.0) -> FloatArray:
+        """As `kernels.beam` wants it, shape (10,).
+
+        Args:
+            reach: Z, longest range in m.
+            off: Standard deviation that the cells of the map add, in m.
+            extra: Added to both slacks, in m, and as a share of 1 m.
+        """
+        a, b, c = self.mixture
+        near, far = self.slack
+        sigma = float(np.hypot(self.noise, off))
+        return np.array(
+            [sigma, reach, a, b, self.nearest, c, *self.unseen, near + extra, far + extra]
+        )

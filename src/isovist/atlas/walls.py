@@ -1,0 +1,48 @@
+"""What a map of cells, of the plane or of space, looks like to rays and to beams that end."""
+
+from typing import TypeVar
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.voxels import VoxelMap
+from isovist.types import Float32Array, readonly
+
+Grid = TypeVar("Grid", OccupancyMap, VoxelMap)
+
+
+def bridge_gaps(world: Grid, gap: float) -> Grid:
+    """The map with unknown cells within `gap` (m) of free ones made free.
+
+    Far from where it was made, a map of scans has unknown cells between the rays; they hide
+    nothing.
+    """
+    from scipy.ndimage import distance_transform_edt
+
+    unknown = world.cells == Cell.UNKNOWN
+    if not unknown.any():
+        return world
+    near = distance_transform_edt(world.cells != Cell.FREE) * world.resolution <= gap
+    return world.with_cells(np.where(unknown & near, np.uint8(Cell.FREE), world.cells))
+
+
+def bare_walls(world: Grid) -> Grid:
+    """The map with unknown cells made free."""
+    walls = np.where(world.cells == Cell.OCCUPIED, Cell.OCCUPIED, Cell.FREE)
+    return world.with_cells(walls)
+
+
+def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:
+    """Distance of each cell to the nearest wall that free space touches, in cells.
+
+    The inside of a thick wall is not a wall: no beam can end there.
+    """
+    from scipy.ndimage import binary_dilation, distance_transform_edt
+
+    walls = world.cells == Cell.OCCUPIED
+    around = np.ones((3,) * walls.ndim, dtype=np.bool_)
+    faces = walls & binary_dilation(world.cells == Cell.FREE, around)
+    if not faces.any():
+        raise InputError("The map has no wall that borders free space, so no scan can fit it.")
+    return np.asarray(readonly(distance_transform_edt(~faces).astype(np.float32)))

@@ -1,0 +1,148 @@
+"""Scans in the channels of an atlas: what the search compares with the nodes.
+
+In the plane a beam stands for the angle halfway to its neighbours.  In space the scan becomes a
+table G of the mean log(1 + r) in bins of a quarter of a channel, and M of the bins that hold
+returns.  With V_r the weights of the channel of ring r at azimuth 0, its channels at every azimuth
+s come from one correlation around the circle,
+
+    F_r(s) = Σ G M V_r(· − s) / Σ M V_r(· − s),                                            (1)
+
+and the mass below the line says which channels the sensor saw.
+"""
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.base import PHASES, RAYS, Window
+from isovist.atlas.settings import AtlasSettings
+from isovist.poses import unit_vectors
+from isovist.roses.rose import Rose
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+from isovist.types import BoolArray, FloatArray
+
+
+@lru_cache(maxsize=8)
+def search_rose(channels: int) -> Rose:
+    """The rose of the plane: ε = h²/2, sharper than the default, as only neighbours overlap."""
+    return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
+
+
+@lru_cache(maxsize=8)
+def search_rings(rings: int, channels: int) -> Rose:
+    """The rose of space, as sharp as that of the plane."""
+    return Rose.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
+
+
+def kept_rings(settings: AtlasSettings) -> slice:
+    """Rings that are described: all of them within the elevation."""
+    lost = round(0.5 * settings.rings * (1.0 - np.sin(settings.elevation)))
+    return slice(lost, settings.rings - lost)
+
+
+def window_of_scan(scan: Scan, settings: AtlasSettings, share: float) -> Window:
+    """The channels of a scan of the plane, cut to the part of the circle that it saw."""
+    channels = settings.channels
+    rose, width = search_rose(channels), 2.0 * np.pi / channels
+    bearings = scan.bearings[scan.valid]
+    signal = np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))
+    owned = _shares(scan.bearings, width)[scan.valid] / width
+    values = np.zeros((PHASES, channels))
+    known = np.zeros((PHASES, channels), dtype=np.bool_)
+    for p in range(PHASES):
+        W = rose.weights(unit_vectors(bearings + width * p / PHASES)) * owned[:, None]
+        mass = W.sum(axis=0)
+        known[p] = mass >= share
+        values[p, known[p]] = (signal @ W)[known[p]] / mass[known[p]]
+    first, m = _seen(np.asarray(known.any(axis=0)))
+    columns = (first + np.arange(m)) % channels
+    return Window(
+        np.ascontiguousarray(values[:, None, columns], dtype=np.float32),
+        np.ascontiguousarray(known[:, None, columns]),
+        first,
+    )
+
+
+def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> Window:
+    """The channels of a scan in space, equation (1), cut to the rings that it saw.
+
+    A channel counts when it has `share` of the mass of well covered ones, the ninth decile: how
+    dense a scan is depends on the sensor.
+    """
+    around = settings.channels
+    rows, columns = 8 * settings.rings, RAYS * around
+    p = scan.level_points
+    flat = np.hypot(p[:, 0], p[:, 1])
+    column = np.floor(np.arctan2(p[:, 1], p[:, 0]) / (2.0 * np.pi) * columns).astype(np.int64)
+    row = np.floor((np.arctan2(p[:, 2], flat) / np.pi + 0.5) * rows).astype(np.int64)
+    bins = np.minimum(row, rows - 1) * columns + column % columns
+    signal = np.log1p(np.minimum(np.hypot(flat, p[:, 2]), settings.reach))
+    counts = np.bincount(bins, minlength=rows * columns)
+    sums = np.bincount(bins, signal, minlength=rows * columns)
+    M = (counts > 0).astype(np.float64).reshape(rows, columns)
+    G = (sums / np.maximum(counts, 1)).reshape(rows, columns)
+    weights, whole = _channel_weights(settings)
+    mass, total = (_around(table, weights) for table in (M, G * M))
+    part = mass / whole[:, None]
+    covered = part[part > 0.01]
+    known = part >= share * float(np.quantile(covered, 0.9)) if covered.size else part > np.inf
+    values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
+    # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
+    back = np.arange(PHASES)[:, None] * (columns // around // PHASES)
+    at = (np.arange(around) * (columns // around) - back) % columns
+    seen = np.moveaxis(known[:, at], 1, 0)
+    looked = np.flatnonzero(seen.any(axis=(0, 2)))
+    low, high = (int(looked[0]), int(looked[-1]) + 1) if looked.size else (0, 0)
+    return Window(
+        np.ascontiguousarray(np.moveaxis(values[:, at], 1, 0)[:, low:high], dtype=np.float32),
+        np.ascontiguousarray(seen[:, low:high]),
+        ring=low,
+    )
+
+
+@lru_cache(maxsize=4)
+def _channel_weights(settings: AtlasSettings) -> tuple[NDArray[np.complex128], FloatArray]:
+    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,)."""
+    rings, around = settings.rings, settings.channels
+    rows, part = 8 * rings, RAYS
+    elevation = ((np.arange(rows) + 0.5) / rows - 0.5)[:, None] * np.pi
+    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (part * around)
+    flat = np.cos(elevation)
+    up = np.broadcast_to(np.sin(elevation), (rows, part))
+    centres = np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], axis=-1)
+    # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
+    back = -np.arange(around) % around
+    W = search_rings(rings, around).weights(centres).reshape(rows, part, rings, around)
+    W = W[:, :, kept_rings(settings)][..., back]
+    V = W.transpose(2, 0, 3, 1).reshape(-1, rows, part * around) * flat
+    return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
+
+
+def _around(table: FloatArray, weights: NDArray[np.complex128]) -> FloatArray:
+    """Σ table V_r(· − s) at every column s, shape (rings, columns)."""
+    product = (np.fft.rfft(table, axis=1) * np.conj(weights)).sum(axis=1)
+    return np.maximum(np.fft.irfft(product, n=table.shape[1], axis=1), 0.0)
+
+
+def _shares(bearings: FloatArray, most: float) -> FloatArray:
+    """Angle that each beam stands for, in rad, at most `most`."""
+    if bearings.size == 1:
+        return np.array([most])
+    gaps = np.diff(bearings)
+    share = np.empty_like(bearings)
+    share[0], share[-1] = gaps[0], gaps[-1]
+    share[1:-1] = 0.5 * (gaps[:-1] + gaps[1:])
+    return np.minimum(share, most)
+
+
+def _seen(known: BoolArray) -> tuple[int, int]:
+    """First channel and number of channels of the shortest arc that holds all known ones."""
+    n = known.size
+    marks = np.flatnonzero(known)
+    if marks.size == 0:
+        return 0, 0
+    gaps = np.diff(np.append(marks, marks[0] + n))
+    widest = int(np.argmax(gaps))
+    return int(marks[(widest + 1) % marks.size]), int(n - gaps[widest] + 1)
