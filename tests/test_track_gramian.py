@@ -10,8 +10,8 @@ from isovist.descriptor.quadrature import Exact, check_view, place_exact
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
-from isovist.poses import Pose
-from isovist.roses import Bump, Rose, unit_vectors
+from isovist.poses import Pose, unit_vectors
+from isovist.roses import Bump, Rose
 from isovist.sensing.signals import Range
 from isovist.theory.course import PlaceCourse, PoseCourse, time_weights
 from isovist.theory.heading import observe, turned

@@ -19,6 +19,12 @@ def wrap_angle(angle: ArrayLike) -> FloatArray:
     return np.asarray((np.asarray(angle, dtype=np.float64) + np.pi) % (2.0 * np.pi) - np.pi)
 
 
+def unit_vectors(angles: ArrayLike) -> FloatArray:
+    """(cos a, sin a) for each angle in rad, shape (..., 2)."""
+    a = np.asarray(angles, dtype=np.float64)
+    return np.stack([np.cos(a), np.sin(a)], axis=-1)
+
+
 @dataclass(frozen=True, slots=True)
 class Pose:
     """A rigid motion of the plane: turn by `yaw` (rad), then move by (`x`, `y`) (m)."""

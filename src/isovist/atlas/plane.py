@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
-from isovist.roses.rose import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses.rose import Rose
 from isovist.types import Float32Array, FloatArray, readonly
 
 if TYPE_CHECKING:

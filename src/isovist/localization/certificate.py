@@ -33,8 +33,8 @@ from isovist.atlas.plane import Atlas
 from isovist.atlas.space import VoxelAtlas
 from isovist.localization.answer import Answer
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import Pose, Pose3
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import Pose, Pose3, unit_vectors
+from isovist.roses import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray, IntArray

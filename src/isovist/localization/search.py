@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.plane import REACH, Atlas, search_rose
 from isovist.localization.region import Region
-from isovist.roses.rose import unit_vectors
+from isovist.poses import unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 

@@ -24,7 +24,7 @@ import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.errors import InputError
-from isovist.roses import unit_vectors
+from isovist.poses import unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
 from isovist.theory.course import Course

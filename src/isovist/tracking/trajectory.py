@@ -18,8 +18,7 @@ from isovist.atlas.plane import Atlas
 from isovist.errors import InputError
 from isovist.localization.judge import FLOOR, WIDEST, count_blocks, informations
 from isovist.localization.refine import COARSE, DAMPING, FEW, FINE, MANY, rate, thin
-from isovist.poses import Pose, wrap_angle
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.gramian import ARM, Gramian
 from isovist.types import FloatArray, readonly
