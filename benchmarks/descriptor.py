@@ -16,7 +16,8 @@ from isovist.bench.office import office_floor
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, Exact
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.theory.example import paper_room, paper_rose
 from isovist.types import FloatArray
 

@@ -3,7 +3,8 @@
 import numpy as np
 
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 
 
 def cast_all(walls, origin, direction):

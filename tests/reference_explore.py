@@ -9,8 +9,7 @@ from isovist.atlas.plane import REACH, Atlas
 from isovist.exploration.foresight import BLUR
 from isovist.exploration.paths import HALF_WIDTH, NEIGHBOURS, STEP
 from isovist.localization.refine import MIXTURE, NOISE, SLACK
-from isovist.poses import Pose
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors
 
 
 def shortest(free: np.ndarray, joined, start: tuple[int, int], reach: float) -> np.ndarray:

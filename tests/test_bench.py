@@ -10,8 +10,7 @@ from isovist.bench.office import office_floor
 from isovist.cli.app import app
 from isovist.io.maps.read import write_map
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import Pose
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors
 
 KEYS = {
     "site", "queries", "area_m2", "nodes", "success", "unique", "false_confident",

@@ -14,7 +14,8 @@ from isovist.descriptor.quadrature import (
 )
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Bump, CosinePower, Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Bump, CosinePower, Rose
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Intensity, Range
 from isovist.theory.example import paper_room

@@ -9,7 +9,8 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.norms import inner_products, signal_distances, squared_norms
 from isovist.descriptor.quadrature import CircleSum
 from isovist.errors import InputError
-from isovist.roses import Bump, CosinePower, Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Bump, CosinePower, Rose
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
 from isovist.theory.example import paper_room

@@ -9,7 +9,7 @@ from isovist.errors import FileError
 from isovist.io.maps.read import read_map, write_map
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
-from isovist.roses import unit_vectors
+from isovist.poses import unit_vectors
 
 
 def plan(*features):

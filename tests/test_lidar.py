@@ -5,8 +5,7 @@ from isovist.bench.demonstration import demonstrate
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.maps.segments import SegmentMap
-from isovist.poses import Pose
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors
 from isovist.sensing.lidar import Lidar
 
 ROOM = SegmentMap.room(6.0, 4.0)

@@ -6,7 +6,8 @@ import pytest
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.moments import Moments
 from isovist.errors import InputError
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.theory.example import paper_room
 from isovist.theory.gram import Gram
 from isovist.theory.map_space import (

@@ -11,7 +11,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
-from isovist.roses import unit_vectors
+from isovist.poses import unit_vectors
 from isovist.theory.example import paper_room
 from reference_3d import cast_mesh_twin
 

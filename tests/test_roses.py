@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from isovist.descriptor.quadrature import CircleSum, Lebedev
 from isovist.errors import InputError
-from isovist.roses import Bump, CosinePower, Rose, Softmax, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Bump, CosinePower, Rose, Softmax
 from isovist.roses.rose import fibonacci_sphere
 from reference import weights_plainly
 

@@ -8,7 +8,7 @@ from isovist.bench.office import office_floor
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.segments import SegmentMap
-from isovist.roses import unit_vectors
+from isovist.poses import unit_vectors
 from reference import cast_all, random_point, random_room, see_all
 
 seeds = st.integers(0, 2**32 - 1)

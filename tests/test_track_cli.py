@@ -15,8 +15,7 @@ from isovist.cli.app import app
 from isovist.errors import IsovistError
 from isovist.io.maps.read import write_map
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import Pose
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors
 
 COUNT, PLACE = 24, Pose(0.15, 0.05, 0.1)
 

@@ -10,15 +10,16 @@ from isovist.descriptor.quadrature import Exact, check_view, place_exact
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
-from isovist.poses import Pose
-from isovist.roses import Bump, Rose, unit_vectors
+from isovist.poses import Pose, unit_vectors
+from isovist.roses import Bump, Rose
 from isovist.sensing.signals import Range
 from isovist.theory.course import PlaceCourse, PoseCourse, time_weights
 from isovist.theory.heading import observe, turned
 from isovist.theory.map_space import MapField
+from isovist.theory.observability import History, gramian_along, gramians, rate
 from isovist.theory.verify.cases import directions, field_points, random_field
 from isovist.theory.verify.scenes import free_points
-from isovist.tracking.gramian import Gramian, History, carry, gramians, rate, whiten
+from isovist.tracking.gramian import Gramian, carry, whiten
 from reference import random_point, random_room
 
 seeds = st.integers(0, 2**32 - 1)
@@ -194,7 +195,7 @@ def test_a_direction_costs_what_is_seen_of_it(seed):
     world = random_room(rng)
     start = np.array([*random_point(rng, world, 0.05), 0.3])
     course = pose_course(rng, world, start)
-    gramian, (_, J) = Gramian.along(course, start), course.at(start)
+    gramian, (_, J) = gramian_along(course, start), course.at(start)
     for u in (*directions(rng, 3, 3), gramian.weakest):
         seen = course.weights @ (np.linalg.norm(J @ u, axis=1) ** 2)
         assert u @ gramian.W @ u == pytest.approx(seen, rel=1e-9)
@@ -206,24 +207,24 @@ def test_a_corridor_is_blind_along_its_axis_and_a_niche_opens_it():
     places = np.stack([np.linspace(0.0, 2.0, 9), 0.2 * np.sin(np.linspace(0.0, 3.0, 9))], axis=1)
     start = np.array([0.0, 0.9])
     course = PlaceCourse.along(corridor(), places, np.linspace(0.0, 4.0, 9))
-    gramian = Gramian.along(course, start)
+    gramian = gramian_along(course, start)
     assert abs(gramian.least) < 1e-12 * np.trace(gramian.W)
     np.testing.assert_allclose(gramian.weakest, [1.0, 0.0], atol=1e-6)
     for _ in range(6):
         niche = (rng.uniform(-2.0, 4.0), rng.uniform(0.3, 1.5), rng.uniform(0.2, 1.0))
-        opened = Gramian.along(
+        opened = gramian_along(
             PlaceCourse.along(corridor(niche), places, np.linspace(0.0, 4.0, 9)), start
         )
         assert opened.least > 1e-6 * np.trace(opened.W)
     beyond = PlaceCourse.along(corridor((60.0, 1.0, 1.0)), places, np.linspace(0.0, 4.0, 9))
-    assert abs(Gramian.along(beyond, start).least) < 1e-12 * np.trace(gramian.W)
+    assert abs(gramian_along(beyond, start).least) < 1e-12 * np.trace(gramian.W)
 
 
 def test_in_a_corridor_the_heading_is_seen_and_the_axis_is_not():
     field = corridor()
     drive = [Pose(0.2 * k, 0.0, 0.05 * k) for k in range(8)]
     course = PoseCourse.along(field.descriptor, field.world, drive)
-    gramian = Gramian.along(course, [0.0, 0.9, 0.2])
+    gramian = gramian_along(course, [0.0, 0.9, 0.2])
     assert abs(gramian.least) < 1e-12 * np.trace(gramian.W)
     np.testing.assert_allclose(gramian.weakest, [1.0, 0.0, 0.0], atol=1e-6)
     assert np.linalg.eigvalsh(gramian.W)[1] > 0.1
@@ -233,7 +234,7 @@ def test_at_the_centre_of_a_round_room_turning_on_the_spot_never_shows_the_headi
     ring = 3.0 * unit_vectors(2.0 * np.pi * np.arange(256) / 256)
     world = SegmentMap.from_segments(np.stack([ring, np.roll(ring, -1, axis=0)], axis=1))
     drive = [Pose(0.0, 0.0, 0.4 * k) for k in range(6)]
-    gramian = Gramian.along(PoseCourse.along(Descriptor(ROSE), world, drive), [0.0, 0.0, 0.1])
+    gramian = gramian_along(PoseCourse.along(Descriptor(ROSE), world, drive), [0.0, 0.0, 0.1])
     assert abs(gramian.least) < 1e-6 * np.trace(gramian.W)
     np.testing.assert_allclose(np.abs(gramian.weakest), [0.0, 0.0, 1.0], atol=1e-6)
 
@@ -247,12 +248,12 @@ def test_adding_one_by_one_is_the_whole():
     gramian = Gramian.pose(arm=2.5)
     for row, dt in zip(J, course.weights, strict=True):
         gramian = gramian.add(row, float(dt), noise=0.1)
-    whole = Gramian.along(course, start, noise=0.1)
+    whole = gramian_along(course, start, noise=0.1)
     np.testing.assert_allclose(gramian.W, whole.W, rtol=1e-10)
     assert gramian.duration == pytest.approx(course.weights.sum())
     assert gramian.arm == whole.arm == 2.5
     # In m and rad W does not depend on the arm.
-    plain = Gramian.along(pose_course_with_arm(course, 1.0), start, noise=0.1)
+    plain = gramian_along(pose_course_with_arm(course, 1.0), start, noise=0.1)
     np.testing.assert_allclose(plain.information, whole.information, rtol=1e-10)
 
 
@@ -277,7 +278,7 @@ def test_whitening_is_the_inverse_covariance(seed):
 @given(seeds)
 @few
 def test_information_about_a_later_pose_is_carried_to_the_start(seed):
-    """(6) is the chain rule of (2) of `course`: the same whether F or the pose carries it."""
+    """(4) is the chain rule of (2) of `course`: the same whether F or the pose carries it."""
     rng = np.random.default_rng(seed)
     yaw = rng.uniform(-4.0, 4.0)
     motion = Pose(*rng.normal(size=2), rng.uniform(-3.0, 3.0))

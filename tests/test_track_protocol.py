@@ -22,8 +22,7 @@ from isovist.io.logs.read import Log
 from isovist.io.maps.read import write_map
 from isovist.io.scans.sets import ScanSet
 from isovist.localization.answer import Estimate, Verdict
-from isovist.poses import Pose, wrap_angle
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.tracking.replay import Update
 from isovist.tracking.tracker import Belief
 from reference_locate import building

@@ -24,13 +24,11 @@ from isovist.theory.course import PlaceCourse, PoseCourse
 from isovist.theory.example import paper_room
 from isovist.theory.gram import Gram
 from isovist.theory.map_space import MapField
-from isovist.theory.readiness import convergence_radius, descriptor_noise, least_needed
-from isovist.tracking.gramian import Gramian, History
-from isovist.tracking.trajectory import (
-    refine_course,
-    refine_start,
-    refine_starts,
-)
+from isovist.theory.observability import History, gramian_along
+from isovist.theory.readiness import convergence_radius, descriptor_noise
+from isovist.theory.trajectory import refine_course
+from isovist.tracking.gramian import Gramian, least_needed
+from isovist.tracking.trajectory import refine_start, refine_starts
 from reference_locate import building
 
 DESCRIPTOR = Descriptor(Rose.circle(12, 0.3), quadrature=Exact(1e-13))
@@ -109,7 +107,7 @@ def test_with_noisy_ranges_the_start_lies_within_its_covariance():
         assert fit.converged
         gap = error(fit, start)
         squares.append(gap @ np.linalg.solve(fit.covariance, gap))
-        information = Gramian.along(course, fit.start, noise=sigma)
+        information = gramian_along(course, fit.start, noise=sigma)
         np.testing.assert_allclose(np.linalg.inv(fit.covariance), information.W, rtol=1e-6)
         assert fit.least == pytest.approx(information.least, rel=1e-9)
     assert 1.0 < np.mean(squares) < 4.0

@@ -44,7 +44,8 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Band, Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Band, Rose
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Seen, Signal
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly

@@ -25,7 +25,8 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.segments import Pieces, SegmentMap
-from isovist.roses import Rose, Softmax, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose, Softmax
 from isovist.roses.mesh_norm import circle_gaps
 from isovist.roses.rose import fibonacci_sphere
 from isovist.sensing.signals import Seen

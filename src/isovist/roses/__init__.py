@@ -2,6 +2,6 @@
 
 from isovist.roses.band import Band
 from isovist.roses.profiles import Bump, CosinePower, Profile, Softmax
-from isovist.roses.rose import Rose, unit_vectors
+from isovist.roses.rose import Rose
 
-__all__ = ["Band", "Bump", "CosinePower", "Profile", "Rose", "Softmax", "unit_vectors"]
+__all__ = ["Band", "Bump", "CosinePower", "Profile", "Rose", "Softmax"]

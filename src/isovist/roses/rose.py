@@ -23,15 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.poses import unit_vectors
 from isovist.roses.mesh_norm import mesh_norm
 from isovist.roses.profiles import Profile, Softmax
 from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
-
-
-def unit_vectors(angles: ArrayLike) -> FloatArray:
-    """(cos a, sin a) for each angle in rad, shape (..., 2)."""
-    a = np.asarray(angles, dtype=np.float64)
-    return np.stack([np.cos(a), np.sin(a)], axis=-1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

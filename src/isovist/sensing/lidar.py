@@ -7,8 +7,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Map
-from isovist.poses import Pose
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.plane import CHANNELS, REACH, Atlas, search_rose
 from isovist.localization.search import LONG, SEEN_SHARE, SHORT
-from isovist.roses.rose import unit_vectors
+from isovist.poses import unit_vectors
 from isovist.surveying.views import RAYS, Views
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 

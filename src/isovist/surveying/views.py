@@ -31,7 +31,8 @@ from isovist.localization.refine import FINE, MANY
 from isovist.maps.base import Ending
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.sweep import sweep_ranges
-from isovist.roses.rose import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses.rose import Rose
 from isovist.sensing.lidar import Lidar
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 

@@ -35,7 +35,8 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.norms import squared_norms
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.theory.gram import Gram
 from isovist.theory.weight_rules import spread
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly

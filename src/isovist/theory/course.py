@@ -36,10 +36,9 @@ from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.theory.heading import observe
 from isovist.theory.map_space import Field, MapField
+from isovist.tracking.gramian import ARM
+from isovist.tracking.trajectory import motions_since_start
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
-
-ARM = 1.0
-"""ℓ of (4), in m."""
 
 
 class Course(Protocol):
@@ -221,14 +220,6 @@ class PoseCourse:
         poses[..., :2] = starts[..., None, :2] + along
         poses[..., 2] = starts[..., 2, None] + turn
         return poses, np.stack([-along[..., 1], along[..., 0]], axis=-1)
-
-
-def motions_since_start(odometry: Sequence[Pose]) -> FloatArray:
-    """(x, y, yaw) of T_start_t for each pose of the odometry, shape (k, 3), in m and rad."""
-    if len(odometry) == 0:
-        raise InputError("`odometry` must hold at least one pose.")
-    back = odometry[0].inverse
-    return np.stack([(back @ pose).vector for pose in odometry])
 
 
 def time_weights(count: int, times: ArrayLike | None) -> FloatArray:

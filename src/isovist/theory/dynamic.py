@@ -43,7 +43,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.theory.course import Course
-from isovist.tracking.gramian import gramians
+from isovist.theory.observability import gramians
 from isovist.types import ArrayLike, FloatArray, as_floats
 
 MARGIN = 1.25

@@ -133,7 +133,7 @@ class Gram:
     @classmethod
     def from_scan(cls, rose: Rose, scan: Scan, *, keep: float = KEEP) -> "Gram":
         """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
-        from isovist.roses import unit_vectors
+        from isovist.poses import unit_vectors
 
         seen = scan.valid
         rule = Rule(

@@ -34,8 +34,8 @@ from isovist.descriptor.quadrature import (
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
-from isovist.poses import Pose
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import Pose, unit_vectors
+from isovist.roses import Rose
 from isovist.sensing.signals import Seen
 from isovist.types import FloatArray, IntArray
 

@@ -1,4 +1,4 @@
-"""When a trajectory has told enough for its start to be refined.
+"""What says when a start can be refined: the noise of descriptors, and the ball of convergence.
 
 Where the noise comes from.  A scan gives F_i = Σ_b f(r_b) Δ_b w_i(b) (`descriptor`), so range
 noise of standard deviation σ makes
@@ -9,19 +9,13 @@ The first sum is σ² (2π/m) G for m even beams and f = r, with G the Gram matr
 information is the Gramian in the metric of the paper, times m/2πσ².  The second is for shadows:
 their edge lies anywhere between two beams.  On slanting walls it counts a little too much.
 
-When to refine.  Let I be the information (5) of `gramian`.  Near the truth the refined start has
-about the covariance I⁻¹, the least there can be (Cramér–Rao), so along its worst axis the standard
-deviation 1/√λ_min(I).  Two lengths must exceed its χ² radius: the accuracy ε that is wanted, and
-the radius ρ of the ball in which Gauss–Newton converges, or noise alone would carry the answer
-out of it.  Hence
+The ball.  A refined start can be trusted when noise leaves it in the ball in which Gauss–Newton
+converges, (6) of `tracking.gramian`.  Let κ₂ bound the variation of the stacked J̃ over it, around
+its centre s*, where the least singular value is √μ (see `dynamic`).  In it σ_min ≥ √μ − κ₂, J̃
+varies by at most 2κ₂ between any two starts, and a step of Gauss–Newton leaves
+‖s⁺ − s*‖ ≤ 2κ₂/(√μ − κ₂) ‖s − s*‖.  So
 
-    λ_min(I) ≥ q_D / min(ε, ρ)²,     q_D the quantile of χ² with D degrees.   (2)
-
-The ball.  Let κ₂ bound the variation of the stacked J̃ over it, around its centre s*, where the
-least singular value is √μ (see `bound`).  In it σ_min ≥ √μ − κ₂, J̃ varies by at most 2κ₂ between
-any two starts, and a step of Gauss–Newton leaves ‖s⁺ − s*‖ ≤ 2κ₂/(√μ − κ₂) ‖s − s*‖.  So
-
-    3 κ₂(ρ) < √μ                                                              (3)
+    3 κ₂(ρ) < √μ                                                              (2)
 
 makes it a contraction.  In use the candidate stands for s*, and κ₂ comes from samples.
 """
@@ -30,15 +24,12 @@ import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.errors import InputError
-from isovist.roses import unit_vectors
+from isovist.poses import unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
 from isovist.theory.course import Course
 from isovist.theory.dynamic import MARGIN, SAMPLES, ball, stack
 from isovist.types import ArrayLike, FloatArray, as_floats
-
-CONFIDENCE = 0.99
-"""Of the χ² radius in (2)."""
 
 
 def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatArray:
@@ -60,27 +51,8 @@ def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatA
     return np.asarray((w * (variance * owned**2)[:, None]).T @ w)
 
 
-def least_needed(
-    accuracy: float, *, basin: float = np.inf, dimension: int = 3, confidence: float = CONFIDENCE
-) -> float:
-    """λ_min of the information from which a refined start can be trusted, equation (2), per m².
-
-    Args:
-        accuracy: ε in m.
-        basin: ρ in m.
-        dimension: D of the start.
-        confidence: Of the χ² radius.
-    """
-    from scipy.special import gammaincinv
-
-    if not (accuracy > 0.0 and basin > 0.0 and 0.0 < confidence < 1.0):
-        raise InputError("`accuracy` and `basin` must be positive, `confidence` within (0, 1).")
-    quantile = 2.0 * float(gammaincinv(0.5 * dimension, confidence))
-    return quantile / min(accuracy, basin) ** 2
-
-
 def convergence_radius(course: Course, start: ArrayLike, *, largest: float = 1.0) -> float:
-    """ρ of (3): `largest`, halved until it holds, in m; 0 when it does not above 1 mm."""
+    """ρ of (2): `largest`, halved until it holds, in m; 0 when it does not above 1 mm."""
     s = as_floats("start", start, course.units.shape)
     J = stack(course.at(s)[1] / course.units, course.weights)
     root = float(np.linalg.svd(J, compute_uv=False)[-1])

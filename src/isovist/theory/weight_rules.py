@@ -15,7 +15,8 @@ import numpy as np
 
 from isovist.descriptor.quadrature import EqualArea, Exact, Rule, check_view
 from isovist.errors import InputError
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.types import ArrayLike, FloatArray, readonly
 
 _LARGEST_DEGREE = 1024

@@ -1,7 +1,7 @@
 """Refine the start of a trajectory whose odometry drifts.
 
 Each scan is fitted on its own, from where odometry puts it: to a pose y_t with information H_t,
-which may be singular, as in a corridor.  Let A_t be the derivative of pose t + 1 by pose t, (6) of
+which may be singular, as in a corridor.  Let A_t be the derivative of pose t + 1 by pose t, (4) of
 `gramian`, and Q_t the covariance of the error of that step.  What the scans from t on say about the
 deviation of pose t from its predicted value ŷ_t is a pair (Λ, η) with mean Λ⁻¹η.  From the last
 scan back,
@@ -23,8 +23,7 @@ from isovist.errors import InputError
 from isovist.localization.judge import FLOOR, WIDEST
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.theory.course import ARM
-from isovist.tracking.gramian import Gramian, carry, fade
+from isovist.tracking.gramian import ARM, Gramian, carry, fade
 from isovist.tracking.trajectory import STILL, StartFit, refine_start
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 

@@ -1,29 +1,19 @@
-"""How much a motion tells about where it started: the observability Gramian.
+"""What observations along a motion say about where it started: the Gramian, and information.
 
-Along a trajectory with velocity v the descriptor changes at the rate
+Let J̃ be the derivative of what is observed at t by the start.  With weights c_t, shares of the time
+or 1 for each observation, what is learnt adds up to
 
-    dF/dt = J(p_t) v,                                                         (1)
+    W = Σ_t c_t J̃ᵀ J̃.                                                         (1)
 
-and what the stream of descriptors says about the start adds up to the Gramian
+With λ_min its least eigenvalue and U its eigenspace, the right-hand derivative while J̃ is seen is
 
-    W(0, T) = ∫₀ᵀ J̃(t)ᵀ J̃(t) dt,                                              (2)
-
-where J̃ is the derivative of what is observed at t by the start: J(p_t) when the heading is known,
-(3) of `course` when it is not.  W is positive semidefinite; it grows in the Löwner order, by
-increments of rank up to D; and
-
-    uᵀ W u = ∫ ‖J̃ u‖² dt,                                                     (3)
-
-so W u = 0 exactly for directions u that were invisible all the time.  With λ_min its least
-eigenvalue and U its eigenspace, the right-hand derivative is
-
-    dλ_min/dt = λ_min(Uᵀ J̃ᵀJ̃ U),                                              (4)
+    dλ_min/dt = λ_min(Uᵀ J̃ᵀJ̃ U),                                              (2)
 
 ‖J̃u‖² when the eigenvalue is simple, as the paper has it.
 
 Information.  If the observations have independent noise of covariance Σ, then
 
-    I = Σ_t J̃ᵀ Σ⁻¹ J̃                                                          (5)
+    I = Σ_t J̃ᵀ Σ⁻¹ J̃                                                          (3)
 
 is the Fisher information about the start, and I⁻¹ bounds the covariance of every unbiased
 estimate from below (Cramér–Rao).  It is the same sum with whitened J̃ and unit weights, so one
@@ -32,14 +22,24 @@ value serves both.  Where Σ is singular to rounding, what lies in its null spac
 A pose found on its own at time t carries information H about (x, y, yaw) there.  With the
 displacement (a, b) since the start, in the axes of H, it says about the start
 
-    Aᵀ H A,     A = [[1, 0, −b], [0, 1, a], [0, 0, 1]],                       (6)
+    Aᵀ H A,     A = [[1, 0, −b], [0, 1, a], [0, 0, 1]],                       (4)
 
 since turning the start swings the present place around it.  Carried over a motion whose error has
 the covariance Q (of the pose after it), information Λ about that pose fades to
 
-    (Λ⁻¹ + Q)⁻¹ = Λ (I + Q Λ)⁻¹,                                              (7)
+    (Λ⁻¹ + Q)⁻¹ = Λ (I + Q Λ)⁻¹,                                              (5)
 
 which needs no inverse of Λ, and so serves where something was never seen.
+
+When to refine.  Near the truth a refined start has about the covariance I⁻¹, so along its worst
+axis the standard deviation 1/√λ_min(I).  Two lengths must exceed its χ² radius: the accuracy ε that
+is wanted, and the radius ρ of the ball in which the refinement converges, or noise alone would
+carry the answer out of it.  Hence
+
+    λ_min(I) ≥ q_D / min(ε, ρ)²,     q_D the quantile of χ² with D degrees.   (6)
+
+Metres and radians are made comparable by a length ℓ, the arm: an error of heading counts as what
+it displaces at the distance ℓ, and every λ_min of a start with a heading depends on it.
 """
 
 from dataclasses import dataclass, replace
@@ -48,9 +48,12 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import Pose
-from isovist.theory.course import ARM, Course
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
+ARM = 1.0
+"""ℓ, in m."""
+CONFIDENCE = 0.99
+"""Of the χ² radius in (6)."""
 _RANK = 1e-12  # eigenvalues of a covariance below this share of the largest are rounding
 _EQUAL = 1e-9  # eigenvalues of W nearer than this share of the largest are one
 
@@ -60,7 +63,7 @@ class Gramian:
     """What has been learnt about the start.
 
     Attributes:
-        W: Equation (2), or (5), shape (D, D), per m².  Read-only.
+        W: Equation (1), or (3), shape (D, D), per m².  Read-only.
         duration: Sum of the weights: s, or the number of observations.
         arm: ℓ in m when the last coordinate is a heading, which W holds as ℓψ; otherwise `None`.
     """
@@ -84,14 +87,6 @@ class Gramian:
         """Nothing learnt about a start (x, y, yaw)."""
         return cls.zero(3, arm=arm)
 
-    @classmethod
-    def along(
-        cls, course: Course, start: ArrayLike, *, noise: float | ArrayLike | None = None
-    ) -> "Gramian":
-        """Of a whole course from `start`, shape (D,), in m and rad."""
-        W = History.along(course, start, noise=noise).W[-1]
-        return cls(readonly(_even(W)), float(course.weights.sum()), course.arm)
-
     def add(
         self, J: ArrayLike, dt: float = 1.0, *, noise: float | ArrayLike | None = None
     ) -> "Gramian":
@@ -110,7 +105,7 @@ class Gramian:
     def add_information(
         self, H: ArrayLike, motion: Pose | None = None, *, yaw: float = 0.0
     ) -> "Gramian":
-        """With what a pose found on its own says about the start, equation (6).
+        """With what a pose found on its own says about the start, equation (4).
 
         Args:
             H: Information about (x, y, yaw) of the present pose, shape (3, 3), per m, rad.
@@ -129,7 +124,7 @@ class Gramian:
         Args:
             motion: T_before_after.
             yaw: Heading before, in the axes of W, in rad.
-            drift: Q of (7), of (x, y, yaw) after the motion, shape (3, 3), in m and rad.
+            drift: Q of (5), of (x, y, yaw) after the motion, shape (3, 3), in m and rad.
         """
         B = np.linalg.inv(carry(motion, yaw))
         values = B.T @ self._check_information(self.information) @ B
@@ -138,7 +133,7 @@ class Gramian:
         return replace(self, W=readonly(_even(values / np.outer(self.units, self.units))))
 
     def growth(self, J: ArrayLike, *, noise: float | ArrayLike | None = None) -> float:
-        """Rate at which λ_min grows while J̃ is seen, equation (4), per s (or per observation)."""
+        """Rate at which λ_min grows while J̃ is seen, equation (2), per s (or per observation)."""
         rows = whiten(as_floats("J", J, (None, len(self.W))) / self.units, noise)
         values, vectors = np.linalg.eigh(self.W)
         U = vectors[:, values <= values[0] + _EQUAL * values[-1]]
@@ -176,63 +171,27 @@ class Gramian:
         return as_floats("H", H, (3, 3))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class History:
-    """W(0, t) after each observation of a course.
-
-    Attributes:
-        elapsed: Sum of the weights so far, shape (k,), in s or observations.
-        W: Shape (k, D, D), per m².
-    """
-
-    elapsed: FloatArray
-    W: FloatArray
-
-    @classmethod
-    def along(
-        cls, course: Course, start: ArrayLike, *, noise: float | ArrayLike | None = None
-    ) -> "History":
-        """Of a course from `start`, shape (D,), in m and rad."""
-        _, J = course.at(start)
-        W = gramians(whiten(J / course.units, noise), course.weights)
-        return cls(readonly(np.cumsum(course.weights)), readonly(W))
-
-    def ready(self, needed: float) -> int | None:
-        """Number of the first observation after which λ_min ≥ `needed`; `None` if there is none.
-
-        `readiness.least_needed` says what a refinement needs.
-        """
-        enough = self.least >= needed
-        return int(enough.argmax()) if enough.any() else None
-
-    @property
-    def least(self) -> FloatArray:
-        """λ_min over time, shape (k,)."""
-        return np.asarray(np.linalg.eigvalsh(self.W)[:, 0])
-
-    @property
-    def weakest(self) -> FloatArray:
-        """u_min over time, shape (k, D)."""
-        return np.stack([_orient(u) for u in np.linalg.eigh(self.W)[1][:, :, 0]])
-
-
-def gramians(J: FloatArray, weights: FloatArray) -> FloatArray:
-    """W(0, t) after each observation, shape (..., k, D, D), for J̃ of shape (..., k, n, D)."""
-    return np.cumsum(weights[:, None, None] * (np.swapaxes(J, -1, -2) @ J), axis=-3)
-
-
-def rate(J: ArrayLike, velocity: ArrayLike) -> FloatArray:
-    """dF/dt of equation (1), shape (..., n).
+def least_needed(
+    accuracy: float, *, basin: float = np.inf, dimension: int = 3, confidence: float = CONFIDENCE
+) -> float:
+    """λ_min of the information from which a refined start can be trusted, equation (6), per m².
 
     Args:
-        J: Derivative by the present place or pose, shape (..., n, D).
-        velocity: In the axes of the map, shape (..., D), in m/s (and rad/s).
+        accuracy: ε in m.
+        basin: ρ in m.
+        dimension: D of the start.
+        confidence: Of the χ² radius.
     """
-    return np.einsum("...nd,...d->...n", as_floats("J", J), as_floats("velocity", velocity))
+    from scipy.special import gammaincinv
+
+    if not (accuracy > 0.0 and basin > 0.0 and 0.0 < confidence < 1.0):
+        raise InputError("`accuracy` and `basin` must be positive, `confidence` within (0, 1).")
+    quantile = 2.0 * float(gammaincinv(0.5 * dimension, confidence))
+    return quantile / min(accuracy, basin) ** 2
 
 
 def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
-    """A of (6): derivative of the pose after a motion by the pose before it, shape (3, 3).
+    """A of (4): derivative of the pose after a motion by the pose before it, shape (3, 3).
 
     Args:
         motion: T_before_after; the identity when `None`.
@@ -246,7 +205,7 @@ def carry(motion: Pose | None, yaw: float = 0.0) -> FloatArray:
 
 
 def fade(information: FloatArray, Q: FloatArray) -> FloatArray:
-    """Information after an error of covariance Q was added, equation (7), shape (D, D)."""
+    """Information after an error of covariance Q was added, equation (5), shape (D, D)."""
     return _even(information @ np.linalg.inv(np.eye(len(Q)) + Q @ information))
 
 

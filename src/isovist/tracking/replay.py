@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from isovist.bench.trials import NEAR, TURNED
 from isovist.io.logs.read import Log
 from isovist.localization.answer import Verdict
+from isovist.localization.judge import APART, TURNED
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
@@ -73,7 +73,7 @@ class Update:
     def wrong(self) -> bool:
         """Unique, and off by more than 0.5 m or 10°."""
         error = self.error
-        return self.unique and error is not None and bool(error[0] > NEAR or error[1] > TURNED)
+        return self.unique and error is not None and bool(error[0] > APART or error[1] > TURNED)
 
     @property
     def covered(self) -> bool:

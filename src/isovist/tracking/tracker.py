@@ -34,10 +34,10 @@ from isovist.localization.region import Region
 from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.theory.readiness import least_needed
 from isovist.tracking.bank import FRESH_M, FRESH_RAD, SLIP, Bank, Frame, compare
 from isovist.tracking.chain import refine_chain
 from isovist.tracking.drift import Drift
+from isovist.tracking.gramian import least_needed
 from isovist.tracking.trajectory import StartFit
 from isovist.types import FloatArray
 

@@ -1,14 +1,10 @@
 """Refine the start of a trajectory from all its observations at once.
 
-On descriptors.  With J̃ and F of a course, weights c_t and the covariance Σ of the noise,
-
-    s ← s + I⁻¹ Σ_t c_t J̃ᵀ Σ⁻¹ (F_obs(t) − F(t; s)),     I = Σ_t c_t J̃ᵀ Σ⁻¹ J̃.  (1)
-
-On wall distances.  With the ends q of all beams carried into the frame of the start by odometry,
+With the ends q of all beams carried into the frame of the start by odometry,
 Σ_t Σ_b ρ(D(T_world_start T_start_t q_tb)) is the cost of one scan made of many, and the kernel that
 fits a scan fits the trajectory.  Its normal matrix is the information, already about the start.
 Distances cannot tell the front of a wall from its back; so each guess is tried together with four
-others around it, and ray casting chooses, as in `locate`.
+others around it, and ray casting chooses, as in `localization.refine`.
 
 Odometry is taken as exact.  Where it drifts by more than the fit is sure of, use `chain`.
 """
@@ -22,12 +18,10 @@ from isovist.atlas.plane import Atlas
 from isovist.errors import InputError
 from isovist.localization.judge import FLOOR, WIDEST, count_blocks, informations
 from isovist.localization.refine import COARSE, DAMPING, FEW, FINE, MANY, rate, thin
-from isovist.poses import Pose, wrap_angle
-from isovist.roses import unit_vectors
+from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.theory.course import ARM, Course, motions_since_start
-from isovist.tracking.gramian import Gramian, whiten
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+from isovist.tracking.gramian import ARM, Gramian
+from isovist.types import FloatArray, readonly
 
 ROUNDS = 10
 """The last σ of a fit to walls is repeated at most so many times, until the start rests."""
@@ -67,67 +61,6 @@ class StartFit:
         return Pose(float(x), float(y), float(wrap_angle(yaw)))
 
 
-def refine_course(
-    course: Course,
-    observed: ArrayLike,
-    start: ArrayLike,
-    *,
-    noise: float | ArrayLike | None = None,
-    steps: int = 20,
-    tolerance: float = 1e-12,
-    trust_radius: float = 0.5,
-) -> StartFit:
-    """Gauss–Newton on descriptors, equation (1), damped when a step does not help.
-
-    Args:
-        course: The motion, and what it should observe.
-        observed: F_obs, shape (k, n).
-        start: First guess, shape (D,), in m and rad.
-        noise: Standard deviation of a channel or covariance of all; without it the residuals
-            themselves say how large the noise is.
-        steps: At most so many.
-        tolerance: Stop after a step smaller than this, in m.
-        trust_radius: Largest step, in m.
-    """
-    units = course.units
-    s = as_floats("start", start, units.shape)
-    if not bool(course.free(s)):
-        raise InputError("A place of the trajectory is not in free space from this start.")
-    F, J = course.at(s)
-    target = as_floats("observed", observed, F.shape)
-    r, A = _rows(course, target - F, J / units, noise)
-    path, damping, size = [s], 0.0, np.inf
-    for _ in range(4 * steps):
-        H = A.T @ A
-        step = np.linalg.lstsq(H + damping * np.eye(len(s)), A.T @ r, rcond=None)[0]
-        size = float(np.linalg.norm(step))
-        step *= min(1.0, trust_radius / size) if size > 0.0 else 1.0
-        q = s + step / units
-        better = bool(course.free(q))
-        if better:
-            F_q, J_q = course.at(q)
-            r_q, A_q = _rows(course, target - F_q, J_q / units, noise)
-            better = float(r_q @ r_q) < float(r @ r)
-        if better:
-            s, r, A, damping = q, r_q, A_q, damping / 8.0
-            path.append(s)
-        else:
-            damping = max(8.0 * damping, 1e-3 * float(np.trace(H)))
-        if size < tolerance or len(path) > steps:
-            break
-    H = A.T @ A
-    rest = float(np.linalg.norm(np.linalg.lstsq(H, A.T @ r, rcond=None)[0]))
-    if noise is None:
-        H = H / max(float(r @ r) / max(1, len(r) - len(s)), 1e-300)
-    widest = np.array(WIDEST) if course.arm is not None else np.full(len(s), WIDEST[0])
-    information = H * np.outer(units, units)
-    covariance = np.linalg.inv(information + np.diag(1.0 / widest**2))
-    return StartFit(
-        readonly(s), readonly(covariance), readonly(information), float(np.linalg.eigvalsh(H)[0]),
-        len(path) - 1, rest < max(tolerance, 1e-8), readonly(np.array(path)),
-    )  # fmt: skip
-
-
 def refine_start(
     atlas: Atlas,
     scans: Sequence[Scan],
@@ -144,7 +77,7 @@ def refine_start(
         scans: What the sensor saw.
         odometry: T_odom_robot at each scan, in any fixed frame.
         start: First guess of T_world_robot at the first scan.
-        widths: σ of the steps in m, as in `locate.refine`; narrow ones for a good guess.
+        widths: σ of the steps in m, as in `localization.refine`; narrow ones for a good guess.
         arm: ℓ for `least`, in m.
     """
     return refine_starts(atlas, scans, odometry, [start], widths=widths, arm=arm)[0]
@@ -190,6 +123,14 @@ def refine_starts(
     return [_start_fit(atlas, normal[k], steps[k], bool(still[k]), blocks, arm) for k in best]
 
 
+def motions_since_start(odometry: Sequence[Pose]) -> FloatArray:
+    """(x, y, yaw) of T_start_t for each pose of the odometry, shape (k, 3), in m and rad."""
+    if len(odometry) == 0:
+        raise InputError("`odometry` must hold at least one pose.")
+    back = odometry[0].inverse
+    return np.stack([(back @ pose).vector for pose in odometry])
+
+
 def _pool(scans: Sequence[Scan], motions: FloatArray) -> tuple[FloatArray, int]:
     """Ends of the beams of all scans in the frame of the start, shape (m, 2), and blocks."""
     parts, blocks = [], 0
@@ -229,12 +170,3 @@ def _start_fit(
         Gramian.pose(arm=arm).add_information(H).least,
         len(path) - 1, rest, readonly(starts),
     )  # fmt: skip
-
-
-def _rows(
-    course: Course, gaps: FloatArray, J: FloatArray, noise: float | ArrayLike | None
-) -> tuple[FloatArray, FloatArray]:
-    """Whitened and weighted residuals, shape (m,), and derivatives, shape (m, D), stacked."""
-    both = whiten(np.concatenate([gaps[..., None], J], axis=-1), noise)
-    both = (both * np.sqrt(course.weights)[:, None, None]).reshape(-1, J.shape[-1] + 1)
-    return both[:, 0], both[:, 1:]

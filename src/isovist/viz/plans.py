@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.types import FloatArray
 from isovist.viz.figures import ACCENT, INK, SECOND
 

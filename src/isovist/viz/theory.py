@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.theory.gram import Projection
 from isovist.theory.hard_bins import Walk
 from isovist.theory.stability import Tradeoff

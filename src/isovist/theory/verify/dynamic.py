@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.theory.map_space import Field
+from isovist.theory.observability import gramians, rate
 from isovist.theory.verify.cases import RoomField, directions, field_points, random_field
 from isovist.theory.verify.localization import corridor
 from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
-from isovist.tracking.gramian import gramians, rate
 from isovist.types import FloatArray
 
 MARGIN = 1.25

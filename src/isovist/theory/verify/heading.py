@@ -14,11 +14,11 @@ from isovist.roses import Rose
 from isovist.theory.course import Course, PlaceCourse, PoseCourse
 from isovist.theory.dynamic import DynamicBound, dynamic_bound
 from isovist.theory.map_space import MapField
+from isovist.theory.observability import gramians
 from isovist.theory.verify.cases import directions
 from isovist.theory.verify.localization import corridor
 from isovist.theory.verify.scenes import free_points, random_room
 from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
-from isovist.tracking.gramian import gramians
 from isovist.types import FloatArray
 
 _NODES = 6

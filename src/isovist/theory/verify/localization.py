@@ -11,7 +11,8 @@ from scipy.spatial import cKDTree
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose, unit_vectors
+from isovist.poses import unit_vectors
+from isovist.roses import Rose
 from isovist.sensing.signals import Range
 from isovist.theory.grid import DescriptorGrid
 from isovist.theory.map_space import MapField
