@@ -11,14 +11,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from isovist.atlas.plane import Atlas, build
+    from isovist.atlas.base import Atlas
+    from isovist.atlas.build import build
     from isovist.atlas.store import read_atlas, write_atlas
     from isovist.descriptor.descriptor import Descriptor
     from isovist.errors import IsovistError
     from isovist.io.maps.read import read_map, write_map
     from isovist.io.scans.read import read_scan, write_scan
-    from isovist.localization.answer import Answer, Estimate, Verdict
-    from isovist.localization.certificate import Certificate, certify
+    from isovist.localization.answer import Answer, Certificate, Estimate, Verdict
+    from isovist.localization.certify import certify
     from isovist.localization.locate import locate
     from isovist.localization.region import Region
     from isovist.maps.cells import OccupancyMap
@@ -37,8 +38,8 @@ __version__ = "0.1.0.dev0"
 
 _HOME = {
     "Answer": "localization.answer",
-    "Atlas": "atlas.plane",
-    "Certificate": "localization.certificate",
+    "Atlas": "atlas.base",
+    "Certificate": "localization.answer",
     "Descriptor": "descriptor.descriptor",
     "Estimate": "localization.answer",
     "Gram": "theory.gram",
@@ -57,8 +58,8 @@ _HOME = {
     "Tracker": "tracking.tracker",
     "Verdict": "localization.answer",
     "VoxelMap": "maps.voxels",
-    "build": "atlas.plane",
-    "certify": "localization.certificate",
+    "build": "atlas.build",
+    "certify": "localization.certify",
     "locate": "localization.locate",
     "read_atlas": "atlas.store",
     "read_map": "io.maps.read",

@@ -31,6 +31,8 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
+DAMPING = 0.02
+"""Of fits, added to the normal matrix as a share of the beams: along a corridor nothing pulls."""
 PHASES = 2
 """Headings to a channel: between two of them a descriptor changes by less than noise does."""
 RAYS = 4
@@ -181,16 +183,13 @@ class Atlas(ABC):
         """
 
     @abstractmethod
-    def fit(
-        self, beams: Beams, poses: FloatArray, widths: FloatArray, damping: float, fitted: int
-    ) -> Fit:
+    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
         """Move poses to where the beams end at walls.
 
         Args:
             beams: Of the scan.
             poses: From where to begin, shape (K, D).
             widths: σ of each step in m.
-            damping: Added to the normal matrix, as a share of the beams.
             fitted: How many coordinates are fitted, from the front; 3 in the plane.
         """
 

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import DAMPING, FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import search_rose, window_of_scan
@@ -77,16 +77,14 @@ class PlaneAtlas(Atlas):
         number = np.floor((bearings - bearings[:1]) / block + 1e-9).astype(np.int64)
         return Beams.of(ends, number, number, np.empty(0))
 
-    def fit(
-        self, beams: Beams, poses: FloatArray, widths: FloatArray, damping: float, fitted: int
-    ) -> Fit:
+    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
         """Move poses to where the beams end at walls; `fitted` is 3."""
         from isovist.kernels.align import align
 
         del fitted
         unit, R = self.world.resolution, self.world.origin.rotation
         moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
-        align(self.wall_distance, beams.ends / unit, widths / unit, damping, moved, normal)
+        align(self.wall_distance, beams.ends / unit, widths / unit, DAMPING, moved, normal)
         per = np.array([1.0, 1.0, unit])
         H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
         if self.heading != 0.0:

@@ -90,8 +90,8 @@ class BeamModel:
     Attributes:
         noise: σ of a beam against a map of scans, in m, besides what the cells add: sensor, and
             the poses that the map was made with.
-        mixture: a, b and c: share of hits, of short returns and of random ones.
-        nearest: r₀ in m: nearer walls do not make short returns likelier.
+        mixture: a, b, r₀ (m) and c: share of hits, of short returns and of random ones; walls
+            nearer than r₀ do not make short returns likelier.
         unseen: u and λ (1/m): share of hits beyond what the map knows, and how fast returns fade.
         slack: s₀ (m) and s₁: a beam must end this far behind a wall to have gone through it.
         gloss: σ′ as a share of the width of the map's reflectances, and a′: how far an intensity
@@ -99,8 +99,7 @@ class BeamModel:
     """
 
     noise: float = 0.055
-    mixture: tuple[float, float, float] = (0.75, 0.06, 0.08)
-    nearest: float = 0.5
+    mixture: tuple[float, float, float, float] = (0.75, 0.06, 0.5, 0.08)
     unseen: tuple[float, float] = (0.5, 0.6)
     slack: tuple[float, float] = (0.1, 0.1)
     gloss: tuple[float, float] = (0.2, 0.8)
@@ -113,9 +112,6 @@ class BeamModel:
             off: Standard deviation that the cells of the map add, in m.
             extra: Added to both slacks, in m, and as a share of 1 m.
         """
-        a, b, c = self.mixture
         near, far = self.slack
         sigma = float(np.hypot(self.noise, off))
-        return np.array(
-            [sigma, reach, a, b, self.nearest, c, *self.unseen, near + extra, far + extra]
-        )
+        return np.array([sigma, reach, *self.mixture, *self.unseen, near + extra, far + extra])

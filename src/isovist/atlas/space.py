@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import DAMPING, FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
@@ -99,9 +99,7 @@ class SpaceAtlas(Atlas):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
         return Beams.of(ends, number, column, strengths)
 
-    def fit(
-        self, beams: Beams, poses: FloatArray, widths: FloatArray, damping: float, fitted: int
-    ) -> Fit:
+    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
         """Move poses to where the beams end at walls."""
         from isovist.kernels.align3d import align_in_space
 
@@ -109,7 +107,7 @@ class SpaceAtlas(Atlas):
         moved = self.to_cells(poses)
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
         align_in_space(
-            self.wall_distance, beams.ends / unit, widths / unit, damping, fitted, moved, normal,
+            self.wall_distance, beams.ends / unit, widths / unit, DAMPING, fitted, moved, normal,
             sums,
         )  # fmt: skip
         per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]

@@ -2,7 +2,9 @@
 
 import numpy as np
 
-from isovist.atlas.space import HEIGHT, bare_walls
+from isovist.atlas.walls import bare_walls
+
+HEIGHT = 1.0
 from isovist.bench.trials import Trial
 from isovist.errors import InputError
 from isovist.maps.base import Map

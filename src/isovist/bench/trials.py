@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas, bare_walls, build
-from isovist.atlas.space import VoxelAtlas
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
+from isovist.atlas.walls import bare_walls
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
@@ -164,7 +165,7 @@ def standing_room(world: OccupancyMap, clearance: float = CLEARANCE) -> BoolArra
 
 
 def run_trials(
-    atlas: Atlas | VoxelAtlas,
+    atlas: Atlas,
     trials: Sequence[Trial],
     near_m: float = NEAR,
     near_rad: float = TURNED,
@@ -215,7 +216,7 @@ def measure(
     if not trials:
         raise InputError(f"{site} has no query to try.")
     start = perf_counter()
-    atlas: Atlas | VoxelAtlas
+    atlas: Atlas
     if isinstance(world, VoxelMap):
         atlas, near = build(world, height=height), (NEAR_IN_SPACE, TURNED_IN_SPACE)
     else:

@@ -150,12 +150,12 @@ def certify_answer(
 
 def _rays(scan: AnyScan, settings: LocalizationSettings) -> _Rays:
     if not isinstance(scan, Scan):
-        points = scan.level_points[scan.spread(settings.many[1] / 2.0)]
+        points = scan.level_points[scan.spread(settings.beams[1][1] / 2.0)]
         ranges = np.linalg.norm(points, axis=1)
         along = points / ranges[:, None]
         return _Rays(along, along[:, None], np.log1p(ranges), 1.0 / len(points))
     valid = np.flatnonzero(scan.valid)
-    most = settings.many[0]
+    most = settings.beams[1][0]
     if len(valid) > most:
         valid = valid[np.linspace(0, len(valid) - 1, most).round().astype(np.int64)]
     width = float(scan.beam_widths[scan.valid].sum()) / len(valid)

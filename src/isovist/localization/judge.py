@@ -101,10 +101,11 @@ def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places are excluded by equation (3), shape (K − 1,)."""
+    agreement, margin, soft = settings.refuted
     delta = witnesses[0] - witnesses[1:]
-    t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + settings.soft)
+    t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
     behind = scores[0] - scores[1:]
-    return np.asarray((t * inliers >= settings.agreement) & (behind >= settings.margin))
+    return np.asarray((t * inliers >= agreement) & (behind >= margin))
 
 
 def block_ratings(fits: Fits) -> FloatArray:
@@ -123,15 +124,15 @@ def information(fit: Fit, blocks: int, cell: float, settings: LocalizationSettin
     """
     crowding = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
     residual = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
-    even = settings.even[0] ** 2 + (settings.even[1] * cell) ** 2
-    variance = settings.inflation * residual**2 / even
+    metres, cells, inflation = settings.scatter
+    variance = inflation * residual**2 / (metres**2 + (cells * cell) ** 2)
     return np.asarray(fit.normal / (variance * crowding)[..., None, None])
 
 
 def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
     n = known.shape[-1]
-    widest = by_coordinate(settings.widest, np.pi, n)
+    widest = by_coordinate(10.0 * settings.loose, np.pi, n)
     floor = by_coordinate(*settings.floor, n)
     return np.asarray(
         np.linalg.inv(known + np.diag(1.0 / np.square(widest))) + np.diag(np.square(floor))

@@ -73,17 +73,15 @@ def refine(
         tilt: In space, fit roll and pitch too.
         thorough: In space, fit the height from the start, in case that of the nodes is wrong.
     """
-    few = atlas.beams(scan, settings.few, settings.block)
+    few = atlas.beams(scan, settings.beams[0], settings.block)
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
-    fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), settings.damping, first)
+    fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
     poses = _best_first(Fits(fit, few, *atlas.rate(few, fit.poses, settings.model))).poses
     most = settings.share(atlas, settings.keep) if keep is None else keep
-    poses = poses[unlike(poses, *settings.fits_apart, most)]
-    many = atlas.beams(scan, settings.many, settings.block)
-    fit = atlas.fit(
-        many, poses, settings.fine_widths(atlas), settings.damping, atlas.fitted(tilt)
-    )
+    poses = poses[unlike(poses, *settings.apart[1], most)]
+    many = atlas.beams(scan, settings.beams[1], settings.block)
+    fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
     return _best_first(Fits(fit, many, *atlas.rate(many, fit.poses, settings.model)))
 
 

@@ -31,7 +31,7 @@ def search(
         settings: How to search.
         thorough: Try every node in full and hand on ten times as many candidates.
     """
-    window = atlas.window(scan, settings.seen_share)
+    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n = atlas.settings.channels
     yaws = 2.0 * np.pi * (np.arange(n * PHASES) / PHASES - window.first) / n + atlas.heading
     active = np.arange(len(atlas.nodes))
@@ -44,7 +44,8 @@ def search(
     if active.size == 0 or not allowed.any() or not window.seen.any():
         return atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
     nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    finalists = settings.share(atlas, settings.finalists)
+    finalists = settings.share(atlas, settings.finalists[0])
+    minima = settings.finalists[1]
     if len(active) > finalists and not thorough:
         # Every other channel and the headings of the first phase choose who is looked at in full.
         rough = window.seen[:1].copy()
@@ -55,15 +56,15 @@ def search(
         order = np.argpartition(costs[:, 0], finalists - 1)[:finalists]
         active = np.sort(active[order])
     costs, headings = best_headings(
-        nodes, active, window.values, window.seen, allowed, settings.minima, settings.short
+        nodes, active, window.values, window.seen, allowed, minima, settings.short
     )
     flat = costs.ravel()
     best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
-    poses = atlas.seeds(active[best // settings.minima], yaws[headings.ravel()[best]])
+    poses = atlas.seeds(active[best // minima], yaws[headings.ravel()[best]])
     if prior is not None:
         robots = (atlas.lift(poses) @ mount).vector
         poses = poses[prior.holds(robots, atlas.spacing, np.pi / n)]
-    radius, turn = settings.seeds_apart
+    radius, turn = settings.apart[0]
     most = settings.share(atlas, settings.seeds[thorough])
     return poses[unlike(poses, max(radius, 1.2 * atlas.spacing), turn, most)]
 

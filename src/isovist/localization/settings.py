@@ -20,68 +20,60 @@ class LocalizationSettings:
     Attributes:
         short: Most that a channel shorter than the map says can cost, in log(1 + r).  People and
             furniture come and go, walls do not vanish: longer ones cost up to twice that.
-        seen_share: Least share of a channel that the scan must have seen.
-        finalists: Nodes that are tried in full, after a look at half the channels of all; in
-            space half as many, as rings tell places apart better than one circle.
-        minima: Headings kept of each node: a square room has four.
+        seen_share: Least share of a channel that the scan must have seen; in space, of what it
+            has seen of well covered ones.
+        finalists: Nodes that are tried in full, after a look at half the channels of all, and
+            headings kept of each: a square room has four.  In space half as many nodes, as rings
+            tell places apart better than one circle.
         seeds: Candidates handed on, and how many when with those nothing fits; in space half.
-        seeds_apart: Candidates are farther apart than this, in m, or turned by more, in rad; in
-            m at least 1.2 spacings of the nodes.
-        few: Beams of the first fit: at most so many in the plane, and the angle between them in
-            space, in rad.
-        many: The same of the second; more of them see the same walls again.
+        apart: Candidates, then fits, are farther apart than this, in m, or turned by more, in
+            rad; candidates in m at least 1.2 spacings of the nodes.
+        beams: Of the first and of the second fit: at most so many in the plane, and the angle
+            between them in space, in rad.  More of them see the same walls again.
         coarse: σ of the steps of the first fit, in spacings of the nodes, a spacing counting as
             at least 0.25 m: from where nodes lie to within two cells.
         fine: σ of the steps of the second fit, in m, scaled up where cells are larger than the
             last of them.
-        damping: Of the fits, as a share of the beams.
-        keep: Places that are fitted with many beams; in space half, but for rounding.
-        fits_apart: They are farther apart than this, in m, or turned by more, in rad.
+        keep: Places that are fitted with many beams; in space half.
         model: What a beam's range is worth at a pose.
         block: Width of a witness in rad: beams nearer to each other see the same thing.
-        soft: τ² of `judge` (2): differences below 0.2 nats in all say nothing.
-        agreement: t_min of `judge` (3): more than one block must speak.
-        margin: d_min of `judge` (3), in nats per beam.
+        refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one block
+            must speak, and differences below 0.2 nats in all say nothing.
         witnesses: Fewest blocks for a unique answer: 60°.
-        loose: Largest standard deviation of a unique position, in m: half a doorway.
+        loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
+            axis that no beam constrains it is taken as ten times that, and π for angles.
         poor: A mean rating below this explains nothing, in nats; a scan in its own map has 4 to 5.
         same: Estimates nearer than this, in m and rad, are the same place; so near to the truth
             an answer is right.
         listed: Most estimates in an answer.
         floor: Standard deviation that more beams cannot reduce, in m and rad: bent maps, moving
             robots.  The smallest residual that is believed is the first of them.
-        even: Residual that a perfect map leaves, in m, and in cells besides.
-        inflation: α of `judge` (4): errors of neighbouring blocks are not quite independent.
-        widest: Standard deviation along an axis that no beam constrains, in m; π for angles.
+        scatter: s₀ of `judge` (4), the residual that a perfect map leaves, in m and in cells
+            besides, and α: errors of neighbouring blocks are not quite independent.
     """
 
     short: float = 0.25
-    seen_share: float = 0.3
-    finalists: int = 3000
-    minima: int = 4
+    seen_share: tuple[float, float] = (0.3, 0.4)
+    finalists: tuple[int, int] = (3000, 4)
     seeds: tuple[int, int] = (400, 4000)
-    seeds_apart: tuple[float, float] = (0.4, 0.2)
-    few: tuple[int, float] = (60, np.radians(12.0))
-    many: tuple[int, float] = (180, np.radians(5.0))
+    apart: tuple[tuple[float, float], tuple[float, float]] = ((0.4, 0.2), (0.3, 0.12))
+    beams: tuple[tuple[int, float], tuple[int, float]] = (
+        (60, float(np.radians(12.0))),
+        (180, float(np.radians(5.0))),
+    )
     coarse: tuple[float, ...] = (2.0, 1.4, 1.4, 1.0, 1.0, 0.6, 0.6)
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
-    damping: float = 0.02
     keep: int = 40
-    fits_apart: tuple[float, float] = (0.3, 0.12)
     model: BeamModel = field(default_factory=BeamModel)
     block: float = float(np.radians(10.0))
-    soft: float = 0.05
-    agreement: float = 1.2
-    margin: float = 0.3
+    refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6
     loose: float = 0.5
     poor: float = 1.5
-    same: tuple[float, float] = (0.5, np.radians(10.0))
+    same: tuple[float, float] = (0.5, float(np.radians(10.0)))
     listed: int = 10
-    floor: tuple[float, float] = (0.01, np.radians(0.17))
-    even: tuple[float, float] = (0.02, 0.1)
-    inflation: float = 6.0
-    widest: float = 5.0
+    floor: tuple[float, float] = (0.01, float(np.radians(0.17)))
+    scatter: tuple[float, float, float] = (0.02, 0.1, 6.0)
 
     def coarse_widths(self, atlas: Atlas) -> FloatArray:
         """σ of the steps of the first fit in m."""
