@@ -11,7 +11,7 @@ the plane.  Where the pitch is ±90° yaw and roll turn about the same axis, and
 """
 
 import math
-from typing import Final, final, overload
+from typing import Any, Final, final, overload
 
 import numpy as np
 
@@ -82,7 +82,7 @@ class Pose:
         """Of the array of poses; () for one."""
         return self.vector.shape[:-1]
 
-    def __getitem__(self, index: object) -> "Pose":
+    def __getitem__(self, index: Any) -> "Pose":
         """Some of an array of poses."""
         return Pose.from_vector(self.vector[_index(index)])
 
@@ -249,7 +249,7 @@ class Pose3:
         """Of the array of poses; () for one."""
         return self.position.shape[:-1]
 
-    def __getitem__(self, index: object) -> "Pose3":
+    def __getitem__(self, index: Any) -> "Pose3":
         """Some of an array of poses."""
         at = _index(index)
         return Pose3.from_quaternion(self.quaternion[at], self.position[at])
@@ -352,7 +352,7 @@ def _apply(R: FloatArray, t: FloatArray, points: ArrayLike) -> FloatArray:
     return np.asarray(np.einsum("...ij,...j->...i", R, p) + t)
 
 
-def _index(index: object) -> tuple[object, ...]:
+def _index(index: Any) -> tuple[Any, ...]:
     """The index with the coordinates kept whole."""
     return (*(index if isinstance(index, tuple) else (index,)), slice(None))
 

@@ -146,9 +146,9 @@ class Atlas(ABC):
     """2 or 3."""
 
     @property
+    @abstractmethod
     def positions(self) -> FloatArray:
         """World coordinates of the nodes, shape (N, d), in m."""
-        return self.world.centres(self.nodes)
 
     @property
     @abstractmethod

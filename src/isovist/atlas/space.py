@@ -54,6 +54,11 @@ class SpaceAtlas(Atlas):
     dimension: ClassVar[int] = 3
 
     @property
+    def positions(self) -> FloatArray:
+        """World coordinates of the nodes, shape (N, 3), in m."""
+        return self.world.centres(self.nodes)
+
+    @property
     def area(self) -> float:
         """Of the floor that the nodes stand on, in m²."""
         levels = self.world.shape[1] * self.world.shape[2]

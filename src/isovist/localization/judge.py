@@ -58,7 +58,7 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
     spreads = covariances(
         information(listed.fit, listed.beams.blocks, atlas.world.resolution, settings), settings
     )
-    robots, spreads = of_robot(atlas, scan, listed.poses, spreads)
+    robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
     estimates = tuple(
         Estimate(robots[k], readonly(spreads[k]), float(chances[k]), float(inliers[k]),
                  float(scores[k]), bool(out[k]))
@@ -145,14 +145,14 @@ def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
 
 
 def of_robot(
-    atlas: Atlas, scan: AnyScan, poses: FloatArray, spreads: FloatArray
+    atlas: Atlas, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
 ) -> tuple[AnyPose, FloatArray]:
     """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
 
     Turning the sensor about its place moves the robot, which sits beside it.
     """
     places = atlas.lift(poses)
-    robots = places @ scan.T_level_robot
+    robots = places @ T_level_robot
     lever = robots.position - places.position
     n = spreads.shape[-1]
     J = np.broadcast_to(np.eye(n), spreads.shape).copy()

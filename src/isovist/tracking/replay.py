@@ -11,7 +11,8 @@ import numpy as np
 
 from isovist.io.logs.read import Log
 from isovist.localization.answer import Verdict
-from isovist.localization.judge import APART, TURNED
+from isovist.localization.judge import is_same
+from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray

@@ -9,74 +9,30 @@ out, and odometry alone carries the places on.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas
+from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.judge import (
-    APART,
-    LISTED,
-    LOOSE,
-    POOR,
-    TURNED,
-    WITNESSES,
-    count_blocks,
-    covariances,
-    in_world,
-)
+from isovist.localization.judge import by_coordinate, covariances, information, of_robot
 from isovist.localization.refine import refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
-from isovist.poses import Pose, wrap_angle
+from isovist.localization.settings import LocalizationSettings
+from isovist.poses import AnyPose, Pose, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.tracking.bank import FRESH_M, FRESH_RAD, SLIP, Bank, Frame, compare
-from isovist.tracking.chain import refine_chain
+from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.drift import Drift
 from isovist.tracking.gramian import least_needed
-from isovist.tracking.trajectory import StartFit
-from isovist.types import FloatArray
-
-STEP_M, STEP_RAD = 0.4, 0.35
-"""A frame is kept when the last kept one is this far, in m or rad."""
-FOUND, FEW = 120, 20
-"""Most places that a search adds: in a long corridor many look alike.  Few will do for a check."""
-HOPELESS = 2.0
-"""A place that explains a scan so much worse than another is not tried, in nats per beam."""
-SEARCH_M = 1.0
-"""Way between two searches while rivals remain, in m."""
-CHECK_M = 8.0
-"""Way between two searches when there is only one place left, in m."""
-AGREEMENT, MARGIN = 1.1, 0.3
-"""A rival is refuted when t (share of beams explained)² and d of `bank` (2) reach these.  Where
-much is unexplained the right place may be missing from the bank, hence the square."""
-CLEAR = (2.0, 1.2)
-"""Or when t and d alone reach these: a lead that no missing place would leave."""
-AT_ONCE, LASTING_M = 1.25, 1.0
-"""A place becomes unique at once where the first of them is reached instead of `AGREEMENT`; else
-when all rivals have been refuted for this way, in m."""
-GONE = 30.0
-"""A refuted rival this far behind in E is dropped, in nats."""
-MOST = 250
-"""Most places in the bank."""
-DROP = 1.5
-"""A scan whose mean rating falls this far below the usual surprises, in nats."""
-SURPRISES = 2
-"""Surprises in a row after which what was seen before is forgotten."""
-HABIT = 0.2
-"""Weight of the present scan in the usual rating."""
-SLIPPED = (1.5, 0.8)
-"""How far odometry may slip between two scans, in m and rad."""
-TIGHT = (0.1, 0.1, 0.04)
-"""Least standard deviation of a place just found, in m and rad."""
-ACCURACY = 0.1
-"""Of a refined start, in m."""
-BENT = (0.025, 0.025, np.radians(0.4))
-"""Standard deviation that no way averages out, in m and rad: what the map has wrong."""
+from isovist.tracking.settings import TrackingSettings
+from isovist.tracking.start import StartFit, refine_chain
+from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,7 +44,7 @@ class Belief:
         advice: The verdict in words, and what to do about it.
         estimates: Of the present pose T_world_robot, from most to least likely.
         least: λ_min of the Gramian: what the frames kept have told about the present pose, along
-            the axis that they tell least about, per m²; see `track.gramian`.
+            the axis that they tell least about, per m²; see `tracking.gramian`.
         travelled: Way since the start by odometry, in m.
         timing_ms: Milliseconds spent in `total`, and of these on `search`.
     """
@@ -115,25 +71,55 @@ class Tracker:
 
     Args:
         atlas: The map, described (`build`).
+        prior: Where the robot may be at the first scan, e.g. at its dock; anywhere when `None`.
         drift: How far odometry can be trusted.
+        settings: How it is followed.
+        localization: How places are found, fitted and rated.
     """
 
-    def __init__(self, atlas: Atlas, *, drift: Drift | None = None) -> None:
+    def __init__(
+        self,
+        atlas: Atlas,
+        *,
+        prior: Region | None = None,
+        drift: Drift | None = None,
+        settings: TrackingSettings | None = None,
+        localization: LocalizationSettings | None = None,
+    ) -> None:
         if not isinstance(atlas, Atlas):
+            raise InputError(f"A tracker needs an atlas, got {type(atlas).__name__}. Use `build`.")
+        if not isinstance(atlas, PlaneAtlas):
             raise InputError("A tracker follows robots in the plane; this atlas is in space.")
         self.atlas = atlas
         self.drift = Drift() if drift is None else drift
+        self.settings = checked_settings(TrackingSettings, settings)
+        self.localization = checked_settings(LocalizationSettings, localization)
         self.travelled = 0.0
-        self.bank = Bank(atlas, self.drift)
         self._odometry: Pose | None = None
-        self._sensor: Pose | None = None
+        self._mount = self._sensor = Pose()
+        self.reset(prior)
+
+    def reset(self, prior: Region | None = None) -> None:
+        """Forget everything but how far the robot has driven.
+
+        Args:
+            prior: Where it may be at the next scan; anywhere when `None`.
+        """
+        if prior is not None and not isinstance(prior, Region):
+            raise InputError(
+                "`prior` must be a Region, e.g. Region.around(pose, 0.5), "
+                f"got {type(prior).__name__}."
+            )
+        self.bank = Bank(self.atlas, self.drift, self.settings, self.localization)
+        self._prior = prior
+        self._first: Pose | None = None
         self._searched = -np.inf
         self._settled = False
         self._usual = 0.0
         self._surprises = 0
         self._shaken = False
-        self._mount = Pose()
         self._leads_since = np.inf
+        self._last: Belief | None = None
 
     def update(self, odometry: Pose, scan: Scan) -> Belief:
         """Move by what odometry says, look, and judge.
@@ -144,102 +130,161 @@ class Tracker:
         """
         start = perf_counter()
         if not isinstance(scan, Scan):
-            raise InputError("A tracker follows robots in the plane; this scan is in space.")
-        if not np.isfinite(odometry.vector).all():
-            raise InputError(f"`odometry` must be finite, got {odometry}.")
-        self._mount = scan.T_robot_sensor
-        T_odom_sensor = odometry @ self._mount
-        view = scan.field_of_view
-        share = self._move(odometry, T_odom_sensor)
+            raise InputError(
+                f"A tracker follows robots in the plane by scans, got {type(scan).__name__}."
+            )
+        _check_odometry(odometry)
+        share = self._move(odometry, scan.T_robot_sensor)
         spent = 0.0
-        if sees(scan):
-            weight = self._weight(T_odom_sensor, view)
-            self.bank.look(Frame.from_scan(scan, T_odom_sensor, weight), share)
+        if sees(scan, self.localization):
+            weight = self._weight(scan.field_of_view)
+            self.bank.look(Frame(self._beams(scan), self._sensor, weight), share)
+            self._first = self._first or self._sensor
             spent = self._seek(scan)
-        elif len(self.bank) == 0:
+        if not self.bank.frames:
             few = "The scan sees next to nothing of what is around. Drive on."
-            timing = {"search": 0.0, "total": 1e3 * (perf_counter() - start)}
-            return Belief(Verdict.LOST, few, (), 0.0, self.travelled, timing)
-        E = self.bank.sort()
-        belief = self._judge(scan, E)
-        total = 1e3 * (perf_counter() - start)
-        return Belief(*belief, self.travelled, {"search": spent, "total": total})
+            belief = Belief(Verdict.LOST, few, (), 0.0, self.travelled)
+        else:
+            belief = self._judge(self.bank.sort())
+        timing = {"search": spent, "total": 1e3 * (perf_counter() - start)}
+        self._last = replace(belief, timing_ms=timing)
+        return self._last
 
-    def refine_start(self, accuracy: float = ACCURACY) -> tuple[Pose, StartFit] | None:
+    def move(self, odometry: Pose) -> Belief:
+        """Move by what odometry says, without a scan: places and their covariances go along.
+
+        Args:
+            odometry: T_odom_robot in any fixed frame; only its changes count.
+        """
+        start = perf_counter()
+        _check_odometry(odometry)
+        self._move(odometry, self._mount)
+        last = self._last
+        if last is None or len(self.bank) == 0:
+            advice = "Nothing was seen yet. Update the tracker with a scan."
+            return Belief(Verdict.LOST, advice, (), 0.0, self.travelled)
+        robots, spreads = self._robots(np.arange(len(last.estimates)))
+        estimates = tuple(
+            replace(estimate, pose=robots[k], covariance=readonly(spreads[k]))
+            for k, estimate in enumerate(last.estimates)
+        )
+        belief = replace(last, estimates=estimates, travelled=self.travelled)
+        if belief.verdict is Verdict.UNIQUE and self._is_loose():
+            belief = replace(belief, verdict=Verdict.AMBIGUOUS, advice=self._slides())
+        timing = {"search": 0.0, "total": 1e3 * (perf_counter() - start)}
+        self._last = replace(belief, timing_ms=timing)
+        return self._last
+
+    def refine_start(self, accuracy: float = 0.1) -> tuple[Pose, StartFit] | None:
         """Where the frames kept began, from all of them at once; `None` while that says too little.
 
-        λ_min must pass what `readiness.least_needed` derives from the noise and the accuracy.
+        λ_min must pass what `gramian.least_needed` derives from the noise and the accuracy.
 
         Args:
             accuracy: Wanted of the start, in m.
 
         Returns:
-            T_world_robot at the first frame by the belief, and refined by `chain.refine_chain`.
+            T_world_robot at the first frame by the belief, and refined by `start.refine_chain`.
         """
         bank = self.bank
         if len(bank) == 0 or bank.gramian().least < least_needed(accuracy):
             return None
         T_sensor_robot = self._mount.inverse
-        scans = [Scan(f.bearings, f.ranges, T_robot_sensor=self._mount) for f in bank.frames]
+        scans = [_scan_of(frame, self._mount) for frame in bank.frames]
         odometry = [frame.T_odom_sensor @ T_sensor_robot for frame in bank.frames]
         drift = [self.drift.covariance(a.inverse @ b) for a, b in pairwise(odometry)]
-        start = self.atlas.world.origin @ Pose.from_vector(bank.frames[0].places[0])
-        guess = start @ T_sensor_robot
+        guess = Pose.from_vector(bank.frames[0].places[0]) @ T_sensor_robot
         steps = np.reshape(drift, (-1, 3, 3))
-        return guess, refine_chain(self.atlas, scans, odometry, guess, steps)
+        fit = refine_chain(self.atlas, scans, odometry, guess, steps, settings=self.localization)
+        return guess, fit
 
-    def _move(self, odometry: Pose, T_odom_sensor: Pose) -> float:
+    def _beams(self, scan: Scan) -> Beams:
+        """Twice as many as a first fit takes: places are compared by them."""
+        most, apart = self.localization.beams[0]
+        return self.atlas.beams(scan, (2 * most, apart), self.localization.block)
+
+    def _move(self, odometry: Pose, mount: Pose) -> float:
         """Carry the bank along; how far the next scan may correct it, 0 to 1.
 
         What the map has wrong stays wrong while the robot stands; driving and turning let
         odometry drift.
         """
-        if self._odometry is None or self._sensor is None:
-            self._odometry, self._sensor = odometry, T_odom_sensor
+        before, sensor = self._odometry, self._sensor
+        self._odometry, self._mount, self._sensor = odometry, mount, odometry @ mount
+        if before is None:
             return 1.0
-        step = self._odometry.inverse @ odometry
+        step = before.inverse @ odometry
         self.travelled += float(np.hypot(step.x, step.y))
-        motion = self._sensor.inverse @ T_odom_sensor
-        self._odometry, self._sensor = odometry, T_odom_sensor
+        motion = sensor.inverse @ self._sensor
         self.bank.carry(motion)
-        return float(np.clip(_newness(motion, 0.0) * 3.0, 0.05, 1.0))
+        return float(np.clip(self._newness(motion, 0.0) * 3.0, 0.05, 1.0))
 
-    def _weight(self, T_odom_sensor: Pose, view: float) -> float:
+    def _weight(self, view: float) -> float:
         """w of the next frame; a last frame that is still near is replaced by it."""
         frames = self.bank.frames
-        if len(frames) > 1 and _near(frames[-2].T_odom_sensor, frames[-1].T_odom_sensor):
-            frames.pop()
+        if len(frames) > 1:
+            motion = frames[-2].T_odom_sensor.inverse @ frames[-1].T_odom_sensor
+            metres, radians, _ = self.settings.keep
+            if np.hypot(motion.x, motion.y) < metres and abs(motion.yaw) < radians:
+                frames.pop()
         if not frames:
             return 1.0
-        motion = frames[-1].T_odom_sensor.inverse @ T_odom_sensor
-        return float(min(1.0, _newness(motion, view)))
+        motion = frames[-1].T_odom_sensor.inverse @ self._sensor
+        return float(min(1.0, self._newness(motion, view)))
+
+    def _newness(self, motion: Pose, view: float) -> float:
+        """How much of a view (rad) was not seen before a motion.
+
+        A turn shows only what was behind.
+        """
+        metres, radians = self.settings.fresh
+        turned = min(abs(motion.yaw), max(0.0, 2.0 * np.pi - view))
+        return float(np.hypot(motion.x, motion.y)) / metres + turned / radians
 
     def _seek(self, scan: Scan) -> float:
         """Search the map when it is time to; milliseconds spent."""
         start = perf_counter()
         surprised = self._settled and self._surprised()
-        pause = CHECK_M if self._settled else SEARCH_M
+        pause = self.settings.search_every[self._settled]
         if surprised or self.travelled - self._searched >= pause:
             self._searched = self.travelled
-            found = self._find(scan)
+            found = self._find(scan, self._prior if len(self.bank) == 0 else None)
             if surprised:
+                margin = self.localization.refuted[1]
                 lead = self._recapture(scan, found)
-                self._shaken = lead < MARGIN
-                self._surprises = 0 if lead > -MARGIN else self._surprises + 1
-                if self._surprises >= SURPRISES:
+                self._shaken = lead < margin
+                self._surprises = 0 if lead > -margin else self._surprises + 1
+                if self._surprises >= self.settings.surprise[0]:
                     self._forget()
             self.bank.add(*found)
+            self._keep_to_prior()
         if not surprised:
             self._shaken, self._surprises = False, 0
         return 1e3 * (perf_counter() - start)
 
+    def _keep_to_prior(self) -> None:
+        """Drop places that, walked back to the first frame, begin outside the prior."""
+        if self._prior is None or len(self.bank) == 0:
+            return
+        if self.bank.frames[0].T_odom_sensor != self._first:
+            self._prior = None  # the first frame is no longer kept: its places have been judged
+            return
+        begins = Pose.from_vector(self.bank.frames[0].places) @ self._mount.inverse
+        inside = self._prior.holds(begins.vector, *self.localization.same)
+        self.bank.select(np.flatnonzero(inside))
+
     def _surprised(self) -> bool:
         """Whether the last scan fits the best place much worse than usual."""
         score = float(self.bank.frames[-1].scores[0])
-        if score < max(POOR, self._usual - DROP):
+        if score < self._least_score():
             return True
-        self._usual += HABIT * (score - self._usual)
+        self._usual += self.settings.surprise[1] * (score - self._usual)
         return False
+
+    def _least_score(self) -> float:
+        """Mean rating below which a scan surprises, in nats: it would be lost, or fell as far."""
+        poor = self.localization.poor
+        return max(poor, self._usual - poor)
 
     def _recapture(self, scan: Scan, found: tuple[FloatArray, FloatArray]) -> float:
         """Look around for the place, in case that odometry slipped, and take it up if it is good.
@@ -249,104 +294,110 @@ class Tracker:
             nats per beam; −∞ when nothing nearby explains it.
         """
         bank, frame = self.bank, self.bank.frames[-1]
-        unit = self.atlas.world.resolution
-        cell = bank.poses[0] / np.array([unit, unit, 1.0])
-        pose, _ = in_world(self.atlas, scan, cell, bank.spreads[0])
-        near, loose = self._find(scan, Region.around(pose, *SLIPPED))
+        robot = Pose.from_vector(bank.poses[0]) @ self._mount.inverse
+        near, loose = self._find(scan, Region.around(robot, *self.settings.slipped))
         if len(near) == 0:
             return -np.inf
-        said = Frame(frame.bearings, frame.ranges, frame.T_odom_sensor, frame.weight)
+        said = frame.again()
         poses = np.concatenate([near, found[0]])
         spreads = np.concatenate([loose, found[1]])
-        poses, spreads = compare(self.atlas, said, poses, spreads, 1.0)
+        poses, spreads = bank.compare(said, poses, spreads, 1.0)
         best = int(np.argmax(said.scores[: len(near)]))
         score = float(said.scores[best])
-        apart = np.hypot(*(poses[:, :2] - poses[best, :2]).T) > APART
-        apart |= np.abs(wrap_angle(poses[:, 2] - poses[best, 2])) > TURNED
+        metres, radians = self.localization.same
+        apart = np.hypot(*(poses[:, :2] - poses[best, :2]).T) > metres
+        apart |= np.abs(wrap_angle(poses[:, 2] - poses[best, 2])) > radians
         lead = score - float(said.scores[apart].max(initial=-np.inf))
-        if score < max(POOR, self._usual - DROP):
+        if score < self._least_score():
             return -np.inf
-        if lead > -MARGIN:
+        if lead > -self.localization.refuted[1]:
+            said.slips[best] = self.settings.slip
             bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
-            frame.blocks[0], frame.scores[0] = said.blocks[best], score
-            frame.inliers[0], frame.slips[0] = said.inliers[best], SLIP
-            frame.places[0], frame.known[0] = poses[best], said.known[best]
+            for name in PER_PLACE:
+                getattr(frame, name)[0] = getattr(said, name)[best]
         return lead
 
     def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
-        most = FEW if self._settled else FOUND
-        fits = refine(self.atlas, scan, search(self.atlas, scan, prior), most)
-        scores = fits.ratings.mean(axis=1, dtype=np.float64)
-        good = scores >= scores.max(initial=-np.inf) - HOPELESS
-        unit = self.atlas.world.resolution
-        spreads = covariances(fits.normal[good], unit, count_blocks(fits.bearings))
-        spreads += np.diag(np.square(TIGHT))
-        return fits.poses[good] * np.array([unit, unit, 1.0]), spreads
+        settings = self.localization
+        seeds = search(self.atlas, scan, prior, settings)
+        most = self.settings.found[self._settled]
+        fits = refine(self.atlas, scan, seeds, settings, keep=most)
+        scores = fits.scores
+        fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
+        known = information(fits.fit, fits.beams.blocks, self.atlas.world.resolution, settings)
+        spreads = covariances(known, settings)
+        return fits.poses, spreads + np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
 
     def _forget(self) -> None:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
         del self.bank.frames[:-1]
         self.bank.frames[-1].weight = 1.0
-        self._settled, self._leads_since = False, np.inf
+        self._settled, self._leads_since, self._prior = False, np.inf, None
 
-    def _judge(self, scan: Scan, E: FloatArray) -> tuple[Verdict, str, tuple[Estimate, ...], float]:
+    def _judge(self, E: FloatArray) -> Belief:
         bank = self.bank
         if len(bank) == 0:
-            return Verdict.LOST, "No place of the map can be tried.", (), 0.0
-        t, d = bank.margins()
+            nowhere = "No place of the map can be tried."
+            return Belief(Verdict.LOST, nowhere, (), 0.0, self.travelled)
+        refuted, at_once = self.refutation(*bank.margins())
         score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
-        explained = float(np.mean([frame.inliers[0] for frame in bank.frames]))
-        clear = (t >= CLEAR[0]) & (d >= CLEAR[1])
-        refuted = clear | ((t * explained**2 >= AGREEMENT) & (d >= MARGIN))
-        at_once = clear | ((t * explained**2 >= AT_ONCE) & (d >= MARGIN))
+        out = np.append(False, refuted)
         self._leads_since = min(self._leads_since, self.travelled) if refuted.all() else np.inf
-        lasting = self._settled or self.travelled - self._leads_since >= LASTING_M
-        gone = refuted & (E[0] - E[1:] >= GONE)
-        keep = np.flatnonzero(np.append(False, gone) == 0)[:MOST]
-        rivals = int((~refuted).sum())
+        lasting = self.travelled - self._leads_since >= self.settings.lasting
+        behind, most = self.settings.gone
+        keep = np.flatnonzero(~(out & (E[0] - E >= behind)))[:most]
         chances = np.exp(E - E[0])
         chances /= chances.sum()
-        unit = self.atlas.world.resolution
-        cells = bank.poses / np.array([unit, unit, 1.0])
+        listed = keep[: self.localization.listed]
+        robots, spreads = self._robots(listed)
         estimates = tuple(
-            Estimate(
-                *in_world(self.atlas, scan, cells[k], bank.spreads[k] + np.diag(np.square(BENT))),
-                float(chances[k]),
-                float(inliers[k]),
-                float(score[k]),
-            )
-            for k in keep[:LISTED]
-        )
+            Estimate(robots[i], readonly(spreads[i]), float(chances[k]), float(inliers[k]),
+                     float(score[k]), bool(out[k]))
+            for i, k in enumerate(listed)
+        )  # fmt: skip
         recent = float(np.mean([frame.scores[0] for frame in bank.frames[-3:]]))
         if not self._settled:
             recent = min(recent, float(score[0]))
-        loosest = float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
-        witnesses = sum(frame.weight * frame.blocks.shape[1] for frame in bank.frames)
-        verdict, advice = self._verdict(recent, loosest, witnesses, rivals)
-        if verdict is Verdict.UNIQUE and not (lasting or at_once.all()):
+        verdict, advice = self._verdict(recent, int((~refuted).sum()))
+        if verdict is Verdict.UNIQUE and not (self._settled or lasting or at_once.all()):
             verdict = Verdict.AMBIGUOUS
             advice = "One place leads, but not by much. Drive on to be sure."
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
-        return verdict, advice, estimates, bank.gramian().least
+        return Belief(verdict, advice, estimates, bank.gramian().least, self.travelled)
 
-    def _verdict(
-        self, recent: float, loosest: float, witnesses: float, rivals: int
-    ) -> tuple[Verdict, str]:
-        if recent < POOR:
+    def refutation(self, t: FloatArray, d: FloatArray) -> tuple[BoolArray, BoolArray]:
+        """Which places t and d of `bank` (2) refute, and which of them at once."""
+        explained = float(np.mean([frame.inliers[0] for frame in self.bank.frames]))
+        clear = (t >= self.settings.clear[0]) & (d >= self.settings.clear[1])
+        ahead = d >= self.localization.refuted[1]
+        usual, strong = (t * explained**2 >= least for least in self.settings.agreement)
+        return clear | (usual & ahead), clear | (strong & ahead)
+
+    def _robots(self, index: IntArray) -> tuple[AnyPose, FloatArray]:
+        """T_world_robot of places, and covariances with what the map has wrong."""
+        bent = np.diag(np.square(by_coordinate(*self.settings.bent, 3)))
+        spreads = self.bank.spreads[index] + bent
+        return of_robot(self.atlas, self._mount.inverse, self.bank.poses[index], spreads)
+
+    def _loosest(self) -> float:
+        """Standard deviation of the best place along its worst axis, in m."""
+        return float(np.sqrt(np.linalg.eigvalsh(self.bank.spreads[0, :2, :2])[-1]))
+
+    def _verdict(self, recent: float, rivals: int) -> tuple[Verdict, str]:
+        if recent < self.localization.poor:
             return Verdict.LOST, "The last scans fit nowhere in the map."
         if self._shaken:
             return Verdict.AMBIGUOUS, (
                 "The scan no longer fits the place that was believed. Wait for the next scans."
             )
-        if 2.0 * loosest > LOOSE:
-            return Verdict.AMBIGUOUS, (
-                f"The place can slide by {loosest:.1f} m (standard deviation) along one axis. "
-                "Drive until an end or a door is in view."
-            )
-        if witnesses < WITNESSES:
+        if self._is_loose():
+            return Verdict.AMBIGUOUS, self._slides()
+        frames = self.bank.frames
+        witnesses = sum(frame.weight * frame.blocks.shape[1] for frame in frames)
+        if witnesses < self.localization.witnesses:
             return Verdict.AMBIGUOUS, (
                 "What was seen so far is too little to exclude other places. Turn or drive on."
             )
@@ -357,19 +408,35 @@ class Tracker:
             )
         return Verdict.UNIQUE, "One place explains the way so far, and no other comes near."
 
+    def _is_loose(self) -> bool:
+        return 2.0 * self._loosest() > self.localization.loose
 
-def sees(scan: Scan) -> bool:
+    def _slides(self) -> str:
+        return (
+            f"The place can slide by {self._loosest():.1f} m (standard deviation) along one axis. "
+            "Drive until an end or a door is in view."
+        )
+
+
+def sees(scan: Scan, settings: LocalizationSettings) -> bool:
     """Whether a scan sees enough to say anything: in 6 blocks of 10°, or half of its view."""
-    blocks = count_blocks(scan.bearings[scan.valid])
-    return blocks >= min(WITNESSES, 0.5 * count_blocks(scan.bearings))
+    seen, whole = (
+        np.unique(np.floor((b - b[0]) / settings.block + 1e-9)).size
+        for b in (scan.bearings[scan.valid], scan.bearings)
+    )
+    return bool(seen >= min(settings.witnesses, 0.5 * whole))
 
 
-def _newness(motion: Pose, view: float) -> float:
-    """How much of a view (rad) was not seen before a motion; a turn shows only what was behind."""
-    turned = min(abs(motion.yaw), max(0.0, 2.0 * np.pi - view))
-    return float(np.hypot(motion.x, motion.y)) / FRESH_M + turned / FRESH_RAD
+def _check_odometry(odometry: Pose) -> None:
+    if not isinstance(odometry, Pose) or odometry.shape != ():
+        raise InputError(
+            f"`odometry` must be a pose, Pose(x, y, yaw), got {type(odometry).__name__}."
+        )
+    if not np.isfinite(odometry.vector).all():
+        raise InputError(f"`odometry` must be finite, got {odometry}.")
 
 
-def _near(a: Pose, b: Pose) -> bool:
-    motion = a.inverse @ b
-    return bool(np.hypot(motion.x, motion.y) < STEP_M and abs(motion.yaw) < STEP_RAD)
+def _scan_of(frame: Frame, mount: Pose) -> Scan:
+    """The beams of a frame as a scan."""
+    x, y = frame.beams.ends.T
+    return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)
