@@ -10,7 +10,7 @@ from isovist.atlas.plane import Atlas
 from isovist.atlas.space import VoxelAtlas
 from isovist.errors import FileError, IsovistError
 from isovist.io.files import PathLike
-from isovist.io.folder.folder import check_folder, read_folder, read_manifest, write_folder
+from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
@@ -78,7 +78,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
         raise FileError(f"{name} is a folder of kind {manifest.kind!r}, not an atlas.")
     try:
         meta = manifest.meta
-        cells, described = (manifest.arrays[key][0].shape for key in ("cells", "descriptors"))
+        cells, described = (manifest.arrays[key].shape for key in ("cells", "descriptors"))
         return AtlasInfo(
             path=str(path),
             version=manifest.version,
@@ -88,7 +88,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             spacing=float(meta["spacing"]),
             nodes=described[0],
             channels=int(np.prod(described[1:])),
-            nbytes=manifest.nbytes,
+            nbytes=sum(entry.nbytes for entry in manifest.arrays.values()),
             map_checksum=str(meta["map_checksum"]),
         )
     except (KeyError, TypeError, IndexError, ValueError) as error:

@@ -150,7 +150,7 @@ def replace_file(path: PathLike, data: bytes) -> None:
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def write_synced(path: Path, data: bytes) -> None:
+def write_synced(path: Path, data: bytes | memoryview) -> None:
     """Write a new file, down to the disk."""
     with path.open("xb") as stream:
         stream.write(data)
