@@ -52,8 +52,8 @@ def scans(
 ) -> None:
     """A given map, and scans with poses."""
     from isovist.bench.trials import scan_trials
+    from isovist.cli.inputs import cells_of
     from isovist.cli.rows import chosen, report
-    from isovist.cli.worlds import cells_of
     from isovist.io.maps.read import read_map
     from isovist.io.scans.sets import read_scan_set
 
@@ -87,8 +87,8 @@ def simulate(
     import math
 
     from isovist.bench.trials import Trial, simulated_trials
+    from isovist.cli.inputs import cells_of
     from isovist.cli.rows import report
-    from isovist.cli.worlds import cells_of
     from isovist.io.maps.read import read_map
     from isovist.maps.cells import OccupancyMap
 
@@ -121,8 +121,8 @@ def simulate3d(
     import math
 
     from isovist.bench.space_trials import spinning_trials
+    from isovist.cli.inputs import voxels_of
     from isovist.cli.rows import report
-    from isovist.cli.worlds import voxels_of
     from isovist.io.maps.read import read_map
     from isovist.sensing.spinning import SpinningLidar
 

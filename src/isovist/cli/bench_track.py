@@ -48,8 +48,8 @@ def follow(
 ) -> None:
     """One log with its own odometry, from an unknown start to the end."""
     from isovist.bench.drives import summarise_drive
+    from isovist.cli.inputs import cells_of, drive_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.cli.worlds import cells_of, drive_of
     from isovist.io.maps.read import read_map
 
     site, drive = drive_of(log, prefix, held_out, sensor, sweep)
@@ -70,8 +70,8 @@ def kidnap(
 ) -> None:
     """Carried away in mid-drive, odometry unaware: noticed in 3 updates, found in 5 m?"""
     from isovist.bench.drives import BEFORE, kidnap_logs, summarise_kidnaps
+    from isovist.cli.inputs import cells_of, drive_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.cli.worlds import cells_of, drive_of
     from isovist.io.maps.read import read_map
 
     site, drive = drive_of(log, prefix, held_out, sensor, sweep)

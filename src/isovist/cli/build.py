@@ -24,7 +24,7 @@ def build(
 ) -> None:
     """Describe a map and keep the result as an atlas."""
     from isovist.atlas.store import write_atlas
-    from isovist.cli.worlds import any_atlas_of
+    from isovist.cli.inputs import any_atlas_of
     from isovist.errors import InputError
 
     if world.is_dir():

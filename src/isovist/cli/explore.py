@@ -30,8 +30,8 @@ def explore(
     """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
     from isovist.bench.explore import explore as drive
     from isovist.bench.explore import lost_start
+    from isovist.cli.inputs import atlas_of
     from isovist.cli.progress import bar, busy
-    from isovist.cli.worlds import atlas_of
     from isovist.exploration.propose import Rule
     from isovist.sensing.lidar import Lidar
     from isovist.viz.explorations import check_suffix, run_json, run_text, save_run

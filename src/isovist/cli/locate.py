@@ -22,7 +22,7 @@ def locate(
     figure: Figure = None,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.worlds import any_atlas_of
+    from isovist.cli.inputs import any_atlas_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
     from isovist.localization.certificate import certified

@@ -29,8 +29,8 @@ def survey(
     as_json: Json = False,
 ) -> None:
     """Say where one scan is enough to know the place, and where it is not."""
+    from isovist.cli.inputs import any_atlas_of, sensor_of
     from isovist.cli.progress import bar
-    from isovist.cli.worlds import any_atlas_of, sensor_of
     from isovist.report.surveys import draw_any, json_of, text_of
     from isovist.surveying import survey as surveys
     from isovist.viz import figures

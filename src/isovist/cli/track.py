@@ -26,8 +26,8 @@ def track(
     as_json: JsonLines = False,
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
+    from isovist.cli.inputs import atlas_of
     from isovist.cli.progress import bar
-    from isovist.cli.worlds import atlas_of
     from isovist.io.logs.read import read_log
     from isovist.io.logs.tum import write_tum
     from isovist.poses import Pose

@@ -1,4 +1,4 @@
-"""Maps and atlases as the verbs want them."""
+"""Maps, atlases and logs as the verbs want them, read with a bar."""
 
 import math
 from pathlib import Path
