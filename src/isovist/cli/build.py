@@ -5,19 +5,15 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Height, Highest
+from isovist.cli import options
+from isovist.cli.options import Height, Highest, Map
 
 
 def build(
-    world: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MAP", help="ROS map (.yaml), plan (.geojson), OctoMap, mesh or point cloud."
-        ),
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")],
+    world: Map,
+    output: Annotated[Path, options.output("the atlas as this folder")],
     spacing: Annotated[
-        float | None, typer.Option(help="Distance of the nodes, in m.  [default: 0.25]")
+        float | None, typer.Option(help="Distance of the nodes, in m; 0.25 if not given.")
     ] = None,
     height: Height = None,
     highest: Highest = None,
