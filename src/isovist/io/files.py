@@ -156,3 +156,13 @@ def write_synced(path: Path, data: bytes | memoryview) -> None:
         stream.write(data)
         stream.flush()
         os.fsync(stream.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk; Windows does so by itself."""
+    if os.name != "nt":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

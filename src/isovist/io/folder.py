@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, quote, read_bytes, unreadable, write_synced
+from isovist.io.files import PathLike, quote, read_bytes, sync_folder, unreadable, write_synced
 
 MANIFEST, FORMAT = "manifest.json", "isovist folder 2"
 
@@ -171,15 +171,15 @@ def write_folder(
             entries = {n: Entry.write(path / f"{n}.{token}.npy", a) for n, a in arrays.items()}
             draft = path / f"manifest.{token}.json"
             write_synced(draft, Manifest(kind, version, dict(meta), entries).encode())
-            _sync(path)
+            sync_folder(path)
             draft.replace(path / MANIFEST)
-            _sync(path)
+            sync_folder(path)
         finally:
             _sweep(path, token, before)
             if not existed:
                 with suppress(OSError):  # it is empty only when nothing was written
                     path.rmdir()
-        _sync(path.absolute().parent)
+        sync_folder(path.absolute().parent)
     except OSError as error:
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
@@ -267,16 +267,6 @@ def _sweep(path: Path, token: str, before: bytes) -> None:
             if file.name == MANIFEST or quoted in current:
                 continue
             with suppress(OSError):  # Windows keeps what is mapped, for a later write
-                old = file.stat().st_mtime < now - _DRAFT_S
-                if old or quoted in before or f".{token}." in file.name:
+                left = _FILE.fullmatch(file.name) and file.stat().st_mtime < now - _DRAFT_S
+                if left or quoted in before or f".{token}." in file.name:
                     file.unlink()
-
-
-def _sync(folder: Path) -> None:
-    """Bring the names in a folder to the disk; Windows does so by itself."""
-    if os.name != "nt":
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
