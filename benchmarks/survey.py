@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 
 from isovist.atlas.plane import build
 from isovist.bench.trials import run_trials, simulated_trials
-from isovist.cli.worlds import cells_of
+from isovist.cli.inputs import cells_of
 from isovist.io.maps.read import read_map
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate

@@ -1,7 +1,7 @@
 """Kill a writer of a folder at every line that it runs, and look at what it leaves.
 
-Run as a program with the mode of renaming ("exchange" or "two renames") and whether an old folder
-exists ("old" or "none").  Prints what readers found after each kill, each finding once.
+Run as a program.  Prints what readers found after the kills, each finding once: first where an old
+folder was to be replaced, then where there was none.
 """
 
 import os
@@ -15,15 +15,13 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.folder import swap
-from isovist.io.folder.folder import check_folder, read_folder, write_folder
+from isovist.io.folder import check_folder, read_folder, write_folder
 
-TRACED = ("folder.py", "swap.py")
+TRACED = ("folder.py", "files.py")
 
 
 def write(path: Path, value: int) -> None:
-    rows = np.full((3, 2), value)
-    write_folder(path, "atlas", 1, {"value": value}, {"one": rows, "two": [rows, rows]})
+    write_folder(path, "atlas", 1, {"value": value}, {"one": np.full((3, 2), value)})
 
 
 def write_and_die(path: Path, line: int) -> None:
@@ -49,17 +47,14 @@ def found(path: Path) -> str:
     try:
         meta, arrays = read_folder(path, "atlas", 1)
     except FileError as error:
-        return "none" if str(error).endswith("there is no such folder.") else str(error)
+        return "none" if str(error).endswith(("no such folder.", "no such file.")) else str(error)
     whole = check_folder(path) == [] and all((a == meta["value"]).all() for a in arrays.values())
     return {1: "old", 2: "new"}[meta["value"]] if whole else "damaged"
 
 
-def main(mode: str, before: str) -> None:
-    if mode == "two renames":
-        swap.exchange = lambda *_names: False
-    os.fsync = lambda _handle: None  # a killed process loses nothing that it gave to the system
-    findings: dict[str, int] = {}
-    line, done = 0, False
+def findings(before: str) -> list[str]:
+    """What readers find after a kill at any line, and after the next writer."""
+    states, line, done = set(), 0, False
     while not done:
         line += 1
         with tempfile.TemporaryDirectory() as room:
@@ -71,15 +66,13 @@ def main(mode: str, before: str) -> None:
                 write_and_die(path, line)
                 os._exit(0)
             done = os.waitpid(child, 0)[1] == 0
-            state = found(path)
-            findings[state] = findings.get(state, 0) + 1
+            states.add(found(path))
             write(path, 2)
-            left = sorted(entry.name for entry in Path(room).iterdir())
-            if left != ["atlas"] or found(path) != "new":
-                findings[f"after the next write: {left}"] = line
-    print(sorted(findings), file=sys.stdout)
-    print(findings, file=sys.stderr)
+            if found(path) != "new":
+                states.add(f"after the next write: {found(path)}")
+    return sorted(states)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    os.fsync = lambda _handle: None  # a killed process loses nothing that it gave to the system
+    print(findings("old"), findings("none"))

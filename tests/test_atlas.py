@@ -102,14 +102,14 @@ def test_a_flipped_byte_anywhere_is_found_and_never_answers(folder, scan, tmp_pa
 
 def test_a_damaged_atlas_is_one_line_and_exit_code_2(folder, scan, tmp_path):
     write_scan(scan, tmp_path / "scan.json")
-    path = folder / "descriptors.npy"
+    (path,) = folder.glob("descriptors.*.npy")
     path.write_bytes(path.read_bytes()[:-100])
     for arguments in (("info", folder, "--check"), ("locate", folder, tmp_path / "scan.json")):
         result = run(*arguments)
         assert result.returncode == 2
         assert result.stdout == ""
         assert result.stderr.count("\n") == 1
-        assert "descriptors.npy" in result.stderr
+        assert path.name in result.stderr
 
 
 def test_build_locate_and_info_work_from_the_command_line(world, scan, tmp_path):

@@ -1,11 +1,23 @@
+"""The command line as a whole: one name for one option, known errors in one line."""
+
+import json
 import subprocess
 import sys
+from collections import defaultdict
 
+import numpy as np
 import pytest
+import typer
 from typer.testing import CliRunner
 
 import isovist
+from isovist.bench.office import office_floor
 from isovist.cli.app import app
+from isovist.io.maps.read import write_map
+from isovist.io.scans.read import write_scan
+from isovist.maps.cells import OccupancyMap
+from isovist.poses import Pose
+from isovist.sensing.lidar import Lidar
 
 
 def run(*arguments):
@@ -31,3 +43,52 @@ def test_every_verb_explains_itself(verb):
     result = CliRunner().invoke(app, [verb, "--help"])
     assert result.exit_code == 0
     assert "--figure" in result.output
+
+
+def verbs(command, path=()):
+    """Every verb of the command line, with the words that call it."""
+    if not hasattr(command, "commands"):
+        yield " ".join(path), command
+    for name, verb in getattr(command, "commands", {}).items():
+        yield from verbs(verb, (*path, name))
+
+
+def test_one_name_stands_for_one_option():
+    known = defaultdict(dict)
+    for verb, command in verbs(typer.main.get_command(app)):
+        for option in command.params:
+            if option.param_type_name == "option":
+                known[option.opts[-1]][verb] = (option.help, option.metavar, option.nargs)
+    assert "--topic" not in known
+    assert set(known["--scan-topic"]) == {"locate", "track"}
+    assert set(known["--sensor"]) == {"locate", "track", "bench follow", "bench kidnap"}
+    # Counts are of different things; the others say when they count or what is written.
+    words = {"--count", "--height", "--rings", "--figure", "--output", "--json"}
+    for name, uses in known.items():
+        told = {use if name not in words else use[1:] for use in uses.values()}
+        assert len(told) == 1, (name, uses)
+
+
+def test_the_place_of_the_sensor_is_taken_out_of_the_answer(tmp_path):
+    walls = office_floor(2, length=15.0, rows=2).plan.walls.reshape(-1, 2, 2)
+    world = OccupancyMap.from_segments(walls, 0.05)
+    truth, place = Pose(3.0, 2.0, 0.4), Pose(-0.3, 0.2, 0.5)
+    scan = Lidar(beams=180).scan(world, truth @ place, np.random.default_rng(0))
+    write_map(world, tmp_path / "office.yaml")
+    write_scan(scan, tmp_path / "scan.json")
+    files = [str(tmp_path / "office.yaml"), str(tmp_path / "scan.json")]
+    sensor = ["--sensor", *map(str, place.vector)]
+    for options, pose in (([], truth @ place), (sensor, truth)):
+        result = CliRunner().invoke(app, ["locate", *files, "--json", *options])
+        best = json.loads(result.output)["estimates"][0]
+        found = [best["x"], best["y"], best["yaw"]]
+        np.testing.assert_allclose(found, pose.vector, atol=0.05)
+
+
+def test_an_option_of_bags_is_named_as_the_command_line_knows_it(tmp_path):
+    (tmp_path / "scan.json").write_text("{}")
+    files = [str(tmp_path / "office.yaml"), str(tmp_path / "scan.json")]
+    result = CliRunner().invoke(app, ["locate", *files, "--scan-topic", "/scan"])
+    assert str(result.exception) == (
+        "`scan_topic` and `at` choose a scan of a bag, and scan.json is none."
+    )

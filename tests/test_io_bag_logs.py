@@ -111,7 +111,8 @@ def test_a_sensor_on_another_branch_is_found(tmp_path):
 
 def test_the_place_of_the_sensor_may_be_said(tmp_path):
     path = write_bag(tmp_path, [*WAY, scan(11.0)])
-    assert read_log(path, sensor=Pose(0.5, 0.0, 1.0)).scan(0).T_robot_sensor == Pose(0.5, 0.0, 1.0)
+    place = Pose(0.5, 0.0, 1.0)
+    assert read_log(path, T_robot_sensor=place).scan(0).T_robot_sensor == place
     same = [odometry(10.0, (0, 0, 0), "laser"), odometry(12.0, (1, 0, 0), "laser"), scan(11.0)]
     assert read_log(write_bag(tmp_path, same, name="same")).T_robot_sensor == Pose()
 
@@ -174,19 +175,19 @@ def test_frames_that_do_not_fit_are_named(tmp_path):
     nods = [link(t, "base", "laser", turn=quaternion(pitch=0.05 * t)) for t in (0.0, 1.0)]
     slides = [link(t, "base", "laser", (t, 0.0, 0.0)) for t in (0.0, 1.0)]
     still = (
-        "so the sensor has no fixed place on the robot. If it hardly matters, say its place as "
-        "`sensor`."
+        "so the sensor has no fixed place on the robot. If it hardly matters, name a place. Say it "
+        "as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
     )
     cases = [
         (
             [*WAY, scan(11.0)],
             "run.bag does not say where `laser` sits on `base`: no link of /tf or /tf_static joins "
-            "them. Say it as `sensor`: x, y (m) and yaw (rad).",
+            "them. Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`.",
         ),
         (
             [SITS, odometry(10.0, (0, 0, 0), ""), scan(10.0)],
             "run.bag: the odometry has no `child_frame_id`, so nothing says where the sensor sits "
-            "on the robot. Say it as `sensor`: x, y (m) and yaw (rad).",
+            "on the robot. Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`.",
         ),
         (
             [tilted, *WAY, scan(11.0)],

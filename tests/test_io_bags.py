@@ -8,6 +8,7 @@ import pytest
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.bags import read_bag_odometry, read_bag_scan, read_bag_scans
 from isovist.io.scans.read import read_scan
+from isovist.poses import Pose
 
 rosbag1 = pytest.importorskip("rosbags.rosbag1")
 rosbag2 = pytest.importorskip("rosbags.rosbag2")
@@ -103,15 +104,17 @@ def test_one_scan_is_chosen_by_time(tmp_path, kind):
     assert len(paths) == (1 if kind == "bag" else 2)
     for place in paths:
         assert read_scan(place).ranges[0] == 1.0
-        assert read_scan(place, at=0.9, topic="/scan").ranges[0] == 2.0
+        assert read_scan(place, at=0.9, scan_topic="/scan").ranges[0] == 2.0
         assert read_scan(place, at=2.0).ranges[0] == 3.0
+        mount = Pose(0.3, 0.0, -0.1)
+        assert read_scan(place, T_robot_sensor=mount).T_robot_sensor == mount
 
 
 def test_a_scan_without_a_return_is_left_out(tmp_path):
     path = write_bag(tmp_path, "bag", ["/blind", "/scan"])
     assert list(read_bag_scans(path, "/blind")) == []
     with pytest.raises(FileError) as error:
-        read_bag_scan(path, topic="/blind")
+        read_bag_scan(path, scan_topic="/blind")
     assert str(error.value) == "run.bag has no scan with a valid beam on that topic."
 
 
@@ -120,14 +123,14 @@ def test_what_cannot_be_chosen_is_said(tmp_path):
     cases = [
         (
             {},
-            "run.bag has 2 topics of type LaserScan; choose one as `topic`: /back, /front.",
+            "run.bag has 2 topics of type LaserScan; choose one as `scan_topic`: /back, /front.",
         ),
         (
-            {"topic": "/odom"},
+            {"scan_topic": "/odom"},
             "run.bag has no topic '/odom' of type LaserScan. It has: /back, /front.",
         ),
-        ({"topic": "/back", "at": 5.0}, "`at` must be from 0 to 2.000 s in run.bag, got 5."),
-        ({"topic": "/back", "at": -1.0}, "`at` must be 0 s or more, got -1."),
+        ({"scan_topic": "/back", "at": 5.0}, "`at` must be from 0 to 2.000 s in run.bag, got 5."),
+        ({"scan_topic": "/back", "at": -1.0}, "`at` must be 0 s or more, got -1."),
     ]
     for options, message in cases:
         with pytest.raises(InputError) as error:

@@ -94,9 +94,9 @@ def test_one_bad_line_does_not_make_a_truth(tmp_path):
 
 def test_the_place_of_the_sensor_may_be_said(tmp_path):
     place = Pose(0.3, 0.1, 0.2)
-    log = read_log(carmen(tmp_path, way(), way(), OFFSET), sensor=place)
+    log = read_log(carmen(tmp_path, way(), way(), OFFSET), T_robot_sensor=place)
     assert log.T_robot_sensor == place
-    log = read_log(scan_set(tmp_path), sensor=place)
+    log = read_log(scan_set(tmp_path), T_robot_sensor=place)
     assert log.scan(0).T_robot_sensor == place
     assert np.allclose(compose(log.truth, place), way(3)[[0, 2]])
     assert log.odometry.tolist() == (way(3) + 1.0)[[0, 2]].tolist()

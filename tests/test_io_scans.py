@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from isovist.errors import FileError, InputError
 from isovist.io.scans.read import read_scan, write_scan
+from isovist.poses import Pose, Pose3
 from isovist.sensing.scan import Scan
 
 FIELDS = {
@@ -186,8 +187,8 @@ def test_what_is_no_scan_is_said(tmp_path):
         "scan.txt has no suffix of a scan. Scans are read from .json, .npz, .csv, .ply, .pcd, "
         ".bin, .bag, .db3, .mcap or a folder with a ROS 2 bag."
     )
-    assert said(write_json(tmp_path), topic="/scan") == (
-        "`topic` and `at` choose a scan of a bag, and scan.json is none."
+    assert said(write_json(tmp_path), scan_topic="/scan") == (
+        "`scan_topic` and `at` choose a scan of a bag, and scan.json is none."
     )
 
 
@@ -252,3 +253,29 @@ def test_hostile_npz_files_are_one_line(tmp_path):
     damaged[len(data) // 2] ^= 255
     path.write_bytes(damaged)
     assert said(path).startswith("scan.npz is not a sound .npz file: ")
+
+
+def test_the_place_of_the_sensor_goes_with_the_scan(tmp_path):
+    place = Pose(0.2, -0.1, 0.5)
+    made = Scan.from_laserscan(0.0, 0.5, [1.0, 2.0, math.nan], T_robot_sensor=place)
+    assert made.T_robot_sensor == place
+    assert Scan.from_laserscan(0.0, 0.5, [1.0]).T_robot_sensor == Pose()
+    for name in ("scan.json", "scan.npz", "scan.csv"):
+        write_scan(made, tmp_path / name)
+        assert read_scan(tmp_path / name).T_robot_sensor == Pose()
+        back = read_scan(tmp_path / name, T_robot_sensor=place)
+        assert back.T_robot_sensor == place
+        assert back.ranges.tolist() == made.ranges.tolist()
+        assert back.valid.tolist() == made.valid.tolist()
+
+
+def test_the_place_of_a_sensor_in_space_is_lifted(tmp_path):
+    points = np.random.default_rng(0).normal(size=(60, 3))
+    write_scan(Scan.from_points(points, roll=0.1), tmp_path / "scan.npz")
+    flat, tilted = Pose(0.2, -0.1, 0.5), Pose3(0.2, -0.1, 0.5, 0.3, 0.0, 0.1)
+    assert read_scan(tmp_path / "scan.npz").T_robot_sensor == Pose3()
+    for place, kept in ((flat, Pose3.lifted(flat)), (tilted, tilted)):
+        back = read_scan(tmp_path / "scan.npz", T_robot_sensor=place)
+        assert back.T_robot_sensor == kept
+        assert (back.points == points).all()
+        assert back.roll == 0.1

@@ -170,7 +170,7 @@ def test_an_atlas_comes_back_from_disk(tmp_path, shiny):
 def test_an_atlas_whose_map_changed_is_refused(tmp_path):
     atlas = iv.build(symmetric_room(True), spacing=1.0)
     iv.write_atlas(atlas, tmp_path / "room")
-    from isovist.io.folder.folder import read_folder, write_folder
+    from isovist.io.folder import read_folder, write_folder
 
     meta, arrays = read_folder(tmp_path / "room", "atlas", 1)
     arrays["reflectance"] = arrays["reflectance"] + 0.1

@@ -209,7 +209,7 @@ def test_the_command_writes_values_and_a_picture(tmp_path):
     write_map(building(), tmp_path / "site.yaml")
     files = ["-o", str(tmp_path / "site.npz"), "--figure", str(tmp_path / "site.png")]
     sensor = ["--field-of-view", "270", "--beams", "270", "--range-max", "8", "--noise", "0.03"]
-    arguments = ["survey", str(tmp_path / "site.yaml"), *sensor, "--samples", "20", *files]
+    arguments = ["survey", str(tmp_path / "site.yaml"), *sensor, "--count", "20", *files]
     result = CliRunner().invoke(app, [*arguments, "--json"])
     assert result.exit_code == 0, result.output
     row = json.loads(result.stdout)

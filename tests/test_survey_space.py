@@ -101,7 +101,7 @@ def test_the_command_line_surveys_an_atlas_in_space(tmp_path):
     from isovist.atlas.store import write_atlas
 
     write_atlas(house_atlas(), tmp_path / "house")
-    call = ["survey", str(tmp_path / "house"), "--samples", "20", "--beams", "180", "--json"]
+    call = ["survey", str(tmp_path / "house"), "--count", "20", "--beams", "180", "--json"]
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 0, repr(result.exception)
     assert json.loads(result.stdout)["asked"] == 20

@@ -12,7 +12,7 @@ from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, IsovistError
 from isovist.io.files import PathLike
-from isovist.io.folder.folder import check_folder, read_folder, read_manifest, write_folder
+from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
@@ -91,7 +91,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
         raise FileError(f"{name} is a folder of kind {manifest.kind!r}, not an atlas.")
     try:
         meta = manifest.meta
-        cells, described = (manifest.arrays[key][0].shape for key in ("cells", "descriptors"))
+        cells, described = (manifest.arrays[key].shape for key in ("cells", "descriptors"))
         return AtlasInfo(
             path=str(path),
             version=manifest.version,
@@ -101,7 +101,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             spacing=float(meta["spacing"]),
             nodes=described[0],
             channels=int(np.prod(described[1:])),
-            nbytes=manifest.nbytes,
+            nbytes=sum(entry.nbytes for entry in manifest.arrays.values()),
             map_checksum=str(meta["map_checksum"]),
         )
     except (KeyError, TypeError, IndexError, ValueError) as error:

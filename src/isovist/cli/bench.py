@@ -6,11 +6,10 @@ from typing import Annotated
 
 import typer
 
+from isovist.cli import options
 from isovist.cli.bench_track import follow, kidnap, starts
-from isovist.cli.options import Beams, FieldOfView, Json, Noise, RangeMax
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
-Logs = Annotated[list[Path], typer.Argument(help="CARMEN logs, plain, .gz or .bz2.")]
 
 
 class Split(StrEnum):
@@ -22,11 +21,11 @@ class Split(StrEnum):
 
 @bench.command()
 def carmen(
-    logs: Logs,
+    logs: options.Logs,
     split: Annotated[
         Split, typer.Option(help="Every fifth scan asks, or later visits.")
     ] = Split.FIFTH,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Real logs with corrected poses: a map from some scans, the others ask."""
     from isovist.bench import trials as protocol
@@ -39,21 +38,19 @@ def carmen(
 
 @bench.command()
 def scans(
-    world: Annotated[Path, typer.Argument(metavar="MAP")],
+    world: options.Map,
     scans: Annotated[Path, typer.Argument(metavar="SCANS.npz")],
-    held_out: Annotated[
-        bool, typer.Option("--held-out", help="Only scans not in the map.")
-    ] = False,
+    held_out: options.HeldOut = False,
     index: Annotated[
         Path | None, typer.Option(help="Only scans that `index` in this .npz names.")
     ] = None,
-    prefix: Annotated[str, typer.Option(help="Of the keys, e.g. nav_.")] = "",
-    as_json: Json = False,
+    prefix: options.Prefix = "",
+    as_json: options.Json = False,
 ) -> None:
     """A given map, and scans with poses."""
     from isovist.bench.trials import scan_trials
+    from isovist.cli.inputs import cells_of
     from isovist.cli.rows import chosen, report
-    from isovist.cli.worlds import cells_of
     from isovist.io.maps.read import read_map
     from isovist.io.scans.sets import read_scan_set
 
@@ -73,22 +70,22 @@ def scans(
 
 @bench.command()
 def simulate(
-    worlds: Annotated[list[Path], typer.Argument(metavar="MAP...")],
+    worlds: options.Maps,
     count: Annotated[int, typer.Option(help="Poses per map.")] = 400,
-    field_of_view: FieldOfView = 360.0,
-    beams: Beams = 360,
-    range_max: RangeMax = 10.0,
-    noise: Noise = 0.05,
-    clutter: Annotated[float, typer.Option(help="Share of beams cut short.")] = 0.0,
-    seed: Annotated[int, typer.Option(help="Of the random poses.")] = 0,
-    as_json: Json = False,
+    field_of_view: options.FieldOfView = 360.0,
+    beams: options.Beams = 360,
+    range_max: options.RangeMax = 10.0,
+    noise: options.Noise = 0.05,
+    clutter: options.Clutter = 0.0,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Random poses in free space, and a simulated lidar."""
     import math
 
     from isovist.bench.trials import Trial, simulated_trials
+    from isovist.cli.inputs import cells_of
     from isovist.cli.rows import report
-    from isovist.cli.worlds import cells_of
     from isovist.io.maps.read import read_map
     from isovist.maps.cells import OccupancyMap
 
@@ -104,25 +101,25 @@ def simulate(
 
 @bench.command()
 def simulate3d(
-    worlds: Annotated[list[Path], typer.Argument(metavar="MAP...")],
+    worlds: options.Maps,
     count: Annotated[int, typer.Option(help="Poses per map.")] = 200,
-    height: Annotated[float, typer.Option(help="Of the sensor above the floor, in m.")] = 1.0,
-    rings: Annotated[int, typer.Option(help="Beams above each other.")] = 16,
+    height: Annotated[float, options.height()] = 1.0,
+    rings: Annotated[int, options.rings()] = 16,
     low: Annotated[float, typer.Option(help="Elevation of the lowest, in degrees.")] = -15.0,
     high: Annotated[float, typer.Option(help="Elevation of the highest, in degrees.")] = 15.0,
     azimuths: Annotated[int, typer.Option(help="Beams around.")] = 900,
-    range_max: Annotated[float, typer.Option(help="In m.")] = 30.0,
-    noise: Annotated[float, typer.Option(help="Standard deviation in m.")] = 0.03,
-    clutter: Annotated[float, typer.Option(help="Share of beams cut short.")] = 0.1,
-    seed: Annotated[int, typer.Option(help="Of the random poses.")] = 0,
-    as_json: Json = False,
+    range_max: options.RangeMax = 30.0,
+    noise: options.Noise = 0.03,
+    clutter: options.Clutter = 0.1,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
 ) -> None:
     """Random places above the floor of maps in space, and a simulated spinning lidar."""
     import math
 
     from isovist.bench.space_trials import spinning_trials
+    from isovist.cli.inputs import voxels_of
     from isovist.cli.rows import report
-    from isovist.cli.worlds import voxels_of
     from isovist.io.maps.read import read_map
     from isovist.sensing.spinning import SpinningLidar
 
@@ -139,9 +136,9 @@ def simulate3d(
 
 @bench.command()
 def cross(
-    logs: Logs,
+    logs: options.Logs,
     count: Annotated[int, typer.Option(help="Scans of each site.")] = 50,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Scans of every log on the maps of all the others: none should be "unique"."""
     import json

@@ -5,20 +5,16 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Json, Place
+from isovist.cli.options import HeldOut, Json, Logs, Map, Prefix, Seed, Sensor, Sweep
 
-Map = Annotated[Path, typer.Argument(metavar="MAP")]
 Drive = Annotated[Path, typer.Argument(metavar="LOG", help="With odometry and truth.")]
-HeldOut = Annotated[bool, typer.Option("--held-out", help="Only scans not in the map.")]
-Prefix = Annotated[str, typer.Option(help="Of the keys, e.g. nav_.")]
-Sweep = Annotated[float, typer.Option(help="s of one turn of the sensor, to straighten scans.")]
 
 
 def starts(
-    logs: Annotated[list[Path], typer.Argument(help="CARMEN logs, plain, .gz or .bz2.")],
+    logs: Logs,
     count: Annotated[int, typer.Option(help="Random starts per log.")] = 100,
     reach: Annotated[float, typer.Option(help="Way of each drive in m.")] = 8.0,
-    seed: Annotated[int, typer.Option(help="Of starts and noise.")] = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
@@ -42,14 +38,14 @@ def follow(
     log: Drive,
     held_out: HeldOut = False,
     prefix: Prefix = "",
-    sensor: Place = None,
+    sensor: Sensor = None,
     sweep: Sweep = 0.0,
     as_json: Json = False,
 ) -> None:
     """One log with its own odometry, from an unknown start to the end."""
     from isovist.bench.drives import summarise_drive
+    from isovist.cli.inputs import cells_of, drive_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.cli.worlds import cells_of, drive_of
     from isovist.io.maps.read import read_map
 
     site, drive = drive_of(log, prefix, held_out, sensor, sweep)
@@ -62,16 +58,16 @@ def kidnap(
     log: Drive,
     held_out: HeldOut = False,
     prefix: Prefix = "",
-    sensor: Place = None,
+    sensor: Sensor = None,
     sweep: Sweep = 0.0,
     count: Annotated[int, typer.Option(help="Times the robot is carried away.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the places.")] = 0,
+    seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
     """Carried away in mid-drive, odometry unaware: noticed in 3 updates, found in 5 m?"""
     from isovist.bench.drives import BEFORE, kidnap_logs, summarise_kidnaps
+    from isovist.cli.inputs import cells_of, drive_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.cli.worlds import cells_of, drive_of
     from isovist.io.maps.read import read_map
 
     site, drive = drive_of(log, prefix, held_out, sensor, sweep)

@@ -5,26 +5,22 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Height, Highest
+from isovist.cli import options
+from isovist.cli.options import Height, Highest, Map
 
 
 def build(
-    world: Annotated[
-        Path,
-        typer.Argument(
-            metavar="MAP", help="ROS map (.yaml), plan (.geojson), OctoMap, mesh or point cloud."
-        ),
-    ],
-    output: Annotated[Path, typer.Option("-o", "--output", help="Folder to write.")],
+    world: Map,
+    output: Annotated[Path, options.output("the atlas as this folder")],
     spacing: Annotated[
-        float | None, typer.Option(help="Distance of the nodes, in m.  [default: 0.25]")
+        float | None, typer.Option(help="Distance of the nodes, in m; 0.25 if not given.")
     ] = None,
     height: Height = None,
     highest: Highest = None,
 ) -> None:
     """Describe a map and keep the result as an atlas."""
     from isovist.atlas.store import write_atlas
-    from isovist.cli.worlds import any_atlas_of
+    from isovist.cli.inputs import any_atlas_of
     from isovist.errors import InputError
 
     if world.is_dir():

@@ -7,14 +7,13 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Json
+from isovist.cli import options
+from isovist.cli.options import Json, Seed
 
 
 def demo(
-    seed: Annotated[int, typer.Option(help="Which office, and where in it.")] = 0,
-    figure: Annotated[Path, typer.Option(help="Where to write the picture.")] = Path(
-        "isovist-demo.png"
-    ),
+    seed: Seed = 0,
+    figure: Annotated[Path, options.figure()] = Path("isovist-demo.png"),
     in_space: Annotated[
         bool, typer.Option("--3d", help="A building in space and a lidar of 16 rings.")
     ] = False,

@@ -7,31 +7,27 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Json
+from isovist.cli import options
+from isovist.cli.options import FieldOfView, Json, RangeMax, Seed, World
 
 
 def explore(
-    world: Annotated[
-        Path, typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder of `isovist build`.")
-    ],
+    world: World,
     rule: Annotated[
         str, typer.Option(help="Where to drive: b or rivals, a or gramian, random.")
     ] = "rivals",
-    seed: Annotated[int, typer.Option(help="Of the start and of all noise.")] = 0,
-    field_of_view: Annotated[float, typer.Option(help="Of the lidar, in degrees.")] = 360.0,
-    range_max: Annotated[float, typer.Option(help="Of the lidar, in m.")] = 6.0,
+    seed: Seed = 0,
+    field_of_view: FieldOfView = 360.0,
+    range_max: RangeMax = 6.0,
     limit: Annotated[float, typer.Option(help="Give up after this way, in m.")] = 40.0,
-    figure: Annotated[
-        Path | None,
-        typer.Option(help="Write a picture (.png, .pdf, .svg) or an animation (.gif)."),
-    ] = None,
+    figure: Annotated[Path | None, options.figure(".png, .pdf, .svg, or .gif that moves")] = None,
     as_json: Json = False,
 ) -> None:
     """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
     from isovist.bench.explore import explore as drive
     from isovist.bench.explore import lost_start
+    from isovist.cli.inputs import atlas_of
     from isovist.cli.progress import bar, busy
-    from isovist.cli.worlds import atlas_of
     from isovist.exploration.propose import Rule
     from isovist.sensing.lidar import Lidar
     from isovist.viz.explorations import check_suffix, run_json, run_text, save_run

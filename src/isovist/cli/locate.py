@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Figure, Height, Highest, Json, World
+from isovist.cli.options import At, Figure, Height, Highest, Json, ScanTopic, Sensor, World
 
 
 def locate(
@@ -14,26 +14,29 @@ def locate(
     scan: Annotated[
         Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag; a cloud of points in space.")
     ],
-    topic: Annotated[str | None, typer.Option(help="LaserScan topic of a bag.")] = None,
-    at: Annotated[float | None, typer.Option(help="s after the first scan of a bag.")] = None,
+    scan_topic: ScanTopic = None,
+    at: At = None,
+    sensor: Sensor = None,
     height: Height = None,
     highest: Highest = None,
-    as_json: Json = False,
     figure: Figure = None,
+    as_json: Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.worlds import any_atlas_of
+    from isovist.cli.inputs import any_atlas_of, place_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
     from isovist.localization.certificate import certified
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
+    from isovist.viz.figures import check_suffix, save
 
-    seen = read_scan(scan, topic=topic, at=at)
+    if figure is not None:
+        check_suffix(figure)
+    seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
     atlas = any_atlas_of(world, height=height, highest=highest)
     answer = certified(atlas, seen, locate_scan(atlas, seen))
     if figure is not None:
-        from isovist.viz.figures import save
         from isovist.viz.space import figure_of
 
         save(figure_of(atlas, seen, answer), figure)

@@ -7,13 +7,15 @@ import typer
 from isovist.cli.options import Figure, Json
 
 
-def paper(as_json: Json = False, figure: Figure = None) -> None:
+def paper(figure: Figure = None, as_json: Json = False) -> None:
     """Every table and figure of the paper's example, beside the exact values."""
     from isovist.theory import example as example_of
+    from isovist.viz.figures import check_suffix, save
 
+    if figure is not None:
+        check_suffix(figure)
     example = example_of.run_example()
     if figure is not None:
-        from isovist.viz.figures import save
         from isovist.viz.paper import draw_example
 
         save(draw_example(example), figure)

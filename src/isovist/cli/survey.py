@@ -6,31 +6,29 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Beams, FieldOfView, Figure, Height, Json, Noise, RangeMax, World
+from isovist.cli import options
 
 
 def survey(
-    world: World,
-    field_of_view: FieldOfView = 360.0,
-    beams: Beams = 360,
-    range_max: RangeMax = 10.0,
-    noise: Noise = 0.05,
-    rings: Annotated[int, typer.Option(help="In space: beams above each other, ±15°.")] = 16,
-    height: Height = None,
-    samples: Annotated[
+    world: options.World,
+    field_of_view: options.FieldOfView = 360.0,
+    beams: options.Beams = 360,
+    range_max: options.RangeMax = 10.0,
+    noise: options.Noise = 0.05,
+    rings: Annotated[int, options.rings(", ±15°")] = 16,
+    height: options.Height = None,
+    count: Annotated[
         int | None,
         typer.Option(help="Most scans that are simulated: 1000 if not given, fewer on large maps."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Of the simulated scans.")] = 0,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", help="Write the values to this .npz file.")
-    ] = None,
-    figure: Figure = None,
-    as_json: Json = False,
+    seed: options.Seed = 0,
+    output: Annotated[Path | None, options.output("the values to this .npz file")] = None,
+    figure: options.Figure = None,
+    as_json: options.Json = False,
 ) -> None:
     """Say where one scan is enough to know the place, and where it is not."""
+    from isovist.cli.inputs import any_atlas_of, sensor_of
     from isovist.cli.progress import bar
-    from isovist.cli.worlds import any_atlas_of, sensor_of
     from isovist.report.surveys import draw_any, json_of, text_of
     from isovist.surveying import survey as surveys
     from isovist.viz import figures
@@ -43,7 +41,7 @@ def survey(
     atlas = any_atlas_of(world, height=height)
     lidar = sensor_of(atlas, field_of_view, beams, range_max, noise, rings)
     with bar("Surveying") as advance:
-        found = surveys.survey_any(atlas, lidar, seed=seed, most=samples, progress=advance)
+        found = surveys.survey_any(atlas, lidar, seed=seed, most=count, progress=advance)
     if output is not None:
         surveys.write_survey(found, output)
     if figure is not None:

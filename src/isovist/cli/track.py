@@ -6,31 +6,30 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Figure, JsonLines, OdometryTopic, Place, ScanTopic, World
+from isovist.cli import options
 
 
 def track(
-    world: World,
+    world: options.World,
     log: Annotated[Path, typer.Argument(help="A bag, a CARMEN log, or scans with odometry.")],
-    scan_topic: ScanTopic = None,
-    odometry_topic: OdometryTopic = None,
-    sensor: Place = None,
-    sweep: Annotated[float, typer.Option(help="s of one scan, to straighten it.")] = 0.0,
-    prefix: Annotated[str, typer.Option(help="Of the keys of an .npz, e.g. nav_.")] = "",
-    held_out: Annotated[bool, typer.Option("--held-out", help="Skip scans of the map.")] = False,
+    scan_topic: options.ScanTopic = None,
+    odometry_topic: options.OdometryTopic = None,
+    sensor: options.Sensor = None,
+    sweep: options.Sweep = 0.0,
+    prefix: options.Prefix = "",
+    held_out: options.HeldOut = False,
     every: Annotated[int, typer.Option(help="Use every so many scans.")] = 1,
     start: Annotated[int, typer.Option(help="The first scan, counted from 0.")] = 0,
     stop: Annotated[int | None, typer.Option(help="The scan after the last.")] = None,
     tum: Annotated[Path | None, typer.Option(help="Write the unique poses as TUM text.")] = None,
-    figure: Figure = None,
-    as_json: JsonLines = False,
+    figure: options.Figure = None,
+    as_json: options.JsonLines = False,
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
+    from isovist.cli.inputs import atlas_of, place_of
     from isovist.cli.progress import bar
-    from isovist.cli.worlds import atlas_of
     from isovist.io.logs.read import read_log
     from isovist.io.logs.tum import write_tum
-    from isovist.poses import Pose
     from isovist.report.tracks import track_text, update_json
     from isovist.tracking.replay import replay, summarise, unique_way
     from isovist.tracking.tracker import Tracker
@@ -39,9 +38,8 @@ def track(
 
     if figure is not None:
         check_suffix(figure)
-    place = None if sensor is None else Pose(*sensor)
     seen = read_log(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
-                    sensor=place, sweep=sweep)  # fmt: skip
+                    T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
     atlas = atlas_of(world)
     updates = []

@@ -15,37 +15,43 @@ from isovist.sensing.scan import Scan
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
 ODOMETRY = "nav_msgs/msg/Odometry"
+TOPICS = {LASER_SCAN: "scan_topic", ODOMETRY: "odometry_topic"}
+"""What the topic of each kind of message is called by whoever chooses it."""
 
 
-def read_bag_scans(path: PathLike, topic: str | None = None) -> Iterator[tuple[float, Scan]]:
+def read_bag_scans(path: PathLike, scan_topic: str | None = None) -> Iterator[tuple[float, Scan]]:
     """The scans of a topic in the order of the bag, each with the time of its header, in s.
 
     A message without any valid beam is left out, since no `Scan` can be made of it.
 
     Args:
         path: The bag.
-        topic: Of type LaserScan; `None` when the bag has only one.
+        scan_topic: Of type LaserScan; `None` when the bag has only one.
     """
-    for time, message in _messages(Path(path), LASER_SCAN, topic):
+    for time, message in _messages(Path(path), LASER_SCAN, scan_topic):
         scan = scan_of(Path(path), message)
         if scan is not None:
             yield time, scan
 
 
-def read_bag_odometry(path: PathLike, topic: str | None = None) -> Iterator[tuple[float, Pose]]:
+def read_bag_odometry(
+    path: PathLike, odometry_topic: str | None = None
+) -> Iterator[tuple[float, Pose]]:
     """The poses T_odom_robot of a topic of type Odometry, each with its time, in s."""
-    for time, message in _messages(Path(path), ODOMETRY, topic):
+    for time, message in _messages(Path(path), ODOMETRY, odometry_topic):
         position, turn = message.pose.pose.position, message.pose.pose.orientation
         yield time, Pose(float(position.x), float(position.y), yaw_of(turn))
 
 
-def read_bag_scan(path: PathLike, *, topic: str | None = None, at: float | None = None) -> Scan:
+def read_bag_scan(
+    path: PathLike, *, scan_topic: str | None = None, at: float | None = None
+) -> Scan:
     """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`."""
     wanted = 0.0 if at is None else at
     if not wanted >= 0.0:
         raise InputError(f"`at` must be 0 s or more, got {wanted:g}.")
     best, best_gap, first, since = None, math.inf, None, 0.0
-    for time, scan in read_bag_scans(path, topic):
+    for time, scan in read_bag_scans(path, scan_topic):
         first = time if first is None else first
         since = time - first
         gap = abs(since - wanted)
@@ -126,9 +132,7 @@ def read_messages(
         raise FileError(f"{path.name} is no sound bag: {reason}.") from error
 
 
-def choose(
-    path: Path, connections: list[Any], kind: str, topic: str | None, option: str = "topic"
-) -> list[Any]:
+def choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> list[Any]:
     """The connections of the topic, or of the only topic of that kind.
 
     Args:
@@ -136,9 +140,8 @@ def choose(
         connections: All that it has.
         kind: Type of the messages.
         topic: The topic; `None` when there is only one of that kind.
-        option: What the caller calls it.
     """
-    short = kind.rsplit("/", 1)[-1]
+    short, option = kind.rsplit("/", 1)[-1], TOPICS[kind]
     topics = sorted({c.topic for c in connections if c.msgtype == kind})
     if not topics:
         raise FileError(f"{path.name} has no topic of type {short}.")

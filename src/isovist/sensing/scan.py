@@ -86,8 +86,12 @@ class Scan:
         range_min: float = 0.0,
         range_max: float = np.inf,
         intensities: ArrayLike | None = None,
+        T_robot_sensor: Pose | None = None,
     ) -> "Scan":
-        """From the fields of a ROS LaserScan: beam k points to angle_min + k·angle_increment."""
+        """From the fields of a ROS LaserScan: beam k points to angle_min + k·angle_increment.
+
+        `T_robot_sensor` says where the sensor sits on the robot; `None` is its centre.
+        """
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
@@ -95,7 +99,8 @@ class Scan:
             angle_min + angle_increment * np.arange(values.size), dtype=np.float64
         )
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
-        return cls(bearings, values, range_min, range_max, strengths)
+        place = Pose() if T_robot_sensor is None else T_robot_sensor
+        return cls(bearings, values, range_min, range_max, strengths, place)
 
     def straighten(self, motion: Pose) -> "Scan":
         """The scan as it would be, had the sensor stood still in the middle of its sweep.

@@ -21,7 +21,7 @@ from isovist.io.bags import (
     time_of,
     yaw_of,
 )
-from isovist.io.logs.frames import Frames, frame_name, place_on_robot
+from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
 from isovist.poses import Pose
 from isovist.types import BoolArray, FloatArray
@@ -73,7 +73,7 @@ class _Gathered:
 
     def choose(self, all_: list[Any], scan_topic: str | None, wanted: str | None) -> list[Any]:
         """The connections that the log is made of."""
-        scans = choose(self.path, all_, LASER_SCAN, scan_topic, "scan_topic")
+        scans = choose(self.path, all_, LASER_SCAN, scan_topic)
         transforms = [c for c in all_ if c.msgtype in TRANSFORMS]
         bare = wanted is None and not any(c.msgtype == ODOMETRY for c in all_)
         if bare and not transforms:
@@ -83,7 +83,7 @@ class _Gathered:
             )
         if bare or wanted in {c.topic for c in transforms}:
             return scans + transforms
-        odometry = choose(self.path, all_, ODOMETRY, wanted, "odometry_topic")
+        odometry = choose(self.path, all_, ODOMETRY, wanted)
         self.odometry_topic = odometry[0].topic
         return scans + odometry + (transforms if self.sensor is None else [])
 
@@ -135,7 +135,7 @@ class _Gathered:
             if not robot:
                 raise FileError(
                     f"{name}: the odometry has no `child_frame_id`, so nothing says where the "
-                    "sensor sits on the robot. Say it as `sensor`: x, y (m) and yaw (rad)."
+                    f"sensor sits on the robot. {SAY_PLACE}"
                 )
             sensor, flipped = place_on_robot(name, laser, self.frames.T(robot, laser))
         times = np.array(self.times) + sweep / 2.0

@@ -19,6 +19,7 @@ from isovist.io.bags import time_of
 from isovist.poses import Pose
 from isovist.types import FloatArray
 
+SAY_PLACE = "Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
 STILL = 0.02
 """A link between robot and sensor may vary by this much, in m and rad."""
 LEVEL = math.cos(math.radians(5.0))
@@ -79,7 +80,7 @@ class Frames:
         if shared is None:
             raise FileError(
                 f"{self.name} does not say where `{child}` sits on `{parent}`: no link of /tf or "
-                "/tf_static joins them. Say it as `sensor`: x, y (m) and yaw (rad)."
+                f"/tf_static joins them. {SAY_PLACE}"
             )
         return np.asarray(np.linalg.inv(self._descend(up, shared)) @ self._descend(down, shared))
 
@@ -99,7 +100,7 @@ class Frames:
         if np.abs(rows[:, 1:4] - rows[0, 1:4]).max() > STILL or swing.max() > STILL**2 / 8.0:
             raise FileError(
                 f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
-                "the robot. If it hardly matters, say its place as `sensor`."
+                f"the robot. If it hardly matters, name a place. {SAY_PLACE}"
             )
         x, y, z, w = turns[0]
         T = np.eye(4)

@@ -12,7 +12,7 @@ offset, both are taken to be that of the laser.  Lines are in the order of the d
 their stamps jump back.
 
 A set of scans (`.npz`) does not say where the sensor sits: at the centre of the robot, unless
-`sensor` says otherwise.
+`T_robot_sensor` says otherwise.
 """
 
 from dataclasses import dataclass, field, replace
@@ -192,7 +192,7 @@ def read_log(
     scan_topic: str | None = None,
     odometry_topic: str | None = None,
     prefix: str = "",
-    sensor: Pose | None = None,
+    T_robot_sensor: Pose | None = None,
     sweep: float = 0.0,
 ) -> Log:
     """Read scans with odometry; the suffix says how.
@@ -203,7 +203,7 @@ def read_log(
         odometry_topic: For bags: of type Odometry, or /tf; `None` takes the only Odometry topic,
             or the link below `odom` in /tf when there is none.
         prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
-        sensor: T_robot_sensor; `None` takes what the log says.
+        T_robot_sensor: Where the sensor sits; `None` takes what the log says.
         sweep: Time that the sensor takes for one scan, in s, to straighten it by odometry.
     """
     path = Path(path)
@@ -213,7 +213,7 @@ def read_log(
     if path.is_dir() or suffix in _BAGS:
         from isovist.io.logs.bags import read_bag_log
 
-        return read_bag_log(path, scan_topic, odometry_topic, sensor, sweep)
+        return read_bag_log(path, scan_topic, odometry_topic, T_robot_sensor, sweep)
     if scan_topic is not None or odometry_topic is not None:
         raise InputError(
             f"`scan_topic` and `odometry_topic` choose topics of a bag, and {path.name} is none."
@@ -222,9 +222,9 @@ def read_log(
         raise FileError(f"{path.name} has no suffix of a log. Logs are read from {_FORMATS}.")
     existing_file(path, "a log")
     if suffix == ".npz":
-        log = _from_npz(path, prefix, sensor, sweep)
+        log = _from_npz(path, prefix, T_robot_sensor, sweep)
     else:
-        log = _from_carmen(path, sensor, sweep)
+        log = _from_carmen(path, T_robot_sensor, sweep)
     if len(log) == 0:
         raise FileError(f"{path.name} has no scan with a valid beam.")
     return log

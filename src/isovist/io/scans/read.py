@@ -14,6 +14,7 @@ import csv
 import io
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from isovist.io.files import (
     read_npz,
     replace_file,
 )
+from isovist.poses import Pose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
@@ -45,23 +47,33 @@ _FORMATS = ".json, .npz, .csv, .ply, .pcd, .bin, .bag, .db3, .mcap or a folder w
 
 
 def read_scan(
-    path: PathLike, *, topic: str | None = None, at: float | None = None
+    path: PathLike,
+    *,
+    scan_topic: str | None = None,
+    at: float | None = None,
+    T_robot_sensor: Pose | None = None,
 ) -> Scan | CloudScan:
     """Read one scan; the suffix says how.  A cloud of points is a scan in space.
 
     Args:
         path: The file, or the folder of a ROS 2 bag.
-        topic: For bags: the topic of the scans; `None` when there is only one.
+        scan_topic: For bags: the topic of the scans; `None` when there is only one.
         at: For bags: the scan nearest to this time, in s after the first one; `None` for the first.
+        T_robot_sensor: Where the sensor sits on the robot; `None` is its centre.  For a scan in
+            space a pose of the plane is lifted.
     """
-    path = Path(path)
+    scan = _read(Path(path), scan_topic, at)
+    return scan if T_robot_sensor is None else replace(scan, T_robot_sensor=T_robot_sensor)
+
+
+def _read(path: Path, scan_topic: str | None, at: float | None) -> Scan | CloudScan:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix in _BAGS:
         from isovist.io.bags import read_bag_scan
 
-        return read_bag_scan(path, topic=topic, at=at)
-    if topic is not None or at is not None:
-        raise InputError(f"`topic` and `at` choose a scan of a bag, and {path.name} is none.")
+        return read_bag_scan(path, scan_topic=scan_topic, at=at)
+    if scan_topic is not None or at is not None:
+        raise InputError(f"`scan_topic` and `at` choose a scan of a bag, and {path.name} is none.")
     if suffix not in (".json", ".npz", ".csv", *_CLOUDS):
         raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
     existing_file(path, "a scan")

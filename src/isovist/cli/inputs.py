@@ -1,4 +1,4 @@
-"""Maps and atlases as the verbs want them."""
+"""Maps, atlases and logs as the verbs want them, read with a bar."""
 
 import math
 from pathlib import Path
@@ -20,6 +20,8 @@ from isovist.sensing.spinning import SpinningLidar
 
 PLAN_RESOLUTION = 0.05  # m: cells that a plan of walls is drawn into
 IN_SPACE = "The map is in space, and this verb needs one of the plane."
+
+Place = tuple[float, float, float] | None
 
 
 def cells_of(world: AnyMap) -> OccupancyMap:
@@ -77,16 +79,20 @@ def any_atlas_of(
         return build(cells_of(world), spacing=spacing, progress=advance)
 
 
+def place_of(sensor: Place) -> Pose | None:
+    """T_robot_sensor from what `--sensor` says: x, y (m) and yaw (rad)."""
+    return None if sensor is None else Pose(*sensor)
+
+
 def drive_of(
     path: Path,
     prefix: str,
     held_out: bool,
-    sensor: tuple[float, float, float] | None,
+    sensor: Place,
     sweep: float,
 ) -> tuple[str, Log]:
     """Name and log of a drive whose truth is known."""
-    place = None if sensor is None else Pose(*sensor)
-    log = read_log(path, prefix=prefix, sensor=place, sweep=sweep)
+    log = read_log(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
     name = f"{path.parent.name}{'/' + prefix if prefix else ''}"

@@ -1,1 +1,0 @@
-"""A folder of arrays that is replaced all or nothing."""
