@@ -22,15 +22,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.descriptor.descriptor import Descriptor, shadow_terms
+from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import (
     CircleSum,
     Exact,
     check_view,
-    find_shadows,
     place_exact,
     sum_channels,
 )
+from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
