@@ -22,6 +22,7 @@ than 1.5 times the usual beam spacing, so that a hole in the scan stays a hole.
 """
 
 from dataclasses import dataclass, field
+from typing import Literal, overload
 
 import numpy as np
 
@@ -82,6 +83,28 @@ class Descriptor:
     signal: Signal = field(default_factory=Range)
     quadrature: Quadrature | None = None
     step: float = 0.05
+
+    @overload
+    def at(
+        self,
+        world: Map,
+        points: ArrayLike,
+        *,
+        jacobian: Literal[True],
+        shadow: bool = ...,
+        view: ArrayLike | Band | None = ...,
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def at(
+        self,
+        world: Map,
+        points: ArrayLike,
+        *,
+        jacobian: bool = ...,
+        shadow: bool = ...,
+        view: ArrayLike | Band | None = ...,
+    ) -> tuple[FloatArray, FloatArray | None]: ...
 
     def at(
         self,

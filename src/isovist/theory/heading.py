@@ -76,7 +76,6 @@ def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[Floa
     for k, (x, y, yaw) in enumerate(poses):
         body = replace(descriptor, rose=turned(descriptor.rose, yaw))
         F[k], J = body.at(world, [x, y], jacobian=True)
-        assert J is not None  # asked for
         K[k] = np.column_stack([J, _heading_slope(body, world, np.array([x, y]))])
     return F, K
 
