@@ -1,19 +1,42 @@
 """The pages of docs/theory share their equations with the docstrings."""
 
 import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
+import isovist.descriptor
+import isovist.theory
+
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "theory").glob("[a-z]*.md"))
+ROOMS = (isovist.descriptor, isovist.theory)
 MODULES = {
     "dynamics": [
-        f"isovist.tracking.{name}"
-        for name in ("course", "heading", "gramian", "bound", "readiness", "trajectory", "chain")
+        "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
+        "theory.dynamic", "theory.readiness", "theory.trajectory", "tracking.trajectory",
+        "tracking.chain",
     ],
-    "verify": ["isovist.theory.verify.scenes"],
-}
+    "silhouettes": ["descriptor.shadows", "descriptor.silhouette", "descriptor.grazing"],
+    "static": ["theory.grid", "theory.static", "theory.field", "theory.example"],
+    "verify": ["theory.verify.scenes"],
+}  # fmt: skip
+"""Modules of the pages that are not about one module of their name."""
+
+
+def _rooms() -> dict[str, str]:
+    """Room and name of every module of descriptor and theory, by name; packages are left out."""
+    return {
+        module.name: f"{room.__name__.removeprefix('isovist.')}.{module.name}"
+        for room in ROOMS
+        for module in pkgutil.iter_modules(room.__path__)
+        if not module.ispkg
+    }
+
+
+def _modules(page: Path) -> list[str]:
+    return MODULES[page.stem] if page.stem in MODULES else [_rooms()[page.stem]]
 
 
 def _equations(text: str) -> set[str]:
@@ -23,15 +46,20 @@ def _equations(text: str) -> set[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_every_numbered_equation_of_a_page_is_in_the_docstring(page: Path) -> None:
-    names = MODULES.get(page.stem, [f"isovist.{page.stem}"])
-    docstrings = [importlib.import_module(name).__doc__ or "" for name in names]
+    modules = [importlib.import_module(f"isovist.{name}") for name in _modules(page)]
     equations = _equations(page.read_text(encoding="utf-8"))
     assert equations
-    assert equations <= set().union(*map(_equations, docstrings))
+    assert equations <= set().union(*(_equations(module.__doc__ or "") for module in modules))
 
 
-def test_every_module_of_the_theory_has_its_page() -> None:
-    assert {page.stem for page in PAGES} == {
-        "completeness", "dynamics", "gram", "hard_bins", "map_space", "moments", "norms",
-        "optimise", "stability", "verify", "weight_rules",
-    }  # fmt: skip
+def test_every_module_of_the_descriptor_and_the_theory_has_its_page() -> None:
+    told = {name for page in PAGES for name in _modules(page)}
+    assert set(_rooms().values()) <= told
+
+
+def test_the_list_of_pages_names_every_page_and_its_modules() -> None:
+    listed = (PAGES[0].parent / "README.md").read_text(encoding="utf-8")
+    for page in PAGES:
+        row = next(line for line in listed.splitlines() if f"({page.name})" in line)
+        for name in _modules(page):
+            assert name.removesuffix(".scenes") in row

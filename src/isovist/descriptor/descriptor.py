@@ -10,8 +10,8 @@ grazes a corner, and the angle a of the jump moves with p; so on a map of segmen
     ∂F_i/∂p = ∫ ∇f_p w_i dθ + Σ_a (f(a⁻) − f(a⁺)) w_i(a) (sin a, −cos a)/ρ_a,   (2)
 
 where ρ_a is the distance to the corner (the nearer of the two walls).  The sum is the shadow
-term; without it J is wrong wherever something occludes something.  On a mesh the term is a sum
-of integrals over silhouettes (see `silhouette`); on cells J is a central difference of F.
+term (see `shadows`); without it J is wrong wherever something occludes something.  On a mesh it
+is a sum of integrals over silhouettes (see `silhouette`); on cells J is a central difference of F.
 
 A scan sees only some directions Ω.  Its descriptor and its mass,
 
@@ -22,6 +22,7 @@ than 1.5 times the usual beam spacing, so that a hole in the scan stays a hole.
 """
 
 from dataclasses import dataclass, field
+from typing import Literal, overload
 
 import numpy as np
 
@@ -33,12 +34,11 @@ from isovist.descriptor.quadrature import (
     Lebedev,
     Quadrature,
     Rule,
-    Shadows,
     check_view,
-    find_shadows,
     place_exact,
     sum_channels,
 )
+from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.descriptor.silhouette import silhouette_term
 from isovist.errors import InputError
 from isovist.maps.base import Map
@@ -83,6 +83,28 @@ class Descriptor:
     signal: Signal = field(default_factory=Range)
     quadrature: Quadrature | None = None
     step: float = 0.05
+
+    @overload
+    def at(
+        self,
+        world: Map,
+        points: ArrayLike,
+        *,
+        jacobian: Literal[True],
+        shadow: bool = ...,
+        view: ArrayLike | Band | None = ...,
+    ) -> tuple[FloatArray, FloatArray]: ...
+
+    @overload
+    def at(
+        self,
+        world: Map,
+        points: ArrayLike,
+        *,
+        jacobian: bool = ...,
+        shadow: bool = ...,
+        view: ArrayLike | Band | None = ...,
+    ) -> tuple[FloatArray, FloatArray | None]: ...
 
     def at(
         self,
@@ -262,11 +284,3 @@ class Descriptor:
                 self.signal.values(seen).reshape(len(block), -1) @ weights
             )
         return out
-
-
-def shadow_terms(signal: Signal, shadows: Shadows) -> FloatArray:
-    """(f(a⁻) − f(a⁺)) (sin a, −cos a)/ρ of equation (2) for each corner, shape (m, 2)."""
-    jump = signal.values(shadows.before) - signal.values(shadows.after)
-    rate = jump * shadows.inside / shadows.distances
-    a = shadows.before.directions
-    return np.stack([rate * a[:, 1], -rate * a[:, 0]], axis=1)

@@ -18,15 +18,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.descriptor.descriptor import shadow_terms
 from isovist.descriptor.quadrature import (
     Exact,
     Rule,
     check_view,
-    find_shadows,
     place_exact,
     sum_channels,
 )
+from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap

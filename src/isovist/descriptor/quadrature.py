@@ -155,25 +155,6 @@ def _rule(directions: FloatArray, coefficients: FloatArray) -> Rule:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shadows:
-    """Corners at which the view of a point changes from one wall to another.
-
-    Attributes:
-        offsets: Where the corners of each point begin, shape (P + 1,).
-        before: What is seen just clockwise of each corner.
-        after: What is seen just counter-clockwise of it.
-        distances: Distance to the corner, shape (m,), in m.
-        inside: 1 for corners strictly inside the view, 0 for others, shape (m,).
-    """
-
-    offsets: IntArray
-    before: Seen
-    after: Seen
-    distances: FloatArray
-    inside: FloatArray
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Nodes:
     """Quadrature nodes of many points, one after another.
 
@@ -214,50 +195,15 @@ def place_exact(
     directions, coefficients = np.empty((m, 2)), np.empty(m)
     ranges, walls = np.empty(m), np.empty(m, np.int64)
     place_nodes(*given, offsets, True, directions, coefficients, ranges, walls)
-    return Nodes(offsets, _seen(world, directions, ranges, walls), coefficients)
+    return Nodes(offsets, seen_along(world, directions, ranges, walls), coefficients)
 
 
-def find_shadows(
-    world: SegmentMap, points: FloatArray, pieces: Pieces, view: FloatArray
-) -> Shadows:
-    """The corners between consecutive pieces around each point, shape (P, 2)."""
-    offsets = np.concatenate([[0], np.cumsum(pieces.counts)])
-    owner = np.repeat(np.arange(len(points)), pieces.counts)
-    k = np.arange(offsets[-1]) - offsets[owner]
-    angles = pieces.angles[owner, k + 1]
-    before = pieces.walls[owner, k]
-    after = pieces.walls[owner, (k + 1) % pieces.counts[owner]]
-    directions = unit_vectors(angles)
-    near = _line_ranges(world, points[owner], directions, before)
-    far = _line_ranges(world, points[owner], directions, after)
-    strictly = (angles[:, None] > view[:, 0]) & (angles[:, None] < view[:, 1])
-    # The seam between 2π and 0 is inside when the view goes all the way round.
-    whole = bool((view[0, 0] <= 0.0) and (view[-1, 1] >= 2.0 * np.pi))
-    inside = strictly.any(axis=1) | (whole & (angles >= 2.0 * np.pi))
-    return Shadows(
-        offsets,
-        _seen(world, directions, near, before),
-        _seen(world, directions, far, after),
-        np.minimum(near, far),
-        (inside & (before != after)).astype(np.float64),
-    )
-
-
-def _seen(world: SegmentMap, directions: FloatArray, ranges: FloatArray, walls: IntArray) -> Seen:
+def seen_along(
+    world: SegmentMap, directions: FloatArray, ranges: FloatArray, walls: IntArray
+) -> Seen:
+    """What is met at known ranges on known walls, −1 for none, shape (m,) each."""
     normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
     return Seen(world, directions, ranges, walls, normals)
-
-
-def _line_ranges(
-    world: SegmentMap, points: FloatArray, directions: FloatArray, walls: IntArray
-) -> FloatArray:
-    """Range along each direction to the line of a wall, `inf` for no wall."""
-    gap = world.walls[walls, :2] - points
-    normals = world.normals[walls]
-    along = np.einsum("ij,ij->i", normals, directions)
-    height = np.einsum("ij,ij->i", normals, gap)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(walls >= 0, height / along, np.inf)
 
 
 def check_view(view: ArrayLike | None) -> FloatArray:

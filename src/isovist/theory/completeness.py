@@ -12,9 +12,9 @@ within the mesh norm h_n of θ, hence for softmax
 
 So g⁽ⁿ⁾ → g uniformly, the functionals F_i are total and F separates any two signals in the limit,
 if the right-hand side of (2) tends to 0 for every δ > 0: a rate condition that links n, h_n and
-ε_n.  ε_n → 0 alone is not enough.  Pack N directions together: once N exceeds e^(2/ε) they
-outweigh the nearest direction everywhere, and g⁽ⁿ⁾ is nearly constant however small ε is.  The
-rule used here,
+ε_n, sufficient and not necessary.  For the uniform limit ε_n → 0 alone is not enough.  Pack N
+directions together: once N exceeds e^(2/ε) they outweigh the nearest direction everywhere, and
+g⁽ⁿ⁾ is nearly constant however small ε is.  The rule used here,
 
     ε_n = κ h_n²,                                                             (3)
 

@@ -87,18 +87,10 @@ def run_example() -> Example:
         distances=distances,
         descent=gauss_newton(plain, world, F_obs, start, steps=3),
         descent_exact=gauss_newton(exact, world, F_obs_exact, start, steps=4),
-        J=_jacobian(plain, world, start),
-        J_exact=_jacobian(exact, world, start),
-        J_without_shadow=_jacobian(exact, world, start, shadow=False),
+        J=plain.at(world, start, jacobian=True)[1],
+        J_exact=exact.at(world, start, jacobian=True)[1],
+        J_without_shadow=exact.at(world, start, jacobian=True, shadow=False)[1],
     )
-
-
-def _jacobian(
-    descriptor: Descriptor, world: SegmentMap, p: FloatArray, *, shadow: bool = True
-) -> FloatArray:
-    _, J = descriptor.at(world, p, jacobian=True, shadow=shadow)
-    assert J is not None  # asked for
-    return J
 
 
 def as_json(example: Example) -> dict[str, object]:

@@ -43,6 +43,7 @@ from scipy.linalg import circulant
 
 from isovist.descriptor.quadrature import CircleSum, Rule
 from isovist.errors import InputError
+from isovist.poses import unit_vectors
 from isovist.roses import Rose, Softmax
 from isovist.sensing.scan import Scan
 from isovist.theory.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
@@ -133,8 +134,6 @@ class Gram:
     @classmethod
     def from_scan(cls, rose: Rose, scan: Scan, *, keep: float = KEEP) -> "Gram":
         """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
-        from isovist.poses import unit_vectors
-
         seen = scan.valid
         rule = Rule(
             readonly(unit_vectors(scan.bearings[seen])), readonly(scan.beam_widths[seen].copy())

@@ -22,15 +22,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.descriptor.descriptor import Descriptor, shadow_terms
+from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import (
     CircleSum,
     Exact,
     check_view,
-    find_shadows,
     place_exact,
     sum_channels,
 )
+from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
@@ -76,7 +76,6 @@ def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[Floa
     for k, (x, y, yaw) in enumerate(poses):
         body = replace(descriptor, rose=turned(descriptor.rose, yaw))
         F[k], J = body.at(world, [x, y], jacobian=True)
-        assert J is not None  # asked for
         K[k] = np.column_stack([J, _heading_slope(body, world, np.array([x, y]))])
     return F, K
 

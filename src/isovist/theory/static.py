@@ -100,7 +100,7 @@ def gauss_newton(
     """
     target = as_floats("F_obs", F_obs, (len(descriptor.rose),))
     p = as_floats("start", start, (2,))
-    F, J = _describe(descriptor, world, p)
+    F, J = descriptor.at(world, p, jacobian=True)
     residual = float(np.linalg.norm(F - target))
     positions, residuals = [p], [residual]
     damping = 0.0
@@ -113,7 +113,7 @@ def gauss_newton(
         q = p + step
         better = bool(world.contains(q))
         if better:
-            F_q, J_q = _describe(descriptor, world, q)
+            F_q, J_q = descriptor.at(world, q, jacobian=True)
             residual_q = float(np.linalg.norm(F_q - target))
             better = residual_q < residual
         if better:
@@ -128,14 +128,6 @@ def gauss_newton(
     return Descent(
         readonly(np.array(positions)), readonly(np.array(residuals)), length < max(tolerance, 1e-9)
     )
-
-
-def _describe(
-    descriptor: Descriptor, world: SegmentMap, p: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    F, J = descriptor.at(world, p, jacobian=True)
-    assert J is not None  # asked for
-    return F, J
 
 
 def static_bound(
@@ -167,7 +159,7 @@ def static_bound(
         f"a node lies within {covering_radius:g} m of the true place, inside the disc",
         f"the observed descriptor is within {noise:g} of that of the true place",
     )
-    _, J = _describe(descriptor, world, p)
+    _, J = descriptor.at(world, p, jacobian=True)
     mu = float(injectivity(J))
     if float(world.clearance(p)) <= radius:
         return StaticBound(mu, np.inf, np.inf, np.inf, False, assumptions)
@@ -176,7 +168,6 @@ def static_bound(
     turn = np.pi * (1.0 + np.sqrt(5.0)) * k
     disc = p + np.stack([ring * np.cos(turn), ring * np.sin(turn)], axis=1)
     _, Js = descriptor.at(world, disc, jacobian=True)
-    assert Js is not None  # asked for
     lipschitz = MARGIN * float(np.linalg.norm(Js, ord=2, axis=(1, 2)).max())
     variation = MARGIN * float(np.linalg.norm(Js - J, ord=2, axis=(1, 2)).max())
     if variation >= mu:

@@ -1,5 +1,7 @@
 """Statements about signals, roses and weights (§3, §4)."""
 
+from collections.abc import Callable, Iterator
+
 import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
@@ -22,6 +24,7 @@ from isovist.theory.verify.scenes import (
     round_points,
 )
 from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.types import FloatArray
 
 
 def _signal(trial: Trial) -> Finding:
@@ -143,12 +146,19 @@ def _denominator(trial: Trial) -> Finding:
     return worst_of(np.array(worst), 1e-9)
 
 
+def _moved_roses(
+    trial: Trial, make: Callable[[np.random.Generator, int], Rose], largest: float
+) -> Iterator[tuple[Rose, Rose, FloatArray]]:
+    """Roses, the same moved by 10⁻⁶ up to 10^largest, and directions at which to compare them."""
+    for _ in range(trial.cases):
+        rose = make(trial.rng, trial.dimension)
+        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, largest)))
+        yield rose, other, directions(trial.rng, trial.dimension, 100)
+
+
 def _weights_in_basis(trial: Trial) -> Finding:
     ratios = []
-    for _ in range(trial.cases):
-        rose = covered_rose(trial.rng, trial.dimension)
-        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, -2)))
-        theta = directions(trial.rng, trial.dimension, 100)
+    for rose, other, theta in _moved_roses(trial, covered_rose, -2):
         change = np.abs(rose.weights(theta) - other.weights(theta)).max()
         ratios.append(change / (paper_constant(rose, other) * displacement(rose, other)))
     return worst_of(np.array(ratios), 1.0)
@@ -156,10 +166,7 @@ def _weights_in_basis(trial: Trial) -> Finding:
 
 def _softmax_paper(trial: Trial) -> Finding:
     ratios = []
-    for _ in range(trial.cases):
-        rose = random_rose(trial.rng, trial.dimension)
-        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, -0.5)))
-        theta = directions(trial.rng, trial.dimension, 100)
+    for rose, other, theta in _moved_roses(trial, random_rose, -0.5):
         change = np.abs(rose.weights(theta) - other.weights(theta)).max()
         ratios.append(change / (paper_constant(rose) * displacement(rose, other)))
     return worst_of(np.array(ratios), 1.0)
@@ -167,10 +174,7 @@ def _softmax_paper(trial: Trial) -> Finding:
 
 def _softmax_sharp(trial: Trial) -> Finding:
     ratios = []
-    for _ in range(trial.cases):
-        rose = random_rose(trial.rng, trial.dimension)
-        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, -0.5)))
-        theta = directions(trial.rng, trial.dimension, 100)
+    for rose, other, theta in _moved_roses(trial, random_rose, -0.5):
         change = weight_change(rose, other, theta).max()
         ratios.append(change / (sharp_constant(rose) * displacement(rose, other)))
     return worst_of(np.array(ratios), 1.0 + 1e-9)
