@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, Exact
 from isovist.maps.segments import SegmentMap

@@ -20,7 +20,7 @@ import numpy as np
 
 from isovist.atlas.plane import Atlas, build
 from isovist.bench.explore import Run, ambiguous_starts, explore
-from isovist.bench.hall import twofold_hall
+from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Rule, propose
 from isovist.exploration.rivals import MOST, Rivals

@@ -9,7 +9,7 @@ its furniture up to the ceiling, σ = 0.03 m, and 10 % of the beams cut short.
 import sys
 
 from isovist.atlas.plane import build
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.bench.space_trials import spinning_trials
 from isovist.bench.trials import NEAR_IN_SPACE, TURNED_IN_SPACE, run_trials, summarise
 from isovist.maps.mesh import MeshMap

@@ -9,7 +9,7 @@ import numpy as np
 
 import isovist as iv
 from isovist.bench.explore import explore
-from isovist.bench.hall import twofold_hall
+from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Rule, propose
 from isovist.tracking.tracker import Tracker

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.viz.answers import draw_answer
 from isovist.viz.figures import save
 

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from isovist.atlas.plane import build
 from isovist.atlas.store import atlas_info, check_atlas, read_atlas, write_atlas
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.cli.app import app
 from isovist.errors import FileError, InputError
 from isovist.io.maps.read import write_map

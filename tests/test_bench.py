@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.cli.app import app
 from isovist.io.maps.read import write_map
 from isovist.maps.cells import OccupancyMap

@@ -11,7 +11,7 @@ import typer
 from typer.testing import CliRunner
 
 import isovist
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.cli.app import app
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from isovist.atlas.plane import Atlas, build
 from isovist.bench.explore import BODY, STRIDE, Run, explore, lost_start
-from isovist.bench.hall import twofold_hall
+from isovist.bench.worlds import twofold_hall
 from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.exploration.foresight import information, predict, separate

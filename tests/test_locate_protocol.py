@@ -1,3 +1,5 @@
+"""The protocols of locating, on maps of the plane and of space, and random scans."""
+
 import numpy as np
 import pytest
 
@@ -6,7 +8,21 @@ from isovist.bench.trials import Outcome
 from isovist.errors import InputError
 from isovist.io.scans.sets import ScanSet
 from isovist.localization.answer import Verdict
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.floor import standing_room
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.spinning import SpinningLidar
 from reference_locate import building
+from reference_space import house
+
+PLANAR = Lidar(range_max=10.0, noise=0.05)
+RINGS = SpinningLidar(rings=4, azimuths=90, range_max=12.0)
+NOWHERE = "Almost nowhere on the map does the sensor reach a wall."
+MISFIT = "A map in space needs a spinning lidar, one of the plane a planar one."
+
+
+def ends_of(scan):
+    return scan.ranges if hasattr(scan, "ranges") else scan.points
 
 
 @pytest.fixture(scope="module")
@@ -49,19 +65,23 @@ def test_a_row_has_the_keys_of_the_design(log):
     assert row["false_confident"] == 0.0
 
 
-def test_simulated_scans_repeat_with_their_seed():
-    world = building()
-    first, again = (protocol.simulated_trials(world, 3, seed=5) for _ in range(2))
+@pytest.mark.parametrize(("world", "lidar"), [(building(), PLANAR), (house(), RINGS)])
+def test_simulated_scans_repeat_with_their_seed_and_stand_in_free_places(world, lidar):
+    first, again = (protocol.simulated_trials(world, 3, lidar, seed=5) for _ in range(2))
     for a, b in zip(first, again, strict=True):
         assert a.truth == b.truth
-        assert (a.scan().ranges == b.scan().ranges).all()
-        assert world.contains([a.truth.x, a.truth.y])
+        assert (ends_of(a.scan()) == ends_of(b.scan())).all()
+        assert world.contains(a.truth.position)
 
 
 def test_clutter_only_shortens_beams():
     world = building()
-    plain = protocol.simulated_trials(world, 1, seed=1, noise=0.0)[0].scan()
-    cluttered = protocol.simulated_trials(world, 1, seed=1, noise=0.0, clutter=0.5)[0].scan()
+    plain, cluttered = (
+        protocol.simulated_trials(
+            world, 1, Lidar(range_max=10.0, noise=0.0, clutter=share), seed=1
+        )[0].scan()
+        for share in (0.0, 0.5)
+    )
     both = plain.valid & cluttered.valid
     assert (cluttered.ranges[both] <= plain.ranges[both]).all()
     assert (cluttered.ranges[both] < plain.ranges[both]).mean() > 0.3
@@ -96,18 +116,39 @@ def test_a_protocol_without_queries_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("options", "text"),
+    ("world", "lidar", "options", "text"),
     [
+        (building, Lidar(range_max=0.06), {}, NOWHERE),
+        (house, SpinningLidar(range_max=0.06), {}, NOWHERE),
+        (building, PLANAR, {"count": 0}, "`count` must be at least 1, got 0."),
+        (house, RINGS, {"count": 0}, "`count` must be at least 1, got 0."),
         (
-            {"clutter": 1.0},
-            "`clutter` must lie in [0, 1) and `noise` must not be negative, got 1.0 and 0.05.",
+            building,
+            PLANAR,
+            {"clearance": 50.0},
+            "No free place of the map is 50.0 m from all walls.",
         ),
-        ({"beams": 0}, "A lidar needs at least 1 beam, got 0."),
-        ({"range_max": 0.06}, "Almost nowhere on the map does the sensor reach a wall."),
-        ({"clearance": 50.0}, "No free place of the map is 50.0 m from all walls."),
+        (
+            house,
+            RINGS,
+            {"height": 7.0},
+            "No free place 7 m above the floor is 0.25 m from all walls.",
+        ),
+        (building, RINGS, {}, MISFIT),
+        (house, PLANAR, {}, MISFIT),
     ],
 )
-def test_bad_simulations_are_refused_in_words(options, text):
+def test_bad_simulations_are_refused_in_words(world, lidar, options, text):
     with pytest.raises(InputError) as caught:
-        protocol.simulated_trials(building(), 1, **options)
+        protocol.simulated_trials(world(), **({"count": 1, "lidar": lidar} | options))
     assert str(caught.value) == text
+
+
+def test_there_is_standing_room_only_in_the_largest_part():
+    cells = np.full((60, 100), Cell.OCCUPIED, dtype=np.uint8)
+    cells[2:58, 2:50] = Cell.FREE
+    cells[2:58, 60:80] = Cell.FREE
+    room = standing_room(OccupancyMap(cells, 0.05))
+    assert room[30, 25]
+    assert not room[30, 70]
+    assert not room[3, 25]

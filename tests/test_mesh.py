@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist.bench.office import office_floor
+from isovist.bench.worlds import office_floor
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.mesh import MeshMap

@@ -8,7 +8,7 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.space import AROUND, KEPT, RINGS, search_rings
-from isovist.bench.space_trials import spinning_trials
+from isovist.bench.trials import simulated_trials
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.certificate import certified
@@ -263,17 +263,17 @@ def test_a_drone_finds_its_height():
 
 
 def test_simulated_trials_stand_in_free_places():
-    trials = spinning_trials(house(), 5, LIDAR, seed=3)
+    trials = simulated_trials(house(), 5, LIDAR, seed=3)
     for trial in trials:
         assert house().contains(trial.truth.position)
         assert trial.truth.z == pytest.approx(1.5, abs=0.06)
         assert len(trial.scan().points) > 1000
-    again = spinning_trials(house(), 5, LIDAR, seed=3)
+    again = simulated_trials(house(), 5, LIDAR, seed=3)
     assert [t.truth for t in trials] == [t.truth for t in again]
     with pytest.raises(InputError, match="`count` must be at least 1, got 0"):
-        spinning_trials(house(), 0, LIDAR)
+        simulated_trials(house(), 0, LIDAR)
     with pytest.raises(InputError, match="No free place 7 m above the floor"):
-        spinning_trials(VoxelMap.from_array(house_cells(), 0.1), 1, LIDAR, height=7.0)
+        simulated_trials(VoxelMap.from_array(house_cells(), 0.1), 1, LIDAR, height=7.0)
 
 
 def test_the_slope_of_the_descriptor_vanishes_along_a_tunnel():

@@ -4,22 +4,24 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas, build
-from isovist.atlas.space import VoxelAtlas
-from isovist.bench.office import office_floor
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
+from isovist.bench.trials import error_of
+from isovist.bench.worlds import office_floor
 from isovist.localization.answer import Answer, Verdict
+from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
-from isovist.maps.cells import OccupancyMap
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.base import Map
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.sensing.spinning import SpinningLidar
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=541, range_max=15.0, noise=0.03)
-RESOLUTION = 0.05  # m, of the map that the robot has
 CLEARANCE = 0.35  # m: a robot needs room to stand
 RINGS = SpinningLidar(16, range_max=20.0, noise=0.03, clutter=0.05)
 HEIGHT, CEILING = 1.0, 2.8  # m, of the sensor and of the rooms
@@ -36,9 +38,9 @@ class Demonstration:
         answer: Where it thinks it is.
     """
 
-    atlas: Atlas | VoxelAtlas
+    atlas: Atlas
     scan: Scan | CloudScan
-    truth: Pose
+    truth: AnyPose
     answer: Answer
 
     @property
@@ -46,15 +48,13 @@ class Demonstration:
         """Of the best estimate, in m and rad; infinite without one."""
         if self.answer.best is None:
             return np.inf, np.inf
-        found = self.answer.best.pose
-        gap = float(np.hypot(found.x - self.truth.x, found.y - self.truth.y))
-        return gap, abs(float(wrap_angle(found.yaw - self.truth.yaw)))
+        return error_of(self.answer.best.pose, self.truth)
 
     @property
     def right(self) -> bool:
-        """Whether the best estimate is within 0.5 m and 10° of the truth."""
-        gap, turn = self.error
-        return bool(gap < 0.5 and turn < np.deg2rad(10.0))
+        """Whether the best estimate is the place of the truth."""
+        best = self.answer.best
+        return best is not None and is_same(best.pose, self.truth, LocalizationSettings())
 
     @property
     def falsely_sure(self) -> bool:
@@ -65,12 +65,9 @@ class Demonstration:
 def demonstrate(seed: int = 0) -> Demonstration:
     """Drop a robot at a random place of the office floor of that seed, and ask where it is."""
     floor = office_floor(seed)
-    atlas = build(OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), RESOLUTION))
     rng = np.random.default_rng(seed)
     truth = _somewhere(floor.reality, rng)
-    scan = LIDAR.scan(floor.reality, truth, rng)
-    locate(atlas, scan)  # the first call compiles; the second is what a robot sees
-    return Demonstration(atlas, scan, truth, locate(atlas, scan))
+    return _ask(build(floor.plan), LIDAR, floor.reality, truth, rng)
 
 
 def demonstrate_in_space(seed: int = 0) -> Demonstration:
@@ -80,8 +77,18 @@ def demonstrate_in_space(seed: int = 0) -> Demonstration:
     rng = np.random.default_rng(seed)
     place = _somewhere(floor.reality, rng)
     truth = Pose3(place.x, place.y, place.yaw, HEIGHT)
-    scan = RINGS.scan(MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
-    locate(atlas, scan)
+    return _ask(atlas, RINGS, MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
+
+
+def _ask(
+    atlas: Atlas,
+    lidar: Lidar | SpinningLidar,
+    reality: Map,
+    truth: AnyPose,
+    rng: np.random.Generator,
+) -> Demonstration:
+    scan = lidar.scan(reality, truth, rng)
+    locate(atlas, scan)  # the first call compiles; the second is what a robot sees
     return Demonstration(atlas, scan, truth, locate(atlas, scan))
 
 

@@ -18,26 +18,29 @@ from isovist.atlas.walls import bare_walls
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.base import Map
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.kinds import AnyMap
 from isovist.maps.voxels import VoxelMap
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import AnyPose, Pose, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
+from isovist.sensing.simulate import random_scans
+from isovist.sensing.spinning import SpinningLidar
 from isovist.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from isovist.io.scans.sets import ScanSet
 
-NEAR, TURNED = 0.5, np.radians(10.0)
-NEAR_IN_SPACE, TURNED_IN_SPACE = 0.3, np.radians(5.0)
+NEAR_IN_SPACE = 0.3, float(np.radians(5.0))
+"""So near to the truth an answer in space is right, in m and rad."""
 RESOLUTION = 0.05
 EVERY, QUERY = 5, 2
 """Scan i of a log is a query when i mod EVERY = QUERY."""
 MAPPED_SHARE, MAPPED_DISTANCE = 0.8, 0.2
 """A place is mapped when this share of valid beams ends this near to a wall, in m."""
-CLEARANCE = 0.25
-"""Room that a sensor needs on all sides, in m."""
 ELLIPSE95 = -2.0 * np.log(0.05)
 """95 % quantile of χ² with two degrees of freedom."""
 
@@ -49,7 +52,7 @@ class Trial:
     """A scan, made when it is asked for, and the pose that it was taken from."""
 
     scan: Callable[[], Scan | CloudScan]
-    truth: Pose
+    truth: AnyPose
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,18 +104,16 @@ def scan_trials(log: "ScanSet", index: IntArray) -> list[Trial]:
 
 
 def simulated_trials(
-    world: OccupancyMap,
+    world: OccupancyMap | VoxelMap,
     count: int,
+    lidar: Lidar | SpinningLidar,
     *,
     seed: int = 0,
-    beams: int = 360,
-    field_of_view: float = 2.0 * np.pi,
-    range_max: float = 10.0,
-    noise: float = 0.05,
-    clutter: float = 0.0,
-    clearance: float = CLEARANCE,
+    clearance: float = 0.25,
+    height: float = 1.0,
+    reality: Map | None = None,
 ) -> list[Trial]:
-    """Scans of a simulated sensor at random poses in free space.
+    """Scans of a simulated sensor at random places (`sensing.simulate.random_scans`).
 
     Only walls end a beam: the grey fringe that many maps have before their walls is not there
     for a sensor.
@@ -120,78 +121,34 @@ def simulated_trials(
     Args:
         world: The map.
         count: Number of poses.
+        lidar: The sensor.
         seed: Of the random numbers.
-        beams: Per scan, evenly over the field of view.
-        field_of_view: In rad, centred ahead.
-        range_max: In m; what is farther returns nothing.
-        noise: Standard deviation of a range in m.
-        clutter: Share of beams cut short by something that the map lacks.
-        clearance: Least distance of the sensor from anything that is not free, in m.
+        clearance: Least room of the sensor on all sides, in m.
+        height: In space, of the sensor above the floor, in m.
+        reality: What the sensor sees; the walls of the map when `None`.
     """
-    if count < 1:
-        raise InputError(f"`count` must be at least 1, got {count}.")
-    rows, cols = np.nonzero(standing_room(world, clearance))
-    random = np.random.default_rng(seed)
-    walls = bare_walls(world)
-    lidar = Lidar(field_of_view, beams, range_max, noise, clutter)
-    trials: list[Trial] = []
-    for _ in range(100 * count):
-        k = int(random.integers(rows.size))
-        place = world.centres(rows[k], cols[k]) + world.resolution * random.uniform(-0.5, 0.5, 2)
-        pose = Pose(float(place[0]), float(place[1]), float(random.uniform(-np.pi, np.pi)))
-        try:
-            scan = lidar.scan(walls, pose, random)
-        except InputError:  # no wall within reach
-            continue
-        trials.append(Trial(lambda scan=scan: scan, pose))  # type: ignore[misc]
-        if len(trials) == count:
-            return trials
-    raise InputError("Almost nowhere on the map does the sensor reach a wall.")
+    seen = bare_walls(world) if reality is None else reality
+    scans = random_scans(
+        world, seen, lidar, count, seed=seed, clearance=clearance, height=height
+    )  # fmt: skip
+    return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 
-def standing_room(world: OccupancyMap, clearance: float = CLEARANCE) -> BoolArray:
-    """Cells where a sensor can stand: the largest connected part of those with `clearance` (m).
-
-    A robot cannot get into the courtyards of a drawing.
-    """
-    from scipy.ndimage import distance_transform_edt, label
-
-    free = np.pad(world.cells == Cell.FREE, 1)
-    roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
-    parts, number = label(roomy)
-    if number == 0:
-        raise InputError(f"No free place of the map is {clearance} m from all walls.")
-    return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
+def near_in(dimension: int) -> tuple[float, float]:
+    """So near to the truth an answer is right, in m and rad; stricter in space."""
+    return LocalizationSettings().same if dimension == 2 else NEAR_IN_SPACE
 
 
-def run_trials(
-    atlas: Atlas,
-    trials: Sequence[Trial],
-    near_m: float = NEAR,
-    near_rad: float = TURNED,
-) -> Iterator[Outcome]:
-    """Locate each scan alone, heading unknown, without a prior.
-
-    Args:
-        atlas: The map, described.
-        trials: Scans with the poses that they were taken from.
-        near_m: An answer is right within this distance of the truth, in m, …
-        near_rad: … and this angle, in rad.
-    """
+def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
+    """Locate each scan alone, heading unknown, without a prior."""
+    near_m, near_rad = near_in(atlas.dimension)
     for trial in trials:
         answer = locate(atlas, trial.scan())
-        truth = trial.truth.vector
-        errors = [
-            (
-                float(np.hypot(e.pose.x - truth[0], e.pose.y - truth[1])),
-                float(abs(wrap_angle(e.pose.yaw - truth[2]))),
-            )
-            for e in answer.estimates
-        ]
+        errors = [error_of(estimate.pose, trial.truth) for estimate in answer.estimates]
         near = [m <= near_m and turn <= near_rad for m, turn in errors]
         covered = False
         if answer.best is not None:
-            d = answer.best.pose.vector[:2] - truth[:2]
+            d = answer.best.pose.position[:2] - trial.truth.position[:2]
             covered = bool(d @ np.linalg.solve(answer.best.covariance[:2, :2], d) <= ELLIPSE95)
         error = errors[0] if errors else (np.inf, np.pi)
         yield Outcome(
@@ -204,9 +161,15 @@ def run_trials(
         )
 
 
+def error_of(pose: AnyPose, truth: AnyPose) -> tuple[float, float]:
+    """Distance (x and y) and turn from the truth, in m and rad."""
+    gap = float(np.hypot(pose.x - truth.x, pose.y - truth.y))
+    return gap, float(abs(wrap_angle(pose.yaw - truth.yaw)))
+
+
 def measure(
     site: str,
-    world: OccupancyMap | VoxelMap,
+    world: AnyMap,
     trials: Sequence[Trial],
     progress: Callable[[], None] | None = None,
     *,
@@ -216,15 +179,11 @@ def measure(
     if not trials:
         raise InputError(f"{site} has no query to try.")
     start = perf_counter()
-    atlas: Atlas
-    if isinstance(world, VoxelMap):
-        atlas, near = build(world, height=height), (NEAR_IN_SPACE, TURNED_IN_SPACE)
-    else:
-        atlas, near = build(world), (NEAR, TURNED)
+    atlas = build(world, height=height)
     build_s = perf_counter() - start
     locate(atlas, trials[0].scan())  # so that no query is charged for loading the kernels
     outcomes = []
-    for outcome in run_trials(atlas, trials, *near):
+    for outcome in run_trials(atlas, trials):
         outcomes.append(outcome)
         if progress is not None:
             progress()
@@ -265,11 +224,12 @@ def summarise(outcomes: Sequence[Outcome]) -> Row:
 
 
 def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:
+    """The map that some scans of a log make, at the poses that it gives."""
     scans = [log.scan(int(i)) for i in index]
     return OccupancyMap.from_scans(scans, log.poses[index], RESOLUTION)
 
 
-def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> np.ndarray:
+def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArray:
     """Whether the map shows what each scan saw, at the logged pose."""
     from scipy.ndimage import distance_transform_edt
 

@@ -49,23 +49,14 @@ def scans(
 ) -> None:
     """A given map, and scans with poses."""
     from isovist.bench.trials import scan_trials
-    from isovist.cli.inputs import cells_of
     from isovist.cli.rows import chosen, report
     from isovist.io.maps.read import read_map
     from isovist.io.scans.sets import read_scan_set
 
     taken = read_scan_set(scans, prefix)
     trials = scan_trials(taken, chosen(taken, held_out, index))
-    report(
-        [
-            (
-                f"{scans.parent.name}{'/' + prefix if prefix else ''}",
-                cells_of(read_map(world)),
-                trials,
-            )
-        ],
-        as_json,
-    )
+    name = f"{scans.parent.name}{'/' + prefix if prefix else ''}"
+    report([(name, read_map(world), trials)], as_json)
 
 
 @bench.command()
@@ -83,20 +74,11 @@ def simulate(
     """Random poses in free space, and a simulated lidar."""
     import math
 
-    from isovist.bench.trials import Trial, simulated_trials
-    from isovist.cli.inputs import cells_of
-    from isovist.cli.rows import report
-    from isovist.io.maps.read import read_map
-    from isovist.maps.cells import OccupancyMap
+    from isovist.cli.rows import report, simulated
+    from isovist.sensing.lidar import Lidar
 
-    def trials(world: OccupancyMap) -> list[Trial]:
-        return simulated_trials(
-            world, count, seed=seed, beams=beams, field_of_view=math.radians(field_of_view),
-            range_max=range_max, noise=noise, clutter=clutter,
-        )  # fmt: skip
-
-    maps = ((path.stem, cells_of(read_map(path))) for path in worlds)
-    report(((name, world, trials(world)) for name, world in maps), as_json)
+    lidar = Lidar(math.radians(field_of_view), beams, range_max, noise, clutter)
+    report(simulated(worlds, lidar, count, seed), as_json)
 
 
 @bench.command()
@@ -117,21 +99,13 @@ def simulate3d(
     """Random places above the floor of maps in space, and a simulated spinning lidar."""
     import math
 
-    from isovist.bench.space_trials import spinning_trials
-    from isovist.cli.inputs import voxels_of
-    from isovist.cli.rows import report
-    from isovist.io.maps.read import read_map
+    from isovist.cli.rows import report, simulated
     from isovist.sensing.spinning import SpinningLidar
 
     lidar = SpinningLidar(
         rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter
     )
-    maps = ((path.stem, *voxels_of(read_map(path))) for path in worlds)
-    sites = (
-        (name, cells, spinning_trials(cells, count, lidar, seed=seed, height=height, reality=seen))
-        for name, cells, seen in maps
-    )
-    report(sites, as_json, height)
+    report(simulated(worlds, lidar, count, seed, height), as_json, height)
 
 
 @bench.command()

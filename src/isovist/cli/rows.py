@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from isovist.bench.trials import Row, Trial, measure
+from isovist.bench.trials import Row, Trial, measure, simulated_trials
 from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.files import read_npz
 from isovist.io.scans.sets import ScanSet
-from isovist.maps.cells import OccupancyMap
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.kinds import AnyMap
+from isovist.maps.mesh import MeshMap
 from isovist.types import IntArray
 
 if TYPE_CHECKING:
     from isovist.io.logs.read import Log
+    from isovist.sensing.lidar import Lidar
+    from isovist.sensing.spinning import SpinningLidar
     from isovist.tracking.replay import Update
 
 COLUMNS = {
@@ -42,8 +44,30 @@ COLUMNS = {
 }
 
 
+def simulated(
+    paths: Iterable[Path],
+    lidar: "Lidar | SpinningLidar",
+    count: int,
+    seed: int,
+    height: float = 1.0,
+) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
+    """Sites with simulated trials; where the map is a mesh, the sensor sees the mesh."""
+    from isovist.atlas.build import as_cells
+    from isovist.io.maps.read import read_map
+
+    for path in paths:
+        world = read_map(path)
+        cells = as_cells(world)
+        seen = world if isinstance(world, MeshMap) else None
+        yield (
+            path.stem,
+            cells,
+            simulated_trials(cells, count, lidar, seed=seed, height=height, reality=seen),
+        )
+
+
 def report(
-    sites: Iterable[tuple[str, OccupancyMap | VoxelMap, Sequence[Trial]]],
+    sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]],
     as_json: bool,
     height: float | None = None,
 ) -> None:
@@ -81,9 +105,9 @@ def print_rows(rows: Sequence[Row], as_json: bool) -> None:
         typer.echo("| " + " | ".join(cells) + " |")
 
 
-def tracked(site: str, world: OccupancyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
+def tracked(site: str, world: AnyMap, logs: Sequence["Log"]) -> list[list["Update"]]:
     """Track all logs on one map, each from an unknown start, with a bar."""
-    from isovist.atlas.plane import build
+    from isovist.atlas.build import build
     from isovist.tracking.replay import replay
     from isovist.tracking.tracker import Tracker
 

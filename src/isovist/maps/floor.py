@@ -1,18 +1,18 @@
-"""Where the floor of a map in space is.
+"""Where the floor of a map is, and where on it a sensor can stand.
 
-The floor of a column of cells is the top of its lowest run of occupied cells.  Many columns lie:
-below a table or behind a parapet the floor was not seen, and reflections leave cells below it.  So
-the columns of each tile of 1 m vote, and the lower quartile counts.  Tiles side by side whose votes
-differ by no more than a step are one surface; the largest surface is floor, and so are those at
-least a seventh as large.  All other tiles take the floor of the nearest such tile, and columns lie
-between the middles of tiles.  There is one floor per column, the lowest: of a house with storeys,
-cut the map to one.
+In space the floor of a column of cells is the top of its lowest run of occupied cells.  Many
+columns lie: below a table or behind a parapet the floor was not seen, and reflections leave cells
+below it.  So the columns of each tile of 1 m vote, and the lower quartile counts.  Tiles side by
+side whose votes differ by no more than a step are one surface; the largest surface is floor, and so
+are those at least a seventh as large.  All other tiles take the floor of the nearest such tile, and
+columns lie between the middles of tiles.  There is one floor per column, the lowest: of a house
+with storeys, cut the map to one.
 """
 
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.maps.cells import Cell
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
 from isovist.types import BoolArray, FloatArray
 
@@ -21,6 +21,54 @@ VOTES = 4  # columns with an occupied cell that a tile needs
 QUARTILE = 0.25
 STEP = 0.25  # m; the most that a floor rises from one tile to the next
 LARGE = 1.0 / 7.0  # a surface so large, as a share of the largest, is floor too
+
+
+def standing_places(
+    world: OccupancyMap | VoxelMap, clearance: float = 0.25, height: float = 1.0
+) -> FloatArray:
+    """Where a sensor can stand: in the middle of cells, shape (k, d), in m.
+
+    Args:
+        world: The map.
+        clearance: Least room on all sides, in m: half of what a small robot is wide.
+        height: In space, of the sensor above the floor, in m.
+    """
+    if isinstance(world, OccupancyMap):
+        return world.centres(*np.nonzero(standing_room(world, clearance)))
+    return _above_floor(world, clearance, height)
+
+
+def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
+    """Cells where a sensor can stand: the largest connected part of those with `clearance` (m).
+
+    A robot cannot get into the courtyards of a drawing.
+    """
+    from scipy.ndimage import distance_transform_edt, label
+
+    free = np.pad(world.cells == Cell.FREE, 1)
+    roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
+    parts, number = label(roomy)
+    if number == 0:
+        raise InputError(f"No free place of the map is {clearance} m from all walls.")
+    return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
+
+
+def _above_floor(world: VoxelMap, clearance: float, height: float) -> FloatArray:
+    """Free places at a height above the floor, with room beside them, shape (k, 3), in m."""
+    from scipy.ndimage import distance_transform_edt
+
+    z = floor_levels(world) + height
+    level = np.floor((z - world.corner[2]) / world.resolution).astype(np.int64)
+    inside = (level >= 0) & (level < world.shape[0])
+    around = np.take_along_axis(world.cells, np.where(inside, level, 0)[None], axis=0)[0]
+    roomy = distance_transform_edt(around != Cell.OCCUPIED) * world.resolution >= clearance
+    rows, columns = np.nonzero(inside & roomy & (around == Cell.FREE))
+    if rows.size == 0:
+        raise InputError(
+            f"No free place {height:g} m above the floor is {clearance:g} m from all walls."
+        )
+    beside = world.corner[:2] + (np.stack([columns, rows], axis=-1) + 0.5) * world.resolution
+    return np.column_stack([beside, z[rows, columns]])
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Map
-from isovist.poses import Pose, unit_vectors
+from isovist.poses import AnyPose, unit_vectors
 from isovist.sensing.scan import Scan
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Lidar:
 
         return SpinningLidar(rings, **options)
 
-    def scan(self, world: Map, pose: Pose, rng: np.random.Generator) -> Scan:
+    def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> Scan:
         """What the sensor at `pose` sees of a map; rays that end in no wall return nothing."""
         if not world.contains([pose.x, pose.y]):
             raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")

@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Map
-from isovist.poses import Pose, Pose3
+from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.types import FloatArray
 
@@ -61,7 +61,7 @@ class SpinningLidar:
         up = np.broadcast_to(np.sin(elevation), (self.rings, self.azimuths))
         return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], -1).reshape(-1, 3)
 
-    def scan(self, world: Map, pose: Pose, rng: np.random.Generator) -> CloudScan:
+    def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> CloudScan:
         """What the sensor at `pose` sees of a map in space; it knows its roll and pitch.
 
         Rays that end in no wall return nothing.  Where the map has reflectances, the returns

@@ -1,0 +1,65 @@
+"""What a simulated sensor sees from random places of a map, in the plane and in space."""
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.base import Map
+from isovist.maps.cells import OccupancyMap
+from isovist.maps.floor import standing_places
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import AnyPose, Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.scan import Scan
+from isovist.sensing.spinning import SpinningLidar
+
+TRIES = 100
+"""Places that are tried for each one wanted: from some the sensor reaches no wall."""
+
+
+def random_scans(
+    world: OccupancyMap | VoxelMap,
+    reality: Map,
+    lidar: Lidar | SpinningLidar,
+    count: int,
+    *,
+    seed: int = 0,
+    clearance: float = 0.25,
+    height: float = 1.0,
+) -> list[tuple[AnyPose, Scan | CloudScan]]:
+    """Scans from random places where the sensor can stand, with random headings, and the poses.
+
+    Args:
+        world: The map, which says where a sensor can stand (`maps.floor.standing_places`).
+        reality: What the sensor sees, e.g. the walls of the map alone.
+        lidar: The sensor: a spinning one in space.
+        count: Number of scans.
+        seed: Of the random numbers.
+        clearance: Least room of the sensor on all sides, in m.
+        height: In space, of the sensor above the floor, in m.
+    """
+    if count < 1:
+        raise InputError(f"`count` must be at least 1, got {count}.")
+    check_lidar(world, lidar)
+    places = standing_places(world, clearance, height)
+    random = np.random.default_rng(seed)
+    found: list[tuple[AnyPose, Scan | CloudScan]] = []
+    for _ in range(TRIES * count):
+        place = places[int(random.integers(len(places)))].copy()
+        place[:2] += world.resolution * random.uniform(-0.5, 0.5, 2)
+        yaw = float(random.uniform(-np.pi, np.pi))
+        x, y, *z = (float(v) for v in place)
+        pose = Pose3(x, y, yaw, *z) if z else Pose(x, y, yaw)
+        try:
+            found.append((pose, lidar.scan(reality, pose, random)))
+        except InputError:  # no wall within reach
+            continue
+        if len(found) == count:
+            return found
+    raise InputError("Almost nowhere on the map does the sensor reach a wall.")
+
+
+def check_lidar(world: Map, lidar: Lidar | SpinningLidar) -> None:
+    """An error unless the sensor is of the same kind as the map."""
+    if isinstance(lidar, SpinningLidar) != (world.dimension == 3):
+        raise InputError("A map in space needs a spinning lidar, one of the plane a planar one.")
