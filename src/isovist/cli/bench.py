@@ -51,7 +51,6 @@ def scans(
     from isovist.bench.trials import scan_trials
     from isovist.cli.inputs import cells_of
     from isovist.cli.rows import chosen, report
-    from isovist.io.maps.read import read_map
     from isovist.io.scans.sets import read_scan_set
 
     taken = read_scan_set(scans, prefix)
@@ -60,7 +59,7 @@ def scans(
         [
             (
                 f"{scans.parent.name}{'/' + prefix if prefix else ''}",
-                cells_of(read_map(world)),
+                cells_of(world),
                 trials,
             )
         ],
@@ -86,7 +85,6 @@ def simulate(
     from isovist.bench.trials import Trial, simulated_trials
     from isovist.cli.inputs import cells_of
     from isovist.cli.rows import report
-    from isovist.io.maps.read import read_map
     from isovist.maps.cells import OccupancyMap
 
     def trials(world: OccupancyMap) -> list[Trial]:
@@ -95,7 +93,7 @@ def simulate(
             range_max=range_max, noise=noise, clutter=clutter,
         )  # fmt: skip
 
-    maps = ((path.stem, cells_of(read_map(path))) for path in worlds)
+    maps = ((path.stem, cells_of(path)) for path in worlds)
     report(((name, world, trials(world)) for name, world in maps), as_json)
 
 
@@ -120,13 +118,12 @@ def simulate3d(
     from isovist.bench.space_trials import spinning_trials
     from isovist.cli.inputs import voxels_of
     from isovist.cli.rows import report
-    from isovist.io.maps.read import read_map
     from isovist.sensing.spinning import SpinningLidar
 
     lidar = SpinningLidar(
         rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter
     )
-    maps = ((path.stem, *voxels_of(read_map(path))) for path in worlds)
+    maps = ((path.stem, *voxels_of(path)) for path in worlds)
     sites = (
         (name, cells, spinning_trials(cells, count, lidar, seed=seed, height=height, reality=seen))
         for name, cells, seen in maps

@@ -3,60 +3,58 @@
 import math
 from pathlib import Path
 
-from isovist.atlas.plane import Atlas, build
-from isovist.atlas.space import MESH_RESOLUTION, VoxelAtlas
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import as_cells, build
+from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.logs.read import Log, read_log
-from isovist.io.maps.read import AnyMap, read_map
+from isovist.io.maps.read import read_map
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.mesh import MeshMap
-from isovist.maps.segments import SegmentMap
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 
-PLAN_RESOLUTION = 0.05  # m: cells that a plan of walls is drawn into
 IN_SPACE = "The map is in space, and this verb needs one of the plane."
 
 Place = tuple[float, float, float] | None
 
 
-def cells_of(world: AnyMap) -> OccupancyMap:
-    """A map of the plane as cells."""
-    if isinstance(world, OccupancyMap):
-        return world
-    if not isinstance(world, SegmentMap):
+def cells_of(path: Path) -> OccupancyMap:
+    """A map of the plane, as cells."""
+    cells = as_cells(read_map(path))
+    if not isinstance(cells, OccupancyMap):
         raise InputError(IN_SPACE)
-    return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), PLAN_RESOLUTION)
+    return cells
 
 
-def voxels_of(world: AnyMap) -> tuple[VoxelMap, MeshMap | None]:
-    """A map in space as cells, and the mesh that they stand for, if any."""
-    if isinstance(world, MeshMap):
-        return VoxelMap.from_mesh(world, MESH_RESOLUTION), world
-    if not isinstance(world, VoxelMap):
+def voxels_of(path: Path) -> tuple[VoxelMap, MeshMap | None]:
+    """A map in space, as cells, and the mesh that they stand for, if any."""
+    world = read_map(path)
+    cells = as_cells(world)
+    if not isinstance(cells, VoxelMap):
         raise InputError("The map is of the plane, and this verb needs one in space.")
-    return world, None
+    return cells, world if isinstance(world, MeshMap) else None
 
 
-def atlas_of(path: Path) -> Atlas:
-    """The atlas of a folder, or one built now from a map of the plane."""
-    atlas = any_atlas_of(path)
-    if not isinstance(atlas, Atlas):
+def plane_of(path: Path) -> PlaneAtlas:
+    """The atlas of a folder, or one built now, of a map of the plane."""
+    atlas = atlas_of(path)
+    if not isinstance(atlas, PlaneAtlas):
         raise InputError(IN_SPACE)
     return atlas
 
 
-def any_atlas_of(
+def atlas_of(
     path: Path,
     *,
     spacing: float | None = None,
     height: float | None = None,
     highest: float | None = None,
-) -> Atlas | VoxelAtlas:
+) -> Atlas:
     """The atlas of a folder, or one built now from any map.
 
     Args:
@@ -65,18 +63,20 @@ def any_atlas_of(
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
     """
-    if path.is_dir():
-        return read_atlas(path)
-    world = read_map(path)
     if highest is not None and height is None:
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
-    with bar("Describing") as advance:
-        if isinstance(world, VoxelMap | MeshMap):
-            above = height if height is None or highest is None else (height, highest)
-            return build(world, spacing=spacing, height=above, progress=advance)
+    if path.is_dir():
         if height is not None:
-            raise InputError("`--height` is for maps in space; this map is of the plane.")
-        return build(cells_of(world), spacing=spacing, progress=advance)
+            raise InputError(
+                "`--height` is said when an atlas is built; this one is built already."
+            )
+        return read_atlas(path)
+    world = read_map(path)
+    if height is not None and world.dimension == 2:
+        raise InputError("`--height` is for maps in space; this map is of the plane.")
+    above = height if height is None or highest is None else (height, highest)
+    with bar("Describing") as advance:
+        return build(world, spacing=spacing, height=above, progress=advance)
 
 
 def place_of(sensor: Place) -> Pose | None:
@@ -100,7 +100,7 @@ def drive_of(
 
 
 def sensor_of(
-    atlas: Atlas | VoxelAtlas,
+    atlas: Atlas,
     field_of_view: float,
     beams: int,
     range_max: float,
@@ -108,7 +108,7 @@ def sensor_of(
     rings: int,
 ) -> Lidar | SpinningLidar:
     """The simulated sensor that fits an atlas; the view in degrees."""
-    if isinstance(atlas, Atlas):
+    if atlas.dimension == 2:
         return Lidar(math.radians(field_of_view), beams, range_max, noise)
     if field_of_view != 360.0:
         raise InputError("A spinning lidar sees 360° around; leave out `--field-of-view`.")
