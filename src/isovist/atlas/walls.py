@@ -29,8 +29,7 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
 
 def bare_walls(world: Grid) -> Grid:
     """The map with unknown cells made free."""
-    walls = np.where(world.cells == Cell.OCCUPIED, Cell.OCCUPIED, Cell.FREE)
-    return world.with_cells(walls)
+    return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))
 
 
 def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:

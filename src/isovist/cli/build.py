@@ -20,12 +20,12 @@ def build(
 ) -> None:
     """Describe a map and keep the result as an atlas."""
     from isovist.atlas.store import write_atlas
-    from isovist.cli.inputs import any_atlas_of
+    from isovist.cli.inputs import atlas_of
     from isovist.errors import InputError
 
     if world.is_dir():
         raise InputError(f"{world} is a folder, not a map.")
-    atlas = any_atlas_of(world, spacing=spacing, height=height, highest=highest)
+    atlas = atlas_of(world, spacing=spacing, height=height, highest=highest)
     write_atlas(atlas, output)
     typer.echo(
         f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over {atlas.area:.0f} m²."

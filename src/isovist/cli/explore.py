@@ -26,7 +26,7 @@ def explore(
     """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
     from isovist.bench.explore import explore as drive
     from isovist.bench.explore import lost_start
-    from isovist.cli.inputs import atlas_of
+    from isovist.cli.inputs import plane_of
     from isovist.cli.progress import bar, busy
     from isovist.exploration.propose import Rule
     from isovist.sensing.lidar import Lidar
@@ -36,7 +36,7 @@ def explore(
     if figure is not None:
         check_suffix(figure)
     lidar = Lidar(math.radians(field_of_view), range_max=range_max)
-    atlas = atlas_of(world)
+    atlas = plane_of(world)
     with busy("Looking for a place to get lost in"):
         start, noise = lost_start(atlas, lidar, seed)
     with bar("Driving") as advance:

@@ -11,8 +11,6 @@ from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
-from isovist.maps.mesh import MeshMap
-from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
@@ -22,15 +20,15 @@ IN_SPACE = "The map is in space, and this verb needs one of the plane."
 Place = tuple[float, float, float] | None
 
 
-def atlas_of(path: Path) -> PlaneAtlas:
-    """The atlas of a folder, or one built now from a map of the plane."""
-    atlas = any_atlas_of(path)
+def plane_of(path: Path) -> PlaneAtlas:
+    """The atlas of a folder, or one built now, of a map of the plane."""
+    atlas = atlas_of(path)
     if not isinstance(atlas, PlaneAtlas):
         raise InputError(IN_SPACE)
     return atlas
 
 
-def any_atlas_of(
+def atlas_of(
     path: Path,
     *,
     spacing: float | None = None,
@@ -45,18 +43,20 @@ def any_atlas_of(
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
     """
-    if path.is_dir():
-        return read_atlas(path)
-    world = read_map(path)
     if highest is not None and height is None:
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
-    with bar("Describing") as advance:
-        if isinstance(world, VoxelMap | MeshMap):
-            above = height if height is None or highest is None else (height, highest)
-            return build(world, spacing=spacing, height=above, progress=advance)
+    if path.is_dir():
         if height is not None:
-            raise InputError("`--height` is for maps in space; this map is of the plane.")
-        return build(world, spacing=spacing, progress=advance)
+            raise InputError(
+                "`--height` is said when an atlas is built; this one is built already."
+            )
+        return read_atlas(path)
+    world = read_map(path)
+    if height is not None and world.dimension == 2:
+        raise InputError("`--height` is for maps in space; this map is of the plane.")
+    above = height if height is None or highest is None else (height, highest)
+    with bar("Describing") as advance:
+        return build(world, spacing=spacing, height=above, progress=advance)
 
 
 def place_of(sensor: Place) -> Pose | None:

@@ -23,10 +23,9 @@ def locate(
     as_json: Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.inputs import any_atlas_of, place_of
+    from isovist.cli.inputs import atlas_of, place_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
-    from isovist.localization.certificate import certified
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
     from isovist.viz.figures import check_suffix, save
@@ -34,8 +33,8 @@ def locate(
     if figure is not None:
         check_suffix(figure)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
-    atlas = any_atlas_of(world, height=height, highest=highest)
-    answer = certified(atlas, seen, locate_scan(atlas, seen))
+    atlas = atlas_of(world, height=height, highest=highest)
+    answer = locate_scan(atlas, seen, certificate=True)
     if figure is not None:
         from isovist.viz.space import figure_of
 

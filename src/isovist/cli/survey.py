@@ -27,7 +27,7 @@ def survey(
     as_json: options.Json = False,
 ) -> None:
     """Say where one scan is enough to know the place, and where it is not."""
-    from isovist.cli.inputs import any_atlas_of, sensor_of
+    from isovist.cli.inputs import atlas_of, sensor_of
     from isovist.cli.progress import bar
     from isovist.report.surveys import draw_any, json_of, text_of
     from isovist.surveying import survey as surveys
@@ -38,7 +38,7 @@ def survey(
         surveys.check_suffix(output)
     if figure is not None:
         figures.check_suffix(figure)
-    atlas = any_atlas_of(world, height=height)
+    atlas = atlas_of(world, height=height)
     lidar = sensor_of(atlas, field_of_view, beams, range_max, noise, rings)
     with bar("Surveying") as advance:
         found = surveys.survey_any(atlas, lidar, seed=seed, most=count, progress=advance)

@@ -26,7 +26,7 @@ def track(
     as_json: options.JsonLines = False,
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
-    from isovist.cli.inputs import atlas_of, place_of
+    from isovist.cli.inputs import place_of, plane_of
     from isovist.cli.progress import bar
     from isovist.io.logs.read import read_log
     from isovist.io.logs.tum import write_tum
@@ -41,7 +41,7 @@ def track(
     seen = read_log(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
-    atlas = atlas_of(world)
+    atlas = plane_of(world)
     updates = []
     with bar("Tracking", hidden=as_json) as advance:
         for update in replay(Tracker(atlas), seen, which):

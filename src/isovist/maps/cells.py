@@ -128,7 +128,7 @@ class OccupancyMap:
         cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
         return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
 
-    def with_cells(self, cells: NDArray[np.integer[Any]]) -> "OccupancyMap":
+    def with_cells(self, cells: NDArray[np.uint8]) -> "OccupancyMap":
         """Other cells at the same place."""
         return OccupancyMap(cells, self.resolution, self.origin)
 

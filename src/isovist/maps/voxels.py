@@ -137,7 +137,7 @@ class VoxelMap:
         cells, corner, values = cells_of_mesh(mesh, resolution, MOST_CELLS)
         return cls(cells, resolution, corner, values)
 
-    def with_cells(self, cells: NDArray[np.integer[Any]]) -> "VoxelMap":
+    def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
         """Other cells at the same place, with the same reflectances."""
         return VoxelMap(cells, self.resolution, self.corner, self.reflectance)
 

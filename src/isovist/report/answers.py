@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.poses import Pose, Pose3
+from isovist.poses import AnyPose, Pose3
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -36,10 +36,11 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         "probability": estimate.probability,
         "covariance": estimate.covariance.tolist(),
         "inliers": estimate.inliers,
+        "refuted": estimate.refuted,
     }
 
 
-def pose_json(pose: Pose) -> dict[str, float]:
+def pose_json(pose: AnyPose) -> dict[str, float]:
     """A pose as plain data; in space with its height and tilt."""
     plane = {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
     if not isinstance(pose, Pose3):

@@ -37,7 +37,7 @@ from isovist.poses import Pose
 from isovist.theory.heading import observe
 from isovist.theory.map_space import Field, MapField
 from isovist.tracking.gramian import ARM
-from isovist.tracking.trajectory import motions_since_start
+from isovist.tracking.start import motions_since_start
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
 
@@ -179,7 +179,7 @@ class PoseCourse:
         """
         if not (np.isfinite(arm) and arm > 0.0):
             raise InputError(f"`arm` must be a positive length in m, got {arm}.")
-        motions = motions_since_start(odometry)
+        motions = np.array(motions_since_start(odometry).vector)
         weights = readonly(time_weights(len(motions), times))
         return cls(descriptor, world, readonly(motions), weights, arm)
 
@@ -213,12 +213,8 @@ class PoseCourse:
 
     def _poses(self, starts: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Poses, shape (..., k, 3), and R′(ψ₀) Δ_t, shape (..., k, 2)."""
-        c, s = np.cos(starts[..., 2, None]), np.sin(starts[..., 2, None])
-        dx, dy, turn = self.motions.T
-        along = np.stack([c * dx - s * dy, s * dx + c * dy], axis=-1)
-        poses = np.empty((*along.shape[:-1], 3))
-        poses[..., :2] = starts[..., None, :2] + along
-        poses[..., 2] = starts[..., 2, None] + turn
+        poses = (Pose.from_vector(starts[..., None, :]) @ Pose.from_vector(self.motions)).vector
+        along = poses[..., :2] - starts[..., None, :2]
         return poses, np.stack([-along[..., 1], along[..., 0]], axis=-1)
 
 

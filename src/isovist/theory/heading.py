@@ -34,7 +34,7 @@ from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
-from isovist.poses import Pose, unit_vectors
+from isovist.poses import Pose
 from isovist.roses import Rose
 from isovist.sensing.signals import Seen
 from isovist.types import FloatArray, IntArray
@@ -122,7 +122,4 @@ def _across(theta: FloatArray, slopes: FloatArray) -> FloatArray:
 
 def _turn_back(directions: FloatArray, yaws: FloatArray, offsets: IntArray) -> FloatArray:
     """Directions of the map in the body: those of place k turned by −yaw_k, shape (m, 2)."""
-    back = np.repeat(unit_vectors(-yaws), np.diff(offsets), axis=0)
-    c, s = back.T
-    x, y = directions.T
-    return np.stack([c * x - s * y, s * x + c * y], axis=1)
+    return Pose(yaw=np.repeat(-yaws, np.diff(offsets))).apply(directions)

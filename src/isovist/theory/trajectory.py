@@ -10,10 +10,11 @@ Odometry is taken as exact.  `tracking.trajectory` fits the same start to the wa
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.localization.judge import WIDEST
+from isovist.localization.judge import by_coordinate
+from isovist.localization.settings import LocalizationSettings
 from isovist.theory.course import Course
 from isovist.tracking.gramian import whiten
-from isovist.tracking.trajectory import StartFit
+from isovist.tracking.start import StartFit
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 
@@ -69,7 +70,8 @@ def refine_course(
     rest = float(np.linalg.norm(np.linalg.lstsq(H, A.T @ r, rcond=None)[0]))
     if noise is None:
         H = H / max(float(r @ r) / max(1, len(r) - len(s)), 1e-300)
-    widest = np.array(WIDEST) if course.arm is not None else np.full(len(s), WIDEST[0])
+    length = 10.0 * LocalizationSettings().loose
+    widest = by_coordinate(length, np.pi if course.arm is not None else length, len(s))
     information = H * np.outer(units, units)
     covariance = np.linalg.inv(information + np.diag(1.0 / widest**2))
     return StartFit(

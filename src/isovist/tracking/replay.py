@@ -73,8 +73,10 @@ class Update:
     @property
     def wrong(self) -> bool:
         """Unique, and off by more than 0.5 m or 10°."""
-        error = self.error
-        return self.unique and error is not None and bool(error[0] > APART or error[1] > TURNED)
+        best = self.belief.best
+        if not self.unique or self.truth is None or best is None:
+            return False
+        return not is_same(best.pose, self.truth, LocalizationSettings())
 
     @property
     def covered(self) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.maps.cells import Cell, OccupancyMap
-from isovist.poses import Pose
+from isovist.poses import AnyPose, Pose, unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.viz.figures import ACCENT, INK, SECOND, new_figure
 
@@ -54,12 +54,17 @@ def draw_scan(axes: Any, scan: Scan, pose: Pose, colour: str = ACCENT) -> Any:
     return axes.plot(*points.T, ".", color=colour, markersize=2.5, alpha=0.9, zorder=3)
 
 
-def draw_pose(axes: Any, pose: Pose, colour: str, size: float, label: str | None = None) -> Any:
+def draw_pose(axes: Any, pose: AnyPose, colour: str, size: float, label: str | None = None) -> Any:
     """A dot with an arrow along the heading, `size` m long."""
-    tip = pose.apply([size, 0.0])
+    tip = pose.position[:2] + size * unit_vectors(pose.yaw)
     arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
     axes.annotate("", tip, (pose.x, pose.y), arrowprops=arrow, zorder=5)
     return axes.plot(pose.x, pose.y, "o", color=colour, markersize=5, label=label, zorder=5)
+
+
+def flat(pose: AnyPose) -> Pose:
+    """What of a pose lies in the plane."""
+    return pose if isinstance(pose, Pose) else pose.flat
 
 
 def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
@@ -76,7 +81,9 @@ def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
     return axes.add_patch(ellipse)
 
 
-def draw_answer(world: OccupancyMap, scan: Scan, answer: Answer, truth: Pose | None = None) -> Any:
+def draw_answer(
+    world: OccupancyMap, scan: Scan, answer: Answer, truth: AnyPose | None = None
+) -> Any:
     """The map with the scan at the best estimate, all rivals, and a close view."""
     lo, hi = known_bounds(world)
     wide = (hi - lo)[0] >= (hi - lo)[1]
@@ -90,7 +97,7 @@ def draw_answer(world: OccupancyMap, scan: Scan, answer: Answer, truth: Pose | N
             draw_pose(axes, rival.pose, SECOND, length)
         if answer.estimates:
             best = answer.estimates[0]
-            draw_scan(axes, scan, best.pose @ scan.T_robot_sensor)
+            draw_scan(axes, scan, flat(best.pose) @ scan.T_robot_sensor)
             draw_ellipse(axes, best, ACCENT)
             draw_pose(axes, best.pose, ACCENT, length, label="estimate")
         if truth is not None:

@@ -4,13 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas
-from isovist.atlas.space import VoxelAtlas
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.space import SpaceAtlas
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
-from isovist.poses import Pose, Pose3
+from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
@@ -23,13 +24,11 @@ CUT = 1.0  # m above the sensor at which walls are cut off in the oblique view
 LOOK = np.radians(50.0), np.radians(-60.0)  # down and around, of the oblique view
 
 
-def figure_of(
-    atlas: Atlas | VoxelAtlas, scan: Scan | CloudScan, answer: Answer, truth: Pose | None = None
-) -> Any:
+def figure_of(atlas: Atlas, scan: AnyScan, answer: Answer, truth: AnyPose | None = None) -> Any:
     """The picture of an answer, in the plane or in space."""
-    if isinstance(atlas, Atlas) and isinstance(scan, Scan):
+    if isinstance(atlas, PlaneAtlas) and isinstance(scan, Scan):
         return draw_answer(atlas.world, scan, answer, truth)
-    if isinstance(atlas, VoxelAtlas) and isinstance(scan, CloudScan):
+    if isinstance(atlas, SpaceAtlas) and isinstance(scan, CloudScan):
         return draw_answer_in_space(atlas, scan, answer, truth)
     raise InputError("The atlas and the scan must both be of the plane, or both in space.")
 
@@ -47,7 +46,7 @@ def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
 
 
 def draw_answer_in_space(
-    atlas: VoxelAtlas, scan: CloudScan, answer: Answer, truth: Pose | None = None
+    atlas: SpaceAtlas, scan: CloudScan, answer: Answer, truth: AnyPose | None = None
 ) -> Any:
     """From above with the scan at the best estimate and all rivals, and at an angle nearby."""
     best = answer.best
@@ -62,7 +61,7 @@ def draw_answer_in_space(
     rivals = answer.estimates[1:] if answer.verdict is Verdict.AMBIGUOUS else ()
     size = 0.035 * float((hi - lo).max())
     for rival in rivals:
-        draw_pose(above, _flat(rival.pose), SECOND, size)
+        draw_pose(above, rival.pose, SECOND, size)
     title = answer.verdict.value
     above.set_title(f"{title}, with {len(rivals)} other places" if rivals else title)
     if truth is not None:
@@ -74,7 +73,7 @@ def draw_answer_in_space(
     level = np.abs(points[:, 2] - sensor.z) <= SLAB
     above.plot(*points[level, :2].T, ".", color=ACCENT, markersize=2.0, alpha=0.8, zorder=3)
     draw_ellipse(above, best, ACCENT)
-    draw_pose(above, _flat(pose), ACCENT, size, label="estimate")
+    draw_pose(above, pose, ACCENT, size, label="estimate")
     above.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False)
     _draw_oblique(oblique, atlas.world, points, sensor)
     return figure
@@ -104,9 +103,5 @@ def _draw_oblique(axes: Any, world: VoxelMap, points: FloatArray, sensor: Pose3)
     axes.set_axis_off()
 
 
-def _flat(pose: Pose) -> Pose:
-    return Pose(pose.x, pose.y, pose.yaw)
-
-
-def _usual_height(atlas: VoxelAtlas) -> float:
+def _usual_height(atlas: SpaceAtlas) -> float:
     return float(np.median(atlas.positions[:, 2]))

@@ -24,7 +24,7 @@ from isovist.errors import FileError, InputError
 from isovist.io.files import PathLike, existing_file
 from isovist.io.logs.carmen import read_carmen_offset
 from isovist.io.scans.sets import ScanSet, read_scan_set
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
 
@@ -267,14 +267,9 @@ def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
 
 def compose(poses: FloatArray, T: Pose) -> FloatArray:
     """T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
-    c, s = np.cos(poses[:, 2]), np.sin(poses[:, 2])
-    x = poses[:, 0] + c * T.x - s * T.y
-    y = poses[:, 1] + s * T.x + c * T.y
-    return np.stack([x, y, wrap_angle(poses[:, 2] + T.yaw)], axis=-1)
+    return (Pose.from_vector(poses) @ T).vector
 
 
 def _relative(a: FloatArray, b: FloatArray) -> FloatArray:
     """T_a_b of poses in one frame, shape (m, 3)."""
-    c, s = np.cos(a[:, 2]), np.sin(a[:, 2])
-    dx, dy = b[:, 0] - a[:, 0], b[:, 1] - a[:, 1]
-    return np.stack([c * dx + s * dy, c * dy - s * dx, wrap_angle(b[:, 2] - a[:, 2])], axis=-1)
+    return (Pose.from_vector(a).inverse @ Pose.from_vector(b)).vector

@@ -14,9 +14,8 @@ from isovist.io.files import PathLike
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
 from isovist.io.maps.ros_map import read_ros_map, write_ros_map
 from isovist.maps.cells import OccupancyMap
-from isovist.maps.mesh import MeshMap
+from isovist.maps.kinds import AnyMap
 from isovist.maps.segments import SegmentMap
-from isovist.maps.voxels import VoxelMap
 
 FORMATS = (
     ".yaml (ROS map with its image), .geojson (plan in m), .bt or .ot (OctoMap), "
@@ -26,8 +25,6 @@ CLOUD_RESOLUTION = 0.2
 """Side of the cells that a cloud becomes, in m."""
 _MESHES = (".stl", ".obj", ".off", ".glb")
 _CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
-
-AnyMap = OccupancyMap | SegmentMap | VoxelMap | MeshMap
 
 
 def read_map(path: PathLike) -> AnyMap:

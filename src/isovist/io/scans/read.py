@@ -31,7 +31,7 @@ from isovist.io.files import (
     read_npz,
     replace_file,
 )
-from isovist.poses import Pose
+from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
@@ -51,7 +51,7 @@ def read_scan(
     *,
     scan_topic: str | None = None,
     at: float | None = None,
-    T_robot_sensor: Pose | None = None,
+    T_robot_sensor: AnyPose | None = None,
 ) -> Scan | CloudScan:
     """Read one scan; the suffix says how.  A cloud of points is a scan in space.
 
@@ -63,7 +63,13 @@ def read_scan(
             space a pose of the plane is lifted.
     """
     scan = _read(Path(path), scan_topic, at)
-    return scan if T_robot_sensor is None else replace(scan, T_robot_sensor=T_robot_sensor)
+    if T_robot_sensor is None:
+        return scan
+    if isinstance(scan, CloudScan):
+        return replace(scan, T_robot_sensor=Pose3.lifted(T_robot_sensor))
+    if not isinstance(T_robot_sensor, Pose):
+        raise InputError("`T_robot_sensor` of a scan of the plane must be a Pose of the plane.")
+    return replace(scan, T_robot_sensor=T_robot_sensor)
 
 
 def _read(path: Path, scan_topic: str | None, at: float | None) -> Scan | CloudScan:
