@@ -12,8 +12,9 @@ from isovist.bench.explore import explore
 from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Rule, propose
+from isovist.report.explorations import run_text
 from isovist.tracking.tracker import Tracker
-from isovist.viz.explorations import run_text, save_run
+from isovist.viz.explorations import save_run
 
 
 def main() -> None:

@@ -29,8 +29,9 @@ def explore(
     from isovist.cli.inputs import plane_of
     from isovist.cli.progress import bar, busy
     from isovist.exploration.propose import Rule
+    from isovist.report.explorations import run_json, run_text
     from isovist.sensing.lidar import Lidar
-    from isovist.viz.explorations import check_suffix, run_json, run_text, save_run
+    from isovist.viz.explorations import check_suffix, save_run
 
     chosen = Rule.from_text(rule)
     if figure is not None:

@@ -29,9 +29,10 @@ def survey(
     """Say where one scan is enough to know the place, and where it is not."""
     from isovist.cli.inputs import atlas_of, sensor_of
     from isovist.cli.progress import bar
-    from isovist.report.surveys import draw_any, json_of, text_of
+    from isovist.report.surveys import survey_json, survey_text
     from isovist.surveying import survey as surveys
     from isovist.viz import figures
+    from isovist.viz.surveys import draw_survey
 
     # A name that cannot be written is better told before the work than after.
     if output is not None:
@@ -41,9 +42,9 @@ def survey(
     atlas = atlas_of(world, height=height)
     lidar = sensor_of(atlas, field_of_view, beams, range_max, noise, rings)
     with bar("Surveying") as advance:
-        found = surveys.survey_any(atlas, lidar, seed=seed, most=count, progress=advance)
+        found = surveys.survey(atlas, lidar, seed=seed, most=count, progress=advance)
     if output is not None:
         surveys.write_survey(found, output)
     if figure is not None:
-        figures.save(draw_any(atlas, found), figure)
-    typer.echo(json.dumps(json_of(found), indent=1) if as_json else text_of(found))
+        figures.save(draw_survey(atlas, found), figure)
+    typer.echo(json.dumps(survey_json(found), indent=1) if as_json else survey_text(found))

@@ -113,12 +113,14 @@ def block_ratings(fits: Fits) -> FloatArray:
     return np.asarray(fits.ratings.astype(np.float64) @ fits.beams.shares)
 
 
-def information(fit: Fit, blocks: int, cell: float, settings: LocalizationSettings) -> FloatArray:
-    """What fits know about their poses, equation (4), per m and rad, shape (K, n, n).
+def information(
+    fit: Fit, blocks: int | FloatArray, cell: float, settings: LocalizationSettings
+) -> FloatArray:
+    """What fits know about their poses, equation (4), per m and rad, shape (..., n, n).
 
     Args:
         fit: As an atlas gives it.
-        blocks: Number of blocks of the scan.
+        blocks: Number of blocks of the scan, or of each.
         cell: Side of a cell of the map in m.
         settings: Gives s₀ and α.
     """

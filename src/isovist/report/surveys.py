@@ -1,28 +1,126 @@
-"""A survey, whether in the plane or in space, as a picture, as JSON and as words."""
+"""Surveys as words and as JSON."""
 
+import math
 from typing import Any
 
-from isovist.atlas.plane import Atlas
-from isovist.atlas.space import VoxelAtlas
-from isovist.surveying.space import SpaceSurvey
+import numpy as np
+
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.spinning import SpinningLidar
+from isovist.surveying.regions import Area
 from isovist.surveying.survey import Survey
-from isovist.viz.space_surveys import draw_space_survey, space_json, space_text
-from isovist.viz.surveys import draw_survey, survey_json, survey_text
+
+LISTED = 5
+"""Areas named in words and in the picture."""
 
 
-def text_of(found: Survey | SpaceSurvey) -> str:
-    """In a few lines."""
-    return space_text(found) if isinstance(found, SpaceSurvey) else survey_text(found)
+def sensor_words(lidar: Lidar | SpinningLidar) -> str:
+    """The sensor in a few words."""
+    if isinstance(lidar, SpinningLidar):
+        low, high = math.degrees(lidar.low), math.degrees(lidar.high)
+        return f"lidar of {lidar.rings} rings ({low:.0f}° to {high:.0f}°, {lidar.range_max:g} m)"
+    view = math.degrees(lidar.field_of_view)
+    return f"{view:.0f}°, {lidar.range_max:g} m lidar ({lidar.beams} beams, σ {lidar.noise:g} m)"
 
 
-def json_of(found: Survey | SpaceSurvey) -> dict[str, Any]:
-    """As plain data."""
-    return space_json(found) if isinstance(found, SpaceSurvey) else survey_json(found)
+def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float]:
+    """The sensor as plain data."""
+    if isinstance(lidar, SpinningLidar):
+        shape = {
+            "rings": lidar.rings,
+            "low_deg": math.degrees(lidar.low),
+            "high_deg": math.degrees(lidar.high),
+        }
+    else:
+        shape = {"field_of_view_deg": math.degrees(lidar.field_of_view), "beams": lidar.beams}
+    return shape | {"range_max": lidar.range_max, "noise": lidar.noise}
 
 
-def draw_any(atlas: Atlas | VoxelAtlas, found: Survey | SpaceSurvey) -> Any:
-    """As a picture."""
-    if isinstance(found, SpaceSurvey):
-        return draw_space_survey(found)
-    assert isinstance(atlas, Atlas)
-    return draw_survey(atlas.world, found)
+def percent(share: float) -> str:
+    """A share in whole percents, but never 0 % or 100 % of what is only nearly so."""
+    return f"{share:.1%}" if min(share, 1.0 - share) < 0.005 else f"{share:.0%}"
+
+
+def area_words(area: Area) -> str:
+    """Where an area is, how bad, and why."""
+    where = (
+        f"around ({area.x:.1f}, {area.y:.1f}), {area.size:.0f} m², {area.unique_share:.0%} unique"
+    )
+    if area.axis_deg is not None:
+        return f"{where}: slides along its axis ({round(area.axis_deg) % 180}°)"
+    if area.alias is not None:
+        return f"{where}: looks like ({area.alias[0]:.1f}, {area.alias[1]:.1f})"
+    if area.turn_deg is not None:
+        return f"{where}: looks like itself turned by {area.turn_deg:.0f}°"
+    return f"{where}: the sensor sees too little"
+
+
+def survey_text(survey: Survey) -> str:
+    """The survey in a few lines."""
+    asked = survey.asked
+    middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
+    lines = [
+        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable "
+        f"with a {sensor_words(survey.lidar)}.",
+        f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {len(asked)} "
+        f"simulated scans, {int(asked.unique.sum())} of them unique",
+        f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
+        f"the heading to {np.nanmedian(survey.sigma_deg):.1f}°",
+    ]
+    if survey.looks is None:
+        return "\n".join([*lines, *_worst_asked(survey)])
+    blind = float(survey.looks.blind_share.mean())
+    if blind > 0.0005:
+        lines.append(f"  no wall is in reach at {blind:.1%} of places and headings")
+    for k, area in enumerate(survey.areas[:LISTED]):
+        lines.append(f"  {'worst' if k == 0 else 'then'}: {area_words(area)}")
+    rest = len(survey.areas) - LISTED
+    if rest > 0:
+        lines.append(f"  and {rest} more area{'s' if rest > 1 else ''}")
+    return "\n".join(lines)
+
+
+def _worst_asked(survey: Survey) -> list[str]:
+    """The poses asked that have most rivals, where no areas are known."""
+    asked = survey.asked
+    bad = np.flatnonzero(~asked.unique)
+    lines = []
+    for k in bad[np.argsort(-asked.rivals[bad], kind="stable")][:LISTED]:
+        x, y = asked.poses[k, :2]
+        like = ""
+        if np.isfinite(asked.alias_xy[k]).all():
+            like = f", like ({asked.alias_xy[k, 0]:.1f}, {asked.alias_xy[k, 1]:.1f})"
+        lines.append(f"  not unique at ({x:.1f}, {y:.1f}): {asked.rivals[k]:.0f} rivals{like}")
+    return lines
+
+
+def survey_json(survey: Survey) -> dict[str, Any]:
+    """The summary as plain data: m and m², degrees where the key says so."""
+    looks = survey.looks
+    return {
+        "unique_share": survey.share,
+        "standard_error": survey.standard_error,
+        "asked": len(survey.asked),
+        "asked_unique": int(survey.asked.unique.sum()),
+        "area_m2": survey.area,
+        "nodes": len(survey.places),
+        "blind_share": None if looks is None else float(looks.blind_share.mean()),
+        "median_sigma_m": float(np.nanmedian(survey.sigma_m)),
+        "p95_sigma_m": float(np.nanquantile(survey.sigma_m, 0.95)),
+        "median_sigma_deg": float(np.nanmedian(survey.sigma_deg)),
+        "median_mu": float(np.nanmedian(survey.mu)),
+        "sensor": sensor_json(survey.lidar),
+        "areas": [
+            {
+                "x": area.x,
+                "y": area.y,
+                "area_m2": area.size,
+                "unique_share": area.unique_share,
+                "reason": area.reason.value,
+                "axis_deg": area.axis_deg,
+                "alias": None if area.alias is None else list(area.alias),
+                "turn_deg": area.turn_deg,
+            }
+            for area in survey.areas
+        ],
+    }

@@ -1,17 +1,17 @@
 """Which distant places look like which.
 
-A view, from a node at a heading, is what `locate.search` makes of a scan: the mean log(1 + r) of
+A view, from a node at a heading, is what `atlas.windows` makes of a scan: the mean log(1 + r) of
 the channels that the sensor sees.  It is compared with the nodes of the atlas at all headings, by
-the cost that `locate.search` uses, per channel seen, c.  The alias of a view is the node with the
-least c that is another place: `APART` away, or turned by more than `TURNED`.  Then
+the cost that `localization.search` uses, per channel seen, c.  The alias of a view is the node with
+the least c that is another place (`SurveyingSettings.rival`).  With s the most that a channel
+shorter than the map says can cost,
 
-    similarity = 1 − c / SHORT, at least 0.                                                 (1)
+    similarity = 1 − c / s, at least 0.                                                     (1)
 
-Exact: c of the places listed.  Not exact: which are listed.  Views are taken from every few nodes
-so that there are at most `VIEWS`, and a node in between has the alias of the nearest one in sight.
-They are compared with at most `NODES` nodes, by the squared distance of descriptors of a quarter
-of the channels; the best `SHORTLIST` are compared in full, and again the nodes around the best
-`AROUND` of these.
+Exact: c of the places listed.  Not exact: which are listed.  Views are taken from every few nodes,
+and a node in between has the alias of the nearest one in sight.  They are compared with some of the
+nodes by the squared distance of descriptors of a quarter of the channels; the best of these are
+compared in full, and again the nodes around the very best (`SurveyingSettings.compared`).
 """
 
 from dataclasses import dataclass
@@ -19,23 +19,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.plane import CHANNELS, REACH, Atlas, search_rose
-from isovist.localization.search import LONG, SEEN_SHARE, SHORT
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.windows import search_rose
+from isovist.localization.settings import LocalizationSettings
 from isovist.poses import unit_vectors
-from isovist.surveying.views import RAYS, Views
+from isovist.surveying.settings import SurveyingSettings
+from isovist.surveying.views import Views
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
-APART, TURNED = 1.0, np.radians(25.0)
-"""Places nearer than this, in m, and turned by less, in rad, are the same."""
-VIEWS, NODES = 8_000, 7_000
-"""Most views, and most nodes that they are compared with."""
-SHORTLIST, AROUND = 40, 4
-"""Nodes that are compared in full, and those of them whose neighbours are, too."""
-GROUP = 4
-"""Channels to a rough one."""
-ALIKE = 0.8
-"""Least similarity of a rival."""
 CHUNK_BYTES = 1 << 26
+"""Of a table of costs."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,22 +36,19 @@ class Aliases:
     """What each of N nodes can be taken for at H headings.
 
     Attributes:
-        cost: c of the alias, in log(1 + r), `SHORT` at most, shape (N, H); 0 where nothing is
-            seen: that looks like everything.
+        cost: c of the alias, in log(1 + r), s at most, shape (N, H); 0 where nothing is seen: that
+            looks like everything.
+        similarity: Equation (1), shape (N, H).
         place: Where the alias is, in m, shape (N, H, 2); NaN where nothing is seen.
         turn: By how much the heading differs there, in rad, shape (N, H).
-        rivals: Places that are alike (`ALIKE`), `APART` from each other, shape (N, H).
+        rivals: Places that are alike, and apart from each other, shape (N, H).
     """
 
     cost: FloatArray
+    similarity: FloatArray
     place: FloatArray
     turn: FloatArray
     rivals: IntArray
-
-    @property
-    def similarity(self) -> FloatArray:
-        """Equation (1), shape (N, H)."""
-        return np.maximum(1.0 - self.cost / SHORT, 0.0)
 
     @property
     def worst(self) -> IntArray:
@@ -66,10 +56,19 @@ class Aliases:
         return np.argmin(np.where(np.isnan(self.place[..., 0]), np.inf, self.cost), axis=1)
 
 
-def find_aliases(atlas: Atlas, views: Views, floor: IntArray) -> Aliases:
+def find_aliases(
+    atlas: PlaneAtlas,
+    views: Views,
+    floor: IntArray,
+    settings: SurveyingSettings,
+    localization: LocalizationSettings,
+) -> Aliases:
     """The aliases of the nodes `floor` of an atlas, whose views these are."""
-    asked = thinned(atlas, floor, VIEWS // len(views.headings))[0]
-    others, step = thinned(atlas, np.arange(len(atlas.nodes)), NODES)
+    nodes, _, _, around_best = settings.compared
+    apart, _, alike_from = settings.rival
+    short = localization.short
+    asked = thinned(atlas, floor, settings.views[2] // len(views.headings))[0]
+    others, step = thinned(atlas, np.arange(len(atlas.nodes)), nodes)
     take = in_sight(atlas, floor, asked)
     there = atlas.positions
     here = there[floor[asked]]
@@ -77,40 +76,50 @@ def find_aliases(atlas: Atlas, views: Views, floor: IntArray) -> Aliases:
     cost, turn = np.empty(shape), np.empty(shape)
     rivals, place = np.empty(shape, dtype=np.int64), np.empty((*shape, 2))
     for h in range(shape[1]):
-        values, seen = channels_of(views, asked, h)
-        chosen = shortlist(atlas.descriptors[others], there[others], values, seen, here)
+        values, seen = channels_of(atlas, views, asked, h, localization.seen_share[0])
+        known = atlas.descriptors[others, 0]
+        chosen = shortlist(known, there[others], values, seen, here, settings, 2.0 * short)
         which = others[chosen]
-        costs, _ = _compare(atlas, here, values, seen, which)
-        around = neighbours(atlas, which[:, :AROUND], step)
-        best, best_turns = _compare(atlas, here, values, seen, around)
+        costs, _ = _compare(atlas, here, values, seen, which, settings, short)
+        around = neighbours(atlas, which[:, :around_best], step)
+        best, best_turns = _compare(atlas, here, values, seen, around, settings, short)
         channels = seen.sum(axis=1)
         cost[:, h] = best[:, 0] / np.maximum(channels, 1)
         place[:, h] = np.where(channels[:, None] > 0, there[around[:, 0]], np.nan)
-        turn[:, h] = 2.0 * np.pi * best_turns[:, 0] / CHANNELS
-        bar = np.where(channels > 0, (1.0 - ALIKE) * SHORT * channels, -1.0)[:, None]
+        turn[:, h] = 2.0 * np.pi * best_turns[:, 0] / atlas.settings.channels
+        bar = np.where(channels > 0, (1.0 - alike_from) * short * channels, -1.0)[:, None]
         listed = np.concatenate([around, which], axis=1)
         alike = np.concatenate([best, costs], axis=1) <= bar
-        rivals[:, h] = [_apart(there[row[a]]) for row, a in zip(listed, alike, strict=True)]
+        rivals[:, h] = [_count(there[row[a]], apart) for row, a in zip(listed, alike, strict=True)]
     turn = np.where(turn > np.pi, turn - 2.0 * np.pi, turn)
-    return Aliases(np.minimum(cost, SHORT)[take], place[take], turn[take], rivals[take])
+    cost = np.minimum(cost, short)
+    similarity = np.maximum(1.0 - cost / short, 0.0)
+    return Aliases(cost[take], similarity[take], place[take], turn[take], rivals[take])
 
 
-def thinned(atlas: Atlas, chosen: IntArray, most: int) -> tuple[IntArray, int]:
+def thinned(atlas: PlaneAtlas, chosen: IntArray, most: int) -> tuple[IntArray, int]:
     """Which of the nodes `chosen` lie on a coarser lattice, about `most`, and its step."""
     step = max(1, int(np.ceil(np.sqrt(len(chosen) / most))))
-    lattice = _lattice(atlas)[chosen]
+    lattice = lattice_of(atlas)[chosen]
     kept = np.flatnonzero((lattice % step == 0).all(axis=1))
     return (kept, step) if kept.size else (np.arange(0, len(chosen), step * step), step)
 
 
-def channels_of(views: Views, asked: IntArray, heading: int) -> tuple[Float32Array, BoolArray]:
-    """Channels of the views from some nodes at a heading, and which are seen; shape (A, n)."""
-    W = search_rose().weights(unit_vectors(2.0 * np.pi * np.arange(RAYS) / RAYS))
+def channels_of(
+    atlas: PlaneAtlas, views: Views, asked: IntArray, heading: int, share: float
+) -> tuple[Float32Array, BoolArray]:
+    """Channels of the views from some nodes at a heading, and which are seen; shape (A, n).
+
+    A channel counts when `share` of it is seen.
+    """
+    rays = len(views.ranges)
+    rose = search_rose(atlas.settings.channels)
+    W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
     ranges = np.where(views.in_view[heading][:, None], views.ranges[:, asked], np.inf).T
     returned = np.isfinite(ranges)
-    signal = np.log1p(np.where(returned, np.minimum(ranges, REACH), 0.0))
+    signal = np.log1p(np.where(returned, np.minimum(ranges, atlas.settings.reach), 0.0))
     mass = returned @ W
-    seen = mass >= SEEN_SHARE * W.sum(axis=0)
+    seen = mass >= share * W.sum(axis=0)
     values = np.where(seen, signal @ W / np.maximum(mass, 1e-9), 0.0)
     return values.astype(np.float32), seen
 
@@ -121,8 +130,10 @@ def shortlist(
     values: Float32Array,
     seen: BoolArray,
     here: FloatArray,
+    settings: SurveyingSettings,
+    long: float,
 ) -> IntArray:
-    """Nodes that look most like each view in rough channels, shape (Q, `SHORTLIST`).
+    """Nodes that look most like each view in rough channels, shape (Q, shortlist).
 
     With w marking the rough channels seen, Σ_c w_c (o_c − f_{k+c})² for all nodes and turns k is
     one matrix product, as far as it depends on them.
@@ -133,38 +144,42 @@ def shortlist(
         values: Channels of the views, shape (Q, n).
         seen: Which of them count, shape (Q, n).
         here: Where the views were taken, in m, shape (Q, 2).
+        settings: How many are listed, how rough the channels are, and what another place is.
+        long: Most that a channel longer than the map says can cost.
     """
     from scipy.spatial.distance import cdist
 
-    o, w = _grouped(values, seen)
+    _, group, most, _ = settings.compared
+    apart, turned_by, _ = settings.rival
+    o, w = _grouped(values, seen, group)
     # What is unknown, or much farther than anything in view, is no worse than that.
-    f = np.minimum(_grouped(known, np.ones(known.shape, dtype=np.bool_))[0], o.max() + LONG)
+    f = np.minimum(_grouped(known, np.ones(known.shape, dtype=np.bool_), group)[0], o.max() + long)
     n = f.shape[1]
-    keep = min(SHORTLIST, len(f))
+    keep = min(most, len(f))
     turned = f[:, (np.arange(n)[:, None] + np.arange(n)) % n].reshape(-1, n)
     used = np.flatnonzero(w.any(axis=0))
     columns = np.concatenate([turned[:, used] ** 2, -2.0 * turned[:, used]], axis=1).T
     rows = np.concatenate([w[:, used], (w * o)[:, used]], axis=1, dtype=np.float32)
-    far = np.minimum(np.arange(n), n - np.arange(n)) > int(TURNED * n / (2.0 * np.pi))
+    far = np.minimum(np.arange(n), n - np.arange(n)) > int(turned_by * n / (2.0 * np.pi))
     chosen = np.empty((len(rows), keep), dtype=np.int64)
     chunk = max(1, CHUNK_BYTES // (4 * len(turned)))
     for first in range(0, len(rows), chunk):
         some = slice(first, first + chunk)
         table = (rows[some] @ columns).reshape(-1, len(f), n)
         cost = table.min(axis=2)
-        q, a = np.nonzero(cdist(here[some], nodes) < APART)
+        q, a = np.nonzero(cdist(here[some], nodes) < apart)
         cost[q, a] = table[q, a][:, far].min(axis=1)
         chosen[some] = np.argpartition(cost, keep - 1, axis=1)[:, :keep]
     return chosen
 
 
-def neighbours(atlas: Atlas, nodes: IntArray, step: int) -> IntArray:
+def neighbours(atlas: PlaneAtlas, nodes: IntArray, step: int) -> IntArray:
     """The nodes on the lattice around nodes, within half a step, shape (Q, K · m).
 
     Where there is none, the node itself stands.
     """
     reach = np.arange(-(step // 2), step // 2 + 1)
-    lattice = _lattice(atlas) + step
+    lattice = lattice_of(atlas) + step
     table = np.full(lattice.max(axis=0) + step + 1, -1, dtype=np.int64)
     table[tuple(lattice.T)] = np.arange(len(lattice))
     row, col = lattice[nodes].transpose(2, 0, 1)[..., None, None]
@@ -172,7 +187,7 @@ def neighbours(atlas: Atlas, nodes: IntArray, step: int) -> IntArray:
     return np.where(found < 0, nodes[..., None, None], found).reshape(len(nodes), -1)
 
 
-def in_sight(atlas: Atlas, floor: IntArray, asked: IntArray) -> NDArray[np.int64]:
+def in_sight(atlas: PlaneAtlas, floor: IntArray, asked: IntArray) -> NDArray[np.int64]:
     """For each node of the floor, which of `asked` is the nearest that it sees, else nearest."""
     from scipy.spatial import cKDTree
 
@@ -189,37 +204,45 @@ def in_sight(atlas: Atlas, floor: IntArray, asked: IntArray) -> NDArray[np.int64
 
 
 def _compare(
-    atlas: Atlas, here: FloatArray, values: Float32Array, seen: BoolArray, which: IntArray
+    atlas: PlaneAtlas,
+    here: FloatArray,
+    values: Float32Array,
+    seen: BoolArray,
+    which: IntArray,
+    settings: SurveyingSettings,
+    short: float,
 ) -> tuple[Float32Array, IntArray]:
     """Costs and turns of nodes, both of shape (Q, K); `which` is put in order."""
     from isovist.kernels.survey import compare
 
-    apart = atlas.positions[which] - here[:, None]
-    near = np.hypot(apart[..., 0], apart[..., 1]) < APART
+    away = atlas.positions[which] - here[:, None]
+    near = np.hypot(away[..., 0], away[..., 1]) < settings.rival[0]
     costs = np.empty(which.shape, dtype=np.float32)
     turns = np.empty(which.shape, dtype=np.int64)
-    barred = int(TURNED * CHANNELS / (2.0 * np.pi))
-    compare(atlas.descriptors, near, values, seen, barred, SHORT, LONG, which, costs, turns)
+    barred = int(settings.rival[1] * atlas.settings.channels / (2.0 * np.pi))
+    F = atlas.descriptors[:, 0]
+    compare(F, near, values, seen, barred, short, 2.0 * short, which, costs, turns)
     return costs, turns
 
 
-def _lattice(atlas: Atlas) -> IntArray:
+def lattice_of(atlas: PlaneAtlas) -> IntArray:
     """Row and column of each node in the lattice of nodes, shape (N, 2)."""
-    return atlas.nodes.astype(np.int64) // round(atlas.spacing / atlas.world.resolution)
+    stride = round(atlas.spacing / atlas.world.resolution)
+    return np.stack(atlas.rows_columns, axis=-1) // stride
 
 
-def _grouped(values: Float32Array, seen: BoolArray) -> tuple[Float32Array, BoolArray]:
-    """Means over groups of `GROUP` channels, and which groups are seen at least by half."""
-    shape = len(values), -1, GROUP
+def _grouped(values: Float32Array, seen: BoolArray, group: int) -> tuple[Float32Array, BoolArray]:
+    """Means over groups of channels, and which groups are seen at least by half."""
+    shape = len(values), -1, group
     count = seen.reshape(shape).sum(axis=2)
     total = np.where(seen, values, 0.0).reshape(shape).sum(axis=2)
-    return (total / np.maximum(count, 1)).astype(np.float32), 2 * count >= GROUP
+    return (total / np.maximum(count, 1)).astype(np.float32), 2 * count >= group
 
 
-def _apart(places: FloatArray) -> int:
-    """How many of the places are farther than `APART` from all counted before."""
+def _count(places: FloatArray, apart: float) -> int:
+    """How many of the places are `apart` (m) from all counted before."""
     counted = 0
     while len(places):
         counted += 1
-        places = places[np.hypot(*(places - places[0]).T) >= APART]
+        places = places[np.hypot(*(places - places[0]).T) >= apart]
     return counted

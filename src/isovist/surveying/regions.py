@@ -5,18 +5,15 @@ from enum import StrEnum
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas
-from isovist.localization.judge import LOOSE, WITNESSES
-from isovist.surveying.aliases import APART, TURNED, Aliases
+from isovist.atlas.plane import PlaneAtlas
+from isovist.localization.settings import LocalizationSettings
+from isovist.surveying.aliases import Aliases, lattice_of
+from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
 from isovist.types import FloatArray, IntArray
 
 SELDOM = 0.5
-"""Nodes with a smaller share of unique answers are bad."""
-SMALL = 1.0
-"""Areas below this, in m², are left out."""
-ALONG = np.cos(np.radians(20.0))
-"""An alias lies along an axis within 20° of it."""
+"""Nodes with a smaller share of unique answers, the minority, are bad."""
 
 
 class Reason(StrEnum):
@@ -52,22 +49,29 @@ class Area:
     turn_deg: float | None = None
 
 
-def reasons(atlas: Atlas, floor: IntArray, views: Views, aliases: Aliases) -> IntArray:
+def reasons(
+    atlas: PlaneAtlas,
+    floor: IntArray,
+    views: Views,
+    aliases: Aliases,
+    settings: SurveyingSettings,
+    localization: LocalizationSettings,
+) -> IntArray:
     """What would be wrong with each node, if something is: place in `Reason`, shape (N,).
 
     A node sees too little where half of its headings have too few witnesses.  It slides where the
     fit is loose at half of its headings, or where its alias lies in sight, along the weakest
-    direction, at the same heading.
+    direction to within two blocks of the scan, at the same heading.
     """
-    blind = (views.witnesses < WITNESSES).mean(axis=1) >= 0.5
-    loose = (views.sigma > LOOSE).mean(axis=1) >= 0.5
+    blind = (views.witnesses < localization.witnesses).mean(axis=1) >= 0.5
+    loose = (views.sigma > localization.loose).mean(axis=1) >= 0.5
     each = np.arange(len(floor))
     worst = aliases.worst
     here = atlas.positions[floor]
     gap = np.nan_to_num(aliases.place[each, worst] - here)
     away = np.maximum(np.hypot(gap[:, 0], gap[:, 1]), 1e-9)
-    along = np.abs(np.sum(gap * views.weakest, axis=1)) >= ALONG * away
-    same = np.abs(aliases.turn[each, worst]) <= TURNED
+    along = np.abs(np.sum(gap * views.weakest, axis=1)) >= np.cos(2.0 * localization.block) * away
+    same = np.abs(aliases.turn[each, worst]) <= settings.rival[1]
     gap[away <= 1e-9, 0] = 1.0
     visible = atlas.world.cast(here, gap).ranges >= away
     codes = np.where(loose | (along & same & visible), 1, 2)
@@ -75,17 +79,23 @@ def reasons(atlas: Atlas, floor: IntArray, views: Views, aliases: Aliases) -> In
 
 
 def find_areas(
-    atlas: Atlas,
+    atlas: PlaneAtlas,
     floor: IntArray,
     views: Views,
     aliases: Aliases,
     unique_share: FloatArray,
+    settings: SurveyingSettings,
+    localization: LocalizationSettings,
 ) -> tuple[Area, ...]:
-    """The areas, those with the most places that are not localized first."""
+    """The areas, those with the most places that are not localized first.
+
+    Those smaller than the square of what a rival is away are left out.
+    """
     from scipy.ndimage import label
 
-    codes = reasons(atlas, floor, views, aliases)
-    lattice = atlas.nodes[floor] // round(atlas.spacing / atlas.world.resolution)
+    codes = reasons(atlas, floor, views, aliases, settings, localization)
+    lattice = lattice_of(atlas)[floor]
+    apart = settings.rival[0]
     at = tuple((lattice - lattice.min(axis=0)).T)
     areas = []
     for code, reason in enumerate(Reason):
@@ -94,19 +104,21 @@ def find_areas(
         parts, number = label(bad, np.ones((3, 3)))
         for part in range(1, number + 1):
             members = np.flatnonzero(parts[at] == part)
-            if len(members) * atlas.spacing**2 >= SMALL:
-                areas.append(_area(atlas, floor, views, aliases, unique_share, members, reason))
+            if len(members) * atlas.spacing**2 >= apart**2:
+                area = _area(atlas, floor, views, aliases, unique_share, members, reason, apart)
+                areas.append(area)
     return tuple(sorted(areas, key=lambda area: area.size * (area.unique_share - 1.0)))
 
 
 def _area(
-    atlas: Atlas,
+    atlas: PlaneAtlas,
     floor: IntArray,
     views: Views,
     aliases: Aliases,
     unique_share: FloatArray,
     members: IntArray,
     reason: Reason,
+    apart: float,
 ) -> Area:
     places = atlas.positions[floor[members]]
     middle = places[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1))]
@@ -121,7 +133,7 @@ def _area(
         node = int(np.argmin(aliases.cost[members, worst]))
         at = members[node], worst[node]
         x, y = aliases.place[at]
-        if np.hypot(*(places[node] - (x, y))) < APART:
+        if np.hypot(*(places[node] - (x, y))) < apart:
             turn = float(np.abs(np.degrees(aliases.turn[at])))
         else:
             alias = float(x), float(y)

@@ -8,9 +8,9 @@ import numpy as np
 from isovist.bench.explore import Run, Step
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
-from isovist.localization.judge import LISTED
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import Pose
+from isovist.poses import AnyPose
 from isovist.types import FloatArray
 from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_bounds
 from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, new_figure, save
@@ -41,56 +41,6 @@ def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
         _animate(world, run, path)
     else:
         save(draw_run(world, run), path)
-
-
-def run_json(run: Run) -> dict[str, Any]:
-    """A drive as plain data, in m and rad."""
-    return {
-        "rule": run.rule.value,
-        "unique": run.unique,
-        "right": run.right,
-        "distance": run.distance,
-        "steps": [
-            {
-                "distance": step.distance,
-                "verdict": step.belief.verdict.value,
-                "truth": _plain(step.truth),
-                "estimates": [
-                    {**_plain(e.pose), "probability": e.probability} for e in step.belief.estimates
-                ],
-            }
-            for step in run.steps
-        ],
-        "proposals": [
-            {
-                "direction": p.direction,
-                "distance": p.distance,
-                "gain": p.gain,
-                "path": p.path.tolist(),
-                "text": p.text,
-            }
-            for p in run.proposals
-        ],
-    }
-
-
-def run_text(run: Run) -> str:
-    """A drive in a few lines: what was proposed, and what came of it."""
-    first = run.steps[0].belief
-    lines = [f"at the start: {first.verdict.value}: {first.advice}"]
-    for k, step in enumerate(run.steps[1:]):
-        proposal = step.proposal
-        if proposal is not None and proposal is not run.steps[k].proposal:
-            lines.append(f"  after {run.steps[k].distance:4.1f} m: {proposal.text}")
-    last = run.steps[-1].belief
-    lines.append(f"after {run.distance:.1f} m: {last.verdict.value}: {last.advice}")
-    if run.unique:
-        lines.append("The answer is right." if run.right else "The answer is wrong.")
-    return "\n".join(lines)
-
-
-def _plain(pose: Pose) -> dict[str, float]:
-    return {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
 
 
 def draw_run(world: OccupancyMap, run: Run) -> Any:
@@ -157,7 +107,7 @@ def _explain(figure: Any) -> None:
     )
 
 
-def _refuted(past: tuple[Step, ...]) -> list[Pose]:
+def _refuted(past: tuple[Step, ...]) -> list[AnyPose]:
     """Where the robot would be now from the places of the start that are possible no more."""
     first, last = past[0], past[-1]
     motion = first.truth.inverse @ last.truth
@@ -175,7 +125,7 @@ def _title(step: Step) -> str:
     verdict = belief.verdict.value
     if belief.verdict is not Verdict.UNIQUE:
         others = len(belief.estimates) - 1
-        more = " or more" if others >= LISTED - 1 else ""
+        more = " or more" if others >= LocalizationSettings().listed - 1 else ""
         verdict = f"{verdict}: {others}{more} rival{'s' if others != 1 else ''}"
     return f"after {step.distance:.1f} m\n{verdict}"
 

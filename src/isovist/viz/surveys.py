@@ -1,19 +1,20 @@
-"""Surveys as a picture, as JSON and as words."""
+"""Surveys as pictures."""
 
 import math
 from typing import Any
 
 import numpy as np
 
+from isovist.atlas.base import Atlas
+from isovist.atlas.plane import PlaneAtlas
 from isovist.maps.cells import OccupancyMap
+from isovist.report.surveys import LISTED, percent, sensor_words
 from isovist.surveying.regions import Area, Reason
-from isovist.surveying.survey import Survey
+from isovist.surveying.survey import Looks, Survey
 from isovist.types import FloatArray, IntArray
 from isovist.viz.answers import draw_cells
 from isovist.viz.figures import ACCENT, INK, PAPER, new_figure
 
-LISTED = 5
-"""Areas named in words and in the picture."""
 STROKES = 900
 """Most strokes of the weakest direction."""
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
@@ -21,93 +22,15 @@ GOOD = 0.8
 """Strokes are drawn where less than this share is unique."""
 
 
-def sensor_words(survey: Survey) -> str:
-    """The sensor in a few words."""
-    lidar = survey.lidar
-    view = math.degrees(lidar.field_of_view)
-    return f"{view:.0f}°, {lidar.range_max:g} m lidar ({lidar.beams} beams, σ {lidar.noise:g} m)"
+def draw_survey(atlas: Atlas, survey: Survey) -> Any:
+    """As a picture: three maps in the plane, two from above in space."""
+    if isinstance(atlas, PlaneAtlas) and survey.looks is not None:
+        return _draw_plane(atlas.world, survey, survey.looks)
+    return _draw_from_above(survey)
 
 
-def percent(share: float) -> str:
-    """A share in whole percents, but never 0 % or 100 % of what is only nearly so."""
-    return f"{share:.1%}" if min(share, 1.0 - share) < 0.005 else f"{share:.0%}"
-
-
-def area_words(area: Area) -> str:
-    """Where an area is, how bad, and why."""
-    where = (
-        f"around ({area.x:.1f}, {area.y:.1f}), {area.size:.0f} m², {area.unique_share:.0%} unique"
-    )
-    if area.axis_deg is not None:
-        return f"{where}: slides along its axis ({round(area.axis_deg) % 180}°)"
-    if area.alias is not None:
-        return f"{where}: looks like ({area.alias[0]:.1f}, {area.alias[1]:.1f})"
-    if area.turn_deg is not None:
-        return f"{where}: looks like itself turned by {area.turn_deg:.0f}°"
-    return f"{where}: the sensor sees too little"
-
-
-def survey_text(survey: Survey) -> str:
-    """The survey in a few lines."""
-    middle, most = np.quantile(survey.sigma_m, [0.5, 0.95])
-    lines = [
-        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable "
-        f"with a {sensor_words(survey)}.",
-        f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {survey.asked} "
-        f"simulated scans, {survey.unique} of them unique",
-        f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
-        f"the heading to {np.median(survey.sigma_deg):.1f}°",
-    ]
-    blind = float(survey.blind_share.mean())
-    if blind > 0.0005:
-        lines.append(f"  no wall is in reach at {blind:.1%} of places and headings")
-    for k, area in enumerate(survey.areas[:LISTED]):
-        lines.append(f"  {'worst' if k == 0 else 'then'}: {area_words(area)}")
-    rest = len(survey.areas) - LISTED
-    if rest > 0:
-        lines.append(f"  and {rest} more area{'s' if rest > 1 else ''}")
-    return "\n".join(lines)
-
-
-def survey_json(survey: Survey) -> dict[str, Any]:
-    """The summary as plain data: m and m², degrees where the key says so."""
-    lidar = survey.lidar
-    return {
-        "unique_share": survey.share,
-        "standard_error": survey.standard_error,
-        "asked": survey.asked,
-        "asked_unique": survey.unique,
-        "area_m2": survey.area,
-        "nodes": len(survey.x),
-        "blind_share": float(survey.blind_share.mean()),
-        "median_sigma_m": float(np.median(survey.sigma_m)),
-        "p95_sigma_m": float(np.quantile(survey.sigma_m, 0.95)),
-        "median_sigma_deg": float(np.median(survey.sigma_deg)),
-        "median_mu": float(np.median(survey.mu)),
-        "sensor": {
-            "field_of_view_deg": math.degrees(lidar.field_of_view),
-            "beams": lidar.beams,
-            "range_max": lidar.range_max,
-            "noise": lidar.noise,
-        },
-        "areas": [
-            {
-                "x": area.x,
-                "y": area.y,
-                "area_m2": area.size,
-                "unique_share": area.unique_share,
-                "reason": area.reason.value,
-                "axis_deg": area.axis_deg,
-                "alias": None if area.alias is None else list(area.alias),
-                "turn_deg": area.turn_deg,
-            }
-            for area in survey.areas
-        ],
-    }
-
-
-def draw_survey(world: OccupancyMap, survey: Survey) -> Any:
-    """Three maps: share of unique answers, uncertainty, and aliases."""
+def _draw_plane(world: OccupancyMap, survey: Survey, looks: Looks) -> Any:
+    """Share of unique answers, uncertainty, and aliases."""
     low, high = _bounds(survey)
     wide, tall = high - low
     stacked = wide > 1.5 * tall
@@ -122,11 +45,11 @@ def draw_survey(world: OccupancyMap, survey: Survey) -> Any:
         draw_cells(axes, world)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
     _draw_verdicts(figure, panels[0], world, survey)
-    _draw_uncertainty(figure, panels[1], world, survey)
-    _draw_aliases(figure, panels[2], world, survey)
+    _draw_uncertainty(figure, panels[1], world, survey, looks)
+    _draw_aliases(figure, panels[2], world, survey, looks)
     figure.suptitle(
         f"{percent(survey.share)} of the floor is uniquely localizable "
-        f"with a {sensor_words(survey)}"
+        f"with a {sensor_words(survey.lidar)}"
     )
     return figure
 
@@ -139,14 +62,16 @@ def _draw_verdicts(figure: Any, axes: Any, world: OccupancyMap, survey: Survey) 
         _mark(axes, area, str(k + 1))
 
 
-def _draw_uncertainty(figure: Any, axes: Any, world: OccupancyMap, survey: Survey) -> None:
+def _draw_uncertainty(
+    figure: Any, axes: Any, world: OccupancyMap, survey: Survey, looks: Looks
+) -> None:
     from matplotlib.colors import LogNorm
 
     # From 2 cm up, so that noise in a well held place is not shown as a difference.
-    most = max(0.5, float(survey.sigma_m.max()))
+    most = max(0.5, float(looks.sigma_m.max()))
     norm = LogNorm(TICKS[0], most)
     image = _draw_nodes(
-        axes, world, survey, np.maximum(survey.sigma_m, TICKS[0]), cmap="YlOrRd", norm=norm
+        axes, world, survey, np.maximum(looks.sigma_m, TICKS[0]), cmap="YlOrRd", norm=norm
     )
     ticks = [tick for tick in TICKS if tick <= most]
     scale = figure.colorbar(image, ax=axes, shrink=0.8, label="σ along the worst axis (m)")
@@ -157,14 +82,16 @@ def _draw_uncertainty(figure: Any, axes: Any, world: OccupancyMap, survey: Surve
     step = max(1, math.ceil(math.sqrt(np.count_nonzero(bad) / STROKES)))
     bad &= (np.stack(_lattice(world, survey)) % step == 0).all(axis=0)
     axes.quiver(
-        survey.x[bad], survey.y[bad], survey.weakest[bad, 0], survey.weakest[bad, 1],
+        *survey.places[bad].T, survey.weakest[bad, 0], survey.weakest[bad, 1],
         color=INK, pivot="mid", angles="xy", scale_units="xy", scale=1.0 / _stroke(survey),
         width=0.0022, headwidth=0, headlength=0, headaxislength=0,
     )  # fmt: skip
 
 
-def _draw_aliases(figure: Any, axes: Any, world: OccupancyMap, survey: Survey) -> None:
-    image = _draw_nodes(axes, world, survey, survey.alias_similarity, cmap="PuBuGn", vmin=0, vmax=1)
+def _draw_aliases(
+    figure: Any, axes: Any, world: OccupancyMap, survey: Survey, looks: Looks
+) -> None:
+    image = _draw_nodes(axes, world, survey, looks.alias_similarity, cmap="PuBuGn", vmin=0, vmax=1)
     figure.colorbar(image, ax=axes, shrink=0.8, label="similarity of the best distant alias")
     axes.set_title("What it can be mistaken for")
     for k, area in enumerate(survey.areas[:LISTED]):
@@ -199,7 +126,7 @@ def _draw_nodes(
 def _lattice(world: OccupancyMap, survey: Survey) -> tuple[IntArray, IntArray]:
     """Row and column of each node in the lattice of nodes, both of shape (N,)."""
     stride = round(survey.spacing / world.resolution)
-    rows, cols = world.index(np.column_stack([survey.x, survey.y]))
+    rows, cols = world.index(survey.places)
     return rows // stride, cols // stride
 
 
@@ -219,5 +146,34 @@ def _stroke(survey: Survey) -> float:
 
 def _bounds(survey: Survey) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest coordinates of the floor, with a margin, in m."""
-    places = np.column_stack([survey.x, survey.y])
-    return places.min(axis=0) - 0.7, places.max(axis=0) + 0.7
+    return survey.places.min(axis=0) - 0.7, survey.places.max(axis=0) + 0.7
+
+
+def _draw_from_above(survey: Survey) -> Any:
+    """Share of unique answers with aliases, and μ."""
+    asked = survey.asked
+    x, y = survey.places[:, 0], survey.places[:, 1]
+    wide, tall = np.ptp(x) + 1.0, np.ptp(y) + 1.0
+    stacked = wide > 1.3 * tall
+    size = 9.0 * tall / wide + 1.0
+    figure = new_figure(11.0, 2.0 * size) if stacked else new_figure(13.0, 6.5 * tall / wide + 1.0)
+    panels = figure.subplots(2, 1) if stacked else figure.subplots(1, 2)
+    dots = {"s": 14, "marker": "s", "linewidths": 0}
+    shown = panels[0].scatter(x, y, c=survey.unique_share, cmap="RdYlBu", vmin=0, vmax=1, **dots)
+    figure.colorbar(shown, ax=panels[0], shrink=0.8, label="share answered “unique”")
+    panels[0].set_title(
+        f"{percent(survey.share)} is uniquely localizable with a {sensor_words(survey.lidar)}"
+    )
+    bad = ~asked.unique
+    panels[0].scatter(*asked.poses[bad, :2].T, s=18, facecolors="none", edgecolors=INK)
+    for place, alias in zip(asked.poses[bad], asked.alias_xy[bad], strict=True):
+        if np.isfinite(alias).all():
+            arrow = {"arrowstyle": "-|>", "color": ACCENT, "linewidth": 0.7}
+            panels[0].annotate("", alias, place[:2], arrowprops=arrow)
+    held = np.isfinite(survey.mu)
+    shown = panels[1].scatter(x[held], y[held], c=survey.mu[held], cmap="viridis", **dots)
+    figure.colorbar(shown, ax=panels[1], shrink=0.8, label="μ, in the weakest direction (per m)")
+    panels[1].set_title("How fast the view changes")
+    for axes in panels:
+        axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    return figure

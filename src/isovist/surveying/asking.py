@@ -1,0 +1,69 @@
+"""What `locate` itself says at random poses."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.localization.answer import Answer, Verdict
+from isovist.poses import AnyPose
+from isovist.types import BoolArray, FloatArray, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """Answers at k poses; all arrays are read-only.
+
+    Attributes:
+        poses: Of the sensor in the world, (x, y, yaw) in the plane, with (z, roll, pitch) in
+            space, shape (k, D), in m and rad.
+        unique: Whether the answer was unique, shape (k,).
+        sigma_m: Standard deviation of the position along its worst level axis that it reported,
+            in m, shape (k,); NaN without an estimate.
+        sigma_deg: Of the heading, in degrees, shape (k,).
+        rivals: Number of other places in the answers that were not unique, shape (k,).
+        alias_xy: The likeliest of these, in m, shape (k, 2); NaN where there is none.
+    """
+
+    poses: FloatArray
+    unique: BoolArray
+    sigma_m: FloatArray
+    sigma_deg: FloatArray
+    rivals: FloatArray
+    alias_xy: FloatArray
+
+    @classmethod
+    def from_answers(cls, poses: Sequence[AnyPose], answers: Sequence[Answer]) -> "Asked":
+        """From where scans were taken and what was said to them."""
+        rows = np.full((len(answers), 6), np.nan)
+        for row, answer in zip(rows, answers, strict=True):
+            sure = answer.verdict is Verdict.UNIQUE
+            others = () if sure else answer.estimates[1:]
+            row[0], row[3] = sure, len(others)
+            if answer.best is not None:
+                C = answer.best.covariance
+                row[1] = np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])
+                row[2] = np.degrees(np.sqrt(C[2, 2]))
+            if others:
+                row[4:] = others[0].pose.x, others[0].pose.y
+        columns = (readonly(np.ascontiguousarray(rows[:, k])) for k in (1, 2, 3))
+        return cls(
+            readonly(np.array([pose.vector for pose in poses])),
+            readonly(rows[:, 0] == 1.0),
+            *columns,
+            alias_xy=readonly(rows[:, 4:].copy()),
+        )
+
+    def __len__(self) -> int:
+        return len(self.poses)
+
+    def arrays(self) -> dict[str, FloatArray | BoolArray]:
+        """The arrays by name, as a file keeps them."""
+        return {
+            "asked": self.poses,
+            "asked_unique": self.unique,
+            "asked_sigma_m": self.sigma_m,
+            "asked_sigma_deg": self.sigma_deg,
+            "asked_rivals": self.rivals,
+            "asked_alias_xy": self.alias_xy,
+        }

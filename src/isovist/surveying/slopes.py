@@ -1,0 +1,41 @@
+"""How fast the descriptor of a map in space changes from node to node.
+
+μ is the least singular value of the Jacobian of the descriptor by x and y, by differences between
+neighbouring nodes: [F(x + h) − F(x − h)]/2h with h the spacing, one-sided beside walls; channels
+that look into the unknown are left out.
+"""
+
+import numpy as np
+
+from isovist.atlas.base import FAR
+from isovist.atlas.space import SpaceAtlas
+from isovist.types import FloatArray
+
+
+def descriptor_slopes(atlas: SpaceAtlas) -> tuple[FloatArray, FloatArray]:
+    """μ, per m, and the weakest level direction at each node, shapes (N,) and (N, 2).
+
+    NaN and any direction at nodes without neighbours.
+    """
+    stride = round(atlas.spacing / atlas.world.resolution)
+    F = atlas.descriptors.reshape(len(atlas.nodes), -1).astype(np.float64)
+    known = F < FAR
+    J = np.full((len(F), F.shape[1], 2), np.nan)
+    for axis, step in enumerate((stride, stride * atlas.world.shape[2])):
+        ends = []
+        for sign in (1, -1):
+            at = np.searchsorted(atlas.nodes, atlas.nodes + sign * step)
+            at = np.minimum(at, len(atlas.nodes) - 1)
+            there = atlas.nodes[at] == atlas.nodes + sign * step
+            ends.append((np.where(there, at, np.arange(len(F))), there))
+        (after, ahead), (before, behind) = ends
+        width = atlas.spacing * (ahead.astype(np.float64) + behind)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            slope = (F[after] - F[before]) / width[:, None]
+        J[:, :, axis] = np.where(known[after] & known[before], slope, 0.0)
+        J[width == 0.0, :, axis] = np.nan
+    W = np.einsum("nci,ncj->nij", J, J)
+    bad = ~np.isfinite(W).all(axis=(1, 2))
+    values, vectors = np.linalg.eigh(np.where(bad[:, None, None], np.eye(2), W))
+    mu = np.where(bad, np.nan, np.sqrt(np.maximum(values[:, 0], 0.0)))
+    return mu, np.ascontiguousarray(vectors[:, :, 0])
