@@ -9,7 +9,7 @@ from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
 from isovist.types import Float32Array, readonly
 
-Grid = TypeVar("Grid", OccupancyMap, VoxelMap)
+Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 
 
 def bridge_gaps(world: Grid, gap: float) -> Grid:

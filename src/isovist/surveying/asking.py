@@ -46,12 +46,13 @@ class Asked:
                 row[2] = np.degrees(np.sqrt(C[2, 2]))
             if others:
                 row[4:] = others[0].pose.x, others[0].pose.y
-        columns = (readonly(np.ascontiguousarray(rows[:, k])) for k in (1, 2, 3))
         return cls(
             readonly(np.array([pose.vector for pose in poses])),
             readonly(rows[:, 0] == 1.0),
-            *columns,
-            alias_xy=readonly(rows[:, 4:].copy()),
+            readonly(rows[:, 1].copy()),
+            readonly(rows[:, 2].copy()),
+            readonly(rows[:, 3].copy()),
+            readonly(rows[:, 4:].copy()),
         )
 
     def __len__(self) -> int:
