@@ -1,70 +1,26 @@
-"""A lost robot that drives until it knows where it is, simulated.
+"""A lost robot that drives until it knows where it is, simulated (`bench.robot`).
 
-The robot sees what the sensor would see from its true pose, and moves by what it commands; odometry
-reports the motion with drift.  It knows nothing but scans and odometry: every verdict is the
-tracker's.  It turns on the spot, then drives straight, at most `STRIDE` between two updates, and
-stops when a beam ends in its way.  After each leg it asks the rule again.
+Every verdict is the tracker's.  After each leg the robot asks the rule again.
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas
-from isovist.bench.trials import NEAR, TURNED, simulated_trials
+from isovist.atlas.base import Atlas
+from isovist.atlas.settings import checked_settings
+from isovist.atlas.walls import bare_walls
+from isovist.bench.robot import Robot, RobotSettings, Step
 from isovist.errors import InputError
-from isovist.exploration.paths import Ground, clear_ahead
+from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Proposal, Rule, propose
 from isovist.localization.answer import Verdict
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
-from isovist.sensing.scan import Scan
+from isovist.sensing.simulate import random_scans
 from isovist.tracking.drift import Drift
-from isovist.tracking.tracker import Belief, Tracker, sees
 from isovist.types import FloatArray, readonly
-
-STRIDE = 0.3
-"""Way between two updates, in m."""
-SWING = np.radians(60.0)
-"""Turn between two updates, in rad."""
-AIM = np.radians(25.0)
-"""Smaller turns are made while driving."""
-LEG = 2.0
-"""A rule is asked again after this way, in m."""
-BODY = 0.15
-"""Radius of the robot itself, in m: no nearer to anything can it get."""
-START = 0.3
-"""Of a random start from all walls, in m."""
-LIMIT = 40.0
-"""Way after which a run gives up, in m."""
-ROOM, TRIES = 1.0, 50
-"""A random leg begins where the scan shows so much room, in m, or after so many tries anywhere."""
-NOWHERE = 0.3
-"""A leg shorter than this, in m, has led nowhere: the next one is random."""
-TURNS = (1, 2, 3)
-"""But so many turns on the spot in a row are legs."""
-LOOKS = 20
-"""Scans per m of the limit after which a run gives up: the robot cannot get away."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Step:
-    """What was so after one update.
-
-    Attributes:
-        truth: T_world_robot.
-        distance: Driven so far, in m.
-        belief: Of the tracker.
-        scan: What the robot saw.
-        proposal: That led here, or `None`: a random leg or the start.
-    """
-
-    truth: Pose
-    distance: float
-    belief: Belief
-    scan: Scan
-    proposal: Proposal | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -110,11 +66,12 @@ def explore(
     *,
     drift: Drift | None = None,
     seed: int = 0,
-    limit: float = LIMIT,
+    limit: float = 40.0,
     ground: Ground | None = None,
+    settings: RobotSettings | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Run:
-    """Drive until the tracker says "unique", or for `limit` m, or for `LOOKS` looks per m of them.
+    """Drive until the tracker says "unique", or for `limit` m, or that it cannot get away.
 
     Args:
         atlas: The map; its walls are also what the sensor sees.
@@ -125,31 +82,34 @@ def explore(
         seed: Of sensor, odometry and random legs.
         limit: In m.
         ground: Of the map, when it is at hand already.
+        settings: What the robot is and how it moves.
         progress: Told the share of the limit that is driven.
     """
-    rule = Rule.from_text(rule)
+    rule, chosen = Rule.from_text(rule), checked_settings(RobotSettings, settings)
     if not (np.isfinite(limit) and limit > 0.0):
         raise InputError(f"`limit` must be a positive length in m, got {limit}.")
     _check_seed(seed)
     ground = Ground.from_atlas(atlas) if ground is None else ground
-    if ground.clearance([start.x, start.y]) < BODY:
+    body = chosen.body[0]
+    if ground.clearance(start.position) < body:
         raise InputError(
-            f"The robot at ({start.x:g}, {start.y:g}) is less than {BODY} m from a wall."
+            f"The robot at ({start.x:g}, {start.y:g}) is less than {body} m from a wall."
         )
-    robot = _Robot(atlas, ground, start, lidar, Drift() if drift is None else drift, seed)
+    robot = Robot(atlas, ground, start, lidar, drift or Drift(), seed, chosen)
     robot.look(None)
     stuck = False
-    while not robot.sure and robot.distance < limit and robot.looks < LOOKS * (1.0 + limit):
+    while not robot.sure and robot.distance < limit and robot.looks < chosen.looks * (1.0 + limit):
         before = robot.distance
         if rule is Rule.RANDOM:
             robot.wander(limit)
         elif stuck or robot.scan is None or robot.lost:
-            robot.wander(min(limit, before + LEG))
+            robot.wander(min(limit, before + chosen.leg))
             stuck = False
         else:
             proposal = propose(robot.tracker, ground, robot.scan, rule)
             robot.follow(proposal, limit)
-            stuck = robot.distance - before < NOWHERE and robot.turns not in TURNS
+            nowhere, turns = chosen.nowhere
+            stuck = robot.distance - before < nowhere and not 1 <= robot.turns <= turns
         if progress is not None:
             progress(min(1.0, robot.distance / limit))
     if not robot.steps:
@@ -158,7 +118,7 @@ def explore(
             "reached a wall."
         )
     best = robot.steps[-1].belief.best
-    right = robot.sure and best is not None and _alike(best.pose, robot.truth)
+    right = robot.sure and best is not None and robot.is_at(best.pose)
     return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
 
 
@@ -175,16 +135,19 @@ def ambiguous_starts(
         tries: Poses looked at, for each one wanted.
     """
     _check_seed(seed)
-    trials = simulated_trials(
-        atlas.world, tries * count, seed=seed, field_of_view=lidar.field_of_view, beams=24,
-        range_max=lidar.range_max, clearance=START,
-    )  # fmt: skip
+    settings = RobotSettings()
+    probe = replace(lidar, beams=settings.probe, noise=0.05, clutter=0.0)
+    walls = bare_walls(atlas.world)
+    places = random_scans(
+        atlas.world, walls, probe, tries * count, seed=seed, clearance=settings.body[1]
+    )
     ground, found = Ground.from_atlas(atlas), 0
-    for k, trial in enumerate(trials):
-        robot = _Robot(atlas, ground, trial.truth, lidar, Drift(), seed + k)
+    for k, (place, _) in enumerate(places):
+        truth = Pose.from_vector(place.vector)
+        robot = Robot(atlas, ground, truth, lidar, Drift(), seed + k, settings)
         robot.look(None)
         if robot.steps and robot.steps[0].belief.verdict is Verdict.AMBIGUOUS:
-            yield trial.truth, seed + k
+            yield truth, seed + k
             found += 1
         if found == count:
             return
@@ -200,112 +163,6 @@ def lost_start(atlas: Atlas, lidar: Lidar, seed: int) -> tuple[Pose, int]:
     )
 
 
-class _Robot:
-    """The simulated robot: what it is, what it knows, and how it moves."""
-
-    def __init__(
-        self, atlas: Atlas, ground: Ground, truth: Pose, lidar: Lidar, drift: Drift, seed: int
-    ) -> None:
-        self.tracker = Tracker(atlas, drift=drift)
-        self.ground, self.lidar, self.drift = ground, lidar, drift
-        self.truth, self.odometry = truth, Pose()
-        self.noise = np.random.default_rng([seed, 0])
-        self.choice = np.random.default_rng([seed, 1])
-        self.distance = 0.0
-        self.looks, self.turns = 0, 0
-        self.scan: Scan | None = None
-        self.steps: list[Step] = []
-
-    @property
-    def sure(self) -> bool:
-        """Whether the last verdict is "unique"."""
-        return bool(self.steps) and self.steps[-1].belief.verdict is Verdict.UNIQUE
-
-    @property
-    def lost(self) -> bool:
-        """Whether there is no place to plan from, or the present scan sees next to nothing."""
-        if self.scan is None or not self.steps or not self.steps[-1].belief.estimates:
-            return True
-        return not sees(self.scan)
-
-    def look(self, proposal: Proposal | None) -> None:
-        """Scan and update; where nothing is within reach, drive on without."""
-        self.looks += 1
-        try:
-            self.scan = self.lidar.scan(self.ground.walls, self.truth, self.noise)
-        except InputError:
-            self.scan = None
-            return
-        belief = self.tracker.update(self.odometry, self.scan)
-        self.steps.append(Step(self.truth, self.distance, belief, self.scan, proposal))
-
-    def move(self, motion: Pose) -> bool:
-        """Move by a command, odometry by what it makes of it; whether there was room."""
-        target = self.truth @ motion
-        if not self.ground.fits([self.truth.x, self.truth.y], [target.x, target.y], BODY):
-            return False
-        self.distance += float(np.hypot(motion.x, motion.y))
-        self.truth = target
-        self.odometry = self.odometry @ self.drift.simulate(motion, self.noise)
-        return True
-
-    def turn(self, angle: float, proposal: Proposal | None) -> None:
-        """Turn on the spot, looking every `SWING`."""
-        for _ in range(parts := int(np.ceil(abs(angle) / SWING))):
-            if not self.sure:
-                self.move(Pose(0.0, 0.0, angle / parts))
-                self.look(proposal)
-
-    def advance(self, angle: float, stride: float, proposal: Proposal | None) -> bool:
-        """Turn, drive straight, look; whether the way was clear."""
-        if abs(angle) > AIM:
-            self.turn(angle, proposal)
-            angle = 0.0
-            if self.sure:
-                return False
-        if self.scan is not None and clear_ahead(self.scan, angle, stride) < stride:
-            return False
-        c, s = np.cos(angle), np.sin(angle)
-        moved = self.move(Pose(stride * c, stride * s, angle))
-        self.look(proposal)
-        return moved and not self.sure
-
-    def follow(self, proposal: Proposal, limit: float) -> None:
-        """Along the path of a proposal, by odometry, until it is time to ask again."""
-        corners = self.odometry.apply(proposal.path[1:, :2])
-        start = self.distance
-        if proposal.distance == 0.0:
-            self.turn(proposal.direction, proposal)
-            self.turns += 1
-            return
-        self.turns = 0
-        for corner in corners:
-            while self.distance < min(limit, start + LEG):
-                away = self.odometry.inverse.apply(corner)
-                left = float(np.hypot(*away))
-                if left < 0.05:
-                    break
-                angle = float(np.arctan2(away[1], away[0]))
-                if not self.advance(angle, min(left, STRIDE), proposal):
-                    return
-
-    def wander(self, limit: float) -> None:
-        """Turn at random to where there is room, then straight on until something is in the way."""
-        for _ in range(TRIES):
-            angle = float(self.choice.uniform(-np.pi, np.pi))
-            seen = self.scan is not None and self.scan.bearings[0] < angle < self.scan.bearings[-1]
-            if not seen or self.scan is None or clear_ahead(self.scan, angle, ROOM) >= ROOM:
-                break
-        self.turn(angle, None)
-        while not self.sure and self.distance < limit and self.advance(0.0, STRIDE, None):
-            pass
-
-
 def _check_seed(seed: int) -> None:
     if seed < 0:
         raise InputError(f"`seed` must not be negative, got {seed}.")
-
-
-def _alike(a: Pose, b: Pose) -> bool:
-    near = np.hypot(a.x - b.x, a.y - b.y) <= NEAR
-    return bool(near and abs(wrap_angle(a.yaw - b.yaw)) <= TURNED)

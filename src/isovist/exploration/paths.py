@@ -1,40 +1,28 @@
 """Where a robot can drive: room around cells, ways from a place, and a look ahead.
 
-A lattice of points, `STEP` apart, is laid on the free cells.  A robot of radius ρ fits at a point
-whose clearance, the distance to anything that is not free, is at least ρ; two neighbouring points
-are joined when it also fits half-way.  Shortest ways from the robot are a tree (Dijkstra); every
-metre along each of them, and half a metre from the robot, is a *view*, a place to look from.
+A lattice of points is laid on the free cells.  A robot of radius ρ fits at a point whose clearance,
+the distance to anything that is not free, is at least ρ; two neighbouring points are joined when it
+also fits half-way.  Shortest ways from the robot are a tree (Dijkstra); every metre along each of
+them, and half a metre from the robot, is a *view*, a place to look from.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas, bare_walls
-from isovist.maps.cells import OccupancyMap
+from isovist.atlas.base import Atlas
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.settings import checked_settings
+from isovist.atlas.walls import bare_walls, bridge_gaps
+from isovist.errors import InputError
+from isovist.exploration.settings import ExplorationSettings
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.types import ArrayLike, BoolArray, Float32Array, FloatArray, IntArray, readonly
 
-STEP = 0.2
-"""Of the lattice, in m."""
-RADIUS = 0.25
-"""ρ: of the robot, with what it keeps from walls, in m."""
-HALF_WIDTH = 0.2
-"""Half the width of the corridor that must be clear ahead, in m."""
-VIEW = 1.0
-"""Way between two views, in m."""
-FIRST = 0.5
-"""Way to the first view, in m."""
-GOAL = 2.0
-"""Distance of the places that ways lead to, in m."""
-BACK = 3
-"""Points of the lattice over which the heading of a way is measured."""
-CLOSE = 0.5
-"""So near to the robot, in m, a point needs only half the clearance: it stands there."""
-FREE_CODE = 3
-"""Of free cells in `Atlas.clear`, and above."""
 NEIGHBOURS = ((0, 1), (1, 0), (1, 1), (1, -1))
+"""Of a point of the lattice, one for each pair; rows and columns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,21 +65,26 @@ class Ground:
         walls: The map as a range sensor sees it: only walls end a beam.
         room: Distance of each cell to anything that is not free, in m, shape of the map.
             Read-only.
+        settings: What the robot needs.
     """
 
     world: OccupancyMap
     walls: OccupancyMap
     room: Float32Array
+    settings: ExplorationSettings
 
     @classmethod
-    def from_atlas(cls, atlas: Atlas) -> "Ground":
-        """The ground of a map; gaps between the rays that it was made of are closed."""
+    def from_atlas(cls, atlas: Atlas, settings: ExplorationSettings | None = None) -> "Ground":
+        """The ground of a map of the plane; gaps between the rays that made it are closed."""
         from scipy.ndimage import distance_transform_edt
 
-        free = atlas.clear >= FREE_CODE
-        unit = atlas.world.resolution
-        room = (distance_transform_edt(free)[1:-1, 1:-1] - 0.5) * unit
-        return cls(atlas.world, bare_walls(atlas.world), readonly(room.astype(np.float32)))
+        if not isinstance(atlas, PlaneAtlas):
+            raise InputError("Drives are planned in the plane; this atlas is in space.")
+        world = atlas.world
+        free = bridge_gaps(world, atlas.settings.gap).cells == Cell.FREE
+        far = distance_transform_edt(np.pad(free, 1))[1:-1, 1:-1]
+        room = readonly(((far - 0.5) * world.resolution).astype(np.float32))
+        return cls(world, bare_walls(world), room, checked_settings(ExplorationSettings, settings))
 
     def clearance(self, points: ArrayLike) -> FloatArray:
         """Of world points, shape (...), in m; negative outside free space."""
@@ -114,11 +107,12 @@ class Ground:
             scan: What it sees.  Ends of beams are obstacles as well: the scan is the same whatever
                 the true pose, the map around it is not.
             reach: Longest way in m.
-            sparse: Views and goals are so many times farther apart than `VIEW` and `GOAL`.
+            sparse: Views and goals are so many times farther apart than usual.
         """
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import dijkstra
 
+        step, radius = self.settings.ways[0], self.settings.radius
         grid, free, middle = self._lattice(pose, scan, reach)
         number = np.arange(free.size).reshape(free.shape)
         starts, stops, lengths = [], [], []
@@ -127,10 +121,10 @@ class Ground:
             there = np.s_[dr:, max(dc, 0) : free.shape[1] + min(dc, 0)]
             half = 0.5 * (grid[here] + grid[there])
             joined = free[here] & free[there]
-            joined[joined] = self.clearance(half[joined]) >= RADIUS - 0.5 * STEP
+            joined[joined] = self.clearance(half[joined]) >= radius - 0.5 * step
             starts.append(number[here][joined])
             stops.append(number[there][joined])
-            lengths.append(np.full(len(starts[-1]), STEP * np.hypot(dr, dc)))
+            lengths.append(np.full(len(starts[-1]), step * np.hypot(dr, dc)))
         size = number.size
         graph = coo_array(
             (np.concatenate(lengths), (np.concatenate(starts), np.concatenate(stops))),
@@ -141,25 +135,65 @@ class Ground:
         )
         points = pose.inverse.apply(grid.reshape(-1, 2))
         previous = np.maximum(before[0], -1).astype(np.int64)
-        return _views(points, far[0], previous, middle, sparse)
+        return self._views(points, far[0], previous, middle, sparse)
 
     def _lattice(self, pose: Pose, scan: Scan, reach: float) -> tuple[FloatArray, BoolArray, int]:
         """Points around the robot, which of them are free, and the number of the middle one."""
         from scipy.spatial import cKDTree
 
-        count = int(np.ceil(reach / STEP))
-        offsets = STEP * np.arange(-count, count + 1)
-        grid = np.stack(np.meshgrid(offsets, offsets), axis=-1) + pose.vector[:2]
-        away = np.hypot(*np.moveaxis(grid - pose.vector[:2], -1, 0))
-        needed = np.where(away < CLOSE, 0.5 * RADIUS, RADIUS)
+        step, radius = self.settings.ways[0], self.settings.radius
+        count = int(np.ceil(reach / step))
+        offsets = step * np.arange(-count, count + 1)
+        grid = np.stack(np.meshgrid(offsets, offsets), axis=-1) + pose.position
+        away = np.hypot(*np.moveaxis(grid - pose.position, -1, 0))
+        # So near to the robot a point needs less: it stands there.
+        needed = np.where(away < 2.0 * radius, self.settings.least, radius)
         free = self.clearance(grid) >= needed
         ends = (pose @ scan.T_robot_sensor).apply(scan.endpoints)
         tree = cKDTree(ends)
-        seen = free & (away <= scan.ranges.max() + 1.0)
-        near, _ = tree.query(grid[seen], distance_upper_bound=RADIUS)
-        free[seen] = near >= 0.8 * needed[seen]
+        farthest = float(np.hypot(*(ends - pose.position).T).max())
+        seen = free & (away <= farthest + radius)
+        near, _ = tree.query(grid[seen], distance_upper_bound=radius)
+        free[seen] = near >= self.settings.body[1] * needed[seen]
         free[count, count] = True
         return grid, free, count * len(offsets) + count
+
+    def _views(
+        self, points: FloatArray, far: FloatArray, before: IntArray, middle: int, sparse: float
+    ) -> Ways:
+        """Where ways complete a stretch, or half a one; to one goal in each square of two."""
+        step, view, *_ = self.settings.ways
+        back = int(np.ceil(0.5 * view / step))
+        reached = np.flatnonzero(np.isfinite(far) & (before >= 0))
+        way = np.where(np.isfinite(far), far, 0.0)
+        stretch = np.floor(way / (sparse * view) + 1e-9) + (way >= 0.5 * view)
+        complete = reached[stretch[reached] > stretch[before[reached]]]
+        complete = complete[np.argsort(far[complete], kind="stable")]
+        _, first = np.unique(
+            np.round(points[complete] / (sparse * 2.0 * view)), axis=0, return_index=True
+        )
+        parent_of: dict[int, int] = {}
+        heading_of: dict[int, float] = {middle: 0.0}
+        for goal in complete[np.sort(first)]:
+            end = int(goal)
+            while end not in heading_of:
+                point, chain = end, [end]
+                while point == end or (
+                    point != middle and stretch[point] <= stretch[before[point]]
+                ):
+                    point = int(before[point])
+                    chain.append(point)
+                dx, dy = points[end] - points[chain[min(back, len(chain) - 1)]]
+                parent_of[end], heading_of[end] = point, float(np.arctan2(dy, dx))
+                end = point
+        ends = np.array(list(heading_of))
+        ends = ends[np.argsort(far[ends], kind="stable")]
+        view_of = {int(end): k for k, end in enumerate(ends)}
+        parents = np.array([view_of[parent_of.get(int(end), middle)] for end in ends])
+        headings = [heading_of[int(end)] for end in ends]
+        poses = np.column_stack([points[ends], headings])
+        poses[0] = 0.0
+        return Ways(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
 
     def straighten(self, pose: Pose, way: FloatArray) -> FloatArray:
         """The same way with as few corners as the robot has room for, shape (k, 2).
@@ -171,55 +205,24 @@ class Ground:
         corners, k = [0], 0
         world = pose.apply(way)
         while k < len(way) - 1:
-            seen = self.fits(world[k], world[k + 1 :], 0.8 * RADIUS)
+            seen = self.fits(world[k], world[k + 1 :], self.settings.tight)
             k += 1 + (int(np.flatnonzero(seen)[-1]) if seen.any() else 0)
             corners.append(k)
         return np.asarray(way[corners])
 
 
-def _views(
-    points: FloatArray, far: FloatArray, before: IntArray, middle: int, sparse: float
-) -> Ways:
-    """Where ways complete a stretch of `VIEW`; they lead to one goal in every square of `GOAL`."""
-    reached = np.flatnonzero(np.isfinite(far) & (before >= 0))
-    way = np.where(np.isfinite(far), far, 0.0)
-    stretch = np.floor(way / (sparse * VIEW) + 1e-9) + (way >= FIRST)
-    complete = reached[stretch[reached] > stretch[before[reached]]]
-    complete = complete[np.argsort(far[complete], kind="stable")]
-    _, first = np.unique(np.round(points[complete] / (sparse * GOAL)), axis=0, return_index=True)
-    parent_of: dict[int, int] = {}
-    heading_of: dict[int, float] = {middle: 0.0}
-    for goal in complete[np.sort(first)]:
-        end = int(goal)
-        while end not in heading_of:
-            point, chain = end, [end]
-            while point == end or (point != middle and stretch[point] <= stretch[before[point]]):
-                point = int(before[point])
-                chain.append(point)
-            dx, dy = points[end] - points[chain[min(BACK, len(chain) - 1)]]
-            parent_of[end], heading_of[end] = point, float(np.arctan2(dy, dx))
-            end = point
-    ends = np.array(list(heading_of))
-    ends = ends[np.argsort(far[ends], kind="stable")]
-    view_of = {int(end): k for k, end in enumerate(ends)}
-    parents = np.array([view_of[parent_of.get(int(end), middle)] for end in ends])
-    headings = [heading_of[int(end)] for end in ends]
-    poses = np.column_stack([points[ends], headings])
-    poses[0] = 0.0
-    return Ways(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
-
-
-def clear_ahead(scan: Scan, heading: float, reach: float = np.inf) -> float:
+def clear_ahead(scan: Scan, heading: float, half_width: float, reach: float = np.inf) -> float:
     """How far the robot could drive straight on before a beam ends in its way, in m.
 
     Args:
         scan: What it sees.
         heading: Where to, in the frame of the robot, in rad.
+        half_width: Of the robot, as it needs to be clear, in m.
         reach: Longest answer, in m.
     """
     ends = Pose(0.0, 0.0, heading).inverse.apply(scan.T_robot_sensor.apply(scan.endpoints))
-    ahead = ends[(np.abs(ends[:, 1]) < HALF_WIDTH) & (ends[:, 0] > 0.0)]
+    ahead = ends[(np.abs(ends[:, 1]) < half_width) & (ends[:, 0] > 0.0)]
     if len(ahead) == 0:
         return reach
-    room = ahead[:, 0] - np.sqrt(HALF_WIDTH**2 - ahead[:, 1] ** 2)
+    room = ahead[:, 0] - np.sqrt(half_width**2 - ahead[:, 1] ** 2)
     return float(np.clip(room.min(), 0.0, reach))

@@ -8,9 +8,9 @@ becomes at the pose s m ahead,
 
 The *rivals* rule asks what would tell the live places apart.  A way of the robot, the same in its
 own frame whichever place i is the right one, leads to views; the scans predicted there add to what
-the tracker holds against every other place j (`track.bank`, equation 2), and j counts as refuted
+the tracker holds against every other place j (`tracking.bank`, equation 2), and j counts as refuted
 where t and d reach the tracker's own thresholds.  With c_i(v) the way on which the last rival of i
-falls, or else the way to view v plus `SEARCH_WAY` times the share still to refute, it takes
+falls, or else the way to view v plus what a rival costs times the share still to refute, it takes
 
     arg min_v Σ_i p_i c_i(v).                                                             (2)
 
@@ -23,34 +23,14 @@ from enum import StrEnum
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas
 from isovist.errors import InputError
 from isovist.exploration.foresight import information, separate
-from isovist.exploration.paths import HALF_WIDTH, RADIUS, Ground, Ways, clear_ahead
+from isovist.exploration.paths import Ground, Ways, clear_ahead
 from isovist.exploration.rivals import Rivals, refutation
-from isovist.localization.judge import BLOCK, SOFT
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.tracking.bank import FRESH_M, FRESH_RAD
 from isovist.tracking.tracker import Tracker
 from isovist.types import FloatArray, IntArray, readonly
-
-SPACING = np.radians(7.5)
-"""Of predicted beams, in rad."""
-REACHES = (12.0, 30.0)
-"""How far ways lead, in m; the second when nothing within the first helps."""
-SEARCH_WAY = 15.0
-"""What a rival that is not refuted is taken to cost, in m."""
-TURN_WAY = 0.3
-"""What a turn is taken to cost, in m per rad."""
-TURNS = np.radians([60.0, -60.0, 120.0, -120.0, 180.0])
-DIRECTIONS = 24
-AHEAD = (0.5, 1.0, 1.5, 2.0)
-"""Motions of the Gramian rule: straight, in so many directions, in m."""
-WORTH = 0.05
-"""Least that a drive must bring in (2), in m."""
-TRUST = 0.8
-"""Weight of the tracker's probabilities against all live places alike."""
 
 
 class Rule(StrEnum):
@@ -107,26 +87,27 @@ def propose(
     if rule is Rule.RANDOM:
         raise InputError("A random walk needs no proposal; pass rule `rivals` or `gramian`.")
     rivals = Rivals.from_tracker(tracker, scan)
-    if rule is Rule.RIVALS and len(rivals.poses) > 1:
-        return by_rivals(tracker.atlas, ground, scan, rivals)
-    return by_gramian(tracker.atlas, ground, scan, rivals)
+    if rule is Rule.RIVALS and len(rivals.chances) > 1:
+        return by_rivals(tracker, ground, scan, rivals)
+    return by_gramian(tracker, ground, scan, rivals)
 
 
-def by_rivals(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
+def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
     """The motion that best tells the live places apart: equation (2)."""
-    best = Pose.from_vector(rivals.poses[0])
-    others = len(rivals.poses) - 1
-    for reach in REACHES:
-        ways = ground.ways(best, scan, reach, sparse=reach / REACHES[0])
-        views, parents, distances = _with_turns(ways, scan)
+    best = rivals.poses[0]
+    others = len(rivals.chances) - 1
+    *_, near, far = ground.settings.ways
+    for reach in (near, far):
+        ways = ground.ways(best, scan, reach, sparse=reach / near)
+        views, parents, distances = _with_turns(tracker, ground, ways, scan)
         if len(views) == 1:
             continue
-        cost, told = _forecast(atlas, ground, scan, rivals, views, parents, distances)
+        cost, told = _forecast(tracker, ground, scan, rivals, views, parents, distances)
         goal = int(np.argmin(cost))
-        if cost[goal] < cost[0] - WORTH:
+        if cost[goal] < cost[0] - ground.settings.cost[2]:
             break
     else:
-        text = f"No drive of {REACHES[-1]:.0f} m would tell {others + 1} places apart."
+        text = f"No drive of {far:.0f} m would tell {others + 1} places apart."
         return Proposal(Rule.RIVALS, 0.0, 0.0, 0.0, readonly(np.zeros((1, 3))), text)
     expected = float(told[goal])
     most = f"it would tell {expected:.0f} of {others} other place{'s' * (others > 1)} apart"
@@ -140,26 +121,20 @@ def by_rivals(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Propo
     return _drive(Rule.RIVALS, corners, expected, hope)
 
 
-def by_gramian(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
+def by_gramian(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
     """The straight motion along which λ_min grows fastest: equation (1)."""
-    best, beams = Pose.from_vector(rivals.poses[0]), _beams(scan)
-    sensor = scan.T_robot_sensor
-    now = best @ sensor
-    trail = np.array([(now @ Pose.from_vector(back)).vector for back in rivals.trail])
-    W = np.einsum("f,fij->ij", rivals.weights, _carried(atlas, trail, now, beams, scan.range_max))
+    best, settings = rivals.poses[0], ground.settings
+    now = best @ scan.T_robot_sensor
+    told = _carried(tracker, ground, scan, now @ rivals.trail, now)
+    W = np.einsum("f,fij->ij", rivals.weights, told)
     before = float(np.linalg.eigvalsh(W)[0])
-    headings = wrap_angle(2.0 * np.pi * np.arange(DIRECTIONS) / DIRECTIONS)
-    steps = np.array(AHEAD)
-    goals = steps[:, None] * np.stack([np.cos(headings), np.sin(headings)], axis=-1)[:, None, :]
-    room = np.array([clear_ahead(scan, float(heading), steps[-1]) for heading in headings])
-    fits = (room[:, None] >= steps) & ground.fits([best.x, best.y], best.apply(goals), HALF_WIDTH)
-    turned = np.broadcast_to(headings[:, None, None], (*fits.shape, 1))
-    poses = np.concatenate([goals, turned], axis=-1).reshape(-1, 3)
-    robots = np.column_stack([best.apply(poses[:, :2]), poses[:, 2] + best.yaw])
-    H = _carried(atlas, _sensors(robots, sensor), now, beams, scan.range_max).reshape(
-        *fits.shape, 3, 3
-    )
-    grown = W + np.cumsum(H, axis=1) * AHEAD[0]
+    headings, steps = wrap_angle(settings.directions), settings.ahead
+    goals = steps[:, None] * unit_vectors(headings)[:, None, :]
+    room = np.array([clear_ahead(scan, float(h), settings.tight, steps[-1]) for h in headings])
+    fits = (room[:, None] >= steps) & ground.fits(best.position, best.apply(goals), settings.tight)
+    robots = best @ Pose(goals[..., 0], goals[..., 1], headings[:, None])
+    H = _carried(tracker, ground, scan, robots @ scan.T_robot_sensor, now)
+    grown = W + np.cumsum(H, axis=1) * steps[0]
     rate = np.where(fits, (np.linalg.eigvalsh(grown)[..., 0] - before) / steps, -np.inf)
     way, far = np.unravel_index(int(np.argmax(rate)), rate.shape)
     if not np.isfinite(rate[way, far]):
@@ -170,25 +145,35 @@ def by_gramian(atlas: Atlas, ground: Ground, scan: Scan, rivals: Rivals) -> Prop
     return _drive(Rule.GRAMIAN, corners, float(rate[way, far]), hope)
 
 
-def _with_turns(ways: Ways, scan: Scan) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Views of all ways, and turns on the spot for a sensor that does not see all around."""
+def _with_turns(
+    tracker: Tracker, ground: Ground, ways: Ways, scan: Scan
+) -> tuple[FloatArray, IntArray, FloatArray]:
+    """Views of all ways, and turns on the spot for a sensor that does not see all around.
+
+    A turn shows as many witnesses anew as a unique answer needs, or a multiple of that.
+    """
     if scan.field_of_view > 1.8 * np.pi:
         return ways.poses, ways.parents, ways.distances
-    turns = np.column_stack([np.zeros((len(TURNS), 2)), TURNS])
-    turn = np.abs(wrap_angle(ways.poses[:, 2] - ways.poses[ways.parents, 2])) * TURN_WAY
+    part = tracker.localization.witnesses * tracker.localization.block
+    count = int(np.pi / part + 1e-9)
+    sides = part * np.repeat(np.arange(1, count + 1), 2) * np.tile([1.0, -1.0], count)
+    angles = sides[sides > -np.pi + 1e-9]
+    turns = np.column_stack([np.zeros((len(angles), 2)), angles])
+    per_turn = ground.settings.cost[1]
+    turn = np.abs(wrap_angle(ways.poses[:, 2] - ways.poses[ways.parents, 2])) * per_turn
     distances = ways.distances.copy()
     for k in range(1, len(distances)):
         p = ways.parents[k]
         distances[k] = distances[p] + ways.distances[k] - ways.distances[p] + turn[k]
     return (
         np.concatenate([ways.poses, turns]),
-        np.concatenate([ways.parents, np.zeros(len(TURNS), dtype=np.int64)]),
-        np.concatenate([distances, TURN_WAY * np.abs(TURNS)]),
+        np.concatenate([ways.parents, np.zeros(len(angles), dtype=np.int64)]),
+        np.concatenate([distances, per_turn * np.abs(angles)]),
     )
 
 
 def _forecast(
-    atlas: Atlas,
+    tracker: Tracker,
     ground: Ground,
     scan: Scan,
     rivals: Rivals,
@@ -197,24 +182,22 @@ def _forecast(
     distances: FloatArray,
 ) -> tuple[FloatArray, FloatArray]:
     """Expected cost of (2) and expected number of places refuted at each view, shape (V,) each."""
-    robots = np.stack(
-        [
-            np.column_stack([Pose.from_vector(place).apply(views[:, :2]), views[:, 2] + place[2]])
-            for place in rivals.poses
-        ],
-        axis=1,
-    )
-    room = ground.fits(robots[parents][..., :2], robots[..., :2], 0.5 * RADIUS)
-    seen_from = _sensors(robots, scan.T_robot_sensor)
-    delta, valid = separate(atlas, seen_from, _beams(scan), scan.range_max)
+    settings, localization = ground.settings, tracker.localization
+    robots = rivals.poses @ Pose.from_vector(views)[:, None]
+    room = ground.fits(robots.position[parents], robots.position, settings.least)
+    delta, valid = separate(
+        tracker.atlas, ground.walls, robots @ scan.T_robot_sensor, _beams(ground, scan),
+        _reach(tracker, scan), localization.model, settings.beams[1],
+    )  # fmt: skip
     count = valid.sum(axis=-1)
     total = delta.sum(axis=-1, dtype=np.float64)
     square = np.square(delta).sum(axis=-1, dtype=np.float64)
     mean = total / np.maximum(count, 1)[..., None]
     turns = np.abs(wrap_angle(views[:, 2] - views[parents, 2]))
     steps = np.hypot(*(views[:, :2] - views[parents, :2]).T)
-    fresh = np.minimum(1.0, steps / FRESH_M + turns / FRESH_RAD)
-    per_block = SPACING / BLOCK
+    metres, radians = tracker.settings.fresh
+    fresh = np.minimum(1.0, steps / metres + turns / radians)
+    per_block = settings.beams[0] / localization.block
     sums = np.repeat(np.stack([rivals.A, rivals.Q, rivals.D, rivals.W])[None], len(views), axis=0)
     more = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
     way = np.zeros(count.shape)
@@ -226,40 +209,42 @@ def _forecast(
         sums[v] = sums[p] + looked[:, None] * more[v]
         way[v] = np.where(reached[v], distances[v], way[p])
     A, Q, D, W = np.moveaxis(sums, 1, 0)
-    share = refutation(A / np.sqrt(Q + SOFT), D / np.sqrt(W), rivals.explained)
-    others = len(rivals.poses) - 1
+    t, d = A / np.sqrt(Q + localization.refuted[2]), D / np.sqrt(W)
+    share = refutation(tracker, t, d, rivals.explained)
+    others = len(rivals.chances) - 1
     share[:, np.arange(others + 1), np.arange(others + 1)] = 1.0
     refuted = share >= 1.0
     fell = np.where(refuted.all(axis=-1), way, np.inf)
     for v in range(1, len(views)):
         fell[v] = np.minimum(fell[v], fell[parents[v]])
+    missed, _, _, trust = settings.cost
     left = (1.0 - share).sum(axis=-1) / others
-    cost = np.where(np.isfinite(fell), fell, way + SEARCH_WAY * left)
-    chances = TRUST * rivals.chances + (1.0 - TRUST) / (others + 1)
+    cost = np.where(np.isfinite(fell), fell, way + missed * left)
+    chances = trust * rivals.chances + (1.0 - trust) / (others + 1)
     return cost @ chances, (refuted.sum(axis=-1) - 1) @ chances
 
 
-def _sensors(robots: FloatArray, T_robot_sensor: Pose) -> FloatArray:
-    """Poses of the sensor, shape (..., 3), on robots at these poses."""
-    c, s = np.cos(robots[..., 2]), np.sin(robots[..., 2])
-    x, y, yaw = T_robot_sensor.vector
-    return robots + np.stack([c * x - s * y, s * x + c * y, np.full_like(c, yaw)], axis=-1)
-
-
-def _carried(
-    atlas: Atlas, poses: FloatArray, now: Pose, beams: FloatArray, longest: float
-) -> FloatArray:
-    """AᵀHA: what scans at other poses of the same way tell about the pose now, shape (N, 3, 3)."""
-    H = information(atlas, poses, beams, longest)
+def _carried(tracker: Tracker, ground: Ground, scan: Scan, poses: Pose, now: Pose) -> FloatArray:
+    """AᵀHA: what scans at other poses of the same way tell about the pose now, (..., 3, 3)."""
+    noise = tracker.localization.model.noise
+    beams, longest = _beams(ground, scan), _reach(tracker, scan)
+    H = information(ground.walls, poses, beams, longest, noise, ground.settings)
     A = np.broadcast_to(np.eye(3), H.shape).copy()
-    A[:, 0, 2], A[:, 1, 2] = now.y - poses[:, 1], poses[:, 0] - now.x
-    return np.asarray(A.transpose(0, 2, 1) @ H @ A)
+    lever = poses.position - now.position
+    A[..., 0, 2], A[..., 1, 2] = -lever[..., 1], lever[..., 0]
+    return np.asarray(A.swapaxes(-1, -2) @ H @ A)
 
 
-def _beams(scan: Scan) -> FloatArray:
+def _beams(ground: Ground, scan: Scan) -> FloatArray:
     """Bearings of predicted beams, over what the sensor sees."""
+    apart = ground.settings.beams[0]
     first, last = float(scan.bearings[0]), float(scan.bearings[-1])
-    return first + SPACING * (0.5 + np.arange(max(1, int((last - first) / SPACING))))
+    return first + apart * (0.5 + np.arange(max(1.0, np.floor((last - first) / apart))))
+
+
+def _reach(tracker: Tracker, scan: Scan) -> float:
+    """Longest range that can count, in m."""
+    return min(scan.range_max, tracker.atlas.settings.reach)
 
 
 def _drive(rule: Rule, corners: FloatArray, gain: float, hope: str) -> Proposal:

@@ -5,46 +5,44 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.localization.judge import in_world
+from isovist.poses import Pose
 from isovist.sensing.scan import Scan
-from isovist.tracking.tracker import AGREEMENT, CLEAR, MARGIN, Tracker
+from isovist.tracking.tracker import Tracker
 from isovist.types import FloatArray, readonly
 
-MOST = 10
-"""Places that are looked at."""
 
-
-def refutation(t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
+def refutation(tracker: Tracker, t: FloatArray, d: FloatArray, explained: float) -> FloatArray:
     """How far places are on the way to being refuted by the tracker, 0 to 1, where they are."""
-    usual = np.minimum(t * explained**2 / AGREEMENT, d / MARGIN)
-    clear = np.minimum(t / CLEAR[0], d / CLEAR[1])
+    settings, margin = tracker.settings, tracker.localization.refuted[1]
+    usual = np.minimum(t * explained**2 / settings.agreement[0], d / margin)
+    clear = np.minimum(t / settings.clear[0], d / settings.clear[1])
     return np.clip(np.maximum(usual, clear), 0.0, 1.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rivals:
-    """Live places, most likely first, and the sums of equation (2) of `bank` for every pair.
+    """Live places, most likely first, and for every pair the sums of `tracking.bank` (2).
 
     Attributes:
-        poses: (x, y, yaw) of T_world_robot, shape (K, 3).  Read-only.
+        poses: T_world_robot, shape (K,).
         chances: Their probabilities, shape (K,).  Read-only.
         A: Σ w δ if i is right and j is not, shape (K, K).  Read-only.
         Q: Σ w δ².  Read-only.
         D: Σ w (mean rating less the rival's).  Read-only.
         W: Σ w, the same for all pairs.  Read-only.
         explained: Share of the beams that the best place explains.
-        trail: Kept poses of the sensor, seen from its pose now, shape (F, 3).  Read-only.
+        trail: Kept poses of the sensor, seen from its pose now, shape (F,).
         weights: w of each, shape (F,).  Read-only.
     """
 
-    poses: FloatArray
+    poses: Pose
     chances: FloatArray
     A: FloatArray
     Q: FloatArray
     D: FloatArray
     W: FloatArray
     explained: float
-    trail: FloatArray
+    trail: Pose
     weights: FloatArray
 
     @classmethod
@@ -56,8 +54,8 @@ class Rivals:
         t, d = bank.margins()
         frames = bank.frames
         explained = float(np.mean([frame.inliers[0] for frame in frames]))
-        live = refutation(t, d, explained) < 1.0
-        index = np.append(0, 1 + np.flatnonzero(live))[:MOST]
+        live = refutation(tracker, t, d, explained) < 1.0
+        index = np.append(0, 1 + np.flatnonzero(live))[: tracker.localization.listed]
         E = bank.evidence()[index]
         chances = np.exp(E - E.max())
         A, Q, D, W = np.zeros((4, len(index), len(index)))
@@ -68,22 +66,18 @@ class Rivals:
             Q += frame.weight * (delta**2).sum(axis=-1)
             D += frame.weight * (scores[:, None] - scores)
             W += frame.weight
-        unit = tracker.atlas.world.resolution
-        cells = bank.poses[index] / np.array([unit, unit, 1.0])
-        still = np.zeros((3, 3))
-        poses = [in_world(tracker.atlas, scan, cell, still)[0].vector for cell in cells]
-        here = frames[-1].T_odom_sensor.inverse
-        trail = [(here @ frame.T_odom_sensor).vector for frame in frames]
+        sensors = Pose.from_vector(bank.poses[index])
+        kept = Pose.from_vector([frame.T_odom_sensor.vector for frame in frames])
         for table in (A, Q, D, W):
             readonly(table)
         return cls(
-            readonly(np.array(poses)),
+            sensors @ scan.T_robot_sensor.inverse,
             readonly(chances / chances.sum()),
             A,
             Q,
             D,
             W,
             explained,
-            readonly(np.array(trail)),
+            frames[-1].T_odom_sensor.inverse @ kept,
             readonly(np.array([frame.weight for frame in frames])),
         )

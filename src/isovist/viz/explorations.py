@@ -10,7 +10,7 @@ from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import AnyPose
+from isovist.poses import AnyPose, Pose
 from isovist.types import FloatArray
 from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_bounds
 from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, new_figure, save
@@ -77,7 +77,7 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
         for rival in belief.estimates[1:] if belief.verdict is not Verdict.UNIQUE else ():
             likely = rival.probability / max(best.probability, 1e-9)
             draw_pose(axes, rival.pose, SECOND, size)[0].set_alpha(max(FAINT, min(1.0, likely)))
-        draw_scan(axes, step.scan, best.pose @ step.scan.T_robot_sensor)
+        draw_scan(axes, step.scan, _sensor(best.pose, step))
         draw_pose(axes, best.pose, ACCENT, size)
     ahead = _ahead(run, step)
     if ahead is not None:
@@ -86,6 +86,11 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
     axes.set_title(_title(step), fontsize=10)
     axes.set(xlabel="", ylabel="")
     axes.tick_params(labelsize=8, color=SOFT)
+
+
+def _sensor(pose: AnyPose, step: Step) -> Pose:
+    """T_world_sensor of a robot in the plane."""
+    return Pose.from_vector((pose @ step.scan.T_robot_sensor).vector[:3])
 
 
 def _explain(figure: Any) -> None:
