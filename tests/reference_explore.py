@@ -5,14 +5,15 @@ import math
 
 import numpy as np
 
-from isovist.atlas.plane import REACH, Atlas
-from isovist.exploration.foresight import BLUR
-from isovist.exploration.paths import HALF_WIDTH, NEIGHBOURS, STEP
-from isovist.localization.refine import MIXTURE, NOISE, SLACK
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.settings import BeamModel
+from isovist.exploration.paths import NEIGHBOURS
 from isovist.poses import Pose, unit_vectors
 
 
-def shortest(free: np.ndarray, joined, start: tuple[int, int], reach: float) -> np.ndarray:
+def shortest(
+    free: np.ndarray, joined, start: tuple[int, int], reach: float, step: float
+) -> np.ndarray:
     """Lengths of shortest ways over a lattice, by a heap."""
     far = np.full(free.shape, np.inf)
     far[start] = 0.0
@@ -26,34 +27,56 @@ def shortest(free: np.ndarray, joined, start: tuple[int, int], reach: float) -> 
             r, c = row + dr, col + dc
             if not (0 <= r < free.shape[0] and 0 <= c < free.shape[1] and free[r, c]):
                 continue
-            there = here + STEP * math.hypot(dr, dc)
+            there = here + step * math.hypot(dr, dc)
             if there <= reach and there < far[r, c] and joined((row, col), (r, c)):
                 far[r, c] = there
                 heapq.heappush(heap, (there, (r, c)))
     return far
 
 
-def room_ahead(points: np.ndarray, heading: float, reach: float) -> float:
+def room_ahead(points: np.ndarray, heading: float, half_width: float, reach: float) -> float:
     """Centre of the first disc along a line that a point lies in, by small steps."""
     along = np.array([math.cos(heading), math.sin(heading)])
     for s in np.arange(0.0, reach, 1e-4):
         ahead = points @ along > 0.0
-        if (np.hypot(*(points[ahead] - s * along).T) < HALF_WIDTH).any():
+        if (np.hypot(*(points[ahead] - s * along).T) < half_width).any():
             return float(s)
     return reach
 
 
-def rating(atlas: Atlas, place: Pose, bearing: float, z: float, wall: float) -> float:
-    """ℓ of one beam, by equation (1) of `foresight`."""
-    unit = atlas.world.resolution
-    if z > wall + SLACK[0] + SLACK[1] * z:
+def rating(
+    atlas: PlaneAtlas, place: Pose, bearing: float, z: float, wall: float, blur: float
+) -> float:
+    """ℓ of one beam, by equation (1) of `foresight`, with one σ in peak and exponent."""
+    unit, model, reach = atlas.world.resolution, BeamModel(), atlas.settings.reach
+    if z > wall + model.slack[0] + model.slack[1] * z:
         miss = z - wall
     else:
         end = place.apply((z + 0.5 * unit) * unit_vectors(bearing))
         row, col = atlas.world.index(end)
         miss = float(atlas.wall_distance[row, col]) * unit
-    sigma = math.hypot(NOISE, unit / math.sqrt(12.0))
-    a, b, nearest, random = MIXTURE
-    hit = a / (math.sqrt(2.0 * math.pi) * sigma) * math.exp(-0.5 * (miss / BLUR) ** 2)
+    sigma = math.hypot(blur, unit / math.sqrt(12.0))
+    a, b, nearest, random = model.mixture
+    hit = a / (math.sqrt(2.0 * math.pi) * sigma) * math.exp(-0.5 * (miss / sigma) ** 2)
     short = b / max(wall, nearest) if z < wall else 0.0
-    return math.log(REACH * (hit + short) + random)
+    return math.log(reach * (hit + short) + random)
+
+
+def separated(
+    atlas: PlaneAtlas, places: list[Pose], bearings: np.ndarray, ranges: np.ndarray, blur: float
+) -> np.ndarray:
+    """δ of every beam for every pair of places, shape (K, K, m), 0 where nothing returns."""
+    K, m = ranges.shape
+    walls = np.minimum(ranges, atlas.settings.reach)
+    delta = np.zeros((K, K, m))
+    for i in range(K):
+        for k in range(m):
+            z = ranges[i, k]
+            if not 0.0 < z < math.inf:
+                continue
+            ratings = [
+                rating(atlas, place, bearings[k], z, walls[j, k], blur)
+                for j, place in enumerate(places)
+            ]
+            delta[i, :, k] = ratings[i] - np.array(ratings)
+    return delta

@@ -17,6 +17,15 @@ def corridor(length=600) -> OccupancyMap:
     return OccupancyMap(cells, UNIT)
 
 
+def small_room() -> OccupancyMap:
+    """6 m × 3.5 m with a closet and a pillar, without symmetry."""
+    cells = np.full((78, 128), Cell.OCCUPIED, dtype=np.uint8)
+    cells[4:74, 4:124] = Cell.FREE
+    cells[4:34, 4:30] = Cell.OCCUPIED
+    cells[50:58, 80:88] = Cell.OCCUPIED
+    return OccupancyMap(cells, UNIT)
+
+
 def hall() -> OccupancyMap:
     """16 m × 12 m with a step in one corner: nothing near its middle."""
     cells = np.full((248, 328), Cell.OCCUPIED, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""`isovist survey`: what it finds on maps that are hard in one way each."""
+"""`isovist survey`: what it finds in the plane and in space, on maps that are hard in one way."""
 
 import json
 
@@ -7,49 +7,142 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
+from isovist.atlas.store import write_atlas
 from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.io.maps.read import write_map
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.report.surveys import area_words, percent, survey_json, survey_text
 from isovist.sensing.lidar import Lidar
+from isovist.sensing.spinning import SpinningLidar
 from isovist.surveying.regions import Area, Reason
+from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import survey, write_survey
-from isovist.viz.surveys import area_words, draw_survey, percent, survey_json, survey_text
+from isovist.viz.surveys import draw_survey
 from reference_locate import UNIT, building, twin_rooms
-from reference_survey import corridor, hall
+from reference_space import house_atlas, symmetric_room
+from reference_survey import corridor, hall, small_room
 
 FULL = Lidar(range_max=10.0, noise=0.03)
+RINGS = SpinningLidar(rings=8, azimuths=180, range_max=12.0, noise=0.02)
+QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=12)
+"""A search with few candidates: what is claimed here does not depend on them."""
+
+
+class Case:
+    """An atlas without twins, a sensor that fits it, and the survey of both."""
+
+    def __init__(self, atlas, lidar):
+        self.atlas, self.lidar = atlas, lidar
+        self.found = survey(atlas, lidar, most=20, localization=QUICK)
 
 
 @pytest.fixture(scope="module")
-def found():
-    return survey(build(building()), FULL, most=30)
+def plane():
+    return Case(build(building()), FULL)
 
 
-def test_a_building_without_symmetry_is_uniquely_localizable(found):
-    assert found.share > 0.9
-    assert found.asked == 30
-    assert 0.0 < found.standard_error < 0.08
+@pytest.fixture(scope="module")
+def space():
+    return Case(house_atlas(), RINGS)
+
+
+@pytest.fixture(params=["plane", "space"])
+def case(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_a_building_without_symmetry_is_uniquely_localizable(case):
+    found = case.found
+    assert found.share >= 0.9
+    assert len(found.asked) == 20
+    assert found.asked.unique.mean() >= 0.9
+    assert (found.asked.rivals[found.asked.unique] == 0).all()
+    assert 0.0 < found.standard_error < 0.12
     assert found.areas == ()
-    assert (found.blind_share == 0.0).all()
-    assert (found.sigma_m < 0.2).all()
+    assert np.nanmax(found.sigma_m) < 0.2
+    assert 0.5 * case.atlas.area < found.area < 1.001 * case.atlas.area
 
 
-def test_arrays_are_one_row_per_node_and_cannot_be_written(found):
-    for name, array in found.arrays().items():
-        assert len(array) == len(found.x), name
-        assert np.isfinite(array).all(), name
+def test_arrays_are_one_row_per_node_and_cannot_be_written(case):
+    found = case.found
+    arrays = found.arrays()
+    assert set(arrays) >= {"x", "y", "mu", "weakest", "unique_share"}
+    assert ("z" in arrays) == (found.looks is None)
+    for name, array in arrays.items():
+        assert len(array) == len(found.nodes), name
+        # A node of a map in space may have no neighbour to tell a slope by.
+        assert np.isfinite(array).all() or (name == "mu" and found.looks is None), name
         assert not array.flags.writeable, name
     np.testing.assert_allclose(np.hypot(*found.weakest.T), 1.0)
-    for name in ("unique_share", "alias_similarity", "blind_share"):
-        assert ((found.arrays()[name] >= 0.0) & (found.arrays()[name] <= 1.0)).all(), name
-    assert found.area == pytest.approx(len(found.x) * 0.25**2)
+    for name in {"unique_share", "alias_similarity", "blind_share"} & set(arrays):
+        assert ((arrays[name] >= 0.0) & (arrays[name] <= 1.0)).all(), name
+    np.testing.assert_allclose(np.stack([arrays["x"], arrays["y"]], axis=1), found.places[:, :2])
+    for array in found.asked.arrays().values():
+        assert len(array) == len(found.asked)
+
+
+def test_the_values_come_back_from_the_file(case, tmp_path):
+    found = case.found
+    write_survey(found, tmp_path / "site.npz")
+    with np.load(tmp_path / "site.npz") as back:
+        assert set(back) == set(found.arrays()) | set(found.asked.arrays())
+        np.testing.assert_array_equal(back["unique_share"], found.unique_share)
+        np.testing.assert_array_equal(back["asked"], found.asked.poses)
+    path = tmp_path / "site.csv"
+    with pytest.raises(InputError) as caught:
+        write_survey(found, path)
+    assert str(caught.value) == f"{path}: the values of a survey are written as .npz."
+
+
+def test_the_summary_is_plain_data(case):
+    found = case.found
+    plain = json.loads(json.dumps(survey_json(found)))
+    assert plain["unique_share"] == pytest.approx(found.share)
+    assert plain["asked"] == 20
+    assert plain["areas"] == []
+    assert plain["median_sigma_m"] == pytest.approx(np.nanmedian(found.sigma_m))
+    text = survey_text(found)
+    assert text.startswith(f"{percent(found.share)} of the floor (")
+    if found.looks is None:
+        assert plain["sensor"]["rings"] == 8
+        assert plain["blind_share"] is None
+        assert "uniquely localizable with a lidar of 8 rings (-15° to 15°, 12 m)." in text
+    else:
+        assert plain["sensor"]["field_of_view_deg"] == pytest.approx(360.0)
+        assert plain["blind_share"] == 0.0
+        assert "uniquely localizable with a 360°, 10 m lidar (360 beams, σ 0.03 m)." in text
+    shares = [percent(share) for share in (0.0, 0.004, 0.4, 0.996)]
+    assert shares == ["0.0%", "0.4%", "40%", "99.6%"]
+
+
+def test_the_picture_has_its_maps_and_their_scales(case):
+    figure = draw_survey(case.atlas, case.found)
+    figure.canvas.draw()
+    titles = [axes.get_title() for axes in figure.axes]
+    if case.found.looks is None:
+        assert "How fast the view changes" in titles
+        assert len(figure.axes) == 4
+    else:
+        assert "Where one scan is enough" in titles
+        assert "What it can be mistaken for" in titles
+        assert len(figure.axes) == 6
+
+
+def test_maps_of_a_tall_site_stand_side_by_side():
+    atlas = build(OccupancyMap(np.ascontiguousarray(small_room().cells.T), UNIT))
+    found = survey(atlas, Lidar(range_max=3.0), most=20, localization=QUICK)
+    figure = draw_survey(atlas, found)
+    figure.canvas.draw()
+    left, middle = (figure.axes[k].get_position() for k in (0, 1))
+    assert left.x1 < middle.x0
+    assert left.y0 == pytest.approx(middle.y0, abs=0.05)
 
 
 def test_twin_rooms_are_aliased_with_each_other():
-    world = twin_rooms()
-    found = survey(build(world), FULL, most=30)
+    found = survey(build(twin_rooms()), FULL, most=20, localization=QUICK)
     assert found.share < 0.1
     assert {area.reason for area in found.areas} == {Reason.ALIASED}
     for area in found.areas:
@@ -57,10 +150,21 @@ def test_twin_rooms_are_aliased_with_each_other():
     assert "looks like" in survey_text(found)
 
 
+def test_a_symmetric_room_of_space_is_never_unique_and_names_the_other_place():
+    atlas = build(symmetric_room(shiny=False))
+    found = survey(atlas, RINGS, most=20, localization=QUICK)
+    assert found.share == 0.0
+    low, high = atlas.positions[:, :2].min(axis=0), atlas.positions[:, :2].max(axis=0)
+    here, alias = found.asked.poses[:, :2], found.asked.alias_xy
+    gap = np.hypot(*(alias - (low + high - here)).T)
+    assert np.mean(np.minimum(gap, np.hypot(*(alias - here).T)) < 0.5) > 0.7
+    assert "not unique at" in survey_text(found)
+
+
 def test_a_small_square_room_looks_like_itself_turned():
     cells = np.full((44, 44), Cell.OCCUPIED, dtype=np.uint8)
     cells[5:39, 5:39] = Cell.FREE
-    found = survey(build(OccupancyMap(cells, UNIT)), FULL, most=20)
+    found = survey(build(OccupancyMap(cells, UNIT)), FULL, most=20, localization=QUICK)
     assert found.share < 0.1
     turned = [area.turn_deg for area in found.areas if area.turn_deg is not None]
     assert turned
@@ -68,12 +172,14 @@ def test_a_small_square_room_looks_like_itself_turned():
 
 
 def test_a_bare_corridor_slides_along_its_axis():
-    found = survey(build(corridor()), Lidar(range_max=4.0, noise=0.03), most=40)
+    lidar = Lidar(range_max=4.0, noise=0.03)
+    found = survey(build(corridor()), lidar, most=20, localization=QUICK)
     assert found.share < 0.5
     worst = found.areas[0]
     assert worst.reason is Reason.SLIDES
     assert min(worst.axis_deg, 180.0 - worst.axis_deg) < 5.0
-    middle = (found.x > 8.0) & (found.x < 22.0)
+    x = found.places[:, 0]
+    middle = (x > 8.0) & (x < 22.0)
     assert (found.unique_share[middle] < 0.2).all()
     assert np.median(np.abs(found.weakest[middle, 0])) > 0.99
     assert found.sigma_m[middle].min() > 1.0
@@ -82,58 +188,84 @@ def test_a_bare_corridor_slides_along_its_axis():
 
 def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor():
     lidar = Lidar(field_of_view=np.pi, beams=180, range_max=3.0, noise=0.03)
-    found = survey(build(hall()), lidar, most=40)
-    middle = np.hypot(found.x - 9.0, found.y - 7.0) < 2.0
-    assert (found.blind_share[middle] == 1.0).all()
+    found = survey(build(hall()), lidar, most=20, localization=QUICK)
+    looks = found.looks
+    middle = np.hypot(*(found.places - [9.0, 7.0]).T) < 2.0
+    assert (looks.blind_share[middle] == 1.0).all()
     assert (found.unique_share[middle] == 0.0).all()
-    assert np.isnan(found.alias_xy[middle]).all()
-    assert (found.rivals[middle] == 0.0).all()
-    assert np.isfinite(found.alias_xy[found.blind_share == 0.0]).all()
+    assert np.isnan(looks.alias_xy[middle]).all()
+    assert (looks.rivals[middle] == 0.0).all()
+    assert np.isfinite(looks.alias_xy[looks.blind_share == 0.0]).all()
     assert Reason.BLIND in {area.reason for area in found.areas}
     assert "no wall is in reach at" in survey_text(found)
 
 
 def test_a_survey_is_the_same_twice_whatever_the_number_of_threads():
-    atlas = build(twin_rooms())
+    atlas = build(small_room())
     lidar = Lidar(field_of_view=np.radians(200.0), beams=200, range_max=5.0)
-    one = survey(atlas, lidar, most=20, seed=3)
+    one = survey(atlas, lidar, most=20, seed=3, localization=QUICK)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        other = survey(atlas, lidar, most=20, seed=3)
+        other = survey(atlas, lidar, most=20, seed=3, localization=QUICK)
     finally:
         numba.set_num_threads(threads)
-    for name, array in one.arrays().items():
-        np.testing.assert_array_equal(array, other.arrays()[name], err_msg=name)
+    for name, array in (one.arrays() | one.asked.arrays()).items():
+        again = (other.arrays() | other.asked.arrays())[name]
+        np.testing.assert_array_equal(array, again, err_msg=name)
+
+
+def test_asking_ends_when_the_share_is_known_well_enough():
+    few = SurveyingSettings(asked=(20, 10, 60, 9000, 0.05))
+    found = survey(build(small_room()), FULL, settings=few, localization=QUICK)
+    assert 20 <= len(found.asked) < 60
+    assert found.standard_error <= 0.05
+
+
+def test_fewer_poses_are_asked_on_large_maps_and_in_space():
+    settings = SurveyingSettings()
+    assert [settings.affordable(n, 2) for n in (100, 9000, 25_000)] == [1000, 1000, 600]
+    assert settings.affordable(100, 3) == 250
 
 
 @pytest.mark.parametrize(
     ("lidar", "options", "text"),
     [
+        ({"range_max": 0.01}, {}, "`range_max` must be more than `range_min`, 0.05 m, got 0.01 m."),
+        ({"noise": np.nan}, {}, "`noise` must be a length in m, got nan."),
+        ({}, {"seed": -1}, "`seed` must not be negative, got -1."),
+        ({}, {"most": 5}, "A survey needs at least 20 simulated scans, got 5."),
         (
-            Lidar(range_max=0.2),
             {},
-            "From nowhere on the map does the sensor see a wall within 0.2 m.",
+            {"settings": QUICK},
+            "`settings` must be SurveyingSettings, got LocalizationSettings.",
         ),
-        (
-            Lidar(range_max=0.01),
-            {},
-            "`range_max` must be more than `range_min`, 0.05 m, got 0.01 m.",
-        ),
-        (Lidar(noise=np.nan), {}, "`noise` must be a length in m, got nan."),
-        (FULL, {"seed": -1}, "`seed` must not be negative, got -1."),
-        (FULL, {"most": 5}, "A survey needs at least 20 simulated scans, got 5."),
     ],
 )
-def test_a_survey_that_cannot_be_made_says_why(lidar, options, text):
+def test_a_survey_that_cannot_be_made_says_why(case, lidar, options, text):
     with pytest.raises(InputError) as caught:
-        survey(build(hall()), lidar, **options)
+        survey(case.atlas, type(case.lidar)(**lidar), **options)
     assert str(caught.value) == text
 
 
+def test_the_sensor_must_fit_the_map(plane, space):
+    for atlas, lidar in ((plane.atlas, RINGS), (space.atlas, FULL)):
+        with pytest.raises(InputError) as caught:
+            survey(atlas, lidar)
+        assert str(caught.value) == (
+            "A map in space needs a spinning lidar, one of the plane a planar one."
+        )
+
+
+def test_a_sensor_that_reaches_no_wall_is_told_so(plane):
+    with pytest.raises(InputError) as caught:
+        survey(plane.atlas, Lidar(range_max=0.2))
+    assert str(caught.value) == "From nowhere on the map does the sensor see a wall within 0.2 m."
+
+
 def test_a_map_without_room_for_a_sensor_is_told_so():
-    cells = np.full((40, 200), Cell.OCCUPIED, dtype=np.uint8)
-    cells[18:24, 4:196] = Cell.FREE
+    cells = np.full((40, 60), Cell.OCCUPIED, dtype=np.uint8)
+    cells[18:24, 4:56] = Cell.FREE
     with pytest.raises(InputError) as caught:
         survey(build(OccupancyMap(cells, UNIT)), FULL)
     assert str(caught.value) == "No free place of the map is 0.25 m from all walls."
@@ -163,50 +295,8 @@ def test_areas_are_put_in_words():
     assert area_words(area) == f"{head}: the sensor sees too little"
 
 
-def test_the_values_come_back_from_the_file(found, tmp_path):
-    write_survey(found, tmp_path / "site.npz")
-    with np.load(tmp_path / "site.npz") as back:
-        assert set(back) == set(found.arrays())
-        np.testing.assert_array_equal(back["unique_share"], found.unique_share)
-        assert back["weakest"].shape == back["alias_xy"].shape == (len(found.x), 2)
-    with pytest.raises(InputError) as caught:
-        write_survey(found, tmp_path / "site.csv")
-    path = tmp_path / "site.csv"
-    assert str(caught.value) == f"{path}: the values of a survey are written as .npz."
-
-
-def test_the_summary_is_plain_data(found):
-    plain = json.loads(json.dumps(survey_json(found)))
-    assert plain["unique_share"] == pytest.approx(found.share)
-    assert plain["sensor"]["field_of_view_deg"] == pytest.approx(360.0)
-    assert plain["areas"] == []
-    text = survey_text(found)
-    assert text.startswith(f"{percent(found.share)} of the floor (")
-    assert [percent(share) for share in (0.0, 0.004, 0.4, 0.996)] == [
-        "0.0%",
-        "0.4%",
-        "40%",
-        "99.6%",
-    ]
-    assert "uniquely localizable with a 360°, 10 m lidar (360 beams, σ 0.03 m)." in text
-
-
-@pytest.mark.parametrize("shape", ["wide", "tall"])
-def test_the_picture_has_three_maps_side_by_side_or_stacked(shape):
-    world = building()
-    if shape == "tall":
-        world = OccupancyMap(np.ascontiguousarray(world.cells.T), UNIT)
-    found = survey(build(world), Lidar(range_max=3.0), most=20)
-    figure = draw_survey(world, found)
-    figure.canvas.draw()
-    titles = [axes.get_title() for axes in figure.axes]
-    assert "Where one scan is enough" in titles
-    assert "What it can be mistaken for" in titles
-    assert len(figure.axes) == 6
-
-
 def test_the_command_writes_values_and_a_picture(tmp_path):
-    write_map(building(), tmp_path / "site.yaml")
+    write_map(small_room(), tmp_path / "site.yaml")
     files = ["-o", str(tmp_path / "site.npz"), "--figure", str(tmp_path / "site.png")]
     sensor = ["--field-of-view", "270", "--beams", "270", "--range-max", "8", "--noise", "0.03"]
     arguments = ["survey", str(tmp_path / "site.yaml"), *sensor, "--count", "20", *files]
@@ -219,6 +309,17 @@ def test_the_command_writes_values_and_a_picture(tmp_path):
     }  # fmt: skip
     assert (tmp_path / "site.npz").stat().st_size > 1000
     assert (tmp_path / "site.png").stat().st_size > 10_000
+
+
+def test_the_command_line_surveys_an_atlas_in_space(space, tmp_path):
+    write_atlas(space.atlas, tmp_path / "house")
+    call = ["survey", str(tmp_path / "house"), "--count", "20", "--beams", "180", "--json"]
+    result = CliRunner().invoke(app, call)
+    assert result.exit_code == 0, repr(result.exception)
+    assert json.loads(result.stdout)["asked"] == 20
+    narrow = CliRunner().invoke(app, [*call, "--field-of-view", "90"])
+    assert isinstance(narrow.exception, InputError)
+    assert str(narrow.exception).startswith("A spinning lidar sees 360° around;")
 
 
 @pytest.mark.parametrize(

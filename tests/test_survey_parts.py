@@ -6,23 +6,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from isovist.atlas.plane import build
-from isovist.bench.trials import standing_room
+from isovist.atlas.base import FAR
+from isovist.atlas.build import build
 from isovist.kernels.align import align
 from isovist.kernels.survey import compare, hold
-from isovist.localization.certificate import certify
+from isovist.localization.certify import certify
 from isovist.localization.judge import judge
 from isovist.localization.refine import refine
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.floor import standing_room
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.surveying import aliases, predict
-from isovist.surveying.views import RAYS, distinctness, headings_of, look
+from isovist.surveying.settings import SurveyingSettings
+from isovist.surveying.slopes import descriptor_slopes
+from isovist.surveying.views import distinctness, headings_of, look
 from reference_locate import UNIT, building, twin_rooms
+from reference_space import house_atlas
 from reference_survey import compared, normal_of, rough_costs
 
 FULL = Lidar(range_max=10.0, noise=0.03)
 NARROW = Lidar(field_of_view=np.radians(120.0), beams=120, range_max=4.0, noise=0.03)
+SETTINGS, LOCALIZATION = SurveyingSettings(), LocalizationSettings()
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +37,15 @@ def atlas():
 
 @pytest.fixture(scope="module")
 def floor(atlas):
-    room = standing_room(atlas.world)
-    return np.flatnonzero(room[atlas.nodes[:, 0], atlas.nodes[:, 1]])
+    return floor_of(atlas)
+
+
+def floor_of(atlas):
+    return np.flatnonzero(standing_room(atlas.world)[atlas.rows_columns])
 
 
 def look_from(atlas, floor, lidar):
-    rows, cols = atlas.nodes[floor].astype(np.int64).T
-    return look(atlas, lidar, rows, cols)
+    return look(atlas, lidar, floor, SETTINGS, LOCALIZATION)
 
 
 def held(atlas, lidar, places, ranges, blocks, angles, width=2.0):
@@ -109,11 +116,12 @@ def test_the_shortlist_holds_the_nodes_nearest_in_rough_channels():
     seen = np.zeros((5, 64), dtype=np.bool_)
     seen[:, 6:45] = True
     nodes = np.full((200, 2), 100.0)
-    chosen = aliases.shortlist(known, nodes, values, seen, np.zeros((5, 2)))
-    o, _ = aliases._grouped(values, seen)
+    chosen = aliases.shortlist(known, nodes, values, seen, np.zeros((5, 2)), SETTINGS, 0.5)
+    _, group, most, _ = SETTINGS.compared
+    o, _ = aliases._grouped(values, seen, group)
     for q in range(5):
-        costs = rough_costs(known, values[q], seen[q], aliases.GROUP, o.max() + aliases.LONG)
-        assert set(chosen[q]) == set(np.argsort(costs)[: aliases.SHORTLIST])
+        costs = rough_costs(known, values[q], seen[q], group, o.max() + 0.5)
+        assert set(chosen[q]) == set(np.argsort(costs)[:most])
 
 
 def test_the_place_itself_is_no_alias_of_itself():
@@ -121,8 +129,10 @@ def test_the_place_itself_is_no_alias_of_itself():
     known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
     nodes = np.column_stack([10.0 * np.arange(200), np.zeros(200)])
     seen = np.ones((1, 64), dtype=np.bool_)
-    away = aliases.shortlist(known, nodes, known[:1], seen, np.array([[5000.0, 0.0]]))
-    here = aliases.shortlist(known, nodes, known[:1], seen, nodes[:1])
+    away = aliases.shortlist(
+        known, nodes, known[:1], seen, np.array([[5000.0, 0.0]]), SETTINGS, 0.5
+    )
+    here = aliases.shortlist(known, nodes, known[:1], seen, nodes[:1], SETTINGS, 0.5)
     assert 0 in away
     assert 0 not in here
 
@@ -131,9 +141,10 @@ def test_neighbours_are_the_nodes_within_half_a_step(atlas):
     node = 300
     around = aliases.neighbours(atlas, np.array([[node]]), 2)[0]
     stride = round(atlas.spacing / UNIT)
-    apart = np.abs(atlas.nodes[around] - atlas.nodes[node]).max(axis=1)
+    cells = np.stack(atlas.rows_columns, axis=-1)
+    apart = np.abs(cells[around] - cells[node]).max(axis=1)
     assert (apart <= stride).all()
-    whole = np.abs(atlas.nodes - atlas.nodes[node]).max(axis=1) <= stride
+    whole = np.abs(cells - cells[node]).max(axis=1) <= stride
     assert set(around) == set(np.flatnonzero(whole))
 
 
@@ -181,21 +192,21 @@ def test_sigma_is_what_an_answer_reports(atlas, floor):
     ratios = []
     for k, (x, y) in enumerate(atlas.positions[some]):
         scan = FULL.scan(atlas.world, Pose(float(x), float(y), 0.0), rng)
-        seed = np.array([[x / UNIT, y / UNIT, 0.0]])
-        best = judge(atlas, scan, refine(atlas, scan, seed)).best
+        fits = refine(atlas, scan, np.array([[x, y, 0.0]]), LOCALIZATION)
+        best = judge(atlas, scan, fits, LOCALIZATION).best
         worst = np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1])
         ratios.append(views.sigma[k, 0] / worst)
     assert np.median(ratios) == pytest.approx(1.0, abs=0.2)
 
 
 def test_a_narrow_view_has_several_headings_that_share_the_circle():
-    headings, blocks = headings_of(NARROW)
+    headings, blocks = headings_of(NARROW, 256, 8, np.radians(10.0))
     assert len(headings) == 8
-    share = (blocks >= 0).sum(axis=1) / RAYS
-    np.testing.assert_allclose(share, 1 / 3, atol=1 / RAYS)
+    share = (blocks >= 0).sum(axis=1) / 256
+    np.testing.assert_allclose(share, 1 / 3, atol=1 / 256)
     assert (blocks >= 0).any(axis=0).all()
     assert blocks.max() == 11
-    assert len(headings_of(FULL)[0]) == 1
+    assert len(headings_of(FULL, 256, 8, np.radians(10.0))[0]) == 1
 
 
 def test_a_narrow_view_sees_a_part_of_the_full_one(atlas, floor):
@@ -218,11 +229,10 @@ def test_a_turned_map_turns_the_weakest_direction(atlas, floor):
 
 
 def test_every_place_of_a_twin_room_has_its_alias_in_the_other():
-    world = twin_rooms()
-    atlas = build(world)
-    floor = np.flatnonzero(world.cells[atlas.nodes[:, 0], atlas.nodes[:, 1]] == Cell.FREE)
-    floor = floor[standing_room(world)[atlas.nodes[floor, 0], atlas.nodes[floor, 1]]]
-    found = aliases.find_aliases(atlas, look_from(atlas, floor, FULL), floor)
+    atlas = build(twin_rooms())
+    floor = floor_of(atlas)
+    views = look_from(atlas, floor, FULL)
+    found = aliases.find_aliases(atlas, views, floor, SETTINGS, LOCALIZATION)
     shift = found.place[:, 0] - atlas.positions[floor]
     assert np.median(np.abs(shift[:, 0])) == pytest.approx(5.2, abs=0.25)
     assert np.median(np.abs(shift[:, 1])) == pytest.approx(0.0, abs=0.25)
@@ -239,25 +249,29 @@ def test_the_regression_is_the_minimum_of_its_penalised_likelihood():
     def loss(beta):
         z = beta[0] + X @ beta[1:]
         halves = 0.5 * np.logaddexp(0, beta[0]) + 0.5 * np.logaddexp(0, -beta[0])
-        penalty = 0.5 * predict.RIDGE * np.sum(beta[1:] ** 2)
+        penalty = 0.5 * 2.0 * np.sum(beta[1:] ** 2)
         return np.sum(np.logaddexp(0, z) - said * z) + halves + penalty
 
     best = minimize(loss, np.zeros(4), tol=1e-10).x
-    np.testing.assert_allclose(predict.fit(X, said), best, atol=1e-4)
+    np.testing.assert_allclose(predict.fit(X, said, 2.0), best, atol=1e-4)
 
 
 def test_answers_that_are_all_alike_are_not_taken_for_certain():
     X = np.zeros((40, 2))
-    beta = predict.fit(X, np.ones(40, dtype=np.bool_))
+    beta = predict.fit(X, np.ones(40, dtype=np.bool_), 1.0)
     assert float(predict.logistic(beta, np.zeros(2))) == pytest.approx(40.5 / 41, abs=1e-6)
-    assert 0.01 < predict._standard_error(X, np.ones(40, dtype=np.bool_)) < 0.03
+    for measures in (X, None):  # in the plane, and in space, where nothing is measured
+        error = predict.standard_error(np.ones(40, dtype=np.bool_), measures, SETTINGS)
+        assert 0.01 < error < 0.03
 
 
 def test_what_the_regression_misses_is_shared_with_the_neighbourhood():
     spots, left = np.array([[0.0, 0.0], [100.0, 0.0]]), np.array([0.8, -0.4])
-    added = predict.smooth(spots, left, np.array([[0.0, 0.0], [predict.WIDTH, 0.0], [50.0, 0.0]]))
+    *_, width, shrink = SETTINGS.chance
+    places = np.array([[0.0, 0.0], [width, 0.0], [50.0, 0.0]])
+    added = predict.smooth(spots, left, places, SETTINGS)
     near = np.exp(-0.5)
-    expected = [0.8 / (predict.SHRINK + 1), 0.8 * near / (predict.SHRINK + near), 0.0]
+    expected = [0.8 / (shrink + 1), 0.8 * near / (shrink + near), 0.0]
     np.testing.assert_allclose(added, expected, atol=1e-12)
 
 
@@ -272,11 +286,27 @@ def test_what_is_added_leaves_the_mean_as_it_was(seed):
     assert np.ptp((q - p - added)[inner]) < 1e-9
 
 
-def test_there_is_standing_room_only_in_the_largest_part():
-    cells = np.full((60, 100), Cell.OCCUPIED, dtype=np.uint8)
-    cells[2:58, 2:50] = Cell.FREE
-    cells[2:58, 60:80] = Cell.FREE
-    room = standing_room(OccupancyMap(cells, 0.05))
-    assert room[30, 25]
-    assert not room[30, 70]
-    assert not room[3, 25]
+def test_slopes_are_differences_between_neighbouring_nodes():
+    atlas = house_atlas()
+    mu, weakest = descriptor_slopes(atlas)
+    places = atlas.positions
+    F = atlas.descriptors.reshape(len(places), -1).astype(float)
+    h = atlas.spacing
+    checked = 0
+    for k in range(0, len(places), 37):
+        columns = []
+        for axis in (0, 1):
+            step = np.zeros(3)
+            step[axis] = h
+            a = np.flatnonzero(np.linalg.norm(places - places[k] - step, axis=1) < 1e-6)
+            b = np.flatnonzero(np.linalg.norm(places - places[k] + step, axis=1) < 1e-6)
+            if a.size == 0 or b.size == 0:
+                break
+            both = (F[a[0]] < FAR) & (F[b[0]] < FAR)
+            columns.append(np.where(both, F[a[0]] - F[b[0]], 0.0) / (2.0 * h))
+        if len(columns) == 2:
+            _, s, V = np.linalg.svd(np.stack(columns, axis=1), full_matrices=False)
+            assert mu[k] == pytest.approx(s[1], rel=1e-6, abs=1e-6)
+            assert abs(V[1] @ weakest[k]) == pytest.approx(1.0, abs=1e-4)
+            checked += 1
+    assert checked > 3

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from isovist.bench.explore import Run, Step
+from isovist.bench.explore import Run
+from isovist.bench.robot import Step
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.settings import LocalizationSettings
