@@ -53,7 +53,9 @@ def rating(
         miss = z - wall
     else:
         end = place.apply((z + 0.5 * unit) * unit_vectors(bearing))
-        row, col = atlas.world.index(end)
+        height, width = atlas.world.shape
+        x, y = atlas.world.to_grid(end)  # beyond the map, the cell at its edge counts
+        row, col = int(min(max(y, 0), height - 1)), int(min(max(x, 0), width - 1))
         miss = float(atlas.wall_distance[row, col]) * unit
     sigma = math.hypot(blur, unit / math.sqrt(12.0))
     a, b, nearest, random = model.mixture
