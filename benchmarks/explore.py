@@ -18,19 +18,22 @@ from time import perf_counter, process_time
 
 import numpy as np
 
-from isovist.atlas.plane import Atlas, build
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
 from isovist.bench.explore import Run, ambiguous_starts, explore
 from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Rule, propose
-from isovist.exploration.rivals import MOST, Rivals
+from isovist.exploration.rivals import Rivals
 from isovist.io.maps.read import read_map
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.tracking.tracker import Tracker
 
 LIMIT = 30.0
+MOST = LocalizationSettings().listed
 HEAD = "| map | starts | rule | mean m | median m | share of random | unique and right | wrong |"
 
 
@@ -52,7 +55,7 @@ def time_proposals(atlas: Atlas, lidar: Lidar, starts: list[Pose]) -> list[tuple
     for start in starts:
         tracker, scan = Tracker(atlas), lidar.scan(ground.walls, start, random)
         tracker.update(Pose(), scan)
-        if len(Rivals.from_tracker(tracker, scan).poses) == MOST:
+        if Rivals.from_tracker(tracker, scan).poses.shape == (MOST,):
             begin, cpu = perf_counter(), process_time()
             propose(tracker, ground, scan)
             spent.append((1e3 * (perf_counter() - begin), 1e3 * (process_time() - cpu)))

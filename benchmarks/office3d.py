@@ -8,10 +8,9 @@ its furniture up to the ceiling, σ = 0.03 m, and 10 % of the beams cut short.
 
 import sys
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
+from isovist.bench.trials import run_trials, simulated_trials, summarise
 from isovist.bench.worlds import office_floor
-from isovist.bench.space_trials import spinning_trials
-from isovist.bench.trials import NEAR_IN_SPACE, TURNED_IN_SPACE, run_trials, summarise
 from isovist.maps.mesh import MeshMap
 from isovist.maps.voxels import VoxelMap
 from isovist.sensing.spinning import SpinningLidar
@@ -24,8 +23,8 @@ def main() -> None:
     plan = VoxelMap.from_mesh(MeshMap.extrude(floor.plan, 0.0, 2.8), 0.1)
     furnished = MeshMap.extrude(floor.reality, 0.0, 2.8)
     lidar = SpinningLidar(16, noise=0.03, clutter=0.1)
-    trials = spinning_trials(plan, count, lidar, seed=seed, reality=furnished)
-    row = summarise(list(run_trials(build(plan), trials, NEAR_IN_SPACE, TURNED_IN_SPACE)))
+    trials = simulated_trials(plan, count, lidar, seed=seed, reality=furnished)
+    row = summarise(list(run_trials(build(plan), trials)))
     for key, value in row.items():
         print(f"{key:20s} {value:.3f}" if isinstance(value, float) else f"{key:20s} {value}")
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.io.clouds import read_cloud
 from isovist.io.maps.read import CLOUD_RESOLUTION
 from isovist.io.scans.read import read_scan

@@ -16,13 +16,12 @@ from time import perf_counter, process_time
 import numpy as np
 from scipy.spatial import cKDTree
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.bench.trials import run_trials, simulated_trials
-from isovist.cli.inputs import cells_of
 from isovist.io.maps.read import read_map
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.kinds import AnyMap
 from isovist.poses import wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.surveying.survey import survey
@@ -32,28 +31,26 @@ FRESH = 10_000
 """Seed of the poses that measure; the survey asks at others."""
 
 
-def compare(name: str, world: OccupancyMap, lidar: Lidar, count: int, seed: int) -> float:
+def compare(name: str, world: AnyMap, lidar: Lidar, count: int, seed: int) -> float:
     """Print one row; returns the difference in points."""
     start, work = perf_counter(), process_time()
     atlas = build(world)
     found = survey(atlas, lidar)
     seconds, work = perf_counter() - start, process_time() - work
-    trials = simulated_trials(
-        world, count, seed=seed, beams=lidar.beams, field_of_view=lidar.field_of_view,
-        range_max=lidar.range_max, noise=lidar.noise,
-    )  # fmt: skip
+    trials = simulated_trials(atlas.world, count, lidar, seed=seed)
     unique = np.array([o.verdict is Verdict.UNIQUE for o in run_trials(atlas, trials)])
     places = np.array([[trial.truth.x, trial.truth.y] for trial in trials])
-    node = cKDTree(np.column_stack([found.x, found.y])).query(places)[1]
+    node = cKDTree(found.places).query(places)[1]
     yaws = np.array([[trial.truth.yaw] for trial in trials])
-    heading = np.argmin(np.abs(wrap_angle(yaws - found.headings)), axis=1)
-    predicted = found.unique_by_heading[node, heading]
+    assert found.looks is not None  # the maps are of the plane
+    heading = np.argmin(np.abs(wrap_angle(yaws - found.looks.headings)), axis=1)
+    predicted = found.looks.unique_by_heading[node, heading]
     gap = 100.0 * float(predicted.mean() - unique.mean())
     error = 100.0 * math.hypot(found.standard_error, float(np.std(unique - predicted)) / count**0.5)
     print(
         f"| {name} | {math.degrees(lidar.field_of_view):.0f}°, {lidar.range_max:g} m | "
         f"{found.share:.1%} | {predicted.mean():.1%} | {unique.mean():.1%} | {gap:+.1f} | "
-        f"{error:.1f} | {found.asked} | {seconds:.1f} | {work:.1f} |",
+        f"{error:.1f} | {len(found.asked)} | {seconds:.1f} | {work:.1f} |",
         flush=True,
     )
     return gap
@@ -70,12 +67,12 @@ def main() -> None:
         "| map | sensor | predicted, whole floor | predicted there | measured there | points | "
         "standard error | asked | s | CPU s |\n" + "|---" * 10 + "|"
     )
-    warm = cells_of(read_map(given.maps[0]))
-    trial = simulated_trials(warm, 1)[0]
-    locate(build(warm), trial.scan())  # so that no survey is charged for loading the kernels
+    warm = build(read_map(given.maps[0]))
+    trial = simulated_trials(warm.world, 1, Lidar())[0]
+    locate(warm, trial.scan())  # so that no survey is charged for loading the kernels
     gaps = []
     for path in given.maps:
-        world = cells_of(read_map(path))
+        world = read_map(path)
         for sensor in given.sensor or SENSORS:
             view, reach = (float(part) for part in sensor.split(","))
             lidar = Lidar(math.radians(view), max(1, round(view)), reach, 0.05)

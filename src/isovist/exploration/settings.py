@@ -1,7 +1,7 @@
 """What was chosen about where to drive: every number with its unit and its origin.
 
-All were chosen while looking at `benchmarks.explore` on the five maps that it names, and have not
-been varied since.  What refutes a rival is said by `TrackingSettings` and `LocalizationSettings`.
+All were chosen while looking at `benchmarks.explore` on five maps, and have not been varied since.
+What refutes a rival is said by `TrackingSettings` and `LocalizationSettings`.
 """
 
 from dataclasses import dataclass

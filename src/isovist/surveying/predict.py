@@ -77,33 +77,48 @@ def predict(
     fewest, batch, _, _, enough = settings.asked
     places = atlas.positions[outlook.nodes, :2]
     poses = np.array([pose.vector[:3] for pose, _ in scans])
-    X = at = None
-    if outlook.seen is not None:
-        X = measures(*outlook.seen, settings)
-        at = X[_nearest(places, outlook.seen[0].headings, poses)]
+    known = _Known.of(outlook, places, poses, settings)
     answers: list[Answer] = []
     error = np.inf
     while len(answers) < len(scans) and (len(answers) < fewest or error > enough):
         some = scans[len(answers) : len(answers) + batch]
         answers += [locate(atlas, scan, settings=localization) for _, scan in some]
         said = np.array([answer.verdict is Verdict.UNIQUE for answer in answers])
-        error = standard_error(said, None if at is None else at[: len(said)], settings)
+        error = standard_error(said, None if known is None else known.at[: len(said)], settings)
         progress(len(answers) / len(scans))
+    asked = Asked.from_answers([pose for pose, _ in scans[: len(answers)]], answers)
     spots = poses[: len(said), :2]
-    if outlook.seen is None or X is None or at is None:
+    if known is None:
         share = float(said.mean())
         added = smooth(spots, said - share, places, settings)
-        chance = np.clip(share + added, 0.0, 1.0)[:, None]
-    else:
-        beta = fit(at[: len(said)], said, settings.chance[0])
-        added = smooth(spots, said - logistic(beta, at[: len(said)]), places, settings)
-        sees = outlook.seen[0].beams > 0
-        chance = np.zeros(sees.shape)
-        more = np.broadcast_to(added[:, None], sees.shape)
-        chance[sees] = shifted(logistic(beta, X)[sees], more[sees])
-        share = float(chance.mean(axis=1).mean())
-    asked = Asked.from_answers([pose for pose, _ in scans[: len(answers)]], answers)
-    return Prediction(chance, share, error, asked)
+        return Prediction(np.clip(share + added, 0.0, 1.0)[:, None], share, error, asked)
+    at = known.at[: len(said)]
+    beta = fit(at, said, settings.chance[0])
+    added = smooth(spots, said - logistic(beta, at), places, settings)
+    chance = np.zeros(known.sees.shape)
+    more = np.broadcast_to(added[:, None], chance.shape)
+    chance[known.sees] = shifted(logistic(beta, known.X)[known.sees], more[known.sees])
+    return Prediction(chance, float(chance.mean(axis=1).mean()), error, asked)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Known:
+    """The measures of (1) at all nodes and headings, (N, H, 4), those at the poses, and who sees."""
+
+    X: FloatArray
+    at: FloatArray
+    sees: BoolArray
+
+    @classmethod
+    def of(
+        cls, outlook: Outlook, places: FloatArray, poses: FloatArray, settings: SurveyingSettings
+    ) -> "_Known | None":
+        """From what is known of the nodes; `None` where that is nothing to regress on."""
+        if outlook.seen is None:
+            return None
+        views, aliases = outlook.seen
+        X = measures(views, aliases, settings)
+        return cls(X, X[_nearest(places, views.headings, poses)], views.beams > 0)
 
 
 def measures(views: Views, aliases: Aliases, settings: SurveyingSettings) -> FloatArray:

@@ -1,7 +1,8 @@
 """What was chosen about surveys: every number with its unit and its origin.
 
-All were chosen while looking at `benchmarks.survey` on the five maps that it names, and have not
-been varied since.  Places are asked, fitted and rated by `LocalizationSettings`.
+All were chosen while looking at `benchmarks.survey` on the maps of `BENCHMARK.md`, with other
+poses, and have not been varied since.  Places are asked, fitted and rated by
+`LocalizationSettings`.
 """
 
 from dataclasses import dataclass
