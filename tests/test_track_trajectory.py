@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
@@ -28,7 +28,7 @@ from isovist.theory.observability import History, gramian_along
 from isovist.theory.readiness import convergence_radius, descriptor_noise
 from isovist.theory.trajectory import refine_course
 from isovist.tracking.gramian import Gramian, least_needed
-from isovist.tracking.trajectory import refine_start, refine_starts
+from isovist.tracking.start import refine_start, refine_starts
 from reference_locate import building
 
 DESCRIPTOR = Descriptor(Rose.circle(12, 0.3), quadrature=Exact(1e-13))

@@ -6,15 +6,17 @@ import numba
 import numpy as np
 import pytest
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame, carry
 from isovist.tracking.drift import Drift
+from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
 from reference_space import house_atlas
@@ -155,13 +157,13 @@ def test_a_scan_from_elsewhere_is_never_unique(atlas):
 
 def test_odometry_must_be_finite(atlas):
     tracker, scan = Tracker(atlas), Scan([0.0, 0.1], [1.0, 1.0])
-    with pytest.raises(InputError, match=r"^`odometry` must be finite, got Pose\(x=nan, y=0.0"):
+    with pytest.raises(InputError, match=r"^`odometry` must be finite, got Pose\(x=nan, y=0"):
         tracker.update(Pose(float("nan")), scan)
 
 
 def test_scans_and_atlases_in_space_are_refused(atlas):
     cloud = Scan.from_points(np.random.default_rng(0).normal(size=(400, 3)))
-    with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this scan is"):
+    with pytest.raises(InputError, match=r"^A tracker follows robots in the plane by scans, got"):
         Tracker(atlas).update(Pose(), cloud)
     with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this atlas is"):
         Tracker(house_atlas())
@@ -210,7 +212,8 @@ def test_places_move_as_poses_do_and_their_spread_by_differences():
 def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
     random = np.random.default_rng(2)
     poses = CORRIDOR[:8]
-    early, late = Bank(atlas, Drift()), Bank(atlas, Drift())
+    usual = TrackingSettings(), LocalizationSettings()
+    early, late = Bank(atlas, Drift(), *usual), Bank(atlas, Drift(), *usual)
     tight = np.diag([0.01, 0.01, 0.001])[None]
     early.poses, early.spreads = poses[0].vector[None], tight
     for k, pose in enumerate(poses):
@@ -218,8 +221,9 @@ def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
         motion = Pose() if k == 0 else poses[k - 1].inverse @ pose
         early.carry(motion)
         late.carry(motion)
-        early.look(Frame.from_scan(scan, pose, 1.0), 1.0)
-        late.look(Frame.from_scan(scan, pose, 1.0), 1.0)
+        beams = atlas.beams(scan, (120, 0.0), np.radians(10.0))
+        early.look(Frame(beams, pose, 1.0), 1.0)
+        late.look(Frame(beams, pose, 1.0), 1.0)
     assert len(late) == 0
     late.add(poses[-1].vector[None] + 0.03, tight)
     assert late.evidence()[0] == pytest.approx(early.evidence()[0], rel=0.02)
@@ -230,10 +234,12 @@ def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
 
 def test_margins_are_those_of_their_definition(atlas):
     random = np.random.default_rng(4)
-    bank = Bank(atlas, Drift(), np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    usual = TrackingSettings(), LocalizationSettings()
+    bank = Bank(atlas, Drift(), *usual, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    beams = atlas.beams(LIDAR.scan(atlas.world, CORRIDOR[0], random), (9, 0.0), 0.2)
     for weight, blocks in ((1.0, 4), (0.3, 6)):
         values = random.normal(2.0, 1.0, (3, blocks))
-        frame = Frame(np.zeros(0), np.zeros(0), Pose(), weight, values, values.mean(axis=1),
+        frame = Frame(beams, Pose(), weight, values, values.mean(axis=1),
                       np.array([0.1, 0.2, 0.3]), np.ones(3))  # fmt: skip
         bank.frames.append(frame)
     t, d = bank.margins()
