@@ -1,5 +1,6 @@
 """Tracking on small buildings."""
 
+import json
 from itertools import pairwise
 
 import numba
@@ -9,6 +10,7 @@ import pytest
 from isovist.atlas.build import build
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
+from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
@@ -310,3 +312,114 @@ def test_scans_that_see_next_to_nothing_are_carried_over_by_odometry(atlas):
         belief = tracker.update(pose, few)
     assert np.hypot(belief.best.pose.x - poses[-1].x, belief.best.pose.y - poses[-1].y) < 0.1
     assert np.trace(belief.best.covariance) > np.trace(before.covariance)
+
+
+def scans_along(world, poses, seed=1):
+    random = np.random.default_rng(seed)
+    return [LIDAR.scan(world, pose, random) for pose in poses]
+
+
+def test_a_prior_of_the_robot_settles_twin_rooms_at_once():
+    world = twin_rooms()
+    atlas = build(world)
+    poses = way([(2.0, 4.0), (3.0, 3.8)])
+    other = Pose(5.2, 0.0)
+    for start in (poses[0], other @ poses[0]):
+        tracker = Tracker(atlas, prior=Region.around(start, 1.0))
+        for pose, scan in zip(poses, scans_along(world, poses), strict=True):
+            belief = tracker.update(pose, scan)
+            assert belief.verdict is Verdict.UNIQUE
+            moved = start @ poses[0].inverse @ pose
+            assert np.hypot(belief.best.pose.x - moved.x, belief.best.pose.y - moved.y) < 0.1
+
+
+def test_a_prior_counts_the_mount_of_the_sensor():
+    atlas = build(twin_rooms())
+    poses, mount = way([(2.0, 4.0), (3.0, 3.8)]), Pose(0.2, 0.1, np.pi)
+    tracker = Tracker(atlas, prior=Region.around(poses[0], 0.8, 0.5))
+    beliefs = drive(tracker, atlas.world, poses, mount=mount, noise=0.0)
+    far, _ = errors(beliefs, poses)
+    assert far.max() < 0.1
+
+
+def test_a_reset_tracker_is_a_new_one_that_has_driven(atlas):
+    poses = CORRIDOR[:6]
+    scans = scans_along(atlas.world, poses)
+    used, fresh = Tracker(atlas), Tracker(atlas)
+    for pose, scan in zip(poses, scans, strict=True):
+        used.update(pose, scan)
+    driven = used.travelled
+    assert driven > 0.0
+    used.reset(Region.around(poses[-1], 1.0))
+    assert len(used.bank) == 0
+    assert used.travelled == driven
+    used.reset()
+    a, b = used.update(poses[-1], scans[-1]), fresh.update(poses[-1], scans[-1])
+    assert a.best.pose == b.best.pose
+    assert a.verdict is b.verdict
+
+
+def test_odometry_alone_moves_the_belief_and_widens_it(atlas):
+    poses = CORRIDOR[:14]
+    tracker = Tracker(atlas)
+    assert tracker.move(poses[0]).verdict is Verdict.LOST
+    for pose, scan in zip(poses[:12], scans_along(atlas.world, poses[:12]), strict=True):
+        belief = tracker.update(pose, scan)
+    moved = tracker.move(poses[13])
+    step = poses[11].inverse @ poses[13]
+    expected = belief.best.pose @ step
+    np.testing.assert_allclose(moved.best.pose.vector, expected.vector, atol=1e-9)
+    assert np.trace(moved.best.covariance) > np.trace(belief.best.covariance)
+    assert moved.travelled == pytest.approx(belief.travelled + np.hypot(step.x, step.y))
+    assert moved.verdict is Verdict.UNIQUE
+    far = tracker.move(poses[13] @ Pose(60.0))
+    assert far.verdict is Verdict.AMBIGUOUS
+    assert "can slide" in far.advice
+
+
+@pytest.mark.parametrize("prior", [None, Region.around(CORRIDOR[0], 1.5)])
+def test_a_tracker_goes_on_from_its_state_bit_for_bit(atlas, prior):
+    poses = CORRIDOR[:10]
+    scans = scans_along(atlas.world, poses)
+    tracker = Tracker(atlas, prior=prior, drift=Drift(along=0.06))
+    for pose, scan in zip(poses[:4], scans[:4], strict=True):
+        tracker.update(pose, scan)
+    again = Tracker.from_state(atlas, json.loads(json.dumps(tracker.state())))
+    for pose, scan in zip(poses[4:], scans[4:], strict=True):
+        a, b = tracker.update(pose, scan), again.update(pose, scan)
+        assert a.verdict is b.verdict
+        assert [e.pose for e in a.estimates] == [e.pose for e in b.estimates]
+        assert a.least == b.least
+    assert again.drift == Drift(along=0.06)
+
+
+def test_a_state_of_something_else_is_refused(atlas):
+    state = Tracker(atlas).state()
+    with pytest.raises(InputError, match=r"^The state is of a tracker on another map\.$"):
+        Tracker.from_state(build(twin_rooms()), state)
+    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 1 is read"):
+        Tracker.from_state(atlas, {**state, "version": 9})
+    del state["poses"]
+    with pytest.raises(InputError, match=r"^This is not the state of a tracker: 'poses'\.$"):
+        Tracker.from_state(atlas, state)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda atlas: Tracker(atlas.world), "A tracker needs an atlas, got OccupancyMap."),
+        (lambda atlas: Tracker(atlas, prior=Pose()), "`prior` must be a Region"),
+        (
+            lambda atlas: Tracker(atlas).update([0.0, 0.0, 0.0], None),
+            "A tracker follows robots in the plane by scans, got NoneType.",
+        ),
+        (
+            lambda atlas: Tracker(atlas).move([0.0, 0.0, 0.0]),
+            "`odometry` must be a pose, Pose(x, y, yaw), got list.",
+        ),
+    ],
+)
+def test_misuse_is_said_in_words(atlas, make, text):
+    with pytest.raises(InputError) as error:
+        make(atlas)
+    assert str(error.value).startswith(text)

@@ -268,7 +268,8 @@ class Pose3:
         )
         roll = np.where(upright, 0.0, np.arctan2(R[..., 2, 1], R[..., 2, 2]))
         x, y, z = np.moveaxis(self.position, -1, 0)
-        return np.stack([x, y, wrap_angle(yaw), z, wrap_angle(roll), pitch], axis=-1)
+        # Zero is added so that a level pose has no −0.
+        return np.stack([x, y, wrap_angle(yaw), z, wrap_angle(roll), pitch], axis=-1) + 0.0
 
     @property
     def flat(self) -> Pose:
