@@ -34,7 +34,7 @@ def main() -> None:
     print(f"  truth: x {truth.x:.3f} m, y {truth.y:.3f} m, yaw {truth.yaw:.3f} rad")
 
     # What you know already helps: a compass that is good to 20°.
-    compass = iv.Region(heading=2.1, tolerance=np.deg2rad(20.0))
+    compass = iv.Region.facing(2.1, np.deg2rad(20.0))
     print(f"with a compass: {iv.locate(atlas, scan, prior=compass).verdict}")
 
     Path("out").mkdir(exist_ok=True)

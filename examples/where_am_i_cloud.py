@@ -25,13 +25,14 @@ def main() -> None:
     surveyor = iv.Lidar.spinning(32, low=-0.6, high=0.6, noise=0.02)
     cloud = []
     for place in places[roomy][:60]:
-        pose = iv.Pose.in_space(*place)
+        pose = iv.Pose3(place[0], place[1], z=place[2])
         cloud.append(pose.apply(surveyor.scan(building, pose, rng).points))
     world = iv.VoxelMap.from_points(np.concatenate(cloud), 0.1)
     atlas = iv.build(world, height=1.2)
 
     # Later a robot wakes up somewhere, with a smaller lidar.
-    truth = iv.Pose.in_space(*places[roomy][70], yaw=-1.0)
+    x, y, z = places[roomy][70]
+    truth = iv.Pose3(x, y, -1.0, z)
     lidar = iv.Lidar.spinning(16, range_max=20.0, noise=0.03, clutter=0.1)
     scan = lidar.scan(building, truth, rng)
     answer = iv.locate(atlas, scan)

@@ -21,7 +21,7 @@ def main() -> None:
 
     # The scan: here a simulated one, among furniture that the mesh lacks; yours is
     # iv.Scan.from_points(points, roll=imu.roll, pitch=imu.pitch).
-    truth = iv.Pose.in_space(8.0, 9.0, 1.0, yaw=2.1)
+    truth = iv.Pose3(8.0, 9.0, 2.1, z=1.0)
     lidar = iv.Lidar.spinning(16, range_max=20.0, noise=0.03, clutter=0.05)
     furnished = iv.MeshMap.extrude(floor.reality, 0.0, 2.8)
     scan = lidar.scan(furnished, truth, np.random.default_rng(1))

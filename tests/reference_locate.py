@@ -102,8 +102,8 @@ def fit_step(field, ends, sigma, damping, pose):
 
 
 def rating(world, walls, field, model, pose, bearing, z):
-    """ℓ of one beam, equations (1) to (3) of `kernels.score`; `pose` in m."""
-    sigma, longest, a, b, nearest, random, u, v, fading, slack, rate = model
+    """ℓ of one beam, equations (1) to (3) of `kernels.beam`; `pose` in m."""
+    sigma, longest, a, b, nearest, random, u, fading, slack, rate = model
     direction = [math.cos(pose[2] + bearing), math.sin(pose[2] + bearing)]
     hit = world.cast(pose[:2], direction, maximum=longest)
     r, ending = float(hit.ranges), int(hit.endings)
@@ -118,7 +118,7 @@ def rating(world, walls, field, model, pose, bearing, z):
         miss = bilinear(field, *end) * world.resolution
     h = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2 * math.pi) * sigma)
     if unseen:
-        p = u * h + v * fading * math.exp(-fading * max(z - r, 0.0))
+        p = u * h + (1.0 - u) * fading * math.exp(-fading * max(z - r, 0.0))
     else:
         p = a * h + (b / max(r, nearest) if z < r else 0.0)
     return math.log(longest * p + random)

@@ -97,7 +97,7 @@ def cost_of_pose(field, ends, sigma, pose):
 
 def rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose):
     """ℓ and kind of each beam by `VoxelMap.cast`, as `kernels.score3d` says."""
-    sigma, longest, a, b, nearest, random, u, v, fading, slack, rate = model
+    sigma, longest, a, b, nearest, random, u, fading, slack, rate = model
     unit = world.resolution
     place = Pose3(pose[0] * unit, pose[1] * unit, pose[2], pose[3] * unit, pose[4], pose[5])
     place = Pose3.from_matrix(place.rotation, place.position + world.corner)
@@ -117,7 +117,7 @@ def rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose):
         miss = z - r if through else distance(field, *end) * unit
         h = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
         if unseen:
-            p = u * h + v * fading * math.exp(-fading * max(z - r, 0.0))
+            p = u * h + (1.0 - u) * fading * math.exp(-fading * max(z - r, 0.0))
         else:
             p = a * h + (b / max(r, nearest) if z < r else 0.0)
         kind = 4

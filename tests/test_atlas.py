@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.atlas.store import atlas_info, check_atlas, read_atlas, write_atlas
 from isovist.bench.worlds import office_floor
 from isovist.cli.app import app

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
 
-from isovist.atlas.plane import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.build import build
+from isovist.atlas.settings import BeamModel
+from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.kernels.align import align, distance_at
 from isovist.kernels.correlate import correlate, spread
-from isovist.localization import refine
+from isovist.sensing.scan import Scan
 from reference_locate import (
     UNIT,
     bilinear,
@@ -108,17 +110,17 @@ def test_a_fit_takes_the_steps_of_its_twin(random):
 
 
 def test_ratings_are_those_of_the_twin(random):
-    from isovist.atlas.plane import build
-
     atlas = build(building())
     bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)
     ranges = random.uniform(0.2, 8.0, 40)
     poses = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
-    ratings, kinds = refine.rate(atlas, bearings, ranges, poses)
-    sigma = np.hypot(refine.NOISE, UNIT / np.sqrt(12.0))
-    model = [sigma, refine.REACH, *refine.MIXTURE, *refine.UNSEEN, *refine.SLACK]
-    clear, walls = bridge_gaps(atlas.world), bare_walls(atlas.world)
-    for q, pose in enumerate(poses * [UNIT, UNIT, 1.0]):
+    poses *= [UNIT, UNIT, 1.0]
+    beams = atlas.beams(Scan(bearings, ranges), (40, 0.0), 0.2)
+    ratings, kinds = atlas.rate(beams, poses, BeamModel())
+    model = atlas.model(BeamModel())
+    assert model[0] == pytest.approx(np.hypot(0.055, UNIT / np.sqrt(12.0)))
+    clear, walls = bridge_gaps(atlas.world, 0.15), bare_walls(atlas.world)
+    for q, pose in enumerate(poses):
         for k in range(40):
             twin = rating(clear, walls, atlas.wall_distance, model, pose, bearings[k], ranges[k])
             assert ratings[q, k] == pytest.approx(twin, abs=1e-4)

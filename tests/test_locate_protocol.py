@@ -72,6 +72,8 @@ def test_simulated_scans_repeat_with_their_seed_and_stand_in_free_places(world, 
         assert a.truth == b.truth
         assert (ends_of(a.scan()) == ends_of(b.scan())).all()
         assert world.contains(a.truth.position)
+        if world.dimension == 3:  # 1 m above the floor
+            assert a.truth.z == pytest.approx(1.5, abs=0.06)
 
 
 def test_clutter_only_shortens_beams():

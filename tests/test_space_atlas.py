@@ -4,17 +4,12 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.plane import FAR, REACH
-from isovist.atlas.space import (
-    AROUND,
-    KEPT,
-    RAYS,
-    RINGS,
-    VoxelAtlas,
-    bridge_gaps,
-    search_rings,
-)
-from isovist.atlas.store import atlas_info, check_atlas
+from isovist.atlas.base import FAR
+from isovist.atlas.settings import AtlasSettings
+from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.store import KIND, VERSION, atlas_info, check_atlas
+from isovist.atlas.walls import bridge_gaps
+from isovist.atlas.windows import kept_rings, search_rings
 from isovist.errors import InputError
 from isovist.maps.floor import floor_levels
 from isovist.maps.mesh import MeshMap
@@ -54,7 +49,7 @@ def test_a_map_without_walls_has_no_floor():
 
 def test_nodes_stand_at_their_height_in_free_cells():
     atlas = house_atlas()
-    assert isinstance(atlas, VoxelAtlas)
+    assert isinstance(atlas, SpaceAtlas)
     z = atlas.positions[:, 2]
     assert np.abs(z - 1.5).max() <= 0.11
     assert house().contains(atlas.positions).all()
@@ -72,19 +67,19 @@ def test_a_drone_has_nodes_at_several_heights():
 
 def test_descriptors_are_those_of_rays_cast_one_by_one():
     atlas = house_atlas()
-    rose, world = search_rings(), house()
-    up, along = RAYS
-    azimuth = 2.0 * np.pi * np.arange(AROUND * along) / (AROUND * along)
-    rings = np.arange(*KEPT.indices(RINGS))
-    z = (2.0 * (rings[:, None] + (np.arange(up) + 0.5) / up) / RINGS - 1.0).ravel()
+    rose, world = search_rings(16, 64), house()
+    azimuth = 2.0 * np.pi * np.arange(64 * 2) / (64 * 2)
+    kept = kept_rings(AtlasSettings())
+    assert kept == slice(2, 14)
+    z = (2.0 * (np.arange(2, 14)[:, None] + (np.arange(2) + 0.5) / 2) / 16 - 1.0).ravel()
     flat = np.sqrt(1.0 - z * z)[:, None]
     rays = np.stack(
         np.broadcast_arrays(flat * np.cos(azimuth), flat * np.sin(azimuth), z[:, None]), -1
     ).reshape(-1, 3)
-    W = rose.weights(rays).reshape(len(rays), RINGS, AROUND)[:, KEPT].reshape(len(rays), -1)
+    W = rose.weights(rays).reshape(len(rays), 16, 64)[:, kept].reshape(len(rays), -1)
     some = np.linspace(0, len(atlas.nodes) - 1, 7).astype(int)
     r = world.cast(atlas.positions[some][:, None], rays).ranges
-    exact = np.log1p(np.minimum(r, REACH)) @ W / W.sum(axis=0)
+    exact = np.log1p(np.minimum(r, 30.0)) @ W / W.sum(axis=0)
     found = atlas.descriptors[some].reshape(7, -1)
     # A sweep reads the nearest of parallel lines, half a cell off at most.
     assert np.abs(found - exact).mean() < 0.01
@@ -102,7 +97,7 @@ def test_turning_the_house_turns_the_descriptors():
     both = np.flatnonzero(np.isin(index, turned.nodes))
     assert len(both) > 20
     there = np.searchsorted(turned.nodes, index[both])
-    shifted = np.roll(plain.descriptors[both], -AROUND // 4, axis=2)
+    shifted = np.roll(plain.descriptors[both], -64 // 4, axis=2)
     gap = np.abs(turned.descriptors[there] - shifted)
     assert np.quantile(gap, 0.95) < 0.12
 
@@ -124,8 +119,18 @@ def test_unknown_space_is_looked_through_and_the_open_is_far():
 def test_gaps_between_rays_are_bridged():
     cells = house_cells()
     cells[10, 20, 25] = 2
-    assert bridge_gaps(VoxelMap.from_array(cells, UNIT)).cells[10, 20, 25] == 0
-    assert bridge_gaps(house()) is house()
+    assert bridge_gaps(VoxelMap.from_array(cells, UNIT), 0.15).cells[10, 20, 25] == 0
+    assert bridge_gaps(house(), 0.15) is house()
+
+
+@pytest.mark.parametrize("gap", [0.1501, 0.15, 0.1001])
+def test_a_gap_is_as_wide_in_space_as_in_the_plane(gap):
+    cells = np.full((9, 9, 9), 2, np.uint8)
+    cells[:, :, 0] = 0
+    solid = bridge_gaps(VoxelMap.from_array(cells, 0.05), gap)
+    flat = bridge_gaps(iv.OccupancyMap(cells[0], 0.05), gap)
+    np.testing.assert_array_equal(solid.cells[4, 4], flat.cells[4])
+    assert (flat.cells[4] == 0).sum() == (4 if gap > 0.15 else 3)
 
 
 def test_what_cannot_be_built_is_said_in_one_line():
@@ -144,7 +149,11 @@ def test_what_cannot_be_built_is_said_in_one_line():
             "got (2.0, 1.0).",
         ),
         (house(), {"spacing": -1.0}, "`spacing` must be a positive length in m, got -1.0."),
-        ("a", {}, "An atlas is built of an OccupancyMap, a VoxelMap or a MeshMap, got str."),
+        (
+            "a",
+            {},
+            "An atlas is built of a SegmentMap, an OccupancyMap, a VoxelMap or a MeshMap, got str.",
+        ),
     ):
         with pytest.raises(InputError) as error:
             iv.build(world, **options)
@@ -156,7 +165,7 @@ def test_an_atlas_comes_back_from_disk(tmp_path, shiny):
     atlas = iv.build(symmetric_room(shiny), spacing=1.0)
     iv.write_atlas(atlas, tmp_path / "room")
     again = iv.read_atlas(tmp_path / "room")
-    assert isinstance(again, VoxelAtlas)
+    assert isinstance(again, SpaceAtlas)
     assert again.meta() == atlas.meta()
     assert set(again.arrays()) == set(atlas.arrays())
     for name, array in atlas.arrays().items():
@@ -172,9 +181,9 @@ def test_an_atlas_whose_map_changed_is_refused(tmp_path):
     iv.write_atlas(atlas, tmp_path / "room")
     from isovist.io.folder import read_folder, write_folder
 
-    meta, arrays = read_folder(tmp_path / "room", "atlas", 1)
+    meta, arrays = read_folder(tmp_path / "room", KIND, VERSION)
     arrays["reflectance"] = arrays["reflectance"] + 0.1
-    write_folder(tmp_path / "room", "atlas", 1, meta, arrays)
+    write_folder(tmp_path / "room", KIND, VERSION, meta, arrays)
     assert check_atlas(tmp_path / "room") == ["room was built from another map. Build it again."]
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.atlas.space import bare_walls, distance_to_walls
+from isovist.atlas.walls import bare_walls, distance_to_walls
 from isovist.kernels.align3d import align_in_space, distance_in_space, turn
 from isovist.kernels.correlate import correlate, spread
 from isovist.kernels.score3d import score_in_space
@@ -115,7 +115,7 @@ def test_beams_are_rated_as_the_equations_say(shiny):
     to_wall = bare.cast(place.position * UNIT, d @ place.rotation.T).ranges.copy()
     to_wall += rng.normal(0.0, 0.02, 200)
     ends = d * np.where(rng.random(200) < 0.6, to_wall, rng.uniform(0.2, 9.0, 200))[:, None]
-    model = np.array([0.07, 30.0, 0.75, 0.06, 0.5, 0.08, 0.5, 0.5, 0.6, 0.2, 0.2])
+    model = np.array([0.07, 30.0, 0.75, 0.06, 0.5, 0.08, 0.5, 0.6, 0.2, 0.2])
     shine = rng.random(cells.size) if shiny else np.empty(0)
     strengths = rng.random(200) if shiny else np.empty(0)
     gloss = np.array([0.2, 1.0, 0.8])

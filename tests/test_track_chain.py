@@ -7,14 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.errors import InputError
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.tracking.chain import _backwards, refine_chain
 from isovist.tracking.gramian import Gramian, carry
-from isovist.tracking.trajectory import StartFit, refine_start
+from isovist.tracking.start import StartFit, _backwards, refine_chain, refine_start
 from reference_locate import building
 
 

@@ -5,14 +5,15 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
-from isovist.localization.judge import count_blocks, informations
+from isovist.localization.judge import information
 from isovist.localization.locate import locate
 from isovist.localization.refine import refine
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose, wrap_angle
@@ -28,7 +29,7 @@ from isovist.theory.observability import History, gramian_along
 from isovist.theory.readiness import convergence_radius, descriptor_noise
 from isovist.theory.trajectory import refine_course
 from isovist.tracking.gramian import Gramian, least_needed
-from isovist.tracking.trajectory import refine_start, refine_starts
+from isovist.tracking.start import refine_start, refine_starts
 from reference_locate import building
 
 DESCRIPTOR = Descriptor(Rose.circle(12, 0.3), quadrature=Exact(1e-13))
@@ -229,11 +230,10 @@ def test_information_of_single_fits_adds_up_to_that_of_the_trajectory(atlas):
     lidar = Lidar(beams=360, noise=0.01)
     path = random_drive(rng, atlas.world.contains, 4)
     scans = [lidar.scan(atlas.world, p, rng) for p in path]
-    total = Gramian.pose()
+    total, settings = Gramian.pose(), LocalizationSettings()
     for scan, pose in zip(scans, path, strict=True):
-        seed = pose.vector / [0.05, 0.05, 1.0]
-        fits = refine(atlas, scan, seed[None])
-        (H,) = informations(fits.normal[:1], 0.05, count_blocks(fits.bearings))
+        fits = refine(atlas, scan, pose.vector[None], settings)
+        H = information(fits.fit, fits.beams.blocks, 0.05, settings)[0]
         total = total.add_information(H, path[0].inverse @ pose, yaw=path[0].yaw)
     fit = refine_start(atlas, scans, path, path[0])
     assert total.least == pytest.approx(fit.least, rel=0.3)

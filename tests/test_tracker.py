@@ -1,20 +1,24 @@
 """Tracking on small buildings."""
 
+import json
 from itertools import pairwise
 
 import numba
 import numpy as np
 import pytest
 
-from isovist.atlas.plane import build
+from isovist.atlas.build import build
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
+from isovist.localization.region import Region
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame, carry
 from isovist.tracking.drift import Drift
+from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
 from reference_space import house_atlas
@@ -155,13 +159,13 @@ def test_a_scan_from_elsewhere_is_never_unique(atlas):
 
 def test_odometry_must_be_finite(atlas):
     tracker, scan = Tracker(atlas), Scan([0.0, 0.1], [1.0, 1.0])
-    with pytest.raises(InputError, match=r"^`odometry` must be finite, got Pose\(x=nan, y=0.0"):
+    with pytest.raises(InputError, match=r"^`odometry` must be finite, got Pose\(x=nan, y=0"):
         tracker.update(Pose(float("nan")), scan)
 
 
 def test_scans_and_atlases_in_space_are_refused(atlas):
     cloud = Scan.from_points(np.random.default_rng(0).normal(size=(400, 3)))
-    with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this scan is"):
+    with pytest.raises(InputError, match=r"^A tracker follows robots in the plane by scans, got"):
         Tracker(atlas).update(Pose(), cloud)
     with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this atlas is"):
         Tracker(house_atlas())
@@ -210,7 +214,8 @@ def test_places_move_as_poses_do_and_their_spread_by_differences():
 def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
     random = np.random.default_rng(2)
     poses = CORRIDOR[:8]
-    early, late = Bank(atlas, Drift()), Bank(atlas, Drift())
+    usual = TrackingSettings(), LocalizationSettings()
+    early, late = Bank(atlas, Drift(), *usual), Bank(atlas, Drift(), *usual)
     tight = np.diag([0.01, 0.01, 0.001])[None]
     early.poses, early.spreads = poses[0].vector[None], tight
     for k, pose in enumerate(poses):
@@ -218,8 +223,9 @@ def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
         motion = Pose() if k == 0 else poses[k - 1].inverse @ pose
         early.carry(motion)
         late.carry(motion)
-        early.look(Frame.from_scan(scan, pose, 1.0), 1.0)
-        late.look(Frame.from_scan(scan, pose, 1.0), 1.0)
+        beams = atlas.beams(scan, (120, 0.0), np.radians(10.0))
+        early.look(Frame(beams, pose, 1.0), 1.0)
+        late.look(Frame(beams, pose, 1.0), 1.0)
     assert len(late) == 0
     late.add(poses[-1].vector[None] + 0.03, tight)
     assert late.evidence()[0] == pytest.approx(early.evidence()[0], rel=0.02)
@@ -230,10 +236,12 @@ def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
 
 def test_margins_are_those_of_their_definition(atlas):
     random = np.random.default_rng(4)
-    bank = Bank(atlas, Drift(), np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    usual = TrackingSettings(), LocalizationSettings()
+    bank = Bank(atlas, Drift(), *usual, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    beams = atlas.beams(LIDAR.scan(atlas.world, CORRIDOR[0], random), (9, 0.0), 0.2)
     for weight, blocks in ((1.0, 4), (0.3, 6)):
         values = random.normal(2.0, 1.0, (3, blocks))
-        frame = Frame(np.zeros(0), np.zeros(0), Pose(), weight, values, values.mean(axis=1),
+        frame = Frame(beams, Pose(), weight, values, values.mean(axis=1),
                       np.array([0.1, 0.2, 0.3]), np.ones(3))  # fmt: skip
         bank.frames.append(frame)
     t, d = bank.margins()
@@ -304,3 +312,114 @@ def test_scans_that_see_next_to_nothing_are_carried_over_by_odometry(atlas):
         belief = tracker.update(pose, few)
     assert np.hypot(belief.best.pose.x - poses[-1].x, belief.best.pose.y - poses[-1].y) < 0.1
     assert np.trace(belief.best.covariance) > np.trace(before.covariance)
+
+
+def scans_along(world, poses, seed=1):
+    random = np.random.default_rng(seed)
+    return [LIDAR.scan(world, pose, random) for pose in poses]
+
+
+def test_a_prior_of_the_robot_settles_twin_rooms_at_once():
+    world = twin_rooms()
+    atlas = build(world)
+    poses = way([(2.0, 4.0), (3.0, 3.8)])
+    other = Pose(5.2, 0.0)
+    for start in (poses[0], other @ poses[0]):
+        tracker = Tracker(atlas, prior=Region.around(start, 1.0))
+        for pose, scan in zip(poses, scans_along(world, poses), strict=True):
+            belief = tracker.update(pose, scan)
+            assert belief.verdict is Verdict.UNIQUE
+            moved = start @ poses[0].inverse @ pose
+            assert np.hypot(belief.best.pose.x - moved.x, belief.best.pose.y - moved.y) < 0.1
+
+
+def test_a_prior_counts_the_mount_of_the_sensor():
+    atlas = build(twin_rooms())
+    poses, mount = way([(2.0, 4.0), (3.0, 3.8)]), Pose(0.2, 0.1, np.pi)
+    tracker = Tracker(atlas, prior=Region.around(poses[0], 0.8, 0.5))
+    beliefs = drive(tracker, atlas.world, poses, mount=mount, noise=0.0)
+    far, _ = errors(beliefs, poses)
+    assert far.max() < 0.1
+
+
+def test_a_reset_tracker_is_a_new_one_that_has_driven(atlas):
+    poses = CORRIDOR[:6]
+    scans = scans_along(atlas.world, poses)
+    used, fresh = Tracker(atlas), Tracker(atlas)
+    for pose, scan in zip(poses, scans, strict=True):
+        used.update(pose, scan)
+    driven = used.travelled
+    assert driven > 0.0
+    used.reset(Region.around(poses[-1], 1.0))
+    assert len(used.bank) == 0
+    assert used.travelled == driven
+    used.reset()
+    a, b = used.update(poses[-1], scans[-1]), fresh.update(poses[-1], scans[-1])
+    assert a.best.pose == b.best.pose
+    assert a.verdict is b.verdict
+
+
+def test_odometry_alone_moves_the_belief_and_widens_it(atlas):
+    poses = CORRIDOR[:14]
+    tracker = Tracker(atlas)
+    assert tracker.move(poses[0]).verdict is Verdict.LOST
+    for pose, scan in zip(poses[:12], scans_along(atlas.world, poses[:12]), strict=True):
+        belief = tracker.update(pose, scan)
+    moved = tracker.move(poses[13])
+    step = poses[11].inverse @ poses[13]
+    expected = belief.best.pose @ step
+    np.testing.assert_allclose(moved.best.pose.vector, expected.vector, atol=1e-9)
+    assert np.trace(moved.best.covariance) > np.trace(belief.best.covariance)
+    assert moved.travelled == pytest.approx(belief.travelled + np.hypot(step.x, step.y))
+    assert moved.verdict is Verdict.UNIQUE
+    far = tracker.move(poses[13] @ Pose(60.0))
+    assert far.verdict is Verdict.AMBIGUOUS
+    assert "can slide" in far.advice
+
+
+@pytest.mark.parametrize("prior", [None, Region.around(CORRIDOR[0], 1.5)])
+def test_a_tracker_goes_on_from_its_state_bit_for_bit(atlas, prior):
+    poses = CORRIDOR[:10]
+    scans = scans_along(atlas.world, poses)
+    tracker = Tracker(atlas, prior=prior, drift=Drift(along=0.06))
+    for pose, scan in zip(poses[:4], scans[:4], strict=True):
+        tracker.update(pose, scan)
+    again = Tracker.from_state(atlas, json.loads(json.dumps(tracker.state())))
+    for pose, scan in zip(poses[4:], scans[4:], strict=True):
+        a, b = tracker.update(pose, scan), again.update(pose, scan)
+        assert a.verdict is b.verdict
+        assert [e.pose for e in a.estimates] == [e.pose for e in b.estimates]
+        assert a.least == b.least
+    assert again.drift == Drift(along=0.06)
+
+
+def test_a_state_of_something_else_is_refused(atlas):
+    state = Tracker(atlas).state()
+    with pytest.raises(InputError, match=r"^The state is of a tracker on another map\.$"):
+        Tracker.from_state(build(twin_rooms()), state)
+    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 1 is read"):
+        Tracker.from_state(atlas, {**state, "version": 9})
+    del state["poses"]
+    with pytest.raises(InputError, match=r"^This is not the state of a tracker: 'poses'\.$"):
+        Tracker.from_state(atlas, state)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda atlas: Tracker(atlas.world), "A tracker needs an atlas, got OccupancyMap."),
+        (lambda atlas: Tracker(atlas, prior=Pose()), "`prior` must be a Region"),
+        (
+            lambda atlas: Tracker(atlas).update([0.0, 0.0, 0.0], None),
+            "A tracker follows robots in the plane by scans, got NoneType.",
+        ),
+        (
+            lambda atlas: Tracker(atlas).move([0.0, 0.0, 0.0]),
+            "`odometry` must be a pose, Pose(x, y, yaw), got list.",
+        ),
+    ],
+)
+def test_misuse_is_said_in_words(atlas, make, text):
+    with pytest.raises(InputError) as error:
+        make(atlas)
+    assert str(error.value).startswith(text)

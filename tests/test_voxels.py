@@ -134,7 +134,6 @@ def test_a_cloud_becomes_cells_with_mean_reflectance():
     np.testing.assert_allclose(world.reflectance[index], [0.3, 0.7])
     assert world.index([9.0, 0.0, 0.0]) == -1
     assert np.allclose(world.centres(index), points[:2])
-    assert world.free_volume == pytest.approx((5 * 7 * 12 - 2) * 1e-3)
 
 
 FREE = np.zeros((2, 2, 2), int)

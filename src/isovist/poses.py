@@ -11,7 +11,7 @@ the plane.  Where the pitch is ±90° yaw and roll turn about the same axis, and
 """
 
 import math
-from typing import Any, Final, final, overload
+from typing import TYPE_CHECKING, Any, Final, final, overload
 
 import numpy as np
 
@@ -40,14 +40,87 @@ def _rows(vector: ArrayLike, width: int, order: str) -> FloatArray:
     return rows
 
 
+class _Rigid:
+    """What poses in the plane and in space share; they differ in `vector` and `rotation`."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def position(self) -> FloatArray: ...
+        @property
+        def vector(self) -> FloatArray: ...
+        @property
+        def rotation(self) -> FloatArray: ...
+        def __reduce__(self) -> tuple[Any, tuple[FloatArray, ...]]: ...
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("A pose cannot be changed.")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, type(self)):
+            return False
+        mine, yours = self.__reduce__()[1], other.__reduce__()[1]
+        return all(np.array_equal(a, b) for a, b in zip(mine, yours, strict=True))
+
+    def __hash__(self) -> int:
+        return hash(tuple(part.tobytes() for part in self.__reduce__()[1]))
+
+    def __repr__(self) -> str:
+        names = ("x", "y", "yaw", "z", "roll", "pitch")
+        shown = f"shape {self.shape}"
+        if self.shape == ():
+            pairs = zip(names, self.vector.tolist(), strict=False)
+            shown = ", ".join(f"{name}={value:.6g}" for name, value in pairs)
+        return f"{type(self).__name__}({shown})"
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of the array of poses; () for one."""
+        return self.position.shape[:-1]
+
+    def _one(self, rows: FloatArray, k: int) -> float:
+        if rows.ndim != 1:
+            raise InputError(
+                f"This is an array of poses of shape {self.shape}; take `vector` or `position`."
+            )
+        return float(rows[k])
+
+    @property
+    def x(self) -> float:
+        """Of a single pose, in m."""
+        return self._one(self.position, 0)
+
+    @property
+    def y(self) -> float:
+        """Of a single pose, in m."""
+        return self._one(self.position, 1)
+
+    @property
+    def yaw(self) -> float:
+        """Of a single pose, about the vertical, in rad."""
+        return self._one(self.vector, 2)
+
+    def apply(self, points: ArrayLike) -> FloatArray:
+        """Points of frame b, shape (..., d), in frame a; shapes of poses and points broadcast."""
+        p, R = np.asarray(points, dtype=np.float64), self.rotation
+        if R.ndim == 2:
+            return p @ R.T + self.position
+        return np.asarray(np.einsum("...ij,...j->...i", R, p) + self.position)
+
+
 @final
-class Pose:
-    """A rigid motion of the plane, or an array of them: turn by yaw (rad), then move (m)."""
+class Pose(_Rigid):
+    """A rigid motion of the plane, or an array of them: turn by yaw (rad), then move (m).
+
+    Attributes:
+        vector: (x, y, yaw), shape (..., 3), in m and rad.  Read-only.
+    """
 
     __slots__ = ("vector",)
 
     vector: FloatArray
-    """(x, y, yaw), shape (..., 3), in m and rad.  Read-only."""
 
     def __init__(self, x: ArrayLike = 0.0, y: ArrayLike = 0.0, yaw: ArrayLike = 0.0) -> None:
         try:
@@ -62,44 +135,12 @@ class Pose:
         """From (x, y, yaw), shape (..., 3)."""
         return cls(*np.moveaxis(_rows(vector, 3, "x, y, yaw"), -1, 0))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("A pose cannot be changed.")
-
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Any, tuple[FloatArray, ...]]:
         return Pose.from_vector, (np.asarray(self.vector),)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Pose) and np.array_equal(self.vector, other.vector)
-
-    def __hash__(self) -> int:
-        return hash(self.vector.tobytes())
-
-    def __repr__(self) -> str:
-        return f"Pose({_show(self.vector, ('x', 'y', 'yaw'))})"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the array of poses; () for one."""
-        return self.vector.shape[:-1]
 
     def __getitem__(self, index: Any) -> "Pose":
         """Some of an array of poses."""
         return Pose.from_vector(self.vector[_index(index)])
-
-    @property
-    def x(self) -> float:
-        """Of a single pose, in m."""
-        return _one(self.vector, 0)
-
-    @property
-    def y(self) -> float:
-        """Of a single pose, in m."""
-        return _one(self.vector, 1)
-
-    @property
-    def yaw(self) -> float:
-        """Of a single pose, in rad."""
-        return _one(self.vector, 2)
 
     @property
     def position(self) -> FloatArray:
@@ -141,21 +182,19 @@ class Pose:
         back = -np.einsum("...ji,...j->...i", self.rotation, self.position)
         return Pose(back[..., 0], back[..., 1], wrap_angle(-self.vector[..., 2]))
 
-    def apply(self, points: ArrayLike) -> FloatArray:
-        """Points of frame b, shape (..., 2), in frame a; shapes of poses and points broadcast."""
-        return _apply(self.rotation, self.position, points)
-
 
 @final
-class Pose3:
-    """A rigid motion of space, or an array of them."""
+class Pose3(_Rigid):
+    """A rigid motion of space, or an array of them.
+
+    Attributes:
+        position: (x, y, z), shape (..., 3), in m.  Read-only.
+        quaternion: (x, y, z, w) as in ROS, of length one and w ≥ 0, shape (..., 4).  Read-only.
+    """
 
     __slots__ = ("position", "quaternion")
 
-    position: FloatArray
-    """(x, y, z), shape (..., 3), in m.  Read-only."""
     quaternion: FloatArray
-    """(x, y, z, w) as in ROS, of length one and w ≥ 0, shape (..., 4).  Read-only."""
 
     def __init__(
         self,
@@ -225,29 +264,8 @@ class Pose3:
             return pose
         return cls(*np.moveaxis(pose.vector, -1, 0))
 
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError("A pose cannot be changed.")
-
-    def __reduce__(self) -> tuple[object, ...]:
+    def __reduce__(self) -> tuple[Any, tuple[FloatArray, ...]]:
         return Pose3.from_quaternion, (np.asarray(self.quaternion), np.asarray(self.position))
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Pose3)
-            and np.array_equal(self.position, other.position)
-            and np.array_equal(self.quaternion, other.quaternion)
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.position.tobytes(), self.quaternion.tobytes()))
-
-    def __repr__(self) -> str:
-        return f"Pose3({_show(self.vector, ('x', 'y', 'yaw', 'z', 'roll', 'pitch'))})"
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the array of poses; () for one."""
-        return self.position.shape[:-1]
 
     def __getitem__(self, index: Any) -> "Pose3":
         """Some of an array of poses."""
@@ -268,7 +286,8 @@ class Pose3:
         )
         roll = np.where(upright, 0.0, np.arctan2(R[..., 2, 1], R[..., 2, 2]))
         x, y, z = np.moveaxis(self.position, -1, 0)
-        return np.stack([x, y, wrap_angle(yaw), z, wrap_angle(roll), pitch], axis=-1)
+        # Zero is added so that a level pose has no −0.
+        return np.stack([x, y, wrap_angle(yaw), z, wrap_angle(roll), pitch], axis=-1) + 0.0
 
     @property
     def flat(self) -> Pose:
@@ -276,34 +295,19 @@ class Pose3:
         return Pose.from_vector(self.vector[..., :3])
 
     @property
-    def x(self) -> float:
-        """Of a single pose, in m."""
-        return _one(self.position, 0)
-
-    @property
-    def y(self) -> float:
-        """Of a single pose, in m."""
-        return _one(self.position, 1)
-
-    @property
     def z(self) -> float:
         """Height of a single pose, in m."""
-        return _one(self.position, 2)
-
-    @property
-    def yaw(self) -> float:
-        """Of a single pose, about the z axis, in rad."""
-        return _one(self.vector, 2)
+        return self._one(self.position, 2)
 
     @property
     def roll(self) -> float:
         """Of a single pose, about the x axis, in rad."""
-        return _one(self.vector, 4)
+        return self._one(self.vector, 4)
 
     @property
     def pitch(self) -> float:
         """Of a single pose, about the y axis, in rad; positive looks down."""
-        return _one(self.vector, 5)
+        return self._one(self.vector, 5)
 
     @property
     def rotation(self) -> FloatArray:
@@ -333,10 +337,6 @@ class Pose3:
         place = -np.einsum("...ji,...j->...i", self.rotation, self.position)
         return Pose3.from_quaternion(back, place)
 
-    def apply(self, points: ArrayLike) -> FloatArray:
-        """Points of frame b, shape (..., 3), in frame a; shapes of poses and points broadcast."""
-        return _apply(self.rotation, self.position, points)
-
 
 AnyPose = Pose | Pose3
 
@@ -345,27 +345,6 @@ def _single(x: float, y: float, yaw: float) -> Pose:
     return Pose(x, y, (yaw + math.pi) % (2.0 * math.pi) - math.pi)
 
 
-def _apply(R: FloatArray, t: FloatArray, points: ArrayLike) -> FloatArray:
-    p = np.asarray(points, dtype=np.float64)
-    if R.ndim == 2:
-        return p @ R.T + t
-    return np.asarray(np.einsum("...ij,...j->...i", R, p) + t)
-
-
 def _index(index: Any) -> tuple[Any, ...]:
     """The index with the coordinates kept whole."""
     return (*(index if isinstance(index, tuple) else (index,)), slice(None))
-
-
-def _one(rows: FloatArray, k: int) -> float:
-    if rows.ndim != 1:
-        raise InputError(
-            f"This is an array of poses of shape {rows.shape[:-1]}; take `vector` or `position`."
-        )
-    return float(rows[k])
-
-
-def _show(vector: FloatArray, names: tuple[str, ...]) -> str:
-    if vector.ndim > 1:
-        return f"shape {vector.shape[:-1]}"
-    return ", ".join(f"{name}={float(v):.6g}" for name, v in zip(names, vector, strict=True))

@@ -33,8 +33,8 @@ class AtlasSettings:
         elevation: Rings above or below this are not described, in rad: lidars see within ±45°.
         reach: Longest range that counts, in m: what indoor lidars return.
         known_share: Least known share of a channel that counts: the majority.
-        gap: Unknown cells this near to free ones, in m, are gaps between the rays of the map's
-            maker: 1° at 9 m.
+        gap: Unknown cells nearer than this to free ones, in m, are gaps between the rays of the
+            map's maker: 1° at 9 m.
         height: Of the sensor above the floor of a map in space, in m, unless something else is
             said: a table's height, between a cleaner and a person.
         cell: Side of the cells that a plan of walls is drawn into, in m, as ROS maps have them;

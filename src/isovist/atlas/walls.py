@@ -13,7 +13,7 @@ Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 
 
 def bridge_gaps(world: Grid, gap: float) -> Grid:
-    """The map with unknown cells within `gap` (m) of free ones made free.
+    """The map with unknown cells nearer than `gap` (m) to free ones made free.
 
     Far from where it was made, a map of scans has unknown cells between the rays; they hide
     nothing.
@@ -23,7 +23,7 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
     unknown = world.cells == Cell.UNKNOWN
     if not unknown.any():
         return world
-    near = distance_transform_edt(world.cells != Cell.FREE) * world.resolution <= gap
+    near = distance_transform_edt(world.cells != Cell.FREE) * world.resolution < gap - 1e-9
     return world.with_cells(np.where(unknown & near, np.uint8(Cell.FREE), world.cells))
 
 

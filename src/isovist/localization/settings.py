@@ -49,7 +49,8 @@ class LocalizationSettings:
         floor: Standard deviation that more beams cannot reduce, in m and rad: bent maps, moving
             robots.  The smallest residual that is believed is the first of them.
         scatter: s₀ of `judge` (4), the residual that a perfect map leaves, in m and in cells
-            besides, and α: errors of neighbouring blocks are not quite independent.
+            besides, 0.02 m together on cells of 5 cm; and α: errors of neighbouring blocks are not
+            quite independent.
     """
 
     short: float = 0.25
@@ -73,7 +74,7 @@ class LocalizationSettings:
     same: tuple[float, float] = (0.5, float(np.radians(10.0)))
     listed: int = 10
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))
-    scatter: tuple[float, float, float] = (0.02, 0.1, 6.0)
+    scatter: tuple[float, float, float] = (0.0193649, 0.1, 6.0)
 
     def coarse_widths(self, atlas: Atlas) -> FloatArray:
         """σ of the steps of the first fit in m."""

@@ -6,8 +6,8 @@ on as if turned to the left by nearly nothing, and a ray along a grid line runs 
 on its left.  An origin outside free space has range 0.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
@@ -51,21 +51,11 @@ class OccupancyMap:
         cells = np.asarray(self.cells)
         if cells.ndim != 2 or cells.size == 0:
             raise InputError(f"`cells` must be a table of rows and columns, got {cells.shape}.")
-        if not np.issubdtype(cells.dtype, np.integer):
-            raise InputError(f"`cells` must be integer codes, got {cells.dtype}.")
-        if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
-            raise InputError(
-                "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), "
-                f"got values from {cells.min()} to {cells.max()}."
-            )
-        _check_length("resolution", self.resolution)
         if not np.isfinite(self.origin.vector).all():
             raise InputError(f"`origin` must be finite, got {self.origin}.")
-        if not (cells == Cell.FREE).any():
-            raise InputError("The map has no free cell, so there is nowhere to be.")
         set_ = object.__setattr__
-        set_(self, "cells", readonly(np.array(cells, dtype=np.uint8, order="C")))
-        set_(self, "resolution", float(self.resolution))
+        set_(self, "cells", checked_cells(cells))
+        set_(self, "resolution", check_length("resolution", self.resolution))
 
     @classmethod
     def from_array(
@@ -95,7 +85,7 @@ class OccupancyMap:
         """
         from isovist.maps import mapping
 
-        _check_length("resolution", resolution)
+        check_length("resolution", resolution)
         _check_reach(maximum)
         if not 0.0 < share <= 1.0:
             raise InputError(f"`share` must lie in (0, 1], got {share}.")
@@ -114,7 +104,7 @@ class OccupancyMap:
         """
         from isovist.maps import contours
 
-        _check_length("resolution", resolution)
+        check_length("resolution", resolution)
         walls = as_floats("segments", segments, (None, 2, 2))
         if len(walls) == 0:
             raise InputError("`segments` must not be empty.")
@@ -183,7 +173,7 @@ class OccupancyMap:
 
         A cell owns its lower and left faces.
         """
-        place = np.floor(self.to_grid(_as_pairs("points", points)))
+        place = np.floor(self.to_grid(as_points("points", points, 2)))
         height, width = self.shape
         inside = ((place >= 0) & (place < [width, height])).all(axis=-1)
         cols, rows = (np.where(inside, place[..., k], -1).astype(np.int64) for k in (0, 1))
@@ -203,12 +193,7 @@ class OccupancyMap:
     def skip(self) -> NDArray[np.uint8]:
         """What `kernels.occupancy` walks on, shape (height + 2, width + 2).  Made once."""
         if "skip" not in self._derived:
-            from scipy.ndimage import distance_transform_cdt
-
-            padded = np.pad(self.cells, 1, constant_values=3)
-            distance = distance_transform_cdt(padded == Cell.FREE, metric="chessboard")
-            skip = np.where(padded == Cell.FREE, np.minimum(distance, 253) + 2, padded - 1)
-            self._derived["skip"] = readonly(skip.astype(np.uint8))
+            self._derived["skip"] = skip_of(self.cells)
         return self._derived["skip"]
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
@@ -219,36 +204,68 @@ class OccupancyMap:
         """
         from isovist.kernels.occupancy import cast_rays
 
-        start = self.to_grid(_as_pairs("origins", origins))
-        along = _as_pairs("directions", directions)
-        if not along.any(axis=-1).all():
-            raise InputError("`directions` must not be zero.")
-        _check_reach(maximum)
-        if self.origin.yaw != 0.0:
-            along = along @ self.origin.rotation
-        start, along = np.broadcast_arrays(start, along)
-        shape = start.shape[:-1]
-        start, along = (np.array(x.reshape(-1, 2), order="C") for x in (start, along))
-        ranges = np.empty(len(start))
-        endings = np.empty(len(start), dtype=np.uint8)
-        walls = np.empty(len(start), dtype=np.int64)
-        axes = np.empty(len(start), dtype=np.int64)
-        reach = maximum / self.resolution
-        cast_rays(self.skip, start, along, reach, ranges, endings, walls, axes)
-        normals = np.where(
-            (np.arange(2) == axes[:, None]) & (walls[:, None] >= 0), -np.sign(along), 0.0
-        )
-        return Hits(
-            ranges=readonly((ranges * self.resolution).reshape(shape)),
-            walls=readonly(walls.reshape(shape)),
-            normals=readonly((normals @ self.origin.rotation.T).reshape(*shape, 2)),
-            endings=readonly(endings.reshape(shape)),
-        )
+        start = self.to_grid(as_points("origins", origins, 2))
+        along = as_points("directions", directions, 2) @ self.origin.rotation
+        hits = follow(cast_rays, self.skip, start, along, maximum, self.resolution)
+        return replace(hits, normals=readonly(hits.normals @ self.origin.rotation.T))
 
 
-def _check_length(name: str, value: float) -> None:
+def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
+    """`Cell` codes, read-only; an error when they are none, or none of them is free."""
+    if not np.issubdtype(cells.dtype, np.integer):
+        raise InputError(f"`cells` must be integer codes, got {cells.dtype}.")
+    if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
+        raise InputError(
+            "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), "
+            f"got values from {cells.min()} to {cells.max()}."
+        )
+    if not (cells == Cell.FREE).any():
+        raise InputError("The map has no free cell, so there is nowhere to be.")
+    return readonly(np.array(cells, dtype=np.uint8, order="C"))
+
+
+def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What the kernels that cast rays walk on: the cells with a border of one, read-only."""
+    from scipy.ndimage import distance_transform_cdt
+
+    padded = np.pad(cells, 1, constant_values=3)
+    distance = distance_transform_cdt(padded == Cell.FREE, metric="chessboard")
+    skip = np.where(padded == Cell.FREE, np.minimum(distance, 253) + 2, padded - 1)
+    return readonly(skip.astype(np.uint8))
+
+
+def follow(
+    cast_rays: Callable[..., None],
+    skip: NDArray[np.uint8],
+    start: FloatArray,
+    along: FloatArray,
+    maximum: float,
+    resolution: float,
+) -> Hits:
+    """Cast rays from points in cells along directions, both (..., d) in the axes of the grid."""
+    if not along.any(axis=-1).all():
+        raise InputError("`directions` must not be zero.")
+    _check_reach(maximum)
+    start, along = np.broadcast_arrays(start, along)
+    shape, d = start.shape[:-1], start.shape[-1]
+    start, along = (np.array(x.reshape(-1, d), order="C") for x in (start, along))
+    ranges, endings = np.empty(len(start)), np.empty(len(start), dtype=np.uint8)
+    walls, axes = np.empty(len(start), dtype=np.int64), np.empty(len(start), dtype=np.int64)
+    cast_rays(skip, start, along, maximum / resolution, ranges, endings, walls, axes)
+    met = (np.arange(d) == axes[:, None]) & (walls[:, None] >= 0)
+    return Hits(
+        ranges=readonly((ranges * resolution).reshape(shape)),
+        walls=readonly(walls.reshape(shape)),
+        normals=readonly(np.where(met, -np.sign(along), 0.0).reshape(*shape, d)),
+        endings=readonly(endings.reshape(shape)),
+    )
+
+
+def check_length(name: str, value: float) -> float:
+    """A positive length in m."""
     if not (np.isfinite(value) and value > 0.0):
         raise InputError(f"`{name}` must be a positive length in m, got {value}.")
+    return float(value)
 
 
 def _check_reach(maximum: float) -> None:
@@ -256,9 +273,9 @@ def _check_reach(maximum: float) -> None:
         raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
 
 
-def _as_pairs(name: str, value: ArrayLike) -> FloatArray:
-    """Finite numbers of shape (..., 2)."""
+def as_points(name: str, value: ArrayLike, d: int) -> FloatArray:
+    """Finite numbers of shape (..., d)."""
     array = as_floats(name, value)
-    if array.ndim == 0 or array.shape[-1] != 2:
-        raise InputError(f"`{name}` must have shape (..., 2), got {array.shape}.")
+    if array.ndim == 0 or array.shape[-1] != d:
+        raise InputError(f"`{name}` must have shape (..., {d}), got {array.shape}.")
     return array

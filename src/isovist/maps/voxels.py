@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.cells import Cell
+from isovist.maps.cells import Cell, as_points, check_length, checked_cells, follow, skip_of
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 
 if TYPE_CHECKING:
@@ -50,19 +50,9 @@ class VoxelMap:
             )
         if cells.size > MOST_CELLS:
             raise InputError(_too_large(cells.shape))
-        if not np.issubdtype(cells.dtype, np.integer):
-            raise InputError(f"`cells` must be integer codes, got {cells.dtype}.")
-        if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
-            raise InputError(
-                "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), "
-                f"got values from {cells.min()} to {cells.max()}."
-            )
-        _check_length("resolution", self.resolution)
-        if not (cells == Cell.FREE).any():
-            raise InputError("The map has no free cell, so there is nowhere to be.")
         set_ = object.__setattr__
-        set_(self, "cells", readonly(np.array(cells, dtype=np.uint8, order="C")))
-        set_(self, "resolution", float(self.resolution))
+        set_(self, "cells", checked_cells(cells))
+        set_(self, "resolution", check_length("resolution", self.resolution))
         set_(self, "corner", readonly(as_floats("corner", self.corner, (3,)).copy()))
         if self.reflectance is not None:
             values = as_floats("reflectance", np.ravel(self.reflectance), (cells.size,))
@@ -104,7 +94,7 @@ class VoxelMap:
             fewest: Points that make a cell occupied.
         """
         p = checked_cloud(points)
-        _check_length("resolution", resolution)
+        check_length("resolution", resolution)
         if fewest < 1:
             raise InputError(f"`fewest` must be at least 1 point, got {fewest}.")
         place = np.floor(p / resolution).astype(np.int64)
@@ -133,7 +123,7 @@ class VoxelMap:
         """
         from isovist.maps.voxelise import cells_of_mesh
 
-        _check_length("resolution", resolution)
+        check_length("resolution", resolution)
         cells, corner, values = cells_of_mesh(mesh, resolution, MOST_CELLS)
         return cls(cells, resolution, corner, values)
 
@@ -158,11 +148,6 @@ class VoxelMap:
         size = np.array(self.shape[::-1]) * self.resolution
         return np.stack([self.corner, self.corner + size])
 
-    @property
-    def free_volume(self) -> float:
-        """Volume of the free cells in m³."""
-        return float(np.count_nonzero(self.cells == Cell.FREE)) * self.resolution**3
-
     def to_grid(self, points: ArrayLike) -> FloatArray:
         """World points, shape (..., 3), in cell units, still (x, y, z)."""
         return np.asarray((np.asarray(points) - self.corner) / self.resolution)
@@ -172,7 +157,7 @@ class VoxelMap:
 
         A cell owns its faces towards smaller coordinates.
         """
-        place = np.floor(self.to_grid(_as_triples("points", points)))
+        place = np.floor(self.to_grid(as_points("points", points, 3)))
         levels, rows, columns = self.shape
         inside = ((place >= 0) & (place < [columns, rows, levels])).all(axis=-1)
         x, y, z = (np.where(inside, place[..., k], 0).astype(np.int64) for k in range(3))
@@ -193,12 +178,7 @@ class VoxelMap:
     def skip(self) -> NDArray[np.uint8]:
         """What `kernels.voxels` walks on: the cells with a border of one.  Made once."""
         if "skip" not in self._derived:
-            from scipy.ndimage import distance_transform_cdt
-
-            padded = np.pad(self.cells, 1, constant_values=3)
-            distance = distance_transform_cdt(padded == Cell.FREE, metric="chessboard")
-            skip = np.where(padded == Cell.FREE, np.minimum(distance, 253) + 2, padded - 1)
-            self._derived["skip"] = readonly(skip.astype(np.uint8))
+            self._derived["skip"] = skip_of(self.cells)
         return self._derived["skip"]
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
@@ -209,26 +189,9 @@ class VoxelMap:
         """
         from isovist.kernels.voxels import cast_rays
 
-        start = self.to_grid(_as_triples("origins", origins))
-        along = _as_triples("directions", directions)
-        if not along.any(axis=-1).all():
-            raise InputError("`directions` must not be zero.")
-        if not maximum > 0.0:
-            raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
-        start, along = np.broadcast_arrays(start, along)
-        shape = start.shape[:-1]
-        start, along = (np.array(x.reshape(-1, 3), order="C") for x in (start, along))
-        ranges, endings = np.empty(len(start)), np.empty(len(start), dtype=np.uint8)
-        walls, axes = np.empty(len(start), dtype=np.int64), np.empty(len(start), dtype=np.int64)
-        reach = maximum / self.resolution
-        cast_rays(self.skip, start, along, reach, ranges, endings, walls, axes)
-        met = (np.arange(3) == axes[:, None]) & (walls[:, None] >= 0)
-        return Hits(
-            ranges=readonly((ranges * self.resolution).reshape(shape)),
-            walls=readonly(walls.reshape(shape)),
-            normals=readonly(np.where(met, -np.sign(along), 0.0).reshape(*shape, 3)),
-            endings=readonly(endings.reshape(shape)),
-        )
+        start = self.to_grid(as_points("origins", origins, 3))
+        along = as_points("directions", directions, 3)
+        return follow(cast_rays, self.skip, start, along, maximum, self.resolution)
 
 
 def checked_cloud(points: ArrayLike) -> FloatArray:
@@ -261,16 +224,3 @@ def _too_large(shape: tuple[int, ...]) -> str:
         f"The map would have {columns} × {rows} × {levels} cells, and the most is {MOST_CELLS}. "
         "Take a coarser `resolution` or cut the map."
     )
-
-
-def _check_length(name: str, value: float) -> None:
-    if not (np.isfinite(value) and value > 0.0):
-        raise InputError(f"`{name}` must be a positive length in m, got {value}.")
-
-
-def _as_triples(name: str, value: ArrayLike) -> FloatArray:
-    """Finite numbers of shape (..., 3)."""
-    array = as_floats(name, value)
-    if array.ndim == 0 or array.shape[-1] != 3:
-        raise InputError(f"`{name}` must have shape (..., 3), got {array.shape}.")
-    return array

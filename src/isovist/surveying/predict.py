@@ -103,7 +103,7 @@ def predict(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Known:
-    """The measures of (1) at all nodes and headings, (N, H, 4), those at the poses, and who sees."""
+    """Measures of (1) at all nodes and headings, (N, H, 4), those at the poses, and who sees."""
 
     X: FloatArray
     at: FloatArray

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from isovist.tracking.drift import Drift
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
+from isovist.tracking.state import from_state, to_state
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
 
@@ -120,6 +122,15 @@ class Tracker:
         self._shaken = False
         self._leads_since = np.inf
         self._last: Belief | None = None
+
+    def state(self) -> dict[str, Any]:
+        """Everything it knows, ready for JSON: `from_state` goes on from there."""
+        return to_state(self)
+
+    @classmethod
+    def from_state(cls, atlas: Atlas, state: dict[str, Any]) -> "Tracker":
+        """The tracker that `state` was asked of, on the same atlas."""
+        return from_state(atlas, state)
 
     def update(self, odometry: Pose, scan: Scan) -> Belief:
         """Move by what odometry says, look, and judge.

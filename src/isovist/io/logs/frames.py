@@ -16,7 +16,7 @@ import numpy as np
 
 from isovist.errors import FileError
 from isovist.io.bags import time_of
-from isovist.poses import Pose
+from isovist.poses import Pose, Pose3
 from isovist.types import FloatArray
 
 SAY_PLACE = "Say it as `T_robot_sensor`, at the command line `--sensor X Y YAW`."
@@ -68,12 +68,12 @@ class Frames:
             )
         robot, odom = chain[-2:]
         rows = self._rows(odom, robot)
-        x, y, z, w = _check_turns(self.name, odom, robot, rows[:, 4:]).T
-        yaws = np.arctan2(2.0 * (w * z + x * y), w * w + x * x - y * y - z * z)
-        return robot, np.column_stack([rows[:, :3], yaws])
+        turns = _check_turns(self.name, odom, robot, rows[:, 4:])
+        poses = Pose3.from_quaternion(turns, rows[:, 1:4]).flat
+        return robot, np.column_stack([rows[:, 0], poses.vector])
 
-    def T(self, parent: str, child: str) -> FloatArray:
-        """T_parent_child of two frames that do not move against each other, shape (4, 4)."""
+    def T(self, parent: str, child: str) -> Pose3:
+        """T_parent_child of two frames that do not move against each other."""
         down = self.above(child, parent.__eq__)
         up = [parent] if down[-1] == parent else self.above(parent, down.__contains__)
         shared = next((frame for frame in up if frame in down), None)
@@ -82,16 +82,16 @@ class Frames:
                 f"{self.name} does not say where `{child}` sits on `{parent}`: no link of /tf or "
                 f"/tf_static joins them. {SAY_PLACE}"
             )
-        return np.asarray(np.linalg.inv(self._descend(up, shared)) @ self._descend(down, shared))
+        return self._descend(up, shared).inverse @ self._descend(down, shared)
 
-    def _descend(self, chain: list[str], top: str) -> FloatArray:
+    def _descend(self, chain: list[str], top: str) -> Pose3:
         """T_top_frame of the first frame in a chain."""
-        T = np.eye(4)
+        T = Pose3()
         for child, parent in pairwise(chain[: chain.index(top) + 1]):
             T = self._still(parent, child) @ T
         return T
 
-    def _still(self, parent: str, child: str) -> FloatArray:
+    def _still(self, parent: str, child: str) -> Pose3:
         """The first transform of a link, when all the others agree with it."""
         rows = self._rows(parent, child)
         turns = _check_turns(self.name, parent, child, rows[:, 4:])
@@ -102,15 +102,7 @@ class Frames:
                 f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
                 f"the robot. If it hardly matters, name a place. {SAY_PLACE}"
             )
-        x, y, z, w = turns[0]
-        T = np.eye(4)
-        T[:3, 3] = rows[0, 1:4]
-        T[:3, :3] = [
-            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-        ]
-        return T
+        return Pose3.from_quaternion(turns[0], rows[0, 1:4])
 
     def _rows(self, parent: str, child: str) -> FloatArray:
         """Time, position and quaternion of a link, shape (k, 8)."""
@@ -130,19 +122,18 @@ def _is_odom(frame: str) -> bool:
     return frame.rsplit("/", 1)[-1].startswith("odom")
 
 
-def place_on_robot(name: str, sensor: str, T: FloatArray) -> tuple[Pose, bool]:
+def place_on_robot(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
     """Where a level sensor sits in the plane of the robot, and whether it hangs upside down.
 
     Bearings of one that does run clockwise as seen from above.
     """
-    upright = float(T[2, 2])
+    upright = float(T.rotation[2, 2])
     if abs(upright) < LEVEL:
         tilt = math.degrees(math.acos(min(1.0, abs(upright))))
         raise FileError(
             f"{name}: `{sensor}` is tilted by {tilt:.0f}°. A plan needs a level sensor, within 5°."
         )
-    yaw = math.atan2(T[1, 0], T[0, 0])
-    return Pose(float(T[0, 3]), float(T[1, 3]), yaw), upright < 0.0
+    return T.flat, upright < 0.0
 
 
 def _check_turns(name: str, parent: str, child: str, turns: FloatArray) -> FloatArray:

@@ -267,7 +267,7 @@ def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
 
 def compose(poses: FloatArray, T: Pose) -> FloatArray:
     """T_a_b @ T_b_c for many poses T_a_b, shape (m, 3)."""
-    return (Pose.from_vector(poses) @ T).vector
+    return np.array((Pose.from_vector(poses) @ T).vector)
 
 
 def _relative(a: FloatArray, b: FloatArray) -> FloatArray:

@@ -1,0 +1,251 @@
+"""Where was this scan taken?  The same tests on a site of the plane and on one in space."""
+
+import json
+from dataclasses import replace
+
+import numba
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.errors import InputError
+from isovist.localization.judge import block_ratings, refuted
+from isovist.localization.refine import refine
+from isovist.localization.search import search
+from isovist.poses import Pose, wrap_angle
+from isovist.report.answers import answer_json
+from sites import PLANE, SITES, SPACE, gap
+
+USUAL = iv.LocalizationSettings()
+
+
+@pytest.fixture(params=SITES.values(), ids=SITES)
+def site(request):
+    return request.param
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_a_robot_finds_itself(site, k):
+    truth = site.places[k]
+    answer = iv.locate(site.atlas, site.look(truth))
+    assert answer.verdict is iv.Verdict.UNIQUE
+    assert answer.best is not None
+    away, turn = gap(answer.best.pose, truth)
+    assert away < 0.1
+    assert turn < np.radians(1.0)
+    assert (np.linalg.eigvalsh(answer.best.covariance) > 0.0).all()
+    assert not answer.best.covariance.flags.writeable
+    assert set(answer.timing_ms) == {"search", "refine", "judge", "total"}
+    assert answer.certificate is None
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_the_answer_is_the_robot_wherever_the_sensor_sits(site, k):
+    truth = site.places[k]
+    answer = iv.locate(site.atlas, site.look(truth, mount=site.mount))
+    away, turn = gap(answer.best.pose, truth)
+    assert away < 0.1
+    assert turn < np.radians(1.5)
+
+
+@pytest.mark.parametrize("mounted", [False, True])
+def test_a_true_prior_is_of_the_robot_and_keeps_the_answer(site, mounted):
+    """A sensor that looks backwards stands elsewhere and heads elsewhere than its robot."""
+    mount = site.mount if mounted else None
+    for k, truth in enumerate(site.places):
+        prior = iv.Region.around(truth, 0.6, np.radians(30.0))
+        scan = site.look(truth, mount=mount, seed=k)
+        answer = iv.locate(site.atlas, scan, prior=prior)
+        assert gap(answer.best.pose, truth)[0] < 0.1
+        for estimate in answer.estimates:
+            assert prior.holds(estimate.pose.vector[None])[0]
+
+
+def test_a_prior_elsewhere_gives_no_place_outside_of_it(site):
+    scan = site.look(site.places[0])
+    far = iv.Region.around(site.places[1], 0.5)
+    answer = iv.locate(site.atlas, scan, prior=far)
+    assert all(far.holds(e.pose.vector[None])[0] for e in answer.estimates)
+    nowhere = iv.locate(site.atlas, scan, prior=iv.Region.circle([900.0, 0.0], 1.0))
+    assert nowhere.verdict is iv.Verdict.LOST
+    assert nowhere.estimates == ()
+    assert nowhere.best is None
+
+
+def test_a_compass_leaves_only_the_headings_of_the_robot(site):
+    scan = site.look(site.places[0], mount=site.mount)
+    seeds = search(site.atlas, scan, iv.Region.facing(-2.0, 0.3), USUAL)
+    assert len(seeds) > 0
+    robots = (site.atlas.lift(seeds) @ scan.T_level_robot).vector
+    assert (np.abs(wrap_angle(robots[:, 2] + 2.0)) <= 0.3 + np.pi / 64 + 1e-9).all()
+
+
+def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
+    answer = iv.locate(site.twin_atlas, site.look(site.lonely, world=site.twins, seed=6))
+    assert answer.verdict is iv.Verdict.AMBIGUOUS
+    for place in (site.lonely, site.twin):
+        assert min(gap(e.pose, place)[0] for e in answer.estimates[:2]) < 0.1
+    assert not answer.estimates[1].refuted
+    assert "Move and look again." in answer.advice
+    one = iv.locate(
+        site.twin_atlas, site.look(site.lonely, world=site.twins, seed=6),
+        prior=iv.Region.around(site.twin, 1.0, 1.0),
+    )  # fmt: skip
+    assert one.verdict is iv.Verdict.UNIQUE
+    assert gap(one.best.pose, site.twin)[0] < 0.1
+
+
+def test_a_scan_from_elsewhere_is_not_unique(site):
+    assert iv.locate(site.atlas, site.elsewhere()).verdict is not iv.Verdict.UNIQUE
+
+
+def test_the_same_bits_whatever_the_number_of_threads(site):
+    scan, threads = site.look(site.places[1]), numba.get_num_threads()
+    answers = []
+    try:
+        for count in (1, threads):
+            numba.set_num_threads(count)
+            answers.append(iv.locate(site.atlas, scan))
+    finally:
+        numba.set_num_threads(threads)
+    one, many = answers
+    assert one.verdict == many.verdict
+    assert [e.pose for e in one.estimates] == [e.pose for e in many.estimates]
+    for a, b in zip(one.estimates, many.estimates, strict=True):
+        assert a.probability == b.probability
+        np.testing.assert_array_equal(a.covariance, b.covariance)
+
+
+def test_probabilities_fall_and_what_is_refuted_is_what_the_rule_says(site):
+    scan = site.look(site.places[2])
+    answer = iv.locate(site.atlas, scan)
+    chances = [e.probability for e in answer.estimates]
+    assert chances == sorted(chances, reverse=True)
+    assert sum(chances) <= 1.0 + 1e-12
+    assert not answer.estimates[0].refuted
+    assert all(e.refuted for e in answer.estimates[1:])
+
+
+def test_witnesses_are_means_of_blocks_and_sums_of_columns(site):
+    scan = site.look(site.places[0])
+    beams = site.atlas.beams(scan, USUAL.beams[0], USUAL.block)
+    np.testing.assert_allclose(beams.shares.sum(axis=0), 1.0)
+    np.testing.assert_array_equal((beams.shares > 0).sum(axis=1), 1)
+    np.testing.assert_array_equal(beams.columns.sum(axis=1), 1.0)
+    bearing = np.arctan2(beams.ends[:, 1], beams.ends[:, 0])
+    for column in (beams.shares @ beams.columns).T > 0:
+        inside = np.sort(bearing[column])
+        assert inside[-1] - inside[0] <= USUAL.block + 1e-9
+
+
+def test_a_rival_must_be_worse_in_more_than_one_block():
+    blocks = np.array([[4.0] * 8, [4.0] * 7 + [-4.0], [3.0] * 8])
+    scores = blocks.mean(axis=1)
+    np.testing.assert_array_equal(refuted(blocks, scores, 1.0, USUAL), [False, True])
+    np.testing.assert_array_equal(refuted(blocks, scores, 0.3, USUAL), [False, False])
+
+
+def test_fits_rate_what_they_fit(site):
+    scan = site.look(site.places[0])
+    seeds = search(site.atlas, scan, None, USUAL)
+    fits = refine(site.atlas, scan, seeds, USUAL, keep=5)
+    assert len(fits) <= 5
+    assert (np.diff(fits.scores) <= 0.0).all()
+    np.testing.assert_allclose(
+        block_ratings(fits).sum(axis=1),
+        [
+            sum(row[share > 0].mean() for share in fits.beams.shares.T)
+            for row in fits.ratings.astype(np.float64)
+        ],
+        rtol=1e-9,
+    )
+
+
+def test_a_certificate_is_filled_when_asked_and_claims_nothing_on_cells(site):
+    scan = site.look(site.places[0], mount=site.mount)
+    answer = iv.locate(site.atlas, scan, certificate=True)
+    assert answer.certificate is not None
+    assert answer.certificate.mu > 0.0
+    assert answer.certificate.holds is False
+    assert answer.certificate.bound == np.inf
+    assert answer.certificate.separation == np.inf  # every other estimate is refuted
+    assert json.loads(json.dumps(answer_json(answer)))["certificate"]["holds"] is False
+
+
+def test_an_atlas_survives_its_folder_and_refuses_other_settings(site, tmp_path):
+    iv.write_atlas(site.atlas, tmp_path / "atlas")
+    again = iv.read_atlas(tmp_path / "atlas", settings=site.atlas.settings)
+    scan = site.look(site.places[0])
+    assert iv.locate(again, scan).best.pose == iv.locate(site.atlas, scan).best.pose
+    other = replace(site.atlas.settings, reach=20.0)
+    with pytest.raises(iv.IsovistError) as error:
+        iv.read_atlas(tmp_path / "atlas", settings=other)
+    assert str(error.value) == (
+        "atlas was built with other settings: reach 30 and 20. Build it again."
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: iv.locate(PLANE.atlas, SPACE.look(SPACE.places[0])),
+            "The scan is a cloud of points, and the atlas is of a map of the plane. "
+            "Build the atlas of a map in space, or take a scan of the plane.",
+        ),
+        (
+            lambda: iv.locate(SPACE.atlas, PLANE.look(PLANE.places[0])),
+            "The scan is of the plane, and the atlas is of a map in space. "
+            "Give points: Scan.from_points.",
+        ),
+        (
+            lambda: iv.locate(PLANE.atlas, PLANE.look(PLANE.places[0]), tilt=True),
+            "`tilt` is for maps in space; this atlas is of the plane.",
+        ),
+        (
+            lambda: iv.locate(SPACE.world, SPACE.look(SPACE.places[0])),
+            "`locate` needs an atlas and a scan, got VoxelMap and CloudScan.",
+        ),
+        (
+            lambda: iv.locate(PLANE.atlas, PLANE.look(PLANE.places[0]), prior=Pose()),
+            "`prior` must be a Region, e.g. Region.around(pose, 2.0), got Pose.",
+        ),
+        (
+            lambda: iv.locate(PLANE.atlas, PLANE.look(PLANE.places[0]), settings=3),
+            "`settings` must be LocalizationSettings, got int.",
+        ),
+        (
+            lambda: iv.build(PLANE.world, settings=USUAL),
+            "`settings` must be AtlasSettings, got LocalizationSettings.",
+        ),
+        (
+            lambda: iv.AtlasSettings(spacing=0.0),
+            "`spacing` must be a positive number, got 0.0.",
+        ),
+        (
+            lambda: iv.Region.polygon([[0, 0], [1, 1]]),
+            "A polygon needs at least 3 corners, got 2.",
+        ),
+        (
+            lambda: iv.Region.polygon([[0, 0], [1, 1], [1, 0], [0, 1]]),
+            "The sides of the polygon cross each other.",
+        ),
+        (
+            lambda: iv.Region(radius=2.0),
+            "A `radius` needs a `centre`: Region.circle(centre, radius).",
+        ),
+        (
+            lambda: iv.Region.circle([0, 0], 0.0),
+            "`radius` must be a positive length in m, got 0.0.",
+        ),
+        (lambda: iv.Region.facing(np.nan, 1.0), "`heading` must be an angle in rad, got nan."),
+        (
+            lambda: iv.Region.facing(0.0, -1.0),
+            "`tolerance` must be a positive angle in rad, got -1.0.",
+        ),
+    ],
+)
+def test_bad_input_is_refused_in_words(make, text):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == text
