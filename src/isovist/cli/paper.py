@@ -11,6 +11,10 @@ def paper(as_json: Json = False, figure: Figure = None) -> None:
     """Every table and figure of the paper's example, beside the exact values."""
     from isovist.theory import example as example_of
 
+    if figure is not None:
+        from isovist.viz.figures import check_suffix
+
+        check_suffix(figure)
     example = example_of.run_example()
     if figure is not None:
         from isovist.viz.figures import save
