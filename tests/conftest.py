@@ -19,7 +19,31 @@ settings.register_profile(
 )
 settings.load_profile("isovist")
 
-SLOW = ()
+SLOW = (
+    "test_accuracy.py",
+    "test_bench.py",
+    "test_certificate.py::test_the_bound_is_not_violated",
+    "test_cli.py::test_the_demonstration_needs_no_matplotlib",
+    "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",
+    "test_descriptor.py::test_the_jacobian_agrees_with_differences_in_500",
+    "test_explore.py",
+    "test_gram.py::test_d_never_exceeds_the_distance_of_the_signals_in_10_000",
+    "test_optimise.py",
+    "test_silhouette.py",
+    "test_space_files.py",
+    "test_static.py::test_the_static_bound_is_not_violated",
+    "test_survey",
+    "test_theory_figures.py",
+    "test_track_bound.py",
+    "test_track_chain.py",
+    "test_track_cli.py",
+    "test_track_gramian.py",
+    "test_track_protocol.py::test_the_benchmarks",
+    "test_track_trajectory.py",
+    "test_tracker.py::test_the_truth_lies_in_the_ellipsoid",
+    "test_typed_pages.py",
+    "test_verify.py",
+)
 """Files, or tests by the beginning of their name, that `make quick` leaves out."""
 
 
