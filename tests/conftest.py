@@ -21,6 +21,8 @@ settings.load_profile("isovist")
 
 SLOW = (
     "test_accuracy.py",
+    "test_atlas.py::test_a_damaged_atlas_is_one_line",
+    "test_atlas.py::test_what_is_not_there_is_one_line",
     "test_bench.py",
     "test_certificate.py::test_the_bound_is_not_violated",
     "test_cli.py::test_the_demonstration_needs_no_matplotlib",
@@ -28,7 +30,10 @@ SLOW = (
     "test_descriptor.py::test_the_jacobian_agrees_with_differences_in_500",
     "test_explore.py",
     "test_gram.py::test_d_never_exceeds_the_distance_of_the_signals_in_10_000",
+    "test_io_folder_swap.py::test_a_writer_killed_at_any_line",
+    "test_lidar.py::test_the_demonstration",
     "test_optimise.py",
+    "test_paper.py::test_the_command_prints",
     "test_silhouette.py",
     "test_space_files.py",
     "test_static.py::test_the_static_bound_is_not_violated",
