@@ -40,12 +40,7 @@ def building(height: int = 1000, width: int = 1000, seed: int = 1) -> NDArray[np
 
 
 def _furnish(
-    cells: NDArray[np.uint8],
-    rng: np.random.Generator,
-    top: int,
-    bottom: int,
-    left: int,
-    right: int,
+    cells: NDArray[np.uint8], rng: np.random.Generator, top: int, bottom: int, left: int, right: int
 ) -> None:
     """Tables (boxes), round pillars and one slanted board in a room."""
     for _ in range(int(rng.integers(1, 4))):

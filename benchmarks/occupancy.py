@@ -22,10 +22,8 @@ from numpy.typing import NDArray
 from benchmarks.building import building
 from isovist.kernels.occupancy import cast_rays
 from isovist.kernels.sweep import sweep_all
-from isovist.maps.base import Ending
 from isovist.maps.cells import Cell, OccupancyMap
-from isovist.maps.sweep import _axes, free_nodes, sweep_ranges
-from isovist.theory.field import DescriptorField
+from isovist.maps.sweep import _axes, describe_field, free_nodes, sweep_ranges
 from isovist.types import FloatArray
 
 RESOLUTION = 0.05
@@ -174,35 +172,12 @@ def accuracy_rows(world: OccupancyMap) -> None:
         print(f"| {name} | {here.mean():.3f} | {at[0]:.5f} | {at[1]:.3f} | {at[2]:.3f} |")
 
 
-def agreement_rows(world: OccupancyMap) -> None:
-    """Print how far interpolated descriptors are from direct ones at random free points."""
-    rng = np.random.default_rng(2)
-    rows, cols = np.nonzero(world.cells == Cell.FREE)
-    pick = rng.integers(0, rows.size, 1000)
-    points = world.centres(rows[pick], cols[pick]) + rng.uniform(-0.5, 0.5, (1000, 2)) * RESOLUTION
-    angles = circle(DIRECTIONS)
-    W = weights(angles, CHANNELS)
-    hits = world.cast(points[:, None], unit(angles))
-    counted = (hits.endings == Ending.WALL) | (hits.endings == Ending.MAXIMUM)
-    direct = (np.log1p(hits.ranges) * counted) @ W
-    size = np.linalg.norm(direct, axis=1)
-    print("\n| field of log(1 + r), n = 64, against direct evaluation | order | median | 90 % |")
-    print("|---|---|---|---|")
-    for stride in (1, 2, STRIDE):
-        field = DescriptorField.over(world, angles, W, stride, transform="logarithmic")
-        for order in ("bilinear", "bicubic"):
-            error = np.linalg.norm(field.at(points, order) - direct, axis=1) / size
-            at = np.nanquantile(error, [0.5, 0.9])
-            print(f"| every {stride} cells | {order} | {at[0]:.4f} | {at[1]:.4f} |")
-
-
 def field_seconds(world: OccupancyMap, directions: int) -> float:
     """Seconds for a field with nodes every `STRIDE` cells."""
     angles = circle(directions)
     W = weights(angles, CHANNELS)
-    return best_of(
-        lambda: DescriptorField.over(world, angles, W, STRIDE, transform="logarithmic"), 6.0
-    )
+    nodes = free_nodes(world, STRIDE)
+    return best_of(lambda: describe_field(world, angles, W, *nodes, transform="logarithmic"), 6.0)
 
 
 def growth_rows(worlds: dict[int, OccupancyMap]) -> None:
@@ -239,7 +214,6 @@ def main() -> None:
     print("|---|---|---|")
     sweep_rows(small, ray_rows(small))
     accuracy_rows(small)
-    agreement_rows(small)
 
 
 if __name__ == "__main__":

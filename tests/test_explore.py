@@ -282,10 +282,7 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
             lambda a: explore(a, START, LIDAR, limit=0.0),
             "`limit` must be a positive length in m, got 0.0.",
         ),
-        (
-            lambda a: explore(a, START, LIDAR, seed=-1),
-            "`seed` must not be negative, got -1.",
-        ),
+        (lambda a: explore(a, START, LIDAR, seed=-1), "`seed` must not be negative, got -1."),
         (
             lambda a: explore(a, Pose(0.4, 0.4, 0.0), LIDAR),
             "The robot at (0.4, 0.4) is less than 0.15 m from a wall.",
@@ -310,10 +307,7 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
             lambda a: Ground.from_atlas(a, RobotSettings()),
             "`settings` must be ExplorationSettings, got RobotSettings.",
         ),
-        (
-            lambda _: twofold_hall(3.0, 5.0),
-            "A hall needs at least 4 m × 4 m, got 3 m × 5 m.",
-        ),
+        (lambda _: twofold_hall(3.0, 5.0), "A hall needs at least 4 m × 4 m, got 3 m × 5 m."),
     ],
 )
 def test_errors_say_the_rule_and_the_value(call, text: str, odd: Atlas) -> None:

@@ -55,8 +55,7 @@ def messages(store, topics):
             child_frame_id="base",
             pose=types[geometry + "PoseWithCovariance"](pose=pose, covariance=np.zeros(36)),
             twist=types[geometry + "TwistWithCovariance"](
-                twist=types[geometry + "Twist"](linear=zero, angular=zero),
-                covariance=np.zeros(36),
+                twist=types[geometry + "Twist"](linear=zero, angular=zero), covariance=np.zeros(36)
             ),
         )
         yield "/odom", "nav_msgs/msg/Odometry", (100 + k) * 10**9, odometry
@@ -121,10 +120,7 @@ def test_a_scan_without_a_return_is_left_out(tmp_path):
 def test_what_cannot_be_chosen_is_said(tmp_path):
     path = write_bag(tmp_path, "bag", ["/front", "/back"])
     cases = [
-        (
-            {},
-            "run.bag has 2 topics of type LaserScan; choose one as `scan_topic`: /back, /front.",
-        ),
+        ({}, "run.bag has 2 topics of type LaserScan; choose one as `scan_topic`: /back, /front."),
         (
             {"scan_topic": "/odom"},
             "run.bag has no topic '/odom' of type LaserScan. It has: /back, /front.",

@@ -26,11 +26,7 @@ def geometry(kind, coordinates):
 
 
 def feature(kind, coordinates, **properties):
-    return {
-        "type": "Feature",
-        "properties": properties,
-        "geometry": geometry(kind, coordinates),
-    }
+    return {"type": "Feature", "properties": properties, "geometry": geometry(kind, coordinates)}
 
 
 def test_lines_are_walls(tmp_path):

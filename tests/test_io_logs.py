@@ -214,11 +214,7 @@ def test_a_choice_that_cannot_be_made_is_said():
         ({"start": 3, "stop": 3}, None, f"{bounds} 3 and 3."),
         ({"stop": 11}, None, f"{bounds} 0 and 11."),
         ({"held_out": True}, None, "This log does not say which of its scans are in the map."),
-        (
-            {"held_out": True},
-            none,
-            "None of the scans asked for is held out: all are in the map.",
-        ),
+        ({"held_out": True}, none, "None of the scans asked for is held out: all are in the map."),
     ]
     for options, held_out, text in cases:
         with pytest.raises(InputError) as error:

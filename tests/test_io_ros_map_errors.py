@@ -55,10 +55,7 @@ BAD_FIELDS = [
         {"occupied_thresh": 65},
         "thresholds must satisfy 0 ≤ free_thresh < occupied_thresh ≤ 1, got 0.196 and 65.",
     ),
-    (
-        {"origin": "[1, 2]"},
-        "`origin` must be three numbers, x, y (m) and yaw (rad), got [1, 2].",
-    ),
+    ({"origin": "[1, 2]"}, "`origin` must be three numbers, x, y (m) and yaw (rad), got [1, 2]."),
     ({"origin": "[1, 2, .inf]"}, "`origin` must be a finite number, got inf."),
     ({"negate": 2}, "`negate` must be 0 or 1, got 2."),
     ({"negate": "maybe"}, "`negate` must be 0 or 1, got 'maybe'."),
@@ -81,10 +78,7 @@ BAD_YAML = [
         "map.yaml is not plain YAML in line 1: could not determine a constructor for the tag "
         "'tag:yaml.org,2002:python/object/apply:os.system'.",
     ),
-    (
-        "a: &a [1]\nb: [*a, *a]\n",
-        "map.yaml is not plain YAML: aliases are not allowed in it.",
-    ),
+    ("a: &a [1]\nb: [*a, *a]\n", "map.yaml is not plain YAML: aliases are not allowed in it."),
     (
         "just words",
         "map.yaml is not a ROS map: it should be a list of `key: value` lines, got 'just words'.",
@@ -95,10 +89,7 @@ BAD_YAML = [
         "map.yaml is not plain YAML in line 2: expected ',' or ']', but got '<stream end>'.",
     ),
     ("", "map.yaml is empty; a ROS map was expected."),
-    (
-        65_537 * " ",
-        "map.yaml has 65537 bytes; a ROS map has at most 65536. Is it the right file?",
-    ),
+    (65_537 * " ", "map.yaml has 65537 bytes; a ROS map has at most 65536. Is it the right file?"),
 ]
 
 

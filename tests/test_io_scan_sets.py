@@ -80,25 +80,16 @@ BAD = [
         {"pose": np.zeros((3, 3))},
         "scans.npz: `pose` must be numbers of shape (2, 3), got float64 of shape (3, 3).",
     ),
-    (
-        {"pose": np.full((2, 3), np.nan)},
-        "scans.npz: `pose` must be finite, got NaN or infinity.",
-    ),
+    ({"pose": np.full((2, 3), np.nan)}, "scans.npz: `pose` must be finite, got NaN or infinity."),
     (
         {"ranges_cm": np.array(["a", "b"])},
         "scans.npz: `ranges_cm` must be numbers of shape (any, any), got <U1 of shape (2,).",
     ),
-    (
-        {"ranges_cm": np.zeros((0, 5))},
-        "scans.npz: `ranges_cm` has shape (0, 5), no scan.",
-    ),
+    ({"ranges_cm": np.zeros((0, 5))}, "scans.npz: `ranges_cm` has shape (0, 5), no scan."),
     ({"angle_inc": 0.0}, "scans.npz: `angle_inc` must not be 0."),
     ({"angle_min": np.inf}, "scans.npz: `angle_min` must be finite, got NaN or infinity."),
     ({"range_max": -1.0}, "scans.npz: `range_max` must be above 0 m, got -1."),
-    (
-        {"t": np.zeros(5)},
-        "scans.npz: `t` must be numbers of shape (2), got float64 of shape (5,).",
-    ),
+    ({"t": np.zeros(5)}, "scans.npz: `t` must be numbers of shape (2), got float64 of shape (5,)."),
 ]
 
 

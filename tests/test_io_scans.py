@@ -151,10 +151,7 @@ BAD_FIELDS = [
     ({"ranges": [[1.0], [2.0]]}, "`ranges` must be numbers or null, got [1.0] at 0."),
     ({"ranges": 3.0}, "`ranges` must be one row of numbers, got 3.0."),
     ({"ranges": []}, "`ranges` is empty; a scan needs beams."),
-    (
-        {"intensities": [1.0]},
-        "`intensities` must have shape (7,), like `bearings`, got (1,).",
-    ),
+    ({"intensities": [1.0]}, "`intensities` must have shape (7,), like `bearings`, got (1,)."),
     (
         {"range_min": 40.0},
         "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, got 40.0 and 30.0.",

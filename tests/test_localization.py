@@ -218,14 +218,8 @@ def test_an_atlas_survives_its_folder_and_refuses_other_settings(site, tmp_path)
             lambda: iv.build(PLANE.world, settings=USUAL),
             "`settings` must be AtlasSettings, got LocalizationSettings.",
         ),
-        (
-            lambda: iv.AtlasSettings(spacing=0.0),
-            "`spacing` must be a positive number, got 0.0.",
-        ),
-        (
-            lambda: iv.Region.polygon([[0, 0], [1, 1]]),
-            "A polygon needs at least 3 corners, got 2.",
-        ),
+        (lambda: iv.AtlasSettings(spacing=0.0), "`spacing` must be a positive number, got 0.0."),
+        (lambda: iv.Region.polygon([[0, 0], [1, 1]]), "A polygon needs at least 3 corners, got 2."),
         (
             lambda: iv.Region.polygon([[0, 0], [1, 1], [1, 0], [0, 1]]),
             "The sides of the polygon cross each other.",

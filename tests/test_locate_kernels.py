@@ -7,15 +7,7 @@ from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.kernels.align import align, distance_at
 from isovist.kernels.correlate import correlate, spread
 from isovist.sensing.scan import Scan
-from reference_locate import (
-    UNIT,
-    bilinear,
-    building,
-    costs_of_node,
-    fit_step,
-    rating,
-    spread_out,
-)
+from reference_locate import UNIT, bilinear, building, costs_of_node, fit_step, rating, spread_out
 
 
 @pytest.fixture

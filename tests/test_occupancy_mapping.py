@@ -83,11 +83,7 @@ def test_cells_follow_the_rule_of_shares():
 @pytest.mark.parametrize(
     ("poses", "options", "text"),
     [
-        (
-            np.zeros((2, 3)),
-            {},
-            "`poses` must have one row per scan, got 2 rows and 1 scans.",
-        ),
+        (np.zeros((2, 3)), {}, "`poses` must have one row per scan, got 2 rows and 1 scans."),
         (np.zeros((1, 2)), {}, "`poses` must have shape (any, 3), got (1, 2)."),
         (
             np.zeros((1, 3)),

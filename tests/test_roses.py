@@ -256,10 +256,7 @@ def test_channels_move_continuously_with_the_directions(d, n, seed):
             lambda: Rose.circle(8).weights([1.0, 0.0, 0.0]),
             "`theta` must be unit vectors of shape (..., 2), got (3,).",
         ),
-        (
-            lambda: Rose.rings(0, 8),
-            "Rings need rings ≥ 1 and azimuths ≥ 2, got 0 and 8.",
-        ),
+        (lambda: Rose.rings(0, 8), "Rings need rings ≥ 1 and azimuths ≥ 2, got 0 and 8."),
         (
             lambda: Rose.circle(8, profile=Bump(1.0)).temperature,
             "A Bump profile has no temperature.",

@@ -100,10 +100,7 @@ def test_a_full_turn_owns_the_circle():
             lambda: Scan.from_laserscan(0.0, 0.1, [[1.0]]),
             "`ranges` must be one row of numbers, got shape (1, 1).",
         ),
-        (
-            lambda: as_floats("x", [[1.0]], (None,)),
-            "`x` must have shape (any,), got (1, 1).",
-        ),
+        (lambda: as_floats("x", [[1.0]], (None,)), "`x` must have shape (any,), got (1, 1)."),
     ],
 )
 def test_bad_scans_are_refused(make, text):

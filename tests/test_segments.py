@@ -189,10 +189,7 @@ def test_an_office_floor_is_the_same_for_the_same_seed_and_all_of_it_can_be_reac
             lambda: SegmentMap.from_segments(np.empty((0, 2, 2))),
             "`segments` must have shape (m, 2, 2) or (m, 4) with m ≥ 1, got (0, 2, 2).",
         ),
-        (
-            lambda: SegmentMap.from_segments("walls"),
-            "`segments` must be numbers, got str.",
-        ),
+        (lambda: SegmentMap.from_segments("walls"), "`segments` must be numbers, got str."),
         (
             lambda: SegmentMap.from_polygons([[(0, 0), (1, 1), (1, 0), (0, 1)]]),
             "`rooms[0]` is not a simple polygon: its outline crosses itself.",

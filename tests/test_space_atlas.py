@@ -137,11 +137,7 @@ def test_what_cannot_be_built_is_said_in_one_line():
     flat = iv.OccupancyMap(np.zeros((9, 9), np.uint8), 0.1)
     for world, options, words in (
         (flat, {"height": 1.0}, "`height` is for maps in space; this map is of the plane."),
-        (
-            house(),
-            {"height": 9.0},
-            "No free cell lies 9 m above the floor; take another `height`.",
-        ),
+        (house(), {"height": 9.0}, "No free cell lies 9 m above the floor; take another `height`."),
         (
             house(),
             {"height": (2.0, 1.0)},

@@ -18,7 +18,7 @@ MODULES = {
         "theory.dynamic", "theory.readiness", "theory.trajectory", "tracking.start",
     ],
     "silhouettes": ["descriptor.shadows", "descriptor.silhouette", "descriptor.grazing"],
-    "static": ["theory.grid", "theory.static", "theory.field", "theory.example"],
+    "static": ["theory.grid", "theory.static", "theory.example"],
     "verify": ["theory.verify.scenes"],
 }  # fmt: skip
 """Modules of the pages that are not about one module of their name."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from isovist.atlas.store import read_atlas, write_atlas
     from isovist.descriptor.descriptor import Descriptor
     from isovist.errors import FileError, InputError, IsovistError, MissingExtraError
+    from isovist.exploration.settings import ExplorationSettings
     from isovist.io.logs.read import read_log
     from isovist.io.maps.read import read_map, write_map
     from isovist.io.scans.read import read_scan, write_scan
@@ -36,7 +37,8 @@ if TYPE_CHECKING:
     from isovist.sensing.scan import Scan
     from isovist.sensing.signals import Intensity, Range, SurfaceGradient
     from isovist.sensing.spinning import SpinningLidar
-    from isovist.surveying.survey import survey, write_survey
+    from isovist.surveying.settings import SurveyingSettings
+    from isovist.surveying.survey import Survey, survey, write_survey
     from isovist.theory.gram import Gram
     from isovist.tracking.drift import Drift
     from isovist.tracking.settings import TrackingSettings
@@ -44,110 +46,43 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0.dev0"
 
-_HOME = {
-    "Answer": "localization.answer",
-    "Atlas": "atlas.base",
-    "AtlasSettings": "atlas.settings",
-    "BeamModel": "atlas.settings",
-    "Belief": "tracking.tracker",
-    "Certificate": "localization.answer",
-    "CloudScan": "sensing.cloud_scan",
-    "Descriptor": "descriptor.descriptor",
-    "Drift": "tracking.drift",
-    "Estimate": "localization.answer",
-    "FileError": "errors",
-    "Gram": "theory.gram",
-    "InputError": "errors",
-    "Intensity": "sensing.signals",
-    "IsovistError": "errors",
-    "Lidar": "sensing.lidar",
-    "LocalizationSettings": "localization.settings",
-    "MeshMap": "maps.mesh",
-    "MissingExtraError": "errors",
-    "OccupancyMap": "maps.cells",
-    "Pose": "poses",
-    "Pose3": "poses",
-    "Range": "sensing.signals",
-    "Region": "localization.region",
-    "Rose": "roses",
-    "Scan": "sensing.scan",
-    "SegmentMap": "maps.segments",
-    "SpinningLidar": "sensing.spinning",
-    "SurfaceGradient": "sensing.signals",
-    "Tracker": "tracking.tracker",
-    "TrackingSettings": "tracking.settings",
-    "Verdict": "localization.answer",
-    "VoxelMap": "maps.voxels",
-    "build": "atlas.build",
-    "certify": "localization.certify",
-    "locate": "localization.locate",
-    "read_atlas": "atlas.store",
-    "read_log": "io.logs.read",
-    "read_map": "io.maps.read",
-    "read_scan": "io.scans.read",
-    "survey": "surveying.survey",
-    "write_atlas": "atlas.store",
-    "write_map": "io.maps.read",
-    "write_scan": "io.scans.read",
-    "write_survey": "surveying.survey",
-}
-"""Where each public name lives; it is imported when it is first used, so that starting is fast."""
-
 __all__ = [
-    "Answer",
-    "Atlas",
-    "AtlasSettings",
-    "BeamModel",
-    "Belief",
-    "Certificate",
-    "CloudScan",
-    "Descriptor",
-    "Drift",
-    "Estimate",
-    "FileError",
-    "Gram",
-    "InputError",
-    "Intensity",
-    "IsovistError",
-    "Lidar",
-    "LocalizationSettings",
-    "MeshMap",
-    "MissingExtraError",
-    "OccupancyMap",
-    "Pose",
-    "Pose3",
-    "Range",
-    "Region",
-    "Rose",
-    "Scan",
-    "SegmentMap",
-    "SpinningLidar",
-    "SurfaceGradient",
-    "Tracker",
-    "TrackingSettings",
-    "Verdict",
-    "VoxelMap",
-    "build",
-    "certify",
-    "locate",
-    "read_atlas",
-    "read_log",
-    "read_map",
-    "read_scan",
-    "survey",
-    "write_atlas",
-    "write_map",
-    "write_scan",
+    "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "CloudScan",
+    "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram", "InputError",
+    "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "MeshMap",
+    "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Range", "Region", "Rose", "Scan",
+    "SegmentMap", "SpinningLidar", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
+    "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "locate", "read_atlas",
+    "read_log", "read_map", "read_scan", "survey", "write_atlas", "write_map", "write_scan",
     "write_survey",
-]
+]  # fmt: skip
+
+_HOME = {
+    "atlas.base": "Atlas", "atlas.build": "build", "atlas.settings": "AtlasSettings BeamModel",
+    "atlas.store": "read_atlas write_atlas", "descriptor.descriptor": "Descriptor",
+    "errors": "FileError InputError IsovistError MissingExtraError",
+    "exploration.settings": "ExplorationSettings", "io.logs.read": "read_log",
+    "io.maps.read": "read_map write_map", "io.scans.read": "read_scan write_scan",
+    "localization.answer": "Answer Certificate Estimate Verdict",
+    "localization.certify": "certify", "localization.locate": "locate",
+    "localization.region": "Region", "localization.settings": "LocalizationSettings",
+    "maps.cells": "OccupancyMap", "maps.mesh": "MeshMap", "maps.segments": "SegmentMap",
+    "maps.voxels": "VoxelMap", "poses": "Pose Pose3", "roses": "Rose",
+    "sensing.cloud_scan": "CloudScan", "sensing.lidar": "Lidar", "sensing.scan": "Scan",
+    "sensing.signals": "Intensity Range SurfaceGradient", "sensing.spinning": "SpinningLidar",
+    "surveying.settings": "SurveyingSettings", "surveying.survey": "Survey survey write_survey",
+    "theory.gram": "Gram", "tracking.drift": "Drift", "tracking.settings": "TrackingSettings",
+    "tracking.tracker": "Belief Tracker",
+}  # fmt: skip
+"""Where public names live; each is imported when it is first used, so that starting is fast."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module 'isovist' has no attribute {name!r}")
-    value = getattr(import_module(f"isovist.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    for home, names in _HOME.items():
+        if name in names.split():
+            globals()[name] = value = getattr(import_module(f"isovist.{home}"), name)
+            return value
+    raise AttributeError(f"module 'isovist' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

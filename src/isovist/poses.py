@@ -280,9 +280,7 @@ class Pose3(_Rigid):
         upright = level < UPRIGHT
         pitch = np.arctan2(-R[..., 2, 0], level)
         yaw = np.where(
-            upright,
-            np.arctan2(-R[..., 0, 1], R[..., 1, 1]),
-            np.arctan2(R[..., 1, 0], R[..., 0, 0]),
+            upright, np.arctan2(-R[..., 0, 1], R[..., 1, 1]), np.arctan2(R[..., 1, 0], R[..., 0, 0])
         )
         roll = np.where(upright, 0.0, np.arctan2(R[..., 2, 1], R[..., 2, 2]))
         x, y, z = np.moveaxis(self.position, -1, 0)

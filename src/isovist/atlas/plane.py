@@ -31,7 +31,6 @@ class PlaneAtlas(Atlas):
 
     @property
     def positions(self) -> FloatArray:
-        """World coordinates of the nodes, shape (N, 2), in m."""
         return self.world.centres(*self.rows_columns)
 
     @property
@@ -42,12 +41,10 @@ class PlaneAtlas(Atlas):
 
     @property
     def area(self) -> float:
-        """Free area of the map, in m²."""
         return self.world.free_area
 
     @property
     def heading(self) -> float:
-        """Of the first axis of the grid in the world, in rad."""
         return self.world.origin.yaw
 
     def check(self, scan: AnyScan) -> None:
@@ -59,11 +56,9 @@ class PlaneAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        """The channels of a scan, cut to the part of the circle that it saw."""
         return window_of_scan(_planar(scan), self.settings, share)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        """(x, y, yaw) at nodes, shape (K, 3)."""
         return np.column_stack([self.positions[nodes], yaws])
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
@@ -78,7 +73,6 @@ class PlaneAtlas(Atlas):
         return Beams.of(ends, number, number, np.empty(0))
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
-        """Move poses to where the beams end at walls; `fitted` is 3."""
         from isovist.kernels.align import align
 
         del fitted
@@ -96,7 +90,6 @@ class PlaneAtlas(Atlas):
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        """ℓ and kind of each beam from each pose, both of shape (K, m)."""
         from isovist.kernels.score import score
 
         ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
@@ -118,7 +111,6 @@ class PlaneAtlas(Atlas):
         return 3
 
     def lift(self, poses: FloatArray) -> Pose:
-        """Rows as poses."""
         return Pose.from_vector(poses)
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
@@ -132,7 +124,6 @@ class PlaneAtlas(Atlas):
         return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
 
     def meta(self) -> dict[str, Any]:
-        """What is not in the arrays, ready for JSON."""
         return {
             "resolution": self.world.resolution,
             "origin": [float(v) for v in self.world.origin.vector],
@@ -144,7 +135,6 @@ class PlaneAtlas(Atlas):
     def from_arrays(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "PlaneAtlas":
-        """From what `meta` and `arrays` gave."""
         origin = Pose.from_vector(meta["origin"])
         world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin)
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")

@@ -55,18 +55,15 @@ class SpaceAtlas(Atlas):
 
     @property
     def positions(self) -> FloatArray:
-        """World coordinates of the nodes, shape (N, 3), in m."""
         return self.world.centres(self.nodes)
 
     @property
     def area(self) -> float:
-        """Of the floor that the nodes stand on, in m²."""
         levels = self.world.shape[1] * self.world.shape[2]
         return float(np.unique(self.nodes % levels).size) * self.spacing**2
 
     @property
     def heading(self) -> float:
-        """0: blocks of cells are not turned."""
         return 0.0
 
     def check(self, scan: AnyScan) -> None:
@@ -78,11 +75,9 @@ class SpaceAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        """The channels of a scan, cut to the rings that it saw."""
         return window_of_cloud(_solid(scan), self.settings, share)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        """(x, y, yaw, z, roll, pitch) at nodes, level, shape (K, 6)."""
         x, y, z = self.positions[nodes].T
         return np.column_stack([x, y, yaws, z, np.zeros((len(nodes), 2))])
 
@@ -105,7 +100,6 @@ class SpaceAtlas(Atlas):
         return Beams.of(ends, number, column, strengths)
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
-        """Move poses to where the beams end at walls."""
         from isovist.kernels.align3d import align_in_space
 
         unit = self.world.resolution
@@ -123,7 +117,6 @@ class SpaceAtlas(Atlas):
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        """ℓ and kind of each beam from each pose, both of shape (K, m)."""
         from isovist.kernels.score3d import score_in_space
 
         unit = self.world.resolution
@@ -147,7 +140,6 @@ class SpaceAtlas(Atlas):
         return 6 if tilt else 4
 
     def lift(self, poses: FloatArray) -> Pose3:
-        """Rows as poses."""
         return Pose3.from_vector(poses)
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
@@ -185,14 +177,12 @@ class SpaceAtlas(Atlas):
         )
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as a folder keeps them."""
         kept = Atlas.arrays(self)
         if self.world.reflectance is not None:
             kept["reflectance"] = self.world.reflectance
         return kept
 
     def meta(self) -> dict[str, Any]:
-        """The rest, ready for JSON."""
         return {
             "dimension": 3,
             "resolution": self.world.resolution,
@@ -207,7 +197,6 @@ class SpaceAtlas(Atlas):
     def from_arrays(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "SpaceAtlas":
-        """From what `meta` and `arrays` gave."""
         world = VoxelMap.from_array(
             arrays["cells"],
             float(meta["resolution"]),
@@ -225,10 +214,7 @@ class SpaceAtlas(Atlas):
 
 
 def build_space(
-    world: VoxelMap,
-    settings: AtlasSettings,
-    height: Height,
-    progress: Callable[[float], None],
+    world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None]
 ) -> SpaceAtlas:
     """Describe a map in space.
 

@@ -50,11 +50,7 @@ class AtlasInfo:
 
 def write_atlas(atlas: Atlas, path: PathLike) -> None:
     """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
-    meta = {
-        **atlas.meta(),
-        "free_area": atlas.area,
-        "map_checksum": map_checksum(atlas.world),
-    }
+    meta = {**atlas.meta(), "free_area": atlas.area, "map_checksum": map_checksum(atlas.world)}
     write_folder(path, KIND, VERSION, meta, atlas.arrays())
 
 

@@ -37,11 +37,7 @@ def demo(
     gap, turn = shown.error
     truth = shown.truth
     if as_json:
-        report = {
-            **answer_json(shown.answer),
-            "truth": pose_json(truth),
-            "right": shown.right,
-        }
+        report = {**answer_json(shown.answer), "truth": pose_json(truth), "right": shown.right}
         typer.echo(json.dumps(report, indent=1))
         return
     lidar = "lidar of 16 rings" if in_space else "270° lidar"

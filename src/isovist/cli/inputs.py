@@ -65,11 +65,7 @@ def place_of(sensor: Place) -> Pose | None:
 
 
 def drive_of(
-    path: Path,
-    prefix: str,
-    held_out: bool,
-    sensor: Place,
-    sweep: float,
+    path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
 ) -> tuple[str, Log]:
     """Name and log of a drive whose truth is known."""
     log = read_log(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
@@ -80,12 +76,7 @@ def drive_of(
 
 
 def sensor_of(
-    atlas: Atlas,
-    field_of_view: float,
-    beams: int,
-    range_max: float,
-    noise: float,
-    rings: int,
+    atlas: Atlas, field_of_view: float, beams: int, range_max: float, noise: float, rings: int
 ) -> Lidar | SpinningLidar:
     """The simulated sensor that fits an atlas; the view in degrees."""
     if atlas.dimension == 2:

@@ -67,9 +67,7 @@ def simulated(
 
 
 def report(
-    sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]],
-    as_json: bool,
-    height: float | None = None,
+    sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]], as_json: bool, height: float | None = None
 ) -> None:
     """Measure each site and print its row as soon as it is there."""
     rows = []

@@ -18,13 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.descriptor.quadrature import (
-    Exact,
-    Rule,
-    check_view,
-    place_exact,
-    sum_channels,
-)
+from isovist.descriptor.quadrature import Exact, Rule, check_view, place_exact, sum_channels
 from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map

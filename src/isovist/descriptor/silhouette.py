@@ -156,12 +156,7 @@ class _Edges:
         return edge, start, start + step
 
     def integrate(
-        self,
-        edge: IntArray,
-        start: FloatArray,
-        stop: FloatArray,
-        signal: Signal,
-        seen: Band | None,
+        self, edge: IntArray, start: FloatArray, stop: FloatArray, signal: Signal, seen: Band | None
     ) -> _Panels:
         """(f⁺ − f⁻) dℓ/ρ at the nodes of panels."""
         half = 0.5 * (stop - start)

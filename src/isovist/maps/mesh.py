@@ -106,11 +106,7 @@ class MeshMap:
 
     @classmethod
     def from_triangles(
-        cls,
-        triangles: ArrayLike,
-        *,
-        free: Free | None = None,
-        reflectance: ArrayLike | None = None,
+        cls, triangles: ArrayLike, *, free: Free | None = None, reflectance: ArrayLike | None = None
     ) -> "MeshMap":
         """From corners, shape (m, 3, 3), in m; corners with equal coordinates are one vertex."""
         t = np.asarray(triangles, dtype=np.float64)

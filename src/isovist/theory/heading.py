@@ -23,13 +23,7 @@ from dataclasses import replace
 import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.quadrature import (
-    CircleSum,
-    Exact,
-    check_view,
-    place_exact,
-    sum_channels,
-)
+from isovist.descriptor.quadrature import CircleSum, Exact, check_view, place_exact, sum_channels
 from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map

@@ -236,10 +236,7 @@ def _rate(
 
 
 def _backwards(
-    predicted: Sequence[Pose],
-    steps: Sequence[Pose],
-    fits: Sequence[StartFit],
-    Q: FloatArray,
+    predicted: Sequence[Pose], steps: Sequence[Pose], fits: Sequence[StartFit], Q: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """(Λ, η) of the start, equations (1) and (2), in the axes of the world."""
     known, pull = np.zeros((3, 3)), np.zeros(3)

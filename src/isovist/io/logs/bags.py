@@ -12,15 +12,7 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.bags import (
-    LASER_SCAN,
-    ODOMETRY,
-    choose,
-    read_messages,
-    scan_of,
-    time_of,
-    yaw_of,
-)
+from isovist.io.bags import LASER_SCAN, ODOMETRY, choose, read_messages, scan_of, time_of, yaw_of
 from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
 from isovist.poses import Pose

@@ -21,14 +21,7 @@ _PAYLOADS = {"OcTree": 4, "ColorOcTree": 7}
 
 def read_octomap(path: PathLike) -> VoxelMap:
     """Read an OctoMap file as a `VoxelMap` around its known cells; the others are unknown."""
-    from isovist.kernels.octomap import (
-        CUT_OFF,
-        DEPTH,
-        TOO_DEEP,
-        TOO_MANY,
-        fill_cells,
-        read_leaves,
-    )
+    from isovist.kernels.octomap import CUT_OFF, DEPTH, TOO_DEEP, TOO_MANY, fill_cells, read_leaves
 
     path = Path(path)
     content = read_bytes(path, "an OctoMap", LIMIT)

@@ -17,12 +17,7 @@ from isovist.theory.verify.cases import (
     shares,
     words,
 )
-from isovist.theory.verify.scenes import (
-    BoxScene,
-    RoundField,
-    free_points,
-    random_room,
-)
+from isovist.theory.verify.scenes import BoxScene, RoundField, free_points, random_room
 from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
 from isovist.types import FloatArray
 

@@ -8,13 +8,7 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, EqualArea
 from isovist.roses import Rose, Softmax
 from isovist.theory.stability import displacement, paper_constant, sharp_constant, weight_change
-from isovist.theory.verify.cases import (
-    covered_rose,
-    directions,
-    nudged,
-    random_rose,
-    shares,
-)
+from isovist.theory.verify.cases import covered_rose, directions, nudged, random_rose, shares
 from isovist.theory.verify.scenes import (
     BoxScene,
     RoundField,
