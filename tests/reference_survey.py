@@ -27,10 +27,10 @@ def small_room() -> OccupancyMap:
 
 
 def hall() -> OccupancyMap:
-    """16 m × 12 m with a step in one corner: nothing near its middle."""
-    cells = np.full((248, 328), Cell.OCCUPIED, dtype=np.uint8)
-    cells[4:244, 4:324] = Cell.FREE
-    cells[4:60, 4:90] = Cell.OCCUPIED
+    """11 m × 9 m with a step in one corner: nothing near its middle."""
+    cells = np.full((188, 228), Cell.OCCUPIED, dtype=np.uint8)
+    cells[4:184, 4:224] = Cell.FREE
+    cells[4:44, 4:64] = Cell.OCCUPIED
     return OccupancyMap(cells, UNIT)
 
 
