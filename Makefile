@@ -2,30 +2,42 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-READY := $(VENV)/.ready
+USER := $(VENV)/.user
+DEV := $(VENV)/.dev
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
+DATA ?= DATA
+PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test quick lint bench clean
 
-demo: $(READY)
+demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
 
-test: $(READY)
-	$(BIN)/python -m pytest -n 2
+test: $(DEV)
+	$(PYTEST)
 
-lint: $(READY)
+quick: $(DEV)
+	$(PYTEST) -m 'not slow'
+
+lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(READY)
-	$(BIN)/python -m benchmarks
+bench: $(DEV)
+	$(BIN)/python -m benchmarks --data $(DATA)
 
-$(READY): pyproject.toml
+# What a user needs, and what a developer needs, in the same place.
+$(USER): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
-	$(BIN)/python -m compileall -q $(VENV) >/dev/null || true
+	$(PIP) -e '.[figures]'
 	touch $@
+
+$(DEV): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[dev]'
+	touch $(USER) $@
 
 clean:
 	rm -rf $(VENV) out build dist

@@ -1,6 +1,75 @@
-"""Every benchmark that needs nothing but this tree: `make bench`."""
+"""Every benchmark at a quick size: `make bench`, or `make bench DATA=FOLDER` with data.
 
-from benchmarks import descriptor, static_bound
+python -m benchmarks [--data FOLDER] [NAME …]
 
-descriptor.main()
-static_bound.main()
+BENCHMARK.md has the rows of the full sizes, each with its command.  What needs data says so in one
+line and is skipped where the folder lacks it.  Exits with 1 when a benchmark does.
+"""
+
+import argparse
+import runpy
+import sys
+from pathlib import Path
+
+RUNS = {
+    "demo": ("6",),
+    "explore": ("--starts", "2", "hall"),
+    "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
+    "office3d": ("0", "10"),
+    "pair": ("DATA/3d", "2"),
+    "mesh": (),
+    "voxels": (),
+    "descriptor": (),
+    "occupancy": (),
+    "static_bound": ("300",),
+    "certificate": ("200",),
+    "dynamic_bound": ("30",),
+}
+"""Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""
+WORLDS = ("building",)
+"""Modules that make a world for others to measure on."""
+
+
+def arguments_of(name: str, data: Path) -> list[str] | Path:
+    """Arguments of a quick run, or the first path of it that is missing."""
+    given = []
+    for part in RUNS[name]:
+        path = data / part.removeprefix("DATA/")
+        if part.startswith("DATA/") and not path.exists():
+            return path
+        given.append(str(path) if part.startswith("DATA/") else part)
+    return given
+
+
+def run(name: str, data: Path) -> bool:
+    """Run one benchmark as its command would; whether it ended well."""
+    arguments = arguments_of(name, data)
+    if isinstance(arguments, Path):
+        print(f"\nbenchmarks.{name} is skipped: there is no {arguments}.", flush=True)
+        return True
+    print(f"\n$ {' '.join(['python -m', f'benchmarks.{name}', *arguments])}", flush=True)
+    before, sys.argv = sys.argv, [name, *arguments]
+    try:
+        runpy.run_module(f"benchmarks.{name}", run_name="__main__")
+    except SystemExit as end:
+        return end.code in (0, None)
+    finally:
+        sys.argv = before
+    return True
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(RUNS))
+    parser.add_argument("--data", type=Path, default=Path("DATA"), help="folder of logs and maps")
+    given = parser.parse_args()
+    unknown = [name for name in given.names if name not in RUNS]
+    if unknown:
+        parser.error(f"there is no benchmark {', '.join(unknown)}; there are {', '.join(RUNS)}")
+    failed = [name for name in given.names or RUNS if not run(name, given.data)]
+    if failed:
+        sys.exit(f"failed: {', '.join(failed)}")
+
+
+if __name__ == "__main__":
+    main()

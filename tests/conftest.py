@@ -1,5 +1,13 @@
-"""Hypothesis runs the same examples every time."""
+"""The same examples every time, threads that wait quietly, and which tests are slow."""
 
+import os
+
+# Two workers share the cores: a thread of theirs that waits must not spin (it took 4/5 of the
+# time of small parallel loops), and SciPy's threads only get in the way.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -10,3 +18,41 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("isovist")
+
+SLOW = (
+    "test_accuracy.py",
+    "test_atlas.py::test_a_damaged_atlas_is_one_line",
+    "test_atlas.py::test_what_is_not_there_is_one_line",
+    "test_bench.py",
+    "test_certificate.py::test_the_bound_is_not_violated",
+    "test_cli.py::test_the_demonstration_needs_no_matplotlib",
+    "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",
+    "test_descriptor.py::test_the_jacobian_agrees_with_differences_in_500",
+    "test_explore.py",
+    "test_gram.py::test_d_never_exceeds_the_distance_of_the_signals_in_10_000",
+    "test_io_folder_swap.py::test_a_writer_killed_at_any_line",
+    "test_lidar.py::test_the_demonstration",
+    "test_optimise.py",
+    "test_paper.py::test_the_command_prints",
+    "test_silhouette.py",
+    "test_space_files.py",
+    "test_static.py::test_the_static_bound_is_not_violated",
+    "test_survey",
+    "test_theory_figures.py",
+    "test_track_bound.py",
+    "test_track_chain.py",
+    "test_track_cli.py",
+    "test_track_gramian.py",
+    "test_track_protocol.py::test_the_benchmarks",
+    "test_track_trajectory.py",
+    "test_tracker.py::test_the_truth_lies_in_the_ellipsoid",
+    "test_typed_pages.py",
+    "test_verify.py",
+)
+"""Files, or tests by the beginning of their name, that `make quick` leaves out."""
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+            item.add_marker(pytest.mark.slow)

@@ -92,3 +92,21 @@ def test_an_option_of_bags_is_named_as_the_command_line_knows_it(tmp_path):
     assert str(result.exception) == (
         "`scan_topic` and `at` choose a scan of a bag, and scan.json is none."
     )
+
+
+def test_the_demonstration_needs_no_matplotlib(tmp_path, monkeypatch):
+    monkeypatch.setattr("isovist.viz.figures.find_spec", lambda _: None)
+    picture = tmp_path / "demo.png"
+    result = CliRunner().invoke(app, ["demo", "--figure", str(picture)])
+    assert result.exit_code == 0, result.exception
+    assert result.stdout.endswith("  picture: needs Matplotlib, pip install 'isovist[figures]'\n")
+    assert not picture.exists()
+
+
+def test_the_demonstration_refuses_an_unknown_format_before_the_work(monkeypatch):
+    def never(_):
+        raise AssertionError
+
+    monkeypatch.setattr("isovist.bench.demonstration.demonstrate", never)
+    result = CliRunner().invoke(app, ["demo", "--figure", "demo.doc"])
+    assert str(result.exception) == "demo.doc: a picture must end in .png, .pdf or .svg."

@@ -10,6 +10,8 @@ import typer
 from isovist.cli import options
 from isovist.cli.options import Json, Seed
 
+NO_PICTURE = "needs Matplotlib, pip install 'isovist[figures]'"
+
 
 def demo(
     seed: Seed = 0,
@@ -23,12 +25,15 @@ def demo(
     from isovist.bench.demonstration import demonstrate, demonstrate_in_space
     from isovist.cli.progress import busy
     from isovist.report.answers import answer_json, answer_text, pose_json
-    from isovist.viz.figures import save
+    from isovist.viz.figures import can_draw, check_suffix, save
     from isovist.viz.space import figure_of
 
+    check_suffix(figure)
+    drawn = can_draw()
     with busy("Describing the office and compiling"):
         shown = demonstrate_in_space(seed) if in_space else demonstrate(seed)
-    save(figure_of(shown.atlas, shown.scan, shown.answer, shown.truth), figure)
+    if drawn:
+        save(figure_of(shown.atlas, shown.scan, shown.answer, shown.truth), figure)
     gap, turn = shown.error
     truth = shown.truth
     if as_json:
@@ -46,5 +51,5 @@ def demo(
         f"{answer_text(shown.answer)}\n"
         f"  truth: x {truth.x:.3f} m, y {truth.y:.3f} m, yaw {math.degrees(truth.yaw):.2f}°; "
         f"the answer is {gap:.3f} m and {math.degrees(turn):.2f}° off\n"
-        f"  picture: {figure}"
+        f"  picture: {figure if drawn else NO_PICTURE}"
     )

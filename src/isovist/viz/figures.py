@@ -1,5 +1,6 @@
 """Making and saving figures; Matplotlib is imported only when one is asked for."""
 
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,11 @@ def new_figure(width: float, height: float) -> Any:
     except ImportError as error:
         raise MissingExtraError.of("A picture", "figures") from error
     return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+
+
+def can_draw() -> bool:
+    """Whether Matplotlib is installed; asked before the work that a figure is to show."""
+    return find_spec("matplotlib") is not None
 
 
 def check_suffix(path: Path) -> None:

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Build the wheel, install it without extras in a clean environment, and use it outside the checkout.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+pip="-m pip --quiet --disable-pip-version-check"
+.venv/bin/python $pip wheel --no-deps --wheel-dir "$scratch" .
+"${PYTHON:-python3}" -m venv "$scratch/venv"
+"$scratch/venv/bin/python" $pip install --no-compile "$scratch"/isovist-*.whl
+.venv/bin/python .ci/check_wheel.py "$scratch/venv/bin"
