@@ -7,10 +7,11 @@ stored anew, in the same commit, with a line in CHANGELOG.md.
 import numpy as np
 import pytest
 
-from isovist.atlas.plane import build
-from isovist.bench.office import office_floor
+from isovist.atlas.build import build
 from isovist.bench.trials import run_trials, simulated_trials, summarise
+from isovist.bench.worlds import office_floor
 from isovist.maps.cells import OccupancyMap
+from isovist.sensing.lidar import Lidar
 
 SCANS = 40
 EXPECTED = {
@@ -35,11 +36,8 @@ def atlas(world):
 
 @pytest.mark.parametrize(("degrees", "reach"), EXPECTED)
 def test_answers_are_as_good_as_the_stored_row(world, atlas, degrees, reach):
-    view = np.radians(degrees)
-    trials = simulated_trials(
-        world, SCANS, seed=3, beams=int(degrees), field_of_view=view, range_max=reach,
-        noise=0.03, clutter=0.1,
-    )  # fmt: skip
+    lidar = Lidar(np.radians(degrees), int(degrees), reach, noise=0.03, clutter=0.1)
+    trials = simulated_trials(world, SCANS, lidar, seed=3)
     row = summarise(list(run_trials(atlas, trials)))
     right, unique, listed, error = EXPECTED[degrees, reach]
     assert row["success"] == pytest.approx(right / SCANS, abs=ONE)

@@ -124,7 +124,7 @@ def test_an_update_is_plain_data():
     assert math.isclose(third["error_m"], 0.1)
     assert math.isclose(third["error_deg"], math.degrees(0.1))
     (estimate,) = third["estimates"]
-    assert set(estimate) == {"x", "y", "yaw", "probability", "covariance", "inliers"}
+    assert set(estimate) == {"x", "y", "yaw", "probability", "covariance", "inliers", "refuted"}
     assert np.allclose([estimate["x"], estimate["y"], estimate["yaw"]], [2.1, 2.0, 0.1])
     assert estimate["covariance"][1] == [0.0, 0.04, 0.0]
     assert reports[5]["lambda_min"] is None

@@ -141,9 +141,11 @@ def test_the_command_line_refuses_what_does_not_fit(tmp_path):
         (["build", str(tmp_path / "house.ply"), "-o", out, "--highest", "2"],
          "`--highest` needs `--height`, the lowest height of the sensor."),
         (["bench", "simulate", str(tmp_path / "house.ply")],
-         "The map is in space, and this verb needs one of the plane."),
+         "A map in space needs a spinning lidar, one of the plane a planar one."),
         (["bench", "simulate3d", str(plan)],
-         "The map is of the plane, and this verb needs one in space."),
+         "A map in space needs a spinning lidar, one of the plane a planar one."),
+        (["track", str(tmp_path / "house.ply"), "way.log"],
+         "The map is in space, and this verb needs one of the plane."),
     ):  # fmt: skip
         result = CliRunner().invoke(app, arguments)
         assert str(result.exception) == words

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from isovist.descriptor.descriptor import Descriptor
@@ -25,6 +25,9 @@ def test_gauss_newton_finds_a_place_near_the_start(seed):
     start = place + 0.02 * rng.normal(size=2)
     descent = gauss_newton(DESCRIPTOR, world, F, start)
     assert (np.diff(descent.residuals) < 0.0).all()
+    # Across a line through two corners J jumps, and a local minimum may lie on it.
+    _, there = DESCRIPTOR.at(world, start, jacobian=True)
+    assume(np.linalg.norm(there - J, ord=2) < 0.5 * injectivity(J))
     # Noise of the quadrature, amplified by 1/μ, is all that is left.
     assert np.linalg.norm(descent.positions[-1] - place) <= 1e-10 / injectivity(J)
 

@@ -15,8 +15,7 @@ ROOMS = (isovist.descriptor, isovist.theory)
 MODULES = {
     "dynamics": [
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
-        "theory.dynamic", "theory.readiness", "theory.trajectory", "tracking.trajectory",
-        "tracking.chain",
+        "theory.dynamic", "theory.readiness", "theory.trajectory", "tracking.start",
     ],
     "silhouettes": ["descriptor.shadows", "descriptor.silhouette", "descriptor.grazing"],
     "static": ["theory.grid", "theory.static", "theory.field", "theory.example"],
