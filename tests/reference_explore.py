@@ -1,14 +1,35 @@
-"""Slow exact twins of what plans a drive."""
+"""Slow exact twins of what plans a drive, and a hall to drive in."""
 
 import heapq
 import math
+from functools import lru_cache
 
 import numpy as np
 
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import BeamModel
+from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import NEIGHBOURS
 from isovist.poses import Pose, unit_vectors
+from isovist.sensing.lidar import Lidar
+
+LIDAR = Lidar(beams=180, range_max=3.0)
+START = Pose(4.3, 1.6, 0.4)
+
+
+@lru_cache
+def hall_atlas(odd: bool) -> Atlas:
+    """A small hall that is the same after half a turn, without the `odd` crate."""
+    return build(twofold_hall(9.0, 6.0, odd=odd))
+
+
+def walled(height: int, width: int) -> np.ndarray:
+    """Free cells with a wall around."""
+    cells = np.zeros((height, width), dtype=np.uint8)
+    cells[[0, -1], :] = cells[:, [0, -1]] = 1
+    return cells
 
 
 def shortest(

@@ -4,9 +4,16 @@ import math
 
 import numpy as np
 
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.spinning import SpinningLidar
 from reference_locate import UNIT, bilinear, costs_of_node
 
+FULL = Lidar(range_max=10.0, noise=0.03)
+RINGS = SpinningLidar(rings=8, azimuths=180, range_max=12.0, noise=0.02)
+QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=12)
+"""A search with few candidates, for claims that do not depend on them."""
 RULE = ((0.0, 2 / 3), (math.sqrt(3), 1 / 6), (-math.sqrt(3), 1 / 6))
 
 
@@ -27,10 +34,10 @@ def small_room() -> OccupancyMap:
 
 
 def hall() -> OccupancyMap:
-    """16 m × 12 m with a step in one corner: nothing near its middle."""
-    cells = np.full((248, 328), Cell.OCCUPIED, dtype=np.uint8)
-    cells[4:244, 4:324] = Cell.FREE
-    cells[4:60, 4:90] = Cell.OCCUPIED
+    """11 m × 9 m with a step in one corner: nothing near its middle."""
+    cells = np.full((188, 228), Cell.OCCUPIED, dtype=np.uint8)
+    cells[4:184, 4:224] = Cell.FREE
+    cells[4:44, 4:64] = Cell.OCCUPIED
     return OccupancyMap(cells, UNIT)
 
 

@@ -156,7 +156,9 @@ def shortlist(
     f = np.minimum(_grouped(known, np.ones(known.shape, dtype=np.bool_), group)[0], o.max() + long)
     n = f.shape[1]
     keep = min(most, len(f))
-    turned = f[:, (np.arange(n)[:, None] + np.arange(n)) % n].reshape(-1, n)
+    # Turn after turn, so that the least over turns is taken over rows of nodes.
+    turns = (np.arange(n)[:, None] + np.arange(n)) % n
+    turned = f[:, turns].transpose(1, 0, 2).reshape(-1, n)
     used = np.flatnonzero(w.any(axis=0))
     columns = np.concatenate([turned[:, used] ** 2, -2.0 * turned[:, used]], axis=1).T
     rows = np.concatenate([w[:, used], (w * o)[:, used]], axis=1, dtype=np.float32)
@@ -165,10 +167,10 @@ def shortlist(
     chunk = max(1, CHUNK_BYTES // (4 * len(turned)))
     for first in range(0, len(rows), chunk):
         some = slice(first, first + chunk)
-        table = (rows[some] @ columns).reshape(-1, len(f), n)
-        cost = table.min(axis=2)
+        table = (rows[some] @ columns).reshape(-1, n, len(f))
+        cost = table.min(axis=1)
         q, a = np.nonzero(cdist(here[some], nodes) < apart)
-        cost[q, a] = table[q, a][:, far].min(axis=1)
+        cost[q, a] = table[q, :, a][:, far].min(axis=1)
         chosen[some] = np.argpartition(cost, keep - 1, axis=1)[:, :keep]
     return chosen
 

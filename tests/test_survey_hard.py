@@ -1,0 +1,85 @@
+"""What a survey finds on maps that are hard in one way each."""
+
+import numpy as np
+import pytest
+
+from isovist.atlas.build import build
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.report.surveys import area_words, survey_text
+from isovist.sensing.lidar import Lidar
+from isovist.surveying.regions import Area, Reason
+from isovist.surveying.survey import survey
+from reference_locate import UNIT, twin_rooms
+from reference_space import symmetric_room
+from reference_survey import FULL, QUICK, RINGS, corridor, hall
+
+
+def test_twin_rooms_are_aliased_with_each_other():
+    found = survey(build(twin_rooms()), FULL, most=20, localization=QUICK)
+    assert found.share < 0.1
+    assert {area.reason for area in found.areas} == {Reason.ALIASED}
+    for area in found.areas:
+        assert abs(area.alias[0] - area.x) > 3.0
+    assert "looks like" in survey_text(found)
+
+
+def test_a_symmetric_room_of_space_is_never_unique_and_names_the_other_place():
+    atlas = build(symmetric_room(shiny=False))
+    found = survey(atlas, RINGS, most=20, localization=QUICK)
+    assert found.share == 0.0
+    low, high = atlas.positions[:, :2].min(axis=0), atlas.positions[:, :2].max(axis=0)
+    here, alias = found.asked.poses[:, :2], found.asked.alias_xy
+    gap = np.hypot(*(alias - (low + high - here)).T)
+    assert np.mean(np.minimum(gap, np.hypot(*(alias - here).T)) < 0.5) > 0.7
+    assert "not unique at" in survey_text(found)
+
+
+def test_a_small_square_room_looks_like_itself_turned():
+    cells = np.full((44, 44), Cell.OCCUPIED, dtype=np.uint8)
+    cells[5:39, 5:39] = Cell.FREE
+    found = survey(build(OccupancyMap(cells, UNIT)), FULL, most=20, localization=QUICK)
+    assert found.share < 0.1
+    turned = [area.turn_deg for area in found.areas if area.turn_deg is not None]
+    assert turned
+    assert turned[0] % 90.0 == pytest.approx(0.0, abs=6.0)
+
+
+def test_a_bare_corridor_slides_along_its_axis():
+    lidar = Lidar(range_max=4.0, noise=0.03)
+    found = survey(build(corridor()), lidar, most=20, localization=QUICK)
+    assert found.share < 0.5
+    worst = found.areas[0]
+    assert worst.reason is Reason.SLIDES
+    assert min(worst.axis_deg, 180.0 - worst.axis_deg) < 5.0
+    x = found.places[:, 0]
+    middle = (x > 8.0) & (x < 22.0)
+    assert (found.unique_share[middle] < 0.2).all()
+    assert np.median(np.abs(found.weakest[middle, 0])) > 0.99
+    assert found.sigma_m[middle].min() > 1.0
+    assert found.mu[middle].max() < found.mu[~middle].max()
+
+
+def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor():
+    lidar = Lidar(field_of_view=np.pi, beams=180, range_max=2.0, noise=0.03)
+    found = survey(build(hall()), lidar, most=20, localization=QUICK)
+    looks = found.looks
+    middle = np.hypot(*(found.places - [6.0, 4.7]).T) < 1.2
+    assert (looks.blind_share[middle] == 1.0).all()
+    assert (found.unique_share[middle] == 0.0).all()
+    assert np.isnan(looks.alias_xy[middle]).all()
+    assert (looks.rivals[middle] == 0.0).all()
+    assert np.isfinite(looks.alias_xy[looks.blind_share == 0.0]).all()
+    assert Reason.BLIND in {area.reason for area in found.areas}
+    assert "no wall is in reach at" in survey_text(found)
+
+
+def test_areas_are_put_in_words():
+    area = Area(12.34, 4.56, 23.4, 0.08, Reason.SLIDES, axis_deg=179.8)
+    head = "around (12.3, 4.6), 23 m², 8% unique"
+    assert area_words(area) == f"{head}: slides along its axis (0°)"
+    area = Area(12.34, 4.56, 23.4, 0.08, Reason.ALIASED, alias=(30.1, 4.5))
+    assert area_words(area) == f"{head}: looks like (30.1, 4.5)"
+    area = Area(12.34, 4.56, 23.4, 0.08, Reason.ALIASED, turn_deg=90.0)
+    assert area_words(area) == f"{head}: looks like itself turned by 90°"
+    area = Area(12.34, 4.56, 23.4, 0.08, Reason.BLIND)
+    assert area_words(area) == f"{head}: the sensor sees too little"
