@@ -144,8 +144,6 @@ def test_the_command_line_refuses_what_does_not_fit(tmp_path):
          "A map in space needs a spinning lidar, one of the plane a planar one."),
         (["bench", "simulate3d", str(plan)],
          "A map in space needs a spinning lidar, one of the plane a planar one."),
-        (["track", str(tmp_path / "house.ply"), "way.log"],
-         "The map is in space, and this verb needs one of the plane."),
     ):  # fmt: skip
         result = CliRunner().invoke(app, arguments)
         assert str(result.exception) == words
