@@ -9,7 +9,7 @@ import pytest
 
 import isovist as iv
 from isovist.errors import InputError
-from isovist.localization.judge import block_ratings, refuted
+from isovist.localization.judge import refuted
 from isovist.localization.refine import refine
 from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
@@ -129,13 +129,19 @@ def test_probabilities_fall_and_what_is_refuted_is_what_the_rule_says(site):
 def test_witnesses_are_means_of_blocks_and_sums_of_columns(site):
     scan = site.look(site.places[0])
     beams = site.atlas.beams(scan, USUAL.beams[0], USUAL.block)
-    np.testing.assert_allclose(beams.shares.sum(axis=0), 1.0)
-    np.testing.assert_array_equal((beams.shares > 0).sum(axis=1), 1)
-    np.testing.assert_array_equal(beams.columns.sum(axis=1), 1.0)
+    ratings = np.random.default_rng(0).normal(size=(3, len(beams))).astype(np.float32)
+    number, blocks = beams.block_of, beams.by_block(ratings)
+    assert set(number) == set(range(beams.blocks))
+    for k in range(beams.blocks):
+        mean = ratings[:, number == k].mean(axis=1, dtype=np.float64)
+        np.testing.assert_allclose(blocks[:, k], mean, rtol=1e-12)
     bearing = np.arctan2(beams.ends[:, 1], beams.ends[:, 0])
-    for column in (beams.shares @ beams.columns).T > 0:
-        inside = np.sort(bearing[column])
+    columns = np.split(np.arange(beams.blocks), beams.columns[1:])
+    for column, total in zip(columns, beams.by_column(blocks).T, strict=True):
+        inside = np.sort(bearing[np.isin(number, column)])
         assert inside[-1] - inside[0] <= USUAL.block + 1e-9
+        np.testing.assert_allclose(total, blocks[:, column].sum(axis=1), rtol=1e-12)
+    assert (len(columns) == beams.blocks) == (site.name == "plane")
 
 
 def test_a_rival_must_be_worse_in_more_than_one_block():
@@ -152,9 +158,9 @@ def test_fits_rate_what_they_fit(site):
     assert len(fits) <= 5
     assert (np.diff(fits.scores) <= 0.0).all()
     np.testing.assert_allclose(
-        block_ratings(fits).sum(axis=1),
+        fits.blocks.sum(axis=1),
         [
-            sum(row[share > 0].mean() for share in fits.beams.shares.T)
+            sum(row[fits.beams.block_of == k].mean() for k in range(fits.beams.blocks))
             for row in fits.ratings.astype(np.float64)
         ],
         rtol=1e-9,

@@ -150,6 +150,9 @@ class Pose(_Rigid):
     @property
     def rotation(self) -> FloatArray:
         """The rotation matrix, shape (..., 2, 2)."""
+        if self.vector.ndim == 1:
+            along, across = math.cos(self.vector[2]), math.sin(self.vector[2])
+            return np.array([[along, -across], [across, along]])
         c, s = np.cos(self.vector[..., 2]), np.sin(self.vector[..., 2])
         return np.stack([np.stack([c, -s], axis=-1), np.stack([s, c], axis=-1)], axis=-2)
 

@@ -60,31 +60,33 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Some beams of a scan, and which of them err together.
+    """Some beams of a scan, and which of them err together: those of a block of directions.
 
     Attributes:
         ends: In the level frame of the sensor, in m, shape (m, d).
-        shares: What each beam counts in each block of directions, shape (m, B); columns sum to 1.
-        columns: Which blocks stand above each other, shape (B, C); the identity in the plane.
         strengths: Intensities, shape (m,), or empty.
+        order: The beams block after block, shape (m,).
+        starts: Where each block begins in that order, shape (B,).
+        columns: Where blocks that stand above each other begin, shape (C,).
     """
 
     ends: FloatArray
-    shares: FloatArray
-    columns: FloatArray
     strengths: FloatArray
+    order: IntArray
+    starts: IntArray
+    columns: IntArray
 
     @classmethod
-    def of(cls, ends: FloatArray, blocks: IntArray, columns: IntArray, strengths: FloatArray
-           ) -> "Beams":  # fmt: skip
+    def of(
+        cls, ends: FloatArray, blocks: IntArray, columns: IntArray, strengths: FloatArray
+    ) -> "Beams":
         """From the number of the block of each beam and of the column of that block."""
-        _, first, block = np.unique(blocks, return_index=True, return_inverse=True)
-        shares = np.zeros((len(ends), len(first)))
-        shares[np.arange(len(ends)), block] = 1.0
-        _, column = np.unique(columns[first], return_inverse=True)
-        above = np.zeros((len(first), int(column.max()) + 1))
-        above[np.arange(len(first)), column] = 1.0
-        return cls(np.ascontiguousarray(ends), shares / shares.sum(axis=0), above, strengths)
+        order = np.lexsort((blocks, columns))
+        runs = np.diff(np.stack([columns, blocks])[:, order], prepend=-(1 << 40))
+        starts = np.flatnonzero(runs.any(axis=0))
+        return cls(
+            np.ascontiguousarray(ends), strengths, order, starts, np.flatnonzero(runs[0][starts])
+        )
 
     def __len__(self) -> int:
         return len(self.ends)
@@ -92,7 +94,25 @@ class Beams:
     @property
     def blocks(self) -> int:
         """How many blocks hold a beam."""
-        return self.shares.shape[1]
+        return len(self.starts)
+
+    @property
+    def block_of(self) -> IntArray:
+        """Number of the block of each beam, shape (m,)."""
+        number = np.empty(len(self), dtype=np.int64)
+        number[self.order] = np.repeat(
+            np.arange(self.blocks), np.diff(self.starts, append=len(self))
+        )
+        return number
+
+    def by_block(self, ratings: Float32Array) -> FloatArray:
+        """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
+        sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)
+        return np.asarray(sums / np.diff(self.starts, append=len(self)))
+
+    def by_column(self, blocks: FloatArray) -> FloatArray:
+        """Sum of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
+        return np.asarray(np.add.reduceat(blocks, self.columns, axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

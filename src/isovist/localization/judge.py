@@ -46,13 +46,13 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
     fits = fits.select(unlike(fits.poses, *settings.same))
-    totals = block_ratings(fits).sum(axis=1)
+    totals = fits.blocks.sum(axis=1)
     order = np.argsort(-totals, kind="stable")
     fits, totals = fits.select(order), totals[order]
     chances = np.exp(totals - totals[0])
     chances /= chances.sum()
     scores, inliers = fits.scores, fits.inliers
-    witnesses = block_ratings(fits) @ fits.beams.columns
+    witnesses = fits.beams.by_column(fits.blocks)
     out = np.append(False, refuted(witnesses, scores, float(inliers[0]), settings))
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
     spreads = covariances(
@@ -106,11 +106,6 @@ def refuted(
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
     behind = scores[0] - scores[1:]
     return np.asarray((t * inliers >= agreement) & (behind >= margin))
-
-
-def block_ratings(fits: Fits) -> FloatArray:
-    """ℓ_jb: mean rating of each block that has beams, shape (K, B)."""
-    return np.asarray(fits.ratings.astype(np.float64) @ fits.beams.shares)
 
 
 def information(

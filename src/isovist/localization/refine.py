@@ -36,6 +36,11 @@ class Fits:
         return self.fit.poses
 
     @property
+    def blocks(self) -> FloatArray:
+        """Mean rating of each block that has beams, shape (K, B)."""
+        return self.beams.by_block(self.ratings)
+
+    @property
     def scores(self) -> FloatArray:
         """Mean rating of the beams from each pose, shape (K,)."""
         return np.asarray(self.ratings.mean(axis=1, dtype=np.float64))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.atlas.base import Atlas, Beams
-from isovist.localization.judge import block_ratings, covariances, information
+from isovist.localization.judge import covariances, information
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
@@ -174,13 +174,13 @@ class Bank:
 
     def gramian(self) -> Gramian:
         """What the frames have told about the present pose of the first place."""
-        total = Gramian.pose()
-        if len(self):
-            for frame in self.frames:
-                before = frame.places[0] - self.poses[0]
-                motion = Pose(before[0], before[1])
-                total = total.add_information(frame.weight * frame.known[0], motion)
-        return total
+        if len(self) == 0:
+            return Gramian.pose()
+        before = np.stack([frame.places[0] for frame in self.frames]) - self.poses[0]
+        known = np.stack([frame.weight * frame.known[0] for frame in self.frames])
+        A = np.broadcast_to(np.eye(3), known.shape).copy()
+        A[:, 0, 2], A[:, 1, 2] = -before[:, 1], before[:, 0]
+        return Gramian.pose().add_information((A.transpose(0, 2, 1) @ known @ A).sum(axis=0))
 
     def compare(
         self, frame: Frame, poses: FloatArray, spreads: FloatArray, share: float
@@ -206,11 +206,7 @@ class Bank:
         poses = poses + np.einsum("kij,kj->ki", after @ told, step)
         poses[:, 2] = wrap_angle(poses[:, 2])
         rated = Fits(fit, beams, *atlas.rate(beams, poses, settings.model))
-        frame.blocks, frame.scores, frame.inliers = (
-            block_ratings(rated),
-            rated.scores,
-            rated.inliers,
-        )
+        frame.blocks, frame.scores, frame.inliers = rated.blocks, rated.scores, rated.inliers
         frame.slips = np.minimum(0.5 * slip, self.settings.slip)
         frame.places, frame.known = poses, known
         return poses, after

@@ -96,10 +96,9 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
 
 
 def _frame_state(frame: Frame) -> dict[str, Any]:
-    blocks = frame.beams.shares.argmax(axis=1)
     return {
         "ends": frame.beams.ends.tolist(),
-        "blocks": blocks.tolist(),
+        "blocks": frame.beams.block_of.tolist(),
         "T_odom_sensor": frame.T_odom_sensor.vector.tolist(),
         "weight": frame.weight,
         "places": {name: getattr(frame, name).tolist() for name in PER_PLACE},
