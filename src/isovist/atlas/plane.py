@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import DAMPING, FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import search_rose, window_of_scan
@@ -174,7 +174,7 @@ def build_plane(
         progress(0.9 * (part + 1) / PARTS)
     known = K / W.sum(axis=0, dtype=np.float32)
     with np.errstate(divide="ignore", invalid="ignore"):
-        described = np.where(known >= settings.known_share, F / K, np.float32(FAR))
+        described = np.where(known >= MAJORITY, F / K, np.float32(FAR))
     atlas = PlaneAtlas(
         world,
         readonly(rows.astype(np.int64) * world.shape[1] + columns),

@@ -32,7 +32,6 @@ class AtlasSettings:
             `isovist bench simulate3d`; not varied since.
         elevation: Rings above or below this are not described, in rad: lidars see within ±45°.
         reach: Longest range that counts, in m: what indoor lidars return.
-        known_share: Least known share of a channel that counts: the majority.
         gap: Unknown cells nearer than this to free ones, in m, are gaps between the rays of the
             map's maker: 1° at 9 m.
         height: Of the sensor above the floor of a map in space, in m, unless something else is
@@ -46,7 +45,6 @@ class AtlasSettings:
     rings: int = 16
     elevation: float = float(np.arcsin(0.75))
     reach: float = 30.0
-    known_share: float = 0.5
     gap: float = 0.15
     height: float = 1.0
     cell: float = 0.05

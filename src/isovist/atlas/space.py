@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import DAMPING, FAR, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
@@ -238,13 +238,12 @@ def build_space(
             VoxelSweep.over(bare, nodes), settings, lambda share: progress(0.45 + 0.4 * share)
         )
         F, known = (
-            np.where(known >= settings.known_share, a, b)
-            for a, b in zip((F, known), beyond, strict=True)
+            np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
         )
     atlas = SpaceAtlas(
         world,
         readonly(nodes),
-        readonly(np.where(known >= settings.known_share, F, np.float32(FAR))),
+        readonly(np.where(known >= MAJORITY, F, np.float32(FAR))),
         distance_to_walls(world),
         clear.skip,
         bare.skip,
