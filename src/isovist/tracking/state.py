@@ -4,8 +4,8 @@ What comes back goes on as if nothing had happened: the same scans give the same
 """
 
 import zlib
-from dataclasses import asdict, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
 VERSION = 1
-FLAGS = ("_searched", "_settled", "_usual", "_surprises", "_shaken", "_leads_since")
-"""What a tracker remembers besides places, frames and odometry."""
-
-T = TypeVar("T")
+FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_first", "_searched", "_settled",
+         "_usual", "_surprises", "_shaken", "_leads_since")  # fmt: skip
+"""What a tracker remembers besides its places and frames."""
+SHAPES = {"places": (-1, 3), "known": (-1, 3, 3)}
 
 
 def fingerprint(atlas: Atlas) -> int:
@@ -41,20 +41,24 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
     return {
         "version": VERSION,
         "atlas": fingerprint(tracker.atlas),
-        "settings": asdict(tracker.settings),
-        "localization": asdict(tracker.localization),
+        "settings": _plain(asdict(tracker.settings)),
+        "localization": _plain(asdict(tracker.localization)),
         "drift": asdict(tracker.drift),
-        "prior": None if prior is None else {f.name: _plain(getattr(prior, f.name))
-                                             for f in fields(prior)},
-        "travelled": tracker.travelled,
-        "odometry": None if tracker._odometry is None else tracker._odometry.vector.tolist(),
-        "mount": tracker._mount.vector.tolist(),
-        "first": None if tracker._first is None else tracker._first.vector.tolist(),
+        "prior": None if prior is None else _plain(asdict(prior)),
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
         "spreads": bank.spreads.tolist(),
-        "frames": [_frame_state(frame) for frame in bank.frames],
-    }  # fmt: skip
+        "frames": [
+            {
+                "ends": frame.beams.ends.tolist(),
+                "beams": frame.beams.block_of.tolist(),
+                "T_odom_sensor": _plain(frame.T_odom_sensor),
+                "weight": frame.weight,
+                **{name: getattr(frame, name).tolist() for name in PER_PLACE},
+            }
+            for frame in bank.frames
+        ],
+    }
 
 
 def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
@@ -68,23 +72,17 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
             )
         if state["atlas"] != fingerprint(atlas):
             raise InputError("The state is of a tracker on another map.")
-        localization = dict(state["localization"])
-        model = _settings(BeamModel, localization.pop("model"))
+        localization = _values(state["localization"])
+        model = BeamModel(**localization.pop("model"))
         tracker = Tracker(
             atlas,
-            prior=None if state["prior"] is None else Region(**_numbers(state["prior"])),
+            prior=None if state["prior"] is None else Region(**_values(state["prior"])),
             drift=Drift(**state["drift"]),
-            settings=_settings(TrackingSettings, state["settings"]),
-            localization=_settings(LocalizationSettings, {**localization, "model": model}),
+            settings=TrackingSettings(**_values(state["settings"])),
+            localization=LocalizationSettings(model=model, **localization),
         )
-        tracker.travelled = float(state["travelled"])
-        tracker._odometry = _pose(state["odometry"])
-        tracker._mount = Pose.from_vector(state["mount"])
-        tracker._first = _pose(state["first"])
-        if tracker._odometry is not None:
-            tracker._sensor = tracker._odometry @ tracker._mount
-        for name, value in _numbers(state["flags"]).items():
-            setattr(tracker, name, value)
+        for name in FLAGS:
+            setattr(tracker, name, _values(state["flags"][name]))
         tracker.bank.poses = np.array(state["poses"], dtype=np.float64).reshape(-1, 3)
         tracker.bank.spreads = np.array(state["spreads"], dtype=np.float64).reshape(-1, 3, 3)
         tracker.bank.frames = [_frame(row) for row in state["frames"]]
@@ -95,52 +93,33 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
     return tracker
 
 
-def _frame_state(frame: Frame) -> dict[str, Any]:
-    return {
-        "ends": frame.beams.ends.tolist(),
-        "blocks": frame.beams.block_of.tolist(),
-        "T_odom_sensor": frame.T_odom_sensor.vector.tolist(),
-        "weight": frame.weight,
-        "places": {name: getattr(frame, name).tolist() for name in PER_PLACE},
-        "count": len(frame.scores),
-    }
-
-
 def _frame(row: dict[str, Any]) -> Frame:
-    blocks = np.array(row["blocks"], dtype=np.int64)
-    beams = Beams.of(np.array(row["ends"], dtype=np.float64), blocks, blocks, np.empty(0))
-    frame = Frame(beams, Pose.from_vector(row["T_odom_sensor"]), float(row["weight"]))
-    shapes = {"blocks": (beams.blocks,), "places": (3,), "known": (3, 3)}
+    number = np.array(row["beams"], dtype=np.int64)
+    beams = Beams.of(np.array(row["ends"], dtype=np.float64), number, number, np.empty(0))
+    frame = Frame(beams, _values(row["T_odom_sensor"]), float(row["weight"]))
+    shapes = {**SHAPES, "blocks": (-1, beams.blocks)}
     for name in PER_PLACE:
-        values = np.array(row["places"][name], dtype=np.float64)
-        setattr(frame, name, values.reshape(int(row["count"]), *shapes.get(name, ())))
+        values = np.array(row[name], dtype=np.float64)
+        setattr(frame, name, values.reshape(shapes.get(name, (-1,))))
     return frame
 
 
-def _pose(row: list[float] | None) -> Pose | None:
-    return None if row is None else Pose.from_vector(row)
-
-
-def _settings(kind: type[T], values: dict[str, Any]) -> T:
-    """Settings from what `asdict` and JSON made of them."""
-
-    def tuples(value: Any) -> Any:
-        return tuple(tuples(v) for v in value) if isinstance(value, list | tuple) else value
-
-    return kind(**{
-        name: value if is_dataclass(value) else tuples(value) for name, value in values.items()
-    })  # fmt: skip
-
-
 def _plain(value: Any) -> Any:
-    """Ready for JSON, which has no infinity."""
-    if isinstance(value, np.ndarray):
-        return value.tolist()
+    """Ready for JSON, which has no infinity, no array and no pose."""
+    if isinstance(value, Pose):
+        return {"pose": value.vector.tolist()}
+    if isinstance(value, dict):
+        return {key: _plain(v) for key, v in value.items()}
     if isinstance(value, float) and not np.isfinite(value):
         return str(value)
-    return value
+    return value.tolist() if isinstance(value, np.ndarray) else value
 
 
-def _numbers(values: dict[str, Any]) -> dict[str, Any]:
-    """What `_plain` made, back."""
-    return {k: float(v) if isinstance(v, str) else v for k, v in values.items()}
+def _values(value: Any) -> Any:
+    """What `_plain` and JSON made, back, with tuples for lists."""
+    if isinstance(value, dict):
+        whole = {key: _values(v) for key, v in value.items()}
+        return Pose.from_vector(value["pose"]) if set(value) == {"pose"} else whole
+    if isinstance(value, list | tuple):
+        return tuple(_values(v) for v in value)
+    return float(value) if value in ("inf", "-inf") else value
