@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from isovist.descriptor.descriptor import Descriptor
     from isovist.errors import FileError, InputError, IsovistError, MissingExtraError
     from isovist.exploration.settings import ExplorationSettings
-    from isovist.io.logs.read import read_log
+    from isovist.io.logs.read import Log, read_log
     from isovist.io.maps.read import read_map, write_map
     from isovist.io.scans.read import read_scan, write_scan
     from isovist.localization.answer import Answer, Certificate, Estimate, Verdict
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from isovist.theory.gram import Gram
     from isovist.tracking.drift import Drift
     from isovist.tracking.settings import TrackingSettings
+    from isovist.tracking.start import StartFit
     from isovist.tracking.tracker import Belief, Tracker
 
 __version__ = "0.1.0.dev0"
@@ -49,19 +50,19 @@ __version__ = "0.1.0.dev0"
 __all__ = [
     "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "CloudScan",
     "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram", "InputError",
-    "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "MeshMap",
+    "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "Log", "MeshMap",
     "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Range", "Region", "Rose", "Scan",
-    "SegmentMap", "SpinningLidar", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
-    "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "locate", "read_atlas",
-    "read_log", "read_map", "read_scan", "survey", "write_atlas", "write_map", "write_scan",
-    "write_survey",
+    "SegmentMap", "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings",
+    "Tracker", "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "locate",
+    "read_atlas", "read_log", "read_map", "read_scan", "survey", "write_atlas", "write_map",
+    "write_scan", "write_survey",
 ]  # fmt: skip
 
 _HOME = {
     "atlas.base": "Atlas", "atlas.build": "build", "atlas.settings": "AtlasSettings BeamModel",
     "atlas.store": "read_atlas write_atlas", "descriptor.descriptor": "Descriptor",
     "errors": "FileError InputError IsovistError MissingExtraError",
-    "exploration.settings": "ExplorationSettings", "io.logs.read": "read_log",
+    "exploration.settings": "ExplorationSettings", "io.logs.read": "Log read_log",
     "io.maps.read": "read_map write_map", "io.scans.read": "read_scan write_scan",
     "localization.answer": "Answer Certificate Estimate Verdict",
     "localization.certify": "certify", "localization.locate": "locate",
