@@ -99,6 +99,39 @@ def test_a_scan_from_elsewhere_is_not_unique(site):
     assert iv.locate(site.atlas, site.elsewhere()).verdict is not iv.Verdict.UNIQUE
 
 
+def with_ranges(scan, values):
+    """The scan with some of its returns at other distances."""
+    far = np.asarray(values, dtype=np.float64)
+    if isinstance(scan, iv.CloudScan):
+        points = scan.points.copy()
+        some = np.linspace(0, len(points) - 1, len(far)).astype(int)
+        points[some] *= (far / np.linalg.norm(points[some], axis=1))[:, None]
+        return replace(scan, points=points, range_max=np.inf)
+    ranges = np.where(scan.valid, scan.ranges, np.nan)
+    ranges[np.linspace(0, len(ranges) - 1, len(far)).astype(int)] = far
+    return iv.Scan(scan.bearings, ranges, T_robot_sensor=scan.T_robot_sensor)
+
+
+@pytest.mark.parametrize("absurd", [9999.0, 3.4028235e38, 1e308])
+def test_a_few_absurd_ranges_change_nothing(site, absurd):
+    truth = site.places[0]
+    scan = with_ranges(site.look(truth), [absurd] * 3)
+    answer = iv.locate(site.atlas, scan, certificate=True)
+    assert answer.verdict is iv.Verdict.UNIQUE
+    assert gap(answer.best.pose, truth)[0] < 0.1
+    json.dumps(answer_json(answer), allow_nan=False)
+
+
+def test_a_scan_that_no_map_of_this_size_can_hold_is_lost(site):
+    scan = site.look(site.places[0])
+    count = len(scan.points) if isinstance(scan, iv.CloudScan) else len(scan.ranges)
+    answer = iv.locate(site.atlas, with_ranges(scan, np.full(count, 5000.0)))
+    assert answer.verdict is iv.Verdict.LOST
+    assert answer.estimates == ()
+    assert answer.advice.startswith("Every beam is longer than the map is wide")
+    assert set(answer.timing_ms) == {"search", "refine", "judge", "total"}
+
+
 def test_the_same_bits_whatever_the_number_of_threads(site):
     scan, threads = site.look(site.places[1]), numba.get_num_threads()
     answers = []

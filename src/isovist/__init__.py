@@ -72,8 +72,8 @@ _HOME = {
     "sensing.cloud_scan": "CloudScan", "sensing.lidar": "Lidar", "sensing.scan": "Scan",
     "sensing.signals": "Intensity Range SurfaceGradient", "sensing.spinning": "SpinningLidar",
     "surveying.settings": "SurveyingSettings", "surveying.survey": "Survey survey write_survey",
-    "theory.gram": "Gram", "tracking.drift": "Drift", "tracking.settings": "TrackingSettings", "tracking.start": "StartFit",
-    "tracking.tracker": "Belief Tracker",
+    "theory.gram": "Gram", "tracking.drift": "Drift", "tracking.settings": "TrackingSettings",
+    "tracking.start": "StartFit", "tracking.tracker": "Belief Tracker",
 }  # fmt: skip
 """Where public names live; each is imported when it is first used, so that starting is fast."""
 

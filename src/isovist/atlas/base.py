@@ -173,6 +173,11 @@ class Atlas(ABC):
         """World coordinates of the nodes, shape (N, d), in m."""
 
     @property
+    def diagonal(self) -> float:
+        """Of the map, in m: no beam that begins in the map and is longer ends in it."""
+        return float(np.linalg.norm(np.diff(self.world.bounds, axis=0)))
+
+    @property
     @abstractmethod
     def area(self) -> float:
         """Of the floor that a robot can stand on, in m²."""

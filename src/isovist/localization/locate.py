@@ -16,6 +16,12 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
+STEPS = ("search", "refine", "judge", "total")
+OUTSIDE = (
+    "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
+    "the map of this place?"
+)
+
 
 def locate(
     atlas: Atlas,
@@ -52,6 +58,10 @@ def locate(
     atlas.check(scan)
     atlas.fitted(tilt)
     chosen = checked_settings(LocalizationSettings, settings)
+    held = scan.within(atlas.diagonal)
+    if held is None:
+        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0))
+    scan = held
     answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
     if answer.verdict is Verdict.LOST and answer.estimates:
         first = answer.timing_ms

@@ -5,7 +5,7 @@ far.  Points that are not finite, lie at the origin (how sensors write a missing
 [`range_min`, `range_max`) are left out.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -75,6 +75,16 @@ class CloudScan:
             if not np.isfinite(strengths[valid]).all():
                 raise InputError("`intensities` must be finite, got NaN or infinity.")
             set_(self, "intensities", readonly(strengths[valid]))
+
+    def within(self, limit: float) -> "CloudScan | None":
+        """The scan without returns farther than `limit` (m); `None` if too few are left."""
+        kept = np.linalg.norm(self.points, axis=1) <= limit
+        if kept.all():
+            return self
+        if kept.sum() < FEWEST:
+            return None
+        strengths = None if self.intensities is None else self.intensities[kept]
+        return replace(self, points=self.points[kept], intensities=strengths)
 
     @property
     def T_level_sensor(self) -> Pose3:

@@ -1,6 +1,6 @@
 """What the robot saw: ranges along bearings, and which of them mean anything."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -148,6 +148,14 @@ class Scan:
             roll,
             pitch,
         )
+
+    def within(self, limit: float) -> "Scan | None":
+        """The scan without the beams that are longer than `limit` (m); `None` if none is left."""
+        kept = self.valid & (self.ranges <= limit)
+        if kept.sum() == self.valid.sum():
+            return self
+        ranges = np.where(kept, self.ranges, np.nan)
+        return replace(self, ranges=ranges) if kept.any() else None
 
     @property
     def T_level_robot(self) -> Pose:

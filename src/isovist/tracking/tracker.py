@@ -147,11 +147,12 @@ class Tracker:
         _check_odometry(odometry)
         share = self._move(odometry, scan.T_robot_sensor)
         spent = 0.0
-        if sees(scan, self.localization):
+        held = scan.within(self.atlas.diagonal)
+        if held is not None and sees(held, self.localization):
             weight = self._weight(scan.field_of_view)
-            self.bank.look(Frame(self._beams(scan), self._sensor, weight), share)
+            self.bank.look(Frame(self._beams(held), self._sensor, weight), share)
             self._first = self._first or self._sensor
-            spent = self._seek(scan)
+            spent = self._seek(held)
         if not self.bank.frames:
             few = "The scan sees next to nothing of what is around. Drive on."
             belief = Belief(Verdict.LOST, few, (), 0.0, self.travelled)
