@@ -115,10 +115,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise unreadable(path, error) from error
 
 
-def _floats(words: list[str]) -> FloatArray:
-    return np.array(words, dtype=np.float64)
-
-
 def _readings(rows: _Rows, words: list[str], at: int) -> int:
     """Add the readings whose number stands at `at`; where the words after them begin."""
     n = int(words[at])
@@ -127,7 +123,7 @@ def _readings(rows: _Rows, words: list[str], at: int) -> int:
         raise _LineError(f"it announces {n} readings and has {len(words) - at - 1} values")
     if rows.ranges and rows.ranges[0].size != n:
         raise _LineError(f"it has {n} beams where the lines before have {rows.ranges[0].size}")
-    rows.ranges.append(_floats(words[at + 1 : end]))
+    rows.ranges.append(np.array(words[at + 1 : end], dtype=np.float64))
     return end
 
 
