@@ -69,7 +69,7 @@ def _read_text(path: Path) -> Columns:
     if table.shape[1] < 3:
         raise FileError(f"{path.name} has {table.shape[1]} columns; x, y and z are needed.")
     names = ("x", "y", "z", "intensity") if table.shape[1] == 4 else ("x", "y", "z")
-    return {name: np.ascontiguousarray(table[:, k]) for k, name in enumerate(names)}
+    return dict(zip(names, table.T, strict=False))
 
 
 def _read_pcd(path: Path) -> Columns:

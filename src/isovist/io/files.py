@@ -11,7 +11,7 @@ import reprlib
 import secrets
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -161,15 +161,21 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def replace_file(path: PathLike, data: bytes) -> None:
-    """Write a whole file or leave what was there: under another name first, then renamed."""
+def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
+    """Write a whole file or leave what was there: under another name first, then renamed.
+
+    With `parents`, missing folders are made.
+    """
     path = Path(path)
     draft = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
     try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
         write_synced(draft, data)
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
