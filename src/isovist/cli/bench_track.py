@@ -1,5 +1,6 @@
 """`isovist bench starts`, `follow` and `kidnap`: measured rows of moving robots."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +19,6 @@ def starts(
     as_json: Json = False,
 ) -> None:
     """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
-    import math
-
     from isovist.bench.drives import start_logs, summarise_starts
     from isovist.cli.rows import print_rows, tracked
     from isovist.io.logs.carmen import read_carmen

@@ -31,11 +31,11 @@ def explore(
     from isovist.exploration.propose import Rule
     from isovist.report.explorations import run_json, run_text
     from isovist.sensing.lidar import Lidar
-    from isovist.viz.explorations import check_suffix, save_run
+    from isovist.viz.explorations import save_run
+    from isovist.viz.figures import check_suffix
 
     chosen = Rule.from_text(rule)
-    if figure is not None:
-        check_suffix(figure)
+    check_suffix(figure, ".gif")
     lidar = Lidar(math.radians(field_of_view), range_max=range_max)
     atlas = plane_of(world)
     with busy("Looking for a place to get lost in"):

@@ -30,8 +30,7 @@ def locate(
     from isovist.report.answers import answer_json, answer_text
     from isovist.viz.figures import check_suffix, save
 
-    if figure is not None:
-        check_suffix(figure)
+    check_suffix(figure)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
     atlas = atlas_of(world, height=height, highest=highest)
     answer = locate_scan(atlas, seen, certificate=True)

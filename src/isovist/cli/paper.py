@@ -12,8 +12,7 @@ def paper(figure: Figure = None, as_json: Json = False) -> None:
     from isovist.theory import example as example_of
     from isovist.viz.figures import check_suffix, save
 
-    if figure is not None:
-        check_suffix(figure)
+    check_suffix(figure)
     example = example_of.run_example()
     if figure is not None:
         from isovist.viz.paper import draw_example

@@ -87,11 +87,9 @@ def read_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, Any]]:
     """The messages of the connections that are chosen, in the order of the bag, with those."""
-    try:
+    with MissingExtraError.unless_found("Reading a bag", "bags"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingExtraError.of("Reading a bag", "bags") from error
     if not path.is_dir():
         existing_file(path, "a bag")
     elif not (path / "metadata.yaml").exists():

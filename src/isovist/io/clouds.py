@@ -73,10 +73,8 @@ def _read_text(path: Path) -> Columns:
 
 
 def _read_pcd(path: Path) -> Columns:
-    try:
+    with MissingExtraError.unless_found("Reading .pcd", "clouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
-    except ImportError as error:
-        raise MissingExtraError.of("Reading .pcd", "clouds") from error
     with decoding(path, "is not a PCD file", most=80):
         cloud = PointCloud.from_path(path)
     return {
@@ -87,10 +85,8 @@ def _read_pcd(path: Path) -> Columns:
 
 
 def _read_las(path: Path) -> Columns:
-    try:
+    with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "clouds"):
         import laspy
-    except ImportError as error:
-        raise MissingExtraError.of(f"Reading {path.suffix.lower()}", "clouds") from error
     with decoding(path, "is not a LAS file", most=80):
         cloud = laspy.read(path)
     names = ("x", "y", "z", "intensity")

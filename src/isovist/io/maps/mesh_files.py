@@ -46,10 +46,8 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
 
 
 def _load(path: Path) -> Any:
-    try:
+    with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
-    except ImportError as error:
-        raise MissingExtraError.of("Reading meshes", "mesh") from error
     with decoding(path, "is not a sound mesh file", most=80):
         loaded = trimesh.load(path, process=False)
         return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
