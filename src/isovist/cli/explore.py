@@ -8,20 +8,19 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
-from isovist.cli.options import FieldOfView, Json, RangeMax, Seed, World
 
 
 def explore(
-    world: World,
+    world: options.World,
     rule: Annotated[
         str, typer.Option(help="Where to drive: b or rivals, a or gramian, random.")
     ] = "rivals",
-    seed: Seed = 0,
-    field_of_view: FieldOfView = 360.0,
-    range_max: RangeMax = 6.0,
+    seed: options.Seed = 0,
+    field_of_view: options.FieldOfView = 360.0,
+    range_max: options.RangeMax = 6.0,
     limit: Annotated[float, typer.Option(help="Give up after this way, in m.")] = 40.0,
     figure: Annotated[Path | None, options.figure(".png, .pdf, .svg, or .gif that moves")] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
     from isovist.bench.explore import explore as drive

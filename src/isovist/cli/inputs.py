@@ -16,8 +16,6 @@ from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 
-IN_SPACE = "The map is in space, and this verb needs one of the plane."
-
 Place = tuple[float, float, float] | None
 
 
@@ -25,7 +23,7 @@ def plane_of(path: Path) -> PlaneAtlas:
     """The atlas of a folder, or one built now, of a map of the plane."""
     atlas = atlas_of(path)
     if not isinstance(atlas, PlaneAtlas):
-        raise InputError(IN_SPACE)
+        raise InputError("The map is in space, and this verb needs one of the plane.")
     return atlas
 
 

@@ -49,11 +49,7 @@ def about(path: Path) -> Iterator[None]:
 def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None) -> Iterator[None]:
     """Whatever a decoder raises becomes one line: it may fail in any way on a damaged file.
 
-    Args:
-        path: The file, which is to blame.
-        verdict: What to say of it.
-        silent: The reason where the decoder gives none; its type if empty.
-        most: Characters of the reason.
+    The reason has at most so many characters; where there is none, `silent` or its type stands.
     """
     try:
         yield

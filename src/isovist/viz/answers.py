@@ -68,11 +68,6 @@ def draw_pose(axes: Any, pose: AnyPose, colour: str, size: float, label: str | N
     return axes.plot(pose.x, pose.y, "o", color=colour, markersize=5, label=label, zorder=5)
 
 
-def flat(pose: AnyPose) -> Pose:
-    """What of a pose lies in the plane."""
-    return pose if isinstance(pose, Pose) else pose.flat
-
-
 def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
     """The 95 % ellipse of a position."""
     from matplotlib.patches import Ellipse
@@ -90,15 +85,7 @@ def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
 def draw_places(
     axes: Any, world: OccupancyMap, answer: Answer, truth: AnyPose | None, size: float | None = None
 ) -> None:
-    """The map with the estimates of an answer, the truth, and the verdict above.
-
-    Args:
-        axes: Where.
-        world: The map.
-        answer: Rivals are drawn when it is ambiguous.
-        truth: If it is known.
-        size: Of the arrows, in m; `None` suits a view of the whole map.
-    """
+    """The map with the places of an answer as arrows of a size in m, the truth, and the verdict."""
     draw_cells(axes, world)
     size = 0.035 * float(known_size(world).max()) if size is None else size
     rivals = answer.estimates[1:] if answer.verdict is Verdict.AMBIGUOUS else ()
@@ -125,7 +112,7 @@ def draw_answer(
     if answer.best is None:
         close.set_visible(False)
         return figure
-    pose = flat(answer.best.pose)
+    pose = Pose.from_vector(answer.best.pose.vector[:3])
     for axes in (whole, close):
         draw_scan(axes, scan, pose @ scan.T_robot_sensor)
     reach = max(1.0, min(6.0, float(np.percentile(scan.ranges[scan.valid], 80.0))))

@@ -5,15 +5,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from isovist.bench.explore import Run
 from isovist.bench.robot import Step
 from isovist.localization.answer import Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import AnyPose
+from isovist.poses import AnyPose, Pose
 from isovist.types import FloatArray
-from isovist.viz.answers import draw_cells, draw_pose, draw_scan, flat, known_size
+from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_size
 from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, check_suffix, new_figure, save
 
 PANELS = 4
@@ -72,7 +73,8 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
         for rival in belief.estimates[1:] if belief.verdict is not Verdict.UNIQUE else ():
             likely = rival.probability / max(best.probability, 1e-9)
             draw_pose(axes, rival.pose, SECOND, size)[0].set_alpha(max(FAINT, min(1.0, likely)))
-        draw_scan(axes, step.scan, flat(best.pose) @ step.scan.T_robot_sensor)
+        pose = Pose.from_vector(best.pose.vector[:3])
+        draw_scan(axes, step.scan, pose @ step.scan.T_robot_sensor)
         draw_pose(axes, best.pose, ACCENT, size)
     ahead = _ahead(run, step)
     if ahead is not None:
@@ -137,8 +139,6 @@ def _ahead(run: Run, step: Step) -> FloatArray | None:
 
 def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
     """One frame for each update."""
-    from PIL import Image
-
     across, up = known_size(world)
     shape = float(up / across)
     width = 7.0 if shape < 1.0 else 5.0

@@ -30,9 +30,7 @@ def can_draw() -> bool:
 def check_suffix(path: Path | None, *more: str) -> None:
     """Refuse a format that cannot be written, before the work that the figure is to show.
 
-    Args:
-        path: Where the figure will be; `None` when none is wanted.
-        more: Formats beside those of `save`.
+    Where no figure is wanted, the path is `None`; `more` are formats beside those of `save`.
     """
     *most, last = (".png", ".pdf", ".svg", *more)
     if path is not None and path.suffix.lower() not in (*most, last):

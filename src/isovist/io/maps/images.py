@@ -134,7 +134,6 @@ _PGM_HEADER = re.compile(rb"P([25])" + 3 * rb"(?:\s|#[^\n]*\n)+(\d{1,9})" + rb"(
 
 def _read_pgm(path: Path) -> Brightness:
     """Netpbm grey, binary (P5, 8 or 16 bits) or text (P2), comments allowed."""
-    size = path.stat().st_size
     with path.open("rb") as stream:
         header = _PGM_HEADER.match(stream.read(65536))
     if header is None:
@@ -146,7 +145,7 @@ def _read_pgm(path: Path) -> Brightness:
     _check_size(path, width, height)
     if not 1 <= peak <= 65535:
         raise FileError(f"{path.name}: white is {peak} in its header; PGM allows 1 to 65535.")
-    cells, rest = width * height, size - header.end()
+    cells, rest = width * height, path.stat().st_size - header.end()
     if form == 5:
         dtype = np.dtype(np.uint8 if peak < 256 else ">u2")
         if rest < cells * dtype.itemsize:

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
 from isovist.io.files import (
@@ -165,9 +164,7 @@ def _plain(value: Any) -> Any:
 def _increment(scan: Scan) -> float:
     """The angle between beams, which must be the same everywhere."""
     m = scan.bearings.size
-    if m == 1:
-        return 0.0
-    increment = float(scan.bearings[-1] - scan.bearings[0]) / (m - 1)
+    increment = float(scan.bearings[-1] - scan.bearings[0]) / max(m - 1, 1)
     even = scan.bearings[0] + increment * np.arange(m)
     if np.abs(even - scan.bearings).max() > 1e-6:
         raise InputError("A LaserScan needs evenly spaced bearings. Write this scan as .csv.")
@@ -188,10 +185,9 @@ def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
             f"{path.name}: `angle_min` and `angle_increment` must be finite and the increment not "
             f"0, got {start:g} and {step:g}."
         )
-    intensities = None
     # An empty list is how ROS says that the sensor gives none.
-    if strengths is not None and np.size(strengths) > 0:
-        intensities = _numbers(path, "intensities", strengths)
+    given = strengths is not None and np.size(strengths) > 0
+    intensities = _numbers(path, "intensities", strengths) if given else None
     return Scan.from_laserscan(
         start, step, ranges, range_min=low, range_max=high, intensities=intensities
     )
@@ -244,7 +240,7 @@ def _scan_from_csv(path: Path) -> Scan:
         beams.append([_csv_number(path, number, k, cell) for k, cell in enumerate(cells)])
     if not beams:
         raise FileError(f"{path.name} has no beam; each line should be bearing, range.")
-    table: NDArray[np.float64] = np.array(beams)
+    table: FloatArray = np.array(beams)
     return Scan(table[:, 0], table[:, 1], intensities=table[:, 2] if table.shape[1] == 3 else None)
 
 
