@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.bags import read_bag_odometry, read_bag_scan, read_bag_scans
+from isovist.io.bags import read_bag_scan, read_bag_scans
+from isovist.io.logs.read import read_log
 from isovist.io.scans.read import read_scan
 from isovist.poses import Pose
 
@@ -90,10 +91,10 @@ def test_scans_and_odometry_are_read(tmp_path, kind):
     assert scans[0].bearings.tolist() == [-1.0, -0.5, 0.0, 0.5, 1.0]
     assert (scans[0].range_min, scans[0].range_max) == (0.5, 8.0)
     assert scans[0].intensities is None
-    times, poses = zip(*read_bag_odometry(path), strict=True)
-    assert times == (100.5, 101.5, 102.5)
-    assert [pose.x for pose in poses] == [0.0, 1.0, 2.0]
-    assert np.allclose([pose.yaw for pose in poses], [0.0, 0.2, 0.4])
+    log = read_log(path, T_robot_sensor=Pose())
+    assert log.times.tolist() == [100.5, 101.5, 102.5]
+    assert log.odometry[:, 0].tolist() == [0.0, 1.0, 2.0]
+    assert np.allclose(log.odometry[:, 2], [0.0, 0.2, 0.4])
 
 
 @pytest.mark.parametrize("kind", FORMATS)

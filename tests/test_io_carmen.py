@@ -58,7 +58,7 @@ def test_scans_poses_and_times_are_read(tmp_path, pack):
     assert log.odometry.tolist() == [[1, 0, 0], [2, 0, 0], [3, 0, 0]]
     assert log.times.tolist() == [5.0, 6.0, 7.0]
     assert not log.ranges.flags.writeable
-    scans = list(log.scans())
+    scans = [log.scan(k) for k in range(len(log))]
     assert len(scans) == 3
     assert scans[2].ranges.tolist() == rows[2].tolist()
 
@@ -118,8 +118,9 @@ def test_a_scan_without_a_return_is_named(tmp_path):
     rows[1] = 0.0
     log = read_carmen(write(tmp_path, *map(flaser, rows)))
     assert log.usable.tolist() == [True, False]
+    assert log.scan(0).valid.all()
     with pytest.raises(InputError, match=r"^Scan 1: The scan has no valid beam among 180"):
-        list(log.scans())
+        log.scan(1)
 
 
 def test_broken_lines_are_named(tmp_path):

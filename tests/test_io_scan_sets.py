@@ -36,7 +36,7 @@ def test_a_set_is_read_with_all_that_it_has(tmp_path):
     assert scans.odometry.tolist() == odom.tolist()
     assert scans.in_map_split.tolist() == [True, False]
     assert scans.in_map_split.dtype == np.bool_
-    assert [scan.valid.tolist() for scan in scans.scans()] == [
+    assert [scans.scan(k).valid.tolist() for k in range(2)] == [
         [True, True, False],
         [True, False, True],
     ]

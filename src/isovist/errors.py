@@ -1,5 +1,8 @@
 """What can go wrong, said in one sentence: the rule, the value, the remedy."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class IsovistError(Exception):
     """Root of every error that isovist raises on purpose."""
@@ -20,3 +23,12 @@ class MissingExtraError(IsovistError, ImportError):
     def of(cls, what: str, extra: str) -> "MissingExtraError":
         """Say which ``pip install`` brings the missing part."""
         return cls(f"{what} needs an optional part: pip install 'isovist[{extra}]'.")
+
+    @classmethod
+    @contextmanager
+    def unless_found(cls, what: str, extra: str) -> Iterator[None]:
+        """Around the import of an optional part: say so where it is missing."""
+        try:
+            yield
+        except ImportError as error:
+            raise cls.of(what, extra) from error

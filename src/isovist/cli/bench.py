@@ -1,5 +1,7 @@
 """`isovist bench`: measured rows on logs, scans with poses, and simulated scans."""
 
+import json
+import math
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -72,8 +74,6 @@ def simulate(
     as_json: options.Json = False,
 ) -> None:
     """Random poses in free space, and a simulated lidar."""
-    import math
-
     from isovist.cli.rows import report, simulated
     from isovist.sensing.lidar import Lidar
 
@@ -97,8 +97,6 @@ def simulate3d(
     as_json: options.Json = False,
 ) -> None:
     """Random places above the floor of maps in space, and a simulated spinning lidar."""
-    import math
-
     from isovist.cli.rows import report, simulated
     from isovist.sensing.spinning import SpinningLidar
 
@@ -115,8 +113,6 @@ def cross(
     as_json: options.Json = False,
 ) -> None:
     """Scans of every log on the maps of all the others: none should be "unique"."""
-    import json
-
     from isovist.bench.trials import cross_trials
     from isovist.cli.progress import bar
     from isovist.io.logs.carmen import read_carmen

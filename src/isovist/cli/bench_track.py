@@ -1,5 +1,6 @@
 """`isovist bench starts`, `follow` and `kidnap`: measured rows of moving robots."""
 
+import math
 from pathlib import Path
 from typing import Annotated
 
@@ -18,8 +19,6 @@ def starts(
     as_json: Json = False,
 ) -> None:
     """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
-    import math
-
     from isovist.bench.drives import start_logs, summarise_starts
     from isovist.cli.rows import print_rows, tracked
     from isovist.io.logs.carmen import read_carmen
@@ -46,10 +45,9 @@ def follow(
     from isovist.bench.drives import summarise_drive
     from isovist.cli.inputs import drive_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.io.maps.read import read_map
 
-    site, drive = drive_of(log, prefix, held_out, sensor, sweep)
-    (updates,) = tracked(site, read_map(world), [drive])
+    site, plan, drive = drive_of(world, log, prefix, held_out, sensor, sweep)
+    (updates,) = tracked(site, plan, [drive])
     print_rows([summarise_drive(site, updates)], as_json)
 
 
@@ -68,8 +66,7 @@ def kidnap(
     from isovist.bench.drives import BEFORE, kidnap_logs, summarise_kidnaps
     from isovist.cli.inputs import drive_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.io.maps.read import read_map
 
-    site, drive = drive_of(log, prefix, held_out, sensor, sweep)
-    runs = tracked(site, read_map(world), kidnap_logs(drive, count, seed))
+    site, plan, drive = drive_of(world, log, prefix, held_out, sensor, sweep)
+    runs = tracked(site, plan, kidnap_logs(drive, count, seed))
     print_rows([summarise_kidnaps(site, runs, BEFORE, 5.0)], as_json)

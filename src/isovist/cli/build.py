@@ -6,17 +6,16 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
-from isovist.cli.options import Height, Highest, Map
 
 
 def build(
-    world: Map,
+    world: options.Map,
     output: Annotated[Path, options.output("the atlas as this folder")],
     spacing: Annotated[
         float | None, typer.Option(help="Distance of the nodes, in m; 0.25 if not given.")
     ] = None,
-    height: Height = None,
-    highest: Highest = None,
+    height: options.Height = None,
+    highest: options.Highest = None,
 ) -> None:
     """Describe a map and keep the result as an atlas."""
     from isovist.atlas.store import write_atlas

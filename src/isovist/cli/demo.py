@@ -8,18 +8,17 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
-from isovist.cli.options import Json, Seed
 
 NO_PICTURE = "needs Matplotlib, pip install 'isovist[figures]'"
 
 
 def demo(
-    seed: Seed = 0,
+    seed: options.Seed = 0,
     figure: Annotated[Path, options.figure()] = Path("isovist-demo.png"),
     in_space: Annotated[
         bool, typer.Option("--3d", help="A building in space and a lidar of 16 rings.")
     ] = False,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """A robot wakes up in an office it has a plan of, and finds out where it is."""
     from isovist.bench.demonstration import demonstrate, demonstrate_in_space

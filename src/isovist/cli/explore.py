@@ -8,20 +8,19 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
-from isovist.cli.options import FieldOfView, Json, RangeMax, Seed, World
 
 
 def explore(
-    world: World,
+    world: options.World,
     rule: Annotated[
         str, typer.Option(help="Where to drive: b or rivals, a or gramian, random.")
     ] = "rivals",
-    seed: Seed = 0,
-    field_of_view: FieldOfView = 360.0,
-    range_max: RangeMax = 6.0,
+    seed: options.Seed = 0,
+    field_of_view: options.FieldOfView = 360.0,
+    range_max: options.RangeMax = 6.0,
     limit: Annotated[float, typer.Option(help="Give up after this way, in m.")] = 40.0,
     figure: Annotated[Path | None, options.figure(".png, .pdf, .svg, or .gif that moves")] = None,
-    as_json: Json = False,
+    as_json: options.Json = False,
 ) -> None:
     """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
     from isovist.bench.explore import explore as drive
@@ -31,11 +30,11 @@ def explore(
     from isovist.exploration.propose import Rule
     from isovist.report.explorations import run_json, run_text
     from isovist.sensing.lidar import Lidar
-    from isovist.viz.explorations import check_suffix, save_run
+    from isovist.viz.explorations import save_run
+    from isovist.viz.figures import check_suffix
 
     chosen = Rule.from_text(rule)
-    if figure is not None:
-        check_suffix(figure)
+    check_suffix(figure, ".gif")
     lidar = Lidar(math.radians(field_of_view), range_max=range_max)
     atlas = plane_of(world)
     with busy("Looking for a place to get lost in"):

@@ -11,11 +11,10 @@ from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
+from isovist.maps.kinds import AnyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
-
-IN_SPACE = "The map is in space, and this verb needs one of the plane."
 
 Place = tuple[float, float, float] | None
 
@@ -24,7 +23,7 @@ def plane_of(path: Path) -> PlaneAtlas:
     """The atlas of a folder, or one built now, of a map of the plane."""
     atlas = atlas_of(path)
     if not isinstance(atlas, PlaneAtlas):
-        raise InputError(IN_SPACE)
+        raise InputError("The map is in space, and this verb needs one of the plane.")
     return atlas
 
 
@@ -65,14 +64,15 @@ def place_of(sensor: Place) -> Pose | None:
 
 
 def drive_of(
-    path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
-) -> tuple[str, Log]:
-    """Name and log of a drive whose truth is known."""
+    world: Path, path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
+) -> tuple[str, AnyMap, Log]:
+    """Name, map and log of a drive whose truth is known."""
     log = read_log(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
     name = f"{path.parent.name}{'/' + prefix if prefix else ''}"
-    return name, log.take(log.chosen(held_out=held_out))
+    drive = log.take(log.chosen(held_out=held_out))
+    return name, read_map(world), drive
 
 
 def sensor_of(

@@ -29,15 +29,13 @@ def locate(
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
     from isovist.viz.figures import check_suffix, save
+    from isovist.viz.space import figure_of
 
-    if figure is not None:
-        check_suffix(figure)
+    check_suffix(figure)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
     atlas = atlas_of(world, height=height, highest=highest)
     answer = locate_scan(atlas, seen, certificate=True)
     if figure is not None:
-        from isovist.viz.space import figure_of
-
         save(figure_of(atlas, seen, answer), figure)
     typer.echo(json.dumps(answer_json(answer), indent=1) if as_json else answer_text(answer))
     raise typer.Exit(0 if answer.verdict is Verdict.UNIQUE else 1)

@@ -59,11 +59,8 @@ def simulated(
         world = read_map(path)
         cells = as_cells(world)
         seen = world if isinstance(world, MeshMap) else None
-        yield (
-            path.stem,
-            cells,
-            simulated_trials(cells, count, lidar, seed=seed, height=height, reality=seen),
-        )
+        trials = simulated_trials(cells, count, lidar, seed=seed, height=height, reality=seen)
+        yield path.stem, cells, trials
 
 
 def report(

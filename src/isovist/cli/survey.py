@@ -37,8 +37,7 @@ def survey(
     # A name that cannot be written is better told before the work than after.
     if output is not None:
         surveys.check_suffix(output)
-    if figure is not None:
-        figures.check_suffix(figure)
+    figures.check_suffix(figure)
     atlas = atlas_of(world, height=height)
     lidar = sensor_of(atlas, field_of_view, beams, range_max, noise, rings)
     with bar("Surveying") as advance:

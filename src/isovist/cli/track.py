@@ -36,8 +36,7 @@ def track(
     from isovist.viz.figures import check_suffix, save
     from isovist.viz.tracks import draw_track
 
-    if figure is not None:
-        check_suffix(figure)
+    check_suffix(figure)
     seen = read_log(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)

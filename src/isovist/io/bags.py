@@ -1,4 +1,4 @@
-"""Scans and odometry in bags: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`, without ROS.
+"""Scans in bags: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`, without ROS.
 
 The bags are read by `rosbags`, an optional part: pip install 'isovist[bags]'.
 """
@@ -8,9 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from isovist.errors import FileError, InputError, IsovistError, MissingExtraError
-from isovist.io.files import PathLike, existing_file
-from isovist.poses import Pose
+from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.io.files import PathLike, decoding, existing_file
 from isovist.sensing.scan import Scan
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
@@ -28,19 +27,11 @@ def read_bag_scans(path: PathLike, scan_topic: str | None = None) -> Iterator[tu
         path: The bag.
         scan_topic: Of type LaserScan; `None` when the bag has only one.
     """
-    for time, message in _messages(Path(path), LASER_SCAN, scan_topic):
-        scan = scan_of(Path(path), message)
+    path = Path(path)
+    for _, message in read_messages(path, lambda all_: choose(path, all_, LASER_SCAN, scan_topic)):
+        scan = scan_of(path, message)
         if scan is not None:
-            yield time, scan
-
-
-def read_bag_odometry(
-    path: PathLike, odometry_topic: str | None = None
-) -> Iterator[tuple[float, Pose]]:
-    """The poses T_odom_robot of a topic of type Odometry, each with its time, in s."""
-    for time, message in _messages(Path(path), ODOMETRY, odometry_topic):
-        position, turn = message.pose.pose.position, message.pose.pose.orientation
-        yield time, Pose(float(position.x), float(position.y), yaw_of(turn))
+            yield time_of(message.header), scan
 
 
 def read_bag_scan(
@@ -68,13 +59,6 @@ def read_bag_scan(
     return best
 
 
-def yaw_of(turn: Any) -> float:
-    """The heading of a quaternion, in rad."""
-    return math.atan2(
-        2.0 * (turn.w * turn.z + turn.x * turn.y), 1.0 - 2.0 * (turn.y**2 + turn.z**2)
-    )
-
-
 def time_of(header: Any) -> float:
     """The stamp of a header, in s."""
     return float(header.stamp.sec + 1e-9 * header.stamp.nanosec)
@@ -99,37 +83,22 @@ def scan_of(path: Path, message: Any) -> Scan | None:
         raise FileError(f"{path.name} has a broken scan: {error}") from error
 
 
-def _messages(path: Path, kind: str, topic: str | None) -> Iterator[tuple[float, Any]]:
-    """Header time in s and content of every message of a topic, which must be of that kind."""
-    for _, message in read_messages(path, lambda all_: choose(path, all_, kind, topic)):
-        yield time_of(message.header), message
-
-
 def read_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, Any]]:
     """The messages of the connections that are chosen, in the order of the bag, with those."""
-    try:
+    with MissingExtraError.unless_found("Reading a bag", "bags"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
-    except ImportError as error:
-        raise MissingExtraError.of("Reading a bag", "bags") from error
     if not path.is_dir():
         existing_file(path, "a bag")
     elif not (path / "metadata.yaml").exists():
         raise FileError(f"{path} is a folder without metadata.yaml, so it is no ROS 2 bag.")
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
     types = get_typestore(Stores.ROS2_HUMBLE)
-    try:
-        with AnyReader([path], default_typestore=types) as reader:
-            for connection, _, data in reader.messages(connections=choice(reader.connections)):
-                yield connection, reader.deserialize(data, connection.msgtype)
-    except IsovistError:
-        raise
-    except Exception as error:
-        # A decoder may fail in any way on a damaged file; the file is to blame all the same.
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else type(error).__name__
-        raise FileError(f"{path.name} is no sound bag: {reason}.") from error
+    with decoding(path, "is no sound bag"), AnyReader([path], default_typestore=types) as reader:
+        for connection, _, data in reader.messages(connections=choice(reader.connections)):
+            yield connection, reader.deserialize(data, connection.msgtype)
 
 
 def choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> list[Any]:

@@ -7,12 +7,11 @@ not finite are missing returns and left out.
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.files import PathLike, existing_file, read_bytes
+from isovist.io.files import PathLike, about, decoding, existing_file, read_bytes
 from isovist.io.ply import read_vertices
 from isovist.maps.cloud import Cloud
 from isovist.maps.voxels import checked_cloud
@@ -46,10 +45,8 @@ def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
     valid = np.isfinite(points).all(axis=1)
     named = {name.lower(): values for name, values in columns.items()}
     found = [named[name] for name in _INTENSITIES if name in named]
-    try:
+    with about(path):
         points = checked_cloud(points[valid])
-    except InputError as error:
-        raise FileError(f"{path.name}: {error}") from error
     return Cloud(readonly(points), readonly(found[0][valid]) if found else None)
 
 
@@ -72,15 +69,14 @@ def _read_text(path: Path) -> Columns:
     if table.shape[1] < 3:
         raise FileError(f"{path.name} has {table.shape[1]} columns; x, y and z are needed.")
     names = ("x", "y", "z", "intensity") if table.shape[1] == 4 else ("x", "y", "z")
-    return {name: np.ascontiguousarray(table[:, k]) for k, name in enumerate(names)}
+    return dict(zip(names, table.T, strict=False))
 
 
 def _read_pcd(path: Path) -> Columns:
-    try:
+    with MissingExtraError.unless_found("Reading .pcd", "clouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
-    except ImportError as error:
-        raise MissingExtraError.of("Reading .pcd", "clouds") from error
-    cloud = _guarded(path, "a PCD file", lambda: PointCloud.from_path(path))
+    with decoding(path, "is not a PCD file", most=80):
+        cloud = PointCloud.from_path(path)
     return {
         name: cloud.numpy((name,))[:, 0].astype(np.float64)
         for name in cloud.fields
@@ -89,23 +85,12 @@ def _read_pcd(path: Path) -> Columns:
 
 
 def _read_las(path: Path) -> Columns:
-    try:
+    with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "clouds"):
         import laspy
-    except ImportError as error:
-        raise MissingExtraError.of(f"Reading {path.suffix.lower()}", "clouds") from error
-    cloud = _guarded(path, "a LAS file", lambda: laspy.read(path))
-    columns = {name: np.array(getattr(cloud, name), dtype=np.float64) for name in "xyz"}
-    columns["intensity"] = np.array(cloud.intensity, dtype=np.float64)
-    return columns
-
-
-def _guarded(path: Path, kind: str, read: Callable[[], Any]) -> Any:
-    """What a foreign reader returns; whatever it raises becomes one line."""
-    try:
-        return read()
-    except Exception as error:
-        reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise FileError(f"{path.name} is not {kind}: {reason.rstrip('.')}.") from error
+    with decoding(path, "is not a LAS file", most=80):
+        cloud = laspy.read(path)
+    names = ("x", "y", "z", "intensity")
+    return {name: np.array(getattr(cloud, name), dtype=np.float64) for name in names}
 
 
 _READERS: dict[str, Callable[[Path], Columns]] = {

@@ -5,10 +5,13 @@ checked before memory is taken for it, and what is quoted from it in an error te
 """
 
 import json
+import math
 import os
 import reprlib
 import secrets
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from isovist.errors import FileError
+from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
 
@@ -31,6 +34,30 @@ def quote(value: object) -> str:
         return _QUOTE.repr(value)
     except ValueError:  # an integer of more digits than Python prints
         return "a huge integer"
+
+
+@contextmanager
+def about(path: Path) -> Iterator[None]:
+    """What a value of a file is refused for becomes an error of the file."""
+    try:
+        yield
+    except InputError as error:
+        raise FileError(f"{path.name}: {error}") from error
+
+
+@contextmanager
+def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None) -> Iterator[None]:
+    """Whatever a decoder raises becomes one line: it may fail in any way on a damaged file.
+
+    The reason has at most so many characters; where there is none, `silent` or its type stands.
+    """
+    try:
+        yield
+    except IsovistError:
+        raise
+    except Exception as error:
+        reason = str(error).splitlines()[0][:most] if str(error) else silent or type(error).__name__
+        raise FileError(f"{path.name} {verdict}: {reason.rstrip('.')}.") from error
 
 
 def existing_file(path: PathLike, kind: str) -> Path:
@@ -94,25 +121,19 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
-            total = sum(m.file_size for m in members)
-            if total > limit:
-                raise FileError(
-                    f"{path.name} unpacks to {total} bytes; {kind} has at most {limit}. "
-                    "Is it the right file?"
-                )
-            for member in members:
-                name = member.filename.removesuffix(".npy")
-                with archive.open(member) as stream:
-                    arrays[name] = _read_npy(stream, member.file_size)
-    except FileError:
-        raise
-    except Exception as error:
-        # Of zipfile, zlib, lzma, tokenize, …: a damaged archive may fail in any decoder.
-        reason = str(error).splitlines()[0].rstrip(".") if str(error) else "it is cut off"
-        raise FileError(f"{path.name} is not a sound .npz file: {reason}.") from error
+    damaged = decoding(path, "is not a sound .npz file", silent="it is cut off")
+    with damaged, zipfile.ZipFile(path) as archive:
+        members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
+        total = sum(m.file_size for m in members)
+        if total > limit:
+            raise FileError(
+                f"{path.name} unpacks to {total} bytes; {kind} has at most {limit}. "
+                "Is it the right file?"
+            )
+        for member in members:
+            name = member.filename.removesuffix(".npy")
+            with archive.open(member) as stream:
+                arrays[name] = _read_npy(stream, member.file_size)
     return arrays
 
 
@@ -127,26 +148,30 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
         raise ValueError(f"it has an array of version {version}")
     if dtype.hasobject:
         raise ValueError("it holds Python objects, and only plain numbers are read")
-    count = 1
-    for length in shape:
-        count *= length
-    if min(shape, default=0) < 0 or count * dtype.itemsize > size:
+    held = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or held > size:
         raise ValueError(f"it announces an array of shape {shape} that it does not hold")
-    data = stream.read(count * dtype.itemsize)
-    if len(data) < count * dtype.itemsize:
+    data = stream.read(held)
+    if len(data) < held:
         raise ValueError("it is cut off")
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def replace_file(path: PathLike, data: bytes) -> None:
-    """Write a whole file or leave what was there: under another name first, then renamed."""
+def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
+    """Write a whole file or leave what was there: under another name first, then renamed.
+
+    With `parents`, missing folders are made.
+    """
     path = Path(path)
     draft = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
     try:
+        if parents:
+            path.parent.mkdir(parents=True, exist_ok=True)
         write_synced(draft, data)
         draft.replace(path)
     except OSError as error:
-        draft.unlink(missing_ok=True)
+        with suppress(OSError):
+            draft.unlink()
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 

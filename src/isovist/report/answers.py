@@ -42,10 +42,8 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 def pose_json(pose: AnyPose) -> dict[str, float]:
     """A pose as plain data; in space with its height and tilt."""
-    plane = {"x": pose.x, "y": pose.y, "yaw": pose.yaw}
-    if not isinstance(pose, Pose3):
-        return plane
-    return {**plane, "z": pose.z, "roll": pose.roll, "pitch": pose.pitch}
+    names = ("x", "y", "yaw", "z", "roll", "pitch")
+    return dict(zip(names, pose.vector.tolist(), strict=False))
 
 
 def answer_text(answer: Answer) -> str:

@@ -1,20 +1,21 @@
 """Drawing drives of a lost robot: the rivals as they die, in a picture or as it happens."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PIL import Image
 
 from isovist.bench.explore import Run
 from isovist.bench.robot import Step
-from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.types import FloatArray
-from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_bounds
-from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, new_figure, save
+from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_size
+from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, check_suffix, new_figure, save
 
 PANELS = 4
 """Moments in a picture: the start, the end, and those between."""
@@ -29,15 +30,9 @@ SAME = 1.0
 DEAD = "#9aa7b0"
 
 
-def check_suffix(path: Path) -> None:
-    """An `InputError` unless `save_run` can write such a file."""
-    if path.suffix.lower() not in (".png", ".pdf", ".svg", ".gif"):
-        raise InputError(f"{path}: a picture must end in .png, .pdf, .svg or .gif.")
-
-
 def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
     """Write a picture, or an animation when the file ends in .gif."""
-    check_suffix(path)
+    check_suffix(path, ".gif")
     if path.suffix.lower() == ".gif":
         _animate(world, run, path)
     else:
@@ -46,9 +41,10 @@ def save_run(world: OccupancyMap, run: Run, path: Path) -> None:
 
 def draw_run(world: OccupancyMap, run: Run) -> Any:
     """A few moments of a drive side by side."""
-    steps = _moments(run)
-    lo, hi = known_bounds(world)
-    shape = float((hi - lo)[1] / (hi - lo)[0])
+    chosen = np.unique(np.linspace(0, len(run.steps) - 1, PANELS).astype(np.int64))
+    steps = [run.steps[k] for k in chosen]
+    across, up = known_size(world)
+    shape = float(up / across)
     columns = len(steps) if shape > 1.2 else min(2, len(steps))
     rows = -(-len(steps) // columns)
     width = 12.0 if columns > 1 else 7.0
@@ -66,8 +62,7 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
 def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
     """The map with the way so far, the places still possible, those refuted, the way proposed."""
     draw_cells(axes, world)
-    lo, hi = known_bounds(world)
-    size = 0.05 * float((hi - lo).max())
+    size = 0.05 * float(known_size(world).max())
     past = run.steps[: run.steps.index(step) + 1]
     axes.plot(*np.array([s.truth.vector[:2] for s in past]).T, color=INK, linewidth=1.6, zorder=4)
     for pose in _refuted(past):
@@ -78,7 +73,8 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
         for rival in belief.estimates[1:] if belief.verdict is not Verdict.UNIQUE else ():
             likely = rival.probability / max(best.probability, 1e-9)
             draw_pose(axes, rival.pose, SECOND, size)[0].set_alpha(max(FAINT, min(1.0, likely)))
-        draw_scan(axes, step.scan, _sensor(best.pose, step))
+        pose = Pose.from_vector(best.pose.vector[:3])
+        draw_scan(axes, step.scan, pose @ step.scan.T_robot_sensor)
         draw_pose(axes, best.pose, ACCENT, size)
     ahead = _ahead(run, step)
     if ahead is not None:
@@ -87,11 +83,6 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
     axes.set_title(_title(step), fontsize=10)
     axes.set(xlabel="", ylabel="")
     axes.tick_params(labelsize=8, color=SOFT)
-
-
-def _sensor(pose: AnyPose, step: Step) -> Pose:
-    """T_world_sensor of a robot in the plane."""
-    return Pose.from_vector((pose @ step.scan.T_robot_sensor).vector[:3])
 
 
 def _explain(figure: Any) -> None:
@@ -146,18 +137,10 @@ def _ahead(run: Run, step: Step) -> FloatArray | None:
     return run.steps[begin].truth.apply(proposal.path[:, :2])
 
 
-def _moments(run: Run) -> list[Step]:
-    """The start, the end, and steps between them."""
-    chosen = np.unique(np.linspace(0, len(run.steps) - 1, PANELS).astype(np.int64))
-    return [run.steps[k] for k in chosen]
-
-
 def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
     """One frame for each update."""
-    from PIL import Image
-
-    lo, hi = known_bounds(world)
-    shape = float((hi - lo)[1] / (hi - lo)[0])
+    across, up = known_size(world)
+    shape = float(up / across)
     width = 7.0 if shape < 1.0 else 5.0
     every = -(-len(run.steps) // FRAMES)
     steps = [*run.steps[:-1:every], run.steps[-1]]
@@ -166,20 +149,11 @@ def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
         figure = new_figure(width, width * min(shape, 1.8) + 1.1)
         draw_step(figure.subplots(), world, run, step)
         _explain(figure)
-        images.append(_rendered(figure))
+        buffer = BytesIO()
+        figure.savefig(buffer, format="png", dpi=90)
+        images.append(Image.open(buffer).convert("RGB"))
     path.parent.mkdir(parents=True, exist_ok=True)
     palette = images[0].quantize(64)
     frames: list[Image.Image] = [image.quantize(palette=palette) for image in images]
     times = [int(1e3 * SECONDS)] * (len(frames) - 1) + [int(1e3 * PAUSE)]
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
-
-
-def _rendered(figure: Any) -> Any:
-    """A figure as an image."""
-    from io import BytesIO
-
-    from PIL import Image
-
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png", dpi=90)
-    return Image.open(buffer).convert("RGB")

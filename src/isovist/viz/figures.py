@@ -11,11 +11,15 @@ PAPER, INK, ACCENT, SOFT, SECOND = "#ffffff", "#22303c", "#d1495b", "#c9d3da", "
 
 def new_figure(width: float, height: float) -> Any:
     """An empty figure, in inches, drawn without a screen."""
-    try:
+    with MissingExtraError.unless_found("A picture", "figures"):
         from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError.of("A picture", "figures") from error
     return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+
+
+def show_between(axes: Any, low: Any, high: Any) -> None:
+    """Show what lies between two corners of the plane, in m, true to scale."""
+    lengths = {"aspect": "equal", "xlabel": "x (m)", "ylabel": "y (m)"}
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), **lengths)
 
 
 def can_draw() -> bool:
@@ -23,10 +27,14 @@ def can_draw() -> bool:
     return find_spec("matplotlib") is not None
 
 
-def check_suffix(path: Path) -> None:
-    """Refuse a format that cannot be written, before the work that the figure is to show."""
-    if path.suffix.lower() not in (".png", ".pdf", ".svg"):
-        raise InputError(f"{path}: a picture must end in .png, .pdf or .svg.")
+def check_suffix(path: Path | None, *more: str) -> None:
+    """Refuse a format that cannot be written, before the work that the figure is to show.
+
+    Where no figure is wanted, the path is `None`; `more` are formats beside those of `save`.
+    """
+    *most, last = (".png", ".pdf", ".svg", *more)
+    if path is not None and path.suffix.lower() not in (*most, last):
+        raise InputError(f"{path}: a picture must end in {', '.join(most)} or {last}.")
 
 
 def save(figure: Any, path: Path) -> None:

@@ -4,7 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from isovist.theory.example import TRUE_PLACE, Example, paper_room, paper_rose
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import CircleSum
+from isovist.theory.example import CONVERGENCE_AT, TRUE_PLACE, Example, paper_room, paper_rose
 from isovist.viz.figures import ACCENT, INK, SOFT, new_figure
 from isovist.viz.plans import draw_isovist, draw_map, draw_petals, draw_weights
 
@@ -59,9 +61,5 @@ def draw_example(example: Example) -> Any:
 
 
 def _sum_error(terms: int, example: Example) -> float:
-    from isovist.descriptor.descriptor import Descriptor
-    from isovist.descriptor.quadrature import CircleSum
-    from isovist.theory.example import CONVERGENCE_AT
-
     F, _ = Descriptor(paper_rose(), quadrature=CircleSum(terms)).at(paper_room(), CONVERGENCE_AT)
     return float(np.abs(F - example.phi_exact).max())

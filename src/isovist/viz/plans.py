@@ -9,7 +9,7 @@ from isovist.maps.segments import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.roses import Rose
 from isovist.types import FloatArray
-from isovist.viz.figures import ACCENT, INK, SECOND
+from isovist.viz.figures import ACCENT, INK, SECOND, show_between
 
 
 def draw_map(axes: Any, world: SegmentMap) -> Any:
@@ -20,13 +20,7 @@ def draw_map(axes: Any, world: SegmentMap) -> Any:
     axes.add_collection(lines)
     lo, hi = world.bounds
     pad = 0.03 * float((hi - lo).max())
-    axes.set(
-        xlim=(lo[0] - pad, hi[0] + pad),
-        ylim=(lo[1] - pad, hi[1] + pad),
-        aspect="equal",
-        xlabel="x (m)",
-        ylabel="y (m)",
-    )
+    show_between(axes, lo - pad, hi + pad)
     axes.spines[["top", "right"]].set_visible(False)
     return lines
 

@@ -8,15 +8,15 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.space import SpaceAtlas
 from isovist.errors import InputError
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization.answer import Answer
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
-from isovist.viz.answers import draw_answer, draw_cells, draw_ellipse, draw_pose, known_bounds
-from isovist.viz.figures import ACCENT, INK, SECOND, new_figure
+from isovist.viz.answers import draw_answer, draw_places, known_size
+from isovist.viz.figures import ACCENT, SECOND, new_figure
 
 SLAB = 0.3  # m above and below the sensor that the view from above shows
 NEAR = 7.0  # m around the estimate that the oblique view shows
@@ -50,30 +50,19 @@ def draw_answer_in_space(
 ) -> Any:
     """From above with the scan at the best estimate and all rivals, and at an angle nearby."""
     best = answer.best
-    pose = Pose3.lifted(best.pose) if best is not None else None
-    sensor = pose @ scan.T_robot_sensor if pose is not None else None
-    plan = slice_of(atlas.world, sensor.z if sensor is not None else _usual_height(atlas))
-    lo, hi = known_bounds(plan)
-    wide = (hi - lo)[0] >= (hi - lo)[1]
-    figure = new_figure(13.0, 6.0) if wide else new_figure(11.0, 7.5)
+    sensor = None if best is None else Pose3.lifted(best.pose) @ scan.T_robot_sensor
+    usual = float(np.median(atlas.positions[:, 2]))
+    plan = slice_of(atlas.world, usual if sensor is None else sensor.z)
+    width, height = known_size(plan)
+    figure = new_figure(13.0, 6.0) if width >= height else new_figure(11.0, 7.5)
     above, oblique = figure.subplots(1, 2, width_ratios=(1.5, 1.0))
-    draw_cells(above, plan)
-    rivals = answer.estimates[1:] if answer.verdict is Verdict.AMBIGUOUS else ()
-    size = 0.035 * float((hi - lo).max())
-    for rival in rivals:
-        draw_pose(above, rival.pose, SECOND, size)
-    title = answer.verdict.value
-    above.set_title(f"{title}, with {len(rivals)} other places" if rivals else title)
-    if truth is not None:
-        above.plot(truth.x, truth.y, "+", color=INK, markersize=14, label="truth", zorder=7)
-    if best is None or pose is None or sensor is None:
+    draw_places(above, plan, answer, truth)
+    if sensor is None:
         oblique.set_visible(False)
         return figure
     points = sensor.apply(scan.points)
     level = np.abs(points[:, 2] - sensor.z) <= SLAB
     above.plot(*points[level, :2].T, ".", color=ACCENT, markersize=2.0, alpha=0.8, zorder=3)
-    draw_ellipse(above, best, ACCENT)
-    draw_pose(above, pose, ACCENT, size, label="estimate")
     above.legend(loc="upper center", bbox_to_anchor=(0.5, -0.11), ncols=2, frameon=False)
     _draw_oblique(oblique, atlas.world, points, sensor)
     return figure
@@ -82,16 +71,15 @@ def draw_answer_in_space(
 def _draw_oblique(axes: Any, world: VoxelMap, points: FloatArray, sensor: Pose3) -> None:
     """Walls around the sensor, cut off above it, and the returns among them."""
     walls = world.centres(np.flatnonzero(world.cells.ravel() == Cell.OCCUPIED))
-    near = np.hypot(*(walls[:, :2] - sensor.position[:2]).T) <= NEAR
-    walls = walls[near & (walls[:, 2] <= sensor.z + CUT)]
-    near = np.hypot(*(points[:, :2] - sensor.position[:2]).T) <= NEAR
-    points = points[near & (points[:, 2] <= sensor.z + CUT)]
+    walls, points = (
+        p[(np.hypot(*(p - sensor.position)[:, :2].T) <= NEAR) & (p[:, 2] <= sensor.z + CUT)]
+        for p in (walls, points)
+    )
     down, around = LOOK
     side = np.array([-np.sin(around), np.cos(around), 0.0])
     away = np.array([-np.cos(around), -np.sin(around), 0.0])
     up = np.sin(down) * away + np.cos(down) * np.array([0.0, 0.0, 1.0])
-    order = np.argsort(-(walls @ away), kind="stable")
-    walls = walls[order]
+    walls = walls[np.argsort(-(walls @ away), kind="stable")]
     flat = np.stack([side, up], axis=1)
     deep = float(walls[:, 2].min()) - 1.0  # so that the floor is pale, not white
     axes.scatter(*(walls @ flat).T, c=walls[:, 2], cmap="bone_r", vmin=deep, s=3.0, linewidths=0.0)
@@ -101,7 +89,3 @@ def _draw_oblique(axes: Any, world: VoxelMap, points: FloatArray, sensor: Pose3)
     axes.plot(*(sensor.position @ flat), "o", color=SECOND, markersize=7)
     axes.set(aspect="equal", title="returns among the walls, seen from above at an angle")
     axes.set_axis_off()
-
-
-def _usual_height(atlas: SpaceAtlas) -> float:
-    return float(np.median(atlas.positions[:, 2]))

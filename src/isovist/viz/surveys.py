@@ -9,11 +9,11 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.maps.cells import OccupancyMap
 from isovist.report.surveys import LISTED, percent, sensor_words
-from isovist.surveying.regions import Area, Reason
+from isovist.surveying.regions import Reason
 from isovist.surveying.survey import Looks, Survey
 from isovist.types import FloatArray, IntArray
-from isovist.viz.answers import draw_cells
-from isovist.viz.figures import ACCENT, INK, PAPER, new_figure
+from isovist.viz.answers import draw_cells, draw_raster
+from isovist.viz.figures import ACCENT, INK, PAPER, new_figure, show_between
 
 STROKES = 900
 """Most strokes of the weakest direction."""
@@ -43,10 +43,9 @@ def _draw_plane(world: OccupancyMap, survey: Survey, looks: Looks) -> Any:
     panels = figure.subplots(3, 1) if stacked else figure.subplots(1, 3)
     for axes in panels:
         draw_cells(axes, world)
-        axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    _draw_verdicts(figure, panels[0], world, survey)
-    _draw_uncertainty(figure, panels[1], world, survey, looks)
-    _draw_aliases(figure, panels[2], world, survey, looks)
+    _draw_verdicts(panels[0], world, survey)
+    _draw_uncertainty(panels[1], world, survey, looks)
+    _draw_aliases(panels[2], world, survey, looks)
     figure.suptitle(
         f"{percent(survey.share)} of the floor is uniquely localizable "
         f"with a {sensor_words(survey.lidar)}"
@@ -54,73 +53,60 @@ def _draw_plane(world: OccupancyMap, survey: Survey, looks: Looks) -> Any:
     return figure
 
 
-def _draw_verdicts(figure: Any, axes: Any, world: OccupancyMap, survey: Survey) -> None:
-    image = _draw_nodes(axes, world, survey, survey.unique_share, cmap="RdYlBu", vmin=0, vmax=1)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="share of headings answered “unique”")
+def _draw_verdicts(axes: Any, world: OccupancyMap, survey: Survey) -> None:
+    label = "share of headings answered “unique”"
+    _draw_nodes(axes, world, survey, survey.unique_share, label, cmap="RdYlBu", vmin=0, vmax=1)
     axes.set_title("Where one scan is enough")
-    for k, area in enumerate(survey.areas[:LISTED]):
-        _mark(axes, area, str(k + 1))
+    _mark_areas(axes, survey)
 
 
-def _draw_uncertainty(
-    figure: Any, axes: Any, world: OccupancyMap, survey: Survey, looks: Looks
-) -> None:
+def _draw_uncertainty(axes: Any, world: OccupancyMap, survey: Survey, looks: Looks) -> None:
     from matplotlib.colors import LogNorm
 
     # From 2 cm up, so that noise in a well held place is not shown as a difference.
     most = max(0.5, float(looks.sigma_m.max()))
+    values, label = np.maximum(looks.sigma_m, TICKS[0]), "σ along the worst axis (m)"
     norm = LogNorm(TICKS[0], most)
-    image = _draw_nodes(
-        axes, world, survey, np.maximum(looks.sigma_m, TICKS[0]), cmap="YlOrRd", norm=norm
-    )
+    scale = _draw_nodes(axes, world, survey, values, label, cmap="YlOrRd", norm=norm)
     ticks = [tick for tick in TICKS if tick <= most]
-    scale = figure.colorbar(image, ax=axes, shrink=0.8, label="σ along the worst axis (m)")
     scale.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks], minor=False)
     scale.minorticks_off()
     axes.set_title("How firmly a fit holds, and the weakest direction")
     bad = survey.unique_share < GOOD
     step = max(1, math.ceil(math.sqrt(np.count_nonzero(bad) / STROKES)))
     bad &= (np.stack(_lattice(world, survey)) % step == 0).all(axis=0)
+    low, high = _bounds(survey)
+    # Readable, whatever the size of the site.
+    length = max(0.8 * survey.spacing, 0.012 * float((high - low).max()))
     axes.quiver(
         *survey.places[bad].T, survey.weakest[bad, 0], survey.weakest[bad, 1],
-        color=INK, pivot="mid", angles="xy", scale_units="xy", scale=1.0 / _stroke(survey),
+        color=INK, pivot="mid", angles="xy", scale_units="xy", scale=1.0 / length,
         width=0.0022, headwidth=0, headlength=0, headaxislength=0,
     )  # fmt: skip
 
 
-def _draw_aliases(
-    figure: Any, axes: Any, world: OccupancyMap, survey: Survey, looks: Looks
-) -> None:
-    image = _draw_nodes(axes, world, survey, looks.alias_similarity, cmap="PuBuGn", vmin=0, vmax=1)
-    figure.colorbar(image, ax=axes, shrink=0.8, label="similarity of the best distant alias")
+def _draw_aliases(axes: Any, world: OccupancyMap, survey: Survey, looks: Looks) -> None:
+    values, label = looks.alias_similarity, "similarity of the best distant alias"
+    _draw_nodes(axes, world, survey, values, label, cmap="PuBuGn", vmin=0, vmax=1)
     axes.set_title("What it can be mistaken for")
-    for k, area in enumerate(survey.areas[:LISTED]):
+    for area in survey.areas[:LISTED]:
         if area.reason is Reason.ALIASED and area.alias is not None:
             arrow = {"arrowstyle": "-|>", "color": ACCENT, "linewidth": 1.4, "shrinkA": 7}
             arrow |= {"connectionstyle": "arc3,rad=0.15"}
             axes.annotate("", area.alias, (area.x, area.y), arrowprops=arrow, zorder=4)
-        _mark(axes, area, str(k + 1))
+    _mark_areas(axes, survey)
 
 
 def _draw_nodes(
-    axes: Any, world: OccupancyMap, survey: Survey, values: FloatArray, **colours: Any
+    axes: Any, world: OccupancyMap, survey: Survey, values: FloatArray, label: str, **colours: Any
 ) -> Any:
-    """Values as coloured squares around the nodes, under the walls."""
-    from matplotlib.transforms import Affine2D
-
+    """Values as coloured squares around the nodes, under the walls; gives the bar of colours."""
     rows, cols = _lattice(world, survey)
     table = np.full((rows.max() + 1, cols.max() + 1), np.nan)
     table[rows, cols] = values
-    height, width = table.shape
-    image = axes.imshow(
-        table, origin="lower", interpolation="nearest",
-        extent=(0.0, width * survey.spacing, 0.0, height * survey.spacing), **colours,
-    )  # fmt: skip
-    place = Affine2D().rotate(world.origin.yaw).translate(world.origin.x, world.origin.y)
-    image.set_transform(place + axes.transData)
-    low, high = _bounds(survey)
-    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-    return image
+    image = draw_raster(axes, world, table, survey.spacing, interpolation="nearest", **colours)
+    show_between(axes, *_bounds(survey))
+    return axes.figure.colorbar(image, ax=axes, shrink=0.8, label=label)
 
 
 def _lattice(world: OccupancyMap, survey: Survey) -> tuple[IntArray, IntArray]:
@@ -130,18 +116,12 @@ def _lattice(world: OccupancyMap, survey: Survey) -> tuple[IntArray, IntArray]:
     return rows // stride, cols // stride
 
 
-def _mark(axes: Any, area: Area, text: str) -> None:
-    """The number of an area in a circle."""
+def _mark_areas(axes: Any, survey: Survey) -> None:
+    """The number of each area in a circle."""
+    style = {"color": INK, "fontsize": 9, "ha": "center", "va": "center", "zorder": 6}
     circle = {"boxstyle": "circle,pad=0.25", "facecolor": PAPER, "edgecolor": INK}
-    axes.text(
-        area.x, area.y, text, color=INK, fontsize=9, ha="center", va="center", bbox=circle, zorder=6
-    )
-
-
-def _stroke(survey: Survey) -> float:
-    """Length of a stroke, in m: readable, whatever the size of the site."""
-    low, high = _bounds(survey)
-    return max(0.8 * survey.spacing, 0.012 * float((high - low).max()))
+    for k, area in enumerate(survey.areas[:LISTED]):
+        axes.text(area.x, area.y, str(k + 1), bbox=circle, **style)
 
 
 def _bounds(survey: Survey) -> tuple[FloatArray, FloatArray]:

@@ -21,14 +21,11 @@ def draw_reconstruction(
     """The range seen from a place over the angle, and what each projection remembers of it."""
     angles = np.linspace(0.0, 2.0 * np.pi, 1441)
     theta = unit_vectors(angles)
-    lines = axes.plot(angles, world.cast(point, theta).ranges, color=INK, label="range")
-    for (label, projection), colour in zip(
-        projections.items(), (ACCENT, SECOND, SOFT), strict=False
-    ):
-        lines += axes.plot(angles, projection(theta), color=colour, linewidth=1.2, label=label)
-    axes.set(xlabel="angle (rad)", ylabel="range (m)", xlim=(0.0, 2.0 * np.pi))
-    axes.legend(frameon=False, fontsize=8)
-    return lines
+    curves: list[Any] = [("range", angles, world.cast(point, theta).ranges, {"color": INK})]
+    for (label, p), colour in zip(projections.items(), (ACCENT, SECOND, SOFT), strict=False):
+        curves.append((label, angles, p(theta), {"color": colour, "linewidth": 1.2}))
+    axes.set_xlim(0.0, 2.0 * np.pi)
+    return _lines(axes.plot, "angle (rad)", "range (m)", *curves)
 
 
 def draw_remembered(axes: Any, world: SegmentMap, point: FloatArray, projection: Projection) -> Any:
@@ -43,12 +40,12 @@ def draw_remembered(axes: Any, world: SegmentMap, point: FloatArray, projection:
 
 def draw_gap(axes: Any, sizes: FloatArray, curves: dict[str, FloatArray]) -> Any:
     """Energy that is not captured, over n, on logarithmic axes."""
-    lines = []
-    for (label, gaps), colour in zip(curves.items(), (INK, ACCENT, SECOND), strict=False):
-        lines += axes.loglog(sizes, gaps, "o-", color=colour, markersize=4, label=label)
-    axes.set(xlabel="directions n", ylabel="‖f‖² − |f|²")
-    axes.legend(frameon=False, fontsize=8)
-    return lines
+    colours = zip(curves.items(), (INK, ACCENT, SECOND), strict=False)
+    drawn = (
+        (label, sizes, gaps, {"color": colour, "marker": "o", "markersize": 4})
+        for (label, gaps), colour in colours
+    )
+    return _lines(axes.loglog, "directions n", "‖f‖² − |f|²", *drawn)
 
 
 def draw_rose_over_map(

@@ -10,7 +10,7 @@ from isovist.localization.answer import Verdict
 from isovist.maps.cells import OccupancyMap
 from isovist.tracking.replay import Update
 from isovist.types import FloatArray
-from isovist.viz.answers import draw_cells, draw_ellipse, draw_pose, known_bounds
+from isovist.viz.answers import draw_cells, draw_ellipse, draw_pose, known_size
 from isovist.viz.figures import ACCENT, INK, SECOND, new_figure
 
 COLOURS = {Verdict.UNIQUE: SECOND, Verdict.AMBIGUOUS: "#e2a13a", Verdict.LOST: ACCENT}
@@ -19,8 +19,7 @@ ODOMETRY = "#7b8994"
 
 def draw_track(world: OccupancyMap, updates: Sequence[Update]) -> Any:
     """The plan with the way, and λ_min with the error, or the verdict, over the way driven."""
-    lo, hi = known_bounds(world)
-    width, height = hi - lo
+    width, height = known_size(world)
     if width > 1.4 * height:
         plan, panels = 10.2 * height / width, 2.6
         figure = new_figure(11.0, plan + panels + 1.2)
@@ -86,8 +85,7 @@ def draw_least(axes: Any, updates: Sequence[Update]) -> None:
     if (least > 0.0).any():
         axes.set_yscale("log", nonpositive="mask")
     axes.plot(_travelled(updates), least, color=INK, linewidth=1.2)
-    axes.set_title("λ_min of the Gramian (1/m²)", fontsize=10)
-    _finish(axes, updates)
+    _finish(axes, updates, "λ_min of the Gramian (1/m²)")
 
 
 def draw_errors(axes: Any, updates: Sequence[Update]) -> None:
@@ -98,8 +96,7 @@ def draw_errors(axes: Any, updates: Sequence[Update]) -> None:
         errors = [max(u.error[0], 1e-3) for u in known if u.error is not None]
         axes.plot(_travelled(known), errors, ".", color=colour, markersize=3)
     axes.set_yscale("log")
-    axes.set_title("error of the best estimate (m)", fontsize=10)
-    _finish(axes, updates)
+    _finish(axes, updates, "error of the best estimate (m)")
 
 
 def draw_verdicts(axes: Any, updates: Sequence[Update]) -> None:
@@ -110,11 +107,11 @@ def draw_verdicts(axes: Any, updates: Sequence[Update]) -> None:
         axes.plot(x, np.full(len(x), row), "|", color=COLOURS[verdict], markersize=14)
     axes.set_yticks(range(len(order)), [verdict.value for verdict in order])
     axes.set_ylim(-0.6, len(order) - 0.4)
-    axes.set_title("verdict", fontsize=10)
-    _finish(axes, updates)
+    _finish(axes, updates, "verdict")
 
 
-def _finish(axes: Any, updates: Sequence[Update]) -> None:
+def _finish(axes: Any, updates: Sequence[Update], title: str) -> None:
+    axes.set_title(title, fontsize=10)
     axes.set_xlim(0.0, max(updates[-1].belief.travelled, 1e-3))
     axes.set_xlabel("way driven (m)")
     axes.spines[["top", "right"]].set_visible(False)

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.bags import LASER_SCAN, ODOMETRY, choose, read_messages, scan_of, time_of, yaw_of
+from isovist.io.bags import LASER_SCAN, ODOMETRY, choose, read_messages, scan_of, time_of
 from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
-from isovist.poses import Pose
+from isovist.poses import Pose, Pose3
 from isovist.types import BoolArray, FloatArray
 
 TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
@@ -47,7 +47,7 @@ def read_bag_log(
 
 
 class _Gathered:
-    """What the messages have said so far; 4 bytes for a beam and 32 for a pose."""
+    """What the messages have said so far; 4 bytes for a beam and 64 for a pose."""
 
     def __init__(self, path: Path, sensor: Pose | None) -> None:
         self.path = path
@@ -88,7 +88,8 @@ class _Gathered:
             if not 0.98 < turn.x**2 + turn.y**2 + turn.z**2 + turn.w**2 < 1.02:
                 raise FileError(f"{self.path.name}: {topic} has a quaternion that is no rotation.")
             self.robots.add(frame_name(message.child_frame_id))
-            self.odometry.extend((time_of(message.header), at.x, at.y, yaw_of(turn)))
+            pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
+            self.odometry.extend((time_of(message.header), *pose))
         elif scan_of(self.path, message) is None:
             self.blind += 1
         else:
@@ -120,7 +121,9 @@ class _Gathered:
             robot, rows = self.frames.odometry(laser)
         elif self.odometry:
             robot = _only(name, "the odometry", "child_frame_id", self.robots)
-            rows = np.array(self.odometry).reshape(-1, 4)
+            rows = np.array(self.odometry).reshape(-1, 8)
+            poses = Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4]).flat
+            rows = np.column_stack([rows[:, 0], poses.vector])
         else:
             raise FileError(f"{name} has no message on {self.odometry_topic}.")
         if sensor is None:

@@ -115,10 +115,6 @@ def _lines(path: Path) -> Iterator[tuple[int, str]]:
         raise unreadable(path, error) from error
 
 
-def _floats(words: list[str]) -> FloatArray:
-    return np.array(words, dtype=np.float64)
-
-
 def _readings(rows: _Rows, words: list[str], at: int) -> int:
     """Add the readings whose number stands at `at`; where the words after them begin."""
     n = int(words[at])
@@ -127,15 +123,17 @@ def _readings(rows: _Rows, words: list[str], at: int) -> int:
         raise _LineError(f"it announces {n} readings and has {len(words) - at - 1} values")
     if rows.ranges and rows.ranges[0].size != n:
         raise _LineError(f"it has {n} beams where the lines before have {rows.ranges[0].size}")
-    rows.ranges.append(_floats(words[at + 1 : end]))
+    rows.ranges.append(np.array(words[at + 1 : end], dtype=np.float64))
     return end
 
 
-def _add_pose(rows: _Rows, pose: list[float], odometry: list[float], time: str) -> None:
-    if len(pose) != 3 or len(odometry) != 3 or not np.isfinite(pose + odometry).all():
+def _add_pose(rows: _Rows, words: list[Any], time: str) -> None:
+    """Add the poses of the laser and of the robot, three words each."""
+    numbers = [float(word) for word in words]
+    if len(numbers) != 6 or not np.isfinite(numbers).all():
         raise _LineError("its poses are not three finite numbers each")
-    rows.poses.append(pose)
-    rows.odometry.append(odometry)
+    rows.poses.append(numbers[:3])
+    rows.odometry.append(numbers[3:])
     rows.times.append(float(time))
 
 
@@ -143,8 +141,7 @@ def _add_flaser(rows: _Rows, words: list[str]) -> None:
     end = _readings(rows, words, 1)
     if len(words) < end + 7:
         raise _LineError(f"after the readings it has {len(words) - end} values of at least 7")
-    tail = [float(word) for word in words[end : end + 6]]
-    _add_pose(rows, tail[:3], tail[3:], words[end + 6])
+    _add_pose(rows, words[end : end + 6], words[end + 6])
 
 
 def _add_robotlaser(rows: _Rows, words: list[str], odometry: list[float] | None) -> None:
@@ -153,12 +150,11 @@ def _add_robotlaser(rows: _Rows, words: list[str], odometry: list[float] | None)
     end = _readings(rows, words, 8)
     end += 1 + int(words[end])
     if words[0] == "ROBOTLASER1":
-        tail = [float(word) for word in words[end : end + 6]]
-        _add_pose(rows, tail[:3], tail[3:], words[end + 11])
+        _add_pose(rows, words[end : end + 6], words[end + 11])
     elif odometry is None:
         raise _LineError("it has no pose and no ODOM line stands before it")
     else:
-        _add_pose(rows, odometry, odometry, words[end])
+        _add_pose(rows, odometry + odometry, words[end])
 
 
 def _scan_set(path: Path, kind: str, rows: _Rows, maximum: float) -> ScanSet:

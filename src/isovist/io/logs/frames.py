@@ -67,10 +67,8 @@ class Frames:
                 f"the robot moved; it has {' < '.join(chain)}. Use a topic of type Odometry."
             )
         robot, odom = chain[-2:]
-        rows = self._rows(odom, robot)
-        turns = _check_turns(self.name, odom, robot, rows[:, 4:])
-        poses = Pose3.from_quaternion(turns, rows[:, 1:4]).flat
-        return robot, np.column_stack([rows[:, 0], poses.vector])
+        times, poses = self._link(odom, robot)
+        return robot, np.column_stack([times, poses.flat.vector])
 
     def T(self, parent: str, child: str) -> Pose3:
         """T_parent_child of two frames that do not move against each other."""
@@ -93,23 +91,27 @@ class Frames:
 
     def _still(self, parent: str, child: str) -> Pose3:
         """The first transform of a link, when all the others agree with it."""
-        rows = self._rows(parent, child)
-        turns = _check_turns(self.name, parent, child, rows[:, 4:])
+        _, poses = self._link(parent, child)
+        first = poses[0]
         # 1 − cos(θ/2) of a turn by θ; a quaternion and its negative are the same rotation.
-        swing = 1.0 - np.abs(turns @ turns[0])
-        if np.abs(rows[:, 1:4] - rows[0, 1:4]).max() > STILL or swing.max() > STILL**2 / 8.0:
+        swing = 1.0 - np.abs(poses.quaternion @ first.quaternion)
+        drift = np.abs(poses.position - first.position)
+        if drift.max() > STILL or swing.max() > STILL**2 / 8.0:
             raise FileError(
                 f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
                 f"the robot. If it hardly matters, name a place. {SAY_PLACE}"
             )
-        return Pose3.from_quaternion(turns[0], rows[0, 1:4])
+        return first
 
-    def _rows(self, parent: str, child: str) -> FloatArray:
-        """Time, position and quaternion of a link, shape (k, 8)."""
+    def _link(self, parent: str, child: str) -> tuple[FloatArray, Pose3]:
+        """Times of a link in s, shape (k,), and T_parent_child at each."""
         rows = np.array(self.links[parent, child]).reshape(-1, 8)
+        link = f"{self.name}: the link from `{parent}` to `{child}`"
         if not np.isfinite(rows).all():
-            raise FileError(f"{self.name}: the link from `{parent}` to `{child}` is not finite.")
-        return rows
+            raise FileError(f"{link} is not finite.")
+        if not (np.abs(np.linalg.norm(rows[:, 4:], axis=1) - 1.0) < 0.01).all():
+            raise FileError(f"{link} has a quaternion that is no rotation.")
+        return rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])
 
 
 def frame_name(text: str) -> str:
@@ -134,13 +136,3 @@ def place_on_robot(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
             f"{name}: `{sensor}` is tilted by {tilt:.0f}°. A plan needs a level sensor, within 5°."
         )
     return T.flat, upright < 0.0
-
-
-def _check_turns(name: str, parent: str, child: str, turns: FloatArray) -> FloatArray:
-    """Quaternions of length one."""
-    lengths = np.linalg.norm(turns, axis=1, keepdims=True)
-    if not (np.abs(lengths - 1.0) < 0.01).all():
-        raise FileError(
-            f"{name}: the link from `{parent}` to `{child}` has a quaternion that is no rotation."
-        )
-    return np.asarray(turns / lengths)

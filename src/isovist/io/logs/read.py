@@ -256,13 +256,11 @@ def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
         sensor = Pose(x=offset)
     elif sensor is None:
         sensor = Pose() if corrected else Pose.from_vector(middle)
-    if corrected:
-        truth = compose(scans.poses, sensor.inverse)
-        return Log.from_set(scans, scans.odometry.copy(), truth, sensor, sweep)
+    robot, odometry = compose(scans.poses, sensor.inverse), scans.odometry.copy()
     # Nothing between the two poses: then they are not those of an offset laser and its robot.
-    same = float(np.abs(middle).max()) < 1e-4
-    odometry = compose(scans.poses, sensor.inverse) if same else scans.odometry.copy()
-    return Log.from_set(scans, odometry, None, sensor, sweep)
+    if not corrected and float(np.abs(middle).max()) < 1e-4:
+        odometry = robot
+    return Log.from_set(scans, odometry, robot if corrected else None, sensor, sweep)
 
 
 def compose(poses: FloatArray, T: Pose) -> FloatArray:

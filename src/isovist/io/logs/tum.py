@@ -4,11 +4,8 @@ One line per pose: time (s), x, y, z (m), and the quaternion x, y, z, w of the r
 and the rotation is about z.
 """
 
-from pathlib import Path
-
 import numpy as np
 
-from isovist.errors import FileError
 from isovist.io.files import PathLike, replace_file
 from isovist.types import ArrayLike, as_floats
 
@@ -29,9 +26,4 @@ def write_tum(path: PathLike, times: ArrayLike, poses: ArrayLike) -> None:
         f"{t:.6f} {x:.6f} {y:.6f} 0 0 0 {s:.9f} {c:.9f}"
         for t, x, y, s, c in zip(stamps, *rows[:, :2].T, np.sin(half), np.cos(half), strict=True)
     ]
-    path = Path(path)
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
-    replace_file(path, ("\n".join(lines) + "\n").encode())
+    replace_file(path, ("\n".join(lines) + "\n").encode(), parents=True)

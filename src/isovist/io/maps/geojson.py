@@ -8,7 +8,6 @@ left out.
 """
 
 import json
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 MAX_BYTES = 256 << 20
 """Largest file that is read."""
 
+_MEMBERS = {"FeatureCollection": "features", "GeometryCollection": "geometries"}
 _TYPES = ("LineString", "MultiLineString", "Polygon", "MultiPolygon")
 
 Polygon = tuple[FloatArray, ...]
@@ -53,20 +53,31 @@ class _Plan:
     rooms: list[Polygon] = field(default_factory=list)
     obstacles: list[Polygon] = field(default_factory=list)
 
-    def add(self, geometry: Any, properties: Any) -> None:
-        """Take in one geometry."""
-        if not isinstance(geometry, dict) or geometry.get("type") not in _TYPES:
-            kind = geometry.get("type") if isinstance(geometry, dict) else geometry
+    def add(self, content: Any, properties: Any = None) -> None:
+        """Take in every geometry, with the properties of its feature."""
+        kind = content.get("type") if isinstance(content, dict) else None
+        if kind in _MEMBERS:
+            for member in self._list(content.get(_MEMBERS[kind]), _MEMBERS[kind]):
+                self.add(member, properties)
+        elif kind == "Feature":
+            if content.get("geometry") is not None:
+                self.add(content["geometry"], content.get("properties"))
+        elif kind is None:
+            raise FileError(
+                f"{self.path.name} is not GeoJSON: `type` is missing in {quote(content)}."
+            )
+        elif kind in _TYPES:
+            self._draw(kind, content.get("coordinates"), properties)
+        else:
             raise FileError(
                 f"{self.path.name}: a geometry must be a {', '.join(_TYPES[:-1])} or {_TYPES[-1]}, "
                 f"got {quote(kind)}."
             )
-        kind, coordinates = geometry["type"], geometry.get("coordinates")
-        shapes = self._list(coordinates) if kind.startswith("Multi") else [coordinates]
-        for shape in shapes:
+
+    def _draw(self, kind: str, coordinates: Any, properties: Any) -> None:
+        for shape in self._list(coordinates) if kind.startswith("Multi") else [coordinates]:
             if kind.endswith("LineString"):
-                points = self._points(shape)
-                self._wall(points, 2, "a wall needs 2 points")
+                self._wall(self._points(shape), 2, "a wall needs 2 points")
                 continue
             rings = tuple(self._ring(ring) for ring in self._list(shape))
             if not rings:
@@ -88,9 +99,9 @@ class _Plan:
             raise FileError(f"{self.path.name}: {rule}, got {quote(points.tolist())}.")
         self.walls.append(pieces)
 
-    def _list(self, value: Any) -> list[Any]:
+    def _list(self, value: Any, key: str = "coordinates") -> list[Any]:
         if not isinstance(value, list):
-            raise FileError(f"{self.path.name}: `coordinates` must be a list, got {quote(value)}.")
+            raise FileError(f"{self.path.name}: `{key}` must be a list, got {quote(value)}.")
         return value
 
     def _points(self, value: Any) -> FloatArray:
@@ -115,8 +126,7 @@ def read_geojson(path: PathLike) -> PlanGeometry:
     content = read_json(path, "a GeoJSON plan", MAX_BYTES)
     plan = _Plan(path)
     try:
-        for geometry, properties in _geometries(path, content):
-            plan.add(geometry, properties)
+        plan.add(content)
     except RecursionError as error:
         raise FileError(
             f"{path.name} is not a plan: its collections are nested too deep."
@@ -125,25 +135,6 @@ def read_geojson(path: PathLike) -> PlanGeometry:
         raise FileError(f"{path.name} draws nothing; a plan needs at least one wall.")
     walls = np.concatenate(plan.walls)
     return PlanGeometry(readonly(walls), tuple(plan.rooms), tuple(plan.obstacles))
-
-
-def _geometries(path: Path, content: Any, properties: Any = None) -> Iterator[tuple[Any, Any]]:
-    """Every geometry with the properties of its feature."""
-    kind = content.get("type") if isinstance(content, dict) else None
-    if kind in ("FeatureCollection", "GeometryCollection"):
-        key = "features" if kind == "FeatureCollection" else "geometries"
-        members = content.get(key)
-        if not isinstance(members, list):
-            raise FileError(f"{path.name}: `{key}` must be a list, got {quote(members)}.")
-        for member in members:
-            yield from _geometries(path, member, properties)
-    elif kind == "Feature":
-        if content.get("geometry") is not None:
-            yield from _geometries(path, content["geometry"], content.get("properties"))
-    elif kind is None:
-        raise FileError(f"{path.name} is not GeoJSON: `type` is missing in {quote(content)}.")
-    else:
-        yield content, properties
 
 
 def write_geojson(segments: ArrayLike, path: PathLike) -> None:

@@ -34,16 +34,12 @@ MAX_CELLS = 400_000_000
 _DEFLATE_RATIO = 1100
 """No image format here packs more than this many bytes into one (deflate: 1032)."""
 
-_OPENERS: dict[bytes, Callable[[IO[bytes]], Image.Image]] = {
+_OPENERS: dict[Callable[[IO[bytes]], Image.Image], tuple[bytes, ...]] = {
     # The classes themselves and not Image.open, whose limit on the size is a global setting.
-    b"\x89PNG": PngImageFile,
-    b"BM": BmpImageFile,
-    b"II*\0": TiffImageFile,
-    b"MM\0*": TiffImageFile,
-    b"P1": PpmImageFile,
-    b"P3": PpmImageFile,
-    b"P4": PpmImageFile,
-    b"P6": PpmImageFile,
+    PngImageFile: (b"\x89PNG",),
+    BmpImageFile: (b"BM",),
+    TiffImageFile: (b"II*\0", b"MM\0*"),
+    PpmImageFile: (b"P1", b"P3", b"P4", b"P6"),
 }
 
 
@@ -69,8 +65,8 @@ def read_brightness(path: Path, *, average_alpha: bool) -> Brightness:
         start = stream.read(4)
     if start[:2] in (b"P5", b"P2"):
         return _read_pgm(path)
-    for magic, opener in _OPENERS.items():
-        if start.startswith(magic):
+    for opener, magics in _OPENERS.items():
+        if start.startswith(magics):
             return _read_pillow(path, opener, average_alpha)
     raise FileError(
         f"{path.name} starts with {quote(start)}, like no known image. "
@@ -138,7 +134,6 @@ _PGM_HEADER = re.compile(rb"P([25])" + 3 * rb"(?:\s|#[^\n]*\n)+(\d{1,9})" + rb"(
 
 def _read_pgm(path: Path) -> Brightness:
     """Netpbm grey, binary (P5, 8 or 16 bits) or text (P2), comments allowed."""
-    size = path.stat().st_size
     with path.open("rb") as stream:
         header = _PGM_HEADER.match(stream.read(65536))
     if header is None:
@@ -150,7 +145,7 @@ def _read_pgm(path: Path) -> Brightness:
     _check_size(path, width, height)
     if not 1 <= peak <= 65535:
         raise FileError(f"{path.name}: white is {peak} in its header; PGM allows 1 to 65535.")
-    cells, rest = width * height, size - header.end()
+    cells, rest = width * height, path.stat().st_size - header.end()
     if form == 5:
         dtype = np.dtype(np.uint8 if peak < 256 else ">u2")
         if rest < cells * dtype.itemsize:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.files import PathLike, existing_file
+from isovist.io.files import PathLike, about, decoding, existing_file
 from isovist.maps.mesh import Free, MeshMap
 from isovist.types import FloatArray
 
@@ -39,26 +39,18 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
     if faces.size == 0:
         hint = " It holds points: read it with `read_cloud`." if vertices.size else ""
         raise FileError(f"{path.name}: the mesh is empty, it has no faces.{hint}")
-    try:
+    with about(path):
         return MeshMap.from_triangles(
             scale * vertices[faces], free=free, reflectance=_reflectance(loaded, len(faces))
         )
-    except InputError as error:
-        raise FileError(f"{path.name}: {error}") from error
 
 
 def _load(path: Path) -> Any:
-    try:
+    with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
-    except ImportError as error:
-        raise MissingExtraError.of("Reading meshes", "mesh") from error
-    try:
+    with decoding(path, "is not a sound mesh file", most=80):
         loaded = trimesh.load(path, process=False)
         return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
-    except Exception as error:
-        # A damaged file may fail anywhere in a foreign reader.
-        reason = str(error).splitlines()[0][:80] if str(error) else type(error).__name__
-        raise FileError(f"{path.name} is not a sound mesh file: {reason.rstrip('.')}.") from error
 
 
 def _reflectance(loaded: Any, faces: int) -> FloatArray | None:

@@ -5,12 +5,13 @@ The header is text, one word and a value per line, up to `data`; then come the n
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, quote, read_bytes
+from isovist.errors import FileError
+from isovist.io.files import PathLike, about, quote, read_bytes
 from isovist.maps.cells import Cell
 from isovist.maps.voxels import MOST_CELLS, VoxelMap
 
@@ -26,7 +27,12 @@ def read_octomap(path: PathLike) -> VoxelMap:
     path = Path(path)
     content = read_bytes(path, "an OctoMap", LIMIT)
     binary, header, data = _parts(path, content)
-    resolution, nodes = _resolution(path, header), _size(path, header)
+    resolution = _number(path, header, "res", float, ", the side of a cell in m")
+    if not (np.isfinite(resolution) and resolution > 0.0):
+        raise FileError(f"{path.name}: `res` must be a positive length in m, got {resolution}.")
+    nodes = _number(path, header, "size", int, " of nodes")
+    if nodes < 1:
+        raise FileError(f"{path.name} holds an empty tree.")
     kind = header.get("id", "OcTree")
     if kind not in _PAYLOADS:
         raise FileError(f"{path.name}: trees of kind {quote(kind)} are not read, only OcTree.")
@@ -55,10 +61,8 @@ def read_octomap(path: PathLike) -> VoxelMap:
     cells = np.full(tuple(size[::-1]), Cell.UNKNOWN, np.uint8)
     fill_cells(leaves, low, cells)
     corner = (low - (1 << (DEPTH - 1))) * resolution
-    try:
+    with about(path):
         return VoxelMap.from_array(cells, resolution, corner)
-    except InputError as error:
-        raise FileError(f"{path.name}: {error}") from error
 
 
 def _parts(path: Path, content: bytes) -> tuple[bool, dict[str, str], NDArray[np.uint8]]:
@@ -77,22 +81,8 @@ def _parts(path: Path, content: bytes) -> tuple[bool, dict[str, str], NDArray[np
     return _FIRST[first], header, np.frombuffer(content[at + 6 :], np.uint8)
 
 
-def _resolution(path: Path, header: dict[str, str]) -> float:
+def _number(path: Path, header: dict[str, str], word: str, kind: type, what: str) -> Any:
     try:
-        resolution = float(header["res"])
+        return kind(header[word])
     except (KeyError, ValueError) as error:
-        raise FileError(f"{path.name}: its header has no number `res`, the side of a cell in m."
-                        ) from error  # fmt: skip
-    if not (np.isfinite(resolution) and resolution > 0.0):
-        raise FileError(f"{path.name}: `res` must be a positive length in m, got {resolution}.")
-    return resolution
-
-
-def _size(path: Path, header: dict[str, str]) -> int:
-    try:
-        nodes = int(header["size"])
-    except (KeyError, ValueError) as error:
-        raise FileError(f"{path.name}: its header has no number `size` of nodes.") from error
-    if nodes < 1:
-        raise FileError(f"{path.name} holds an empty tree.")
-    return nodes
+        raise FileError(f"{path.name}: its header has no number `{word}`{what}.") from error

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import shapely
 
-from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike
+from isovist.errors import FileError
+from isovist.io.files import PathLike, about
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
 from isovist.io.maps.ros_map import read_ros_map, write_ros_map
+from isovist.io.ply import has_faces
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.segments import SegmentMap
@@ -23,6 +24,8 @@ FORMATS = (
 )
 CLOUD_RESOLUTION = 0.2
 """Side of the cells that a cloud becomes, in m."""
+_ROS = (".yaml", ".yml")
+_PLANS = (".geojson", ".json")
 _MESHES = (".stl", ".obj", ".off", ".glb")
 _CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
 
@@ -35,15 +38,15 @@ def read_map(path: PathLike) -> AnyMap:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if _is_ros(path):
+    if suffix in _ROS:
         return read_ros_map(path)
-    if _is_plan(path):
+    if suffix in _PLANS:
         return map_of_plan(read_geojson(path))
     if suffix in (".bt", ".ot"):
         from isovist.io.maps.octomap import read_octomap
 
         return read_octomap(path)
-    if suffix in _MESHES or (suffix == ".ply" and _has_faces(path)):
+    if suffix in _MESHES or (suffix == ".ply" and has_faces(path)):
         from isovist.io.maps.mesh_files import read_mesh
 
         return read_mesh(path)
@@ -51,25 +54,18 @@ def read_map(path: PathLike) -> AnyMap:
         from isovist.io.clouds import read_cloud
 
         cloud = read_cloud(path)
-        try:
+        with about(path):
             return cloud.returns().voxels(CLOUD_RESOLUTION)
-        except InputError as error:
-            raise FileError(f"{path.name}: {error}") from error
     raise FileError(f"{path.name}: a map is one of {FORMATS}.")
-
-
-def _has_faces(path: Path) -> bool:
-    from isovist.io.ply import has_faces
-
-    return has_faces(path)
 
 
 def write_map(world: AnyMap, path: PathLike) -> None:
     """Write a map in the format of its kind."""
     path = Path(path)
-    if isinstance(world, OccupancyMap) and _is_ros(path):
+    suffix = path.suffix.lower()
+    if isinstance(world, OccupancyMap) and suffix in _ROS:
         write_ros_map(world, path)
-    elif isinstance(world, SegmentMap) and _is_plan(path):
+    elif isinstance(world, SegmentMap) and suffix in _PLANS:
         write_geojson(world.walls.reshape(-1, 2, 2), path)
     else:
         raise FileError(
@@ -87,9 +83,10 @@ def convert_map(world: AnyMap, path: PathLike, *, resolution: float, tolerance: 
         resolution: Side of a cell in m, when walls become cells.
         tolerance: Largest distance in m of an outline to the walls, when cells become walls.
     """
-    if isinstance(world, SegmentMap) and _is_ros(Path(path)):
+    suffix = Path(path).suffix.lower()
+    if isinstance(world, SegmentMap) and suffix in _ROS:
         return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), resolution)
-    if isinstance(world, OccupancyMap) and _is_plan(Path(path)):
+    if isinstance(world, OccupancyMap) and suffix in _PLANS:
         return SegmentMap.from_segments(world.to_segments(tolerance))
     return world
 
@@ -109,11 +106,3 @@ def map_of_plan(plan: PlanGeometry) -> SegmentMap:
     if free.is_empty:
         raise FileError("The obstacles of the plan cover its rooms: no free space is left.")
     return SegmentMap.from_segments(plan.walls, free=free)
-
-
-def _is_ros(path: Path) -> bool:
-    return path.suffix.lower() in (".yaml", ".yml")
-
-
-def _is_plan(path: Path) -> bool:
-    return path.suffix.lower() in (".geojson", ".json")

@@ -214,15 +214,14 @@ def write_ros_map(world: OccupancyMap, path: PathLike, *, image: str = ".pgm") -
     if image not in (".pgm", ".png"):
         raise InputError(f"`image` must be '.pgm' or '.png', got {quote(image)}.")
     levels = np.array([_LEVELS[cell] for cell in Cell], dtype=np.uint8)
-    height, width = world.cells.shape
-    pixels = np.empty((height, width), dtype=np.uint8)
-    for row, line in enumerate(world.cells[::-1]):
-        pixels[row] = levels[line]
+    # By rows, since an index takes eight bytes a cell.
+    pixels = np.stack([levels[line] for line in world.cells[::-1]])
     if image == ".png":
         stream = io.BytesIO()
         Image.fromarray(pixels).save(stream, format="PNG")
         data = stream.getvalue()
     else:
+        height, width = pixels.shape
         data = f"P5\n{width} {height}\n255\n".encode() + pixels.tobytes()
     picture = path.with_suffix(image)
     fields = {

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
 from isovist.io.files import (
     PathLike,
+    about,
     existing_file,
     quote,
     read_bytes,
@@ -83,7 +83,7 @@ def _read(path: Path, scan_topic: str | None, at: float | None) -> Scan | CloudS
     if suffix not in (".json", ".npz", ".csv", *_CLOUDS):
         raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
     existing_file(path, "a scan")
-    try:
+    with about(path):
         if suffix == ".csv":
             return _scan_from_csv(path)
         if suffix in _CLOUDS:
@@ -91,19 +91,14 @@ def _read(path: Path, scan_topic: str | None, at: float | None) -> Scan | CloudS
 
             cloud = read_cloud(path)
             return Scan.from_points(cloud.points, intensities=cloud.intensities)
-        if suffix == ".npz":
-            arrays = read_npz(path, "a scan", MAX_BYTES)
-            return _cloud_from_fields(path, arrays) if "points" in arrays else (
-                _scan_from_fields(path, arrays)
-            )  # fmt: skip
-        fields = read_json(path, "a scan", MAX_BYTES)
+        fields = (read_npz if suffix == ".npz" else read_json)(path, "a scan", MAX_BYTES)
         if not isinstance(fields, dict):
             raise FileError(
                 f"{path.name} must hold the fields of a LaserScan, got {quote(fields)}."
             )
+        if suffix == ".npz" and "points" in fields:
+            return _cloud_from_fields(path, fields)
         return _scan_from_fields(path, fields)
-    except InputError as error:
-        raise FileError(f"{path.name}: {error}") from error
 
 
 def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:
@@ -113,43 +108,34 @@ def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if isinstance(scan, CloudScan):
-        if suffix != ".npz":
-            raise InputError(f"A scan in space is written as .npz, got {quote(path.name)}.")
-        _write_npz(path, _fields_of_cloud(scan))
-        return
-    if suffix == ".csv":
-        replace_file(path, _csv_of(scan).encode())
-        return
-    if suffix not in (".json", ".npz"):
-        raise InputError(f"A scan is written as .json, .npz or .csv, got {quote(path.name)}.")
-    ranges = np.where(scan.valid, scan.ranges, np.nan)
-    fields: dict[str, Any] = {
-        "angle_min": float(scan.bearings[0]),
-        "angle_increment": _increment(scan),
-        "range_min": float(scan.range_min),
-        "range_max": float(scan.range_max),
-        "ranges": ranges,
-    }
-    if scan.intensities is not None:
-        fields["intensities"] = scan.intensities
-    if suffix == ".npz":
-        _write_npz(path, fields)
-        return
-    plain = {key: _plain(value) for key, value in fields.items()}
-    replace_file(path, (json.dumps(plain, allow_nan=False) + "\n").encode())
-
-
-def _write_npz(path: Path, fields: dict[str, Any]) -> None:
     stream = io.BytesIO()
-    np.savez(stream, **fields)
+    if suffix == ".npz":
+        np.savez(stream, **_fields_of(scan))
+    elif isinstance(scan, CloudScan):
+        raise InputError(f"A scan in space is written as .npz, got {quote(path.name)}.")
+    elif suffix == ".csv":
+        stream.write(_csv_of(scan).encode())
+    elif suffix == ".json":
+        plain = {key: _plain(value) for key, value in _fields_of(scan).items()}
+        stream.write((json.dumps(plain, allow_nan=False) + "\n").encode())
+    else:
+        raise InputError(f"A scan is written as .json, .npz or .csv, got {quote(path.name)}.")
     replace_file(path, stream.getvalue())
 
 
-def _fields_of_cloud(scan: CloudScan) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: float(getattr(scan, name)) for name in _LIMITS}
-    strengths = {} if scan.intensities is None else {"intensities": scan.intensities}
-    return {"points": scan.points, **strengths, **fields}
+def _fields_of(scan: Scan | CloudScan) -> dict[str, Any]:
+    fields: dict[str, Any]
+    if isinstance(scan, CloudScan):
+        fields = {name: float(getattr(scan, name)) for name in _LIMITS} | {"points": scan.points}
+    else:
+        fields = {
+            "angle_min": float(scan.bearings[0]),
+            "angle_increment": _increment(scan),
+            "range_min": float(scan.range_min),
+            "range_max": float(scan.range_max),
+            "ranges": np.where(scan.valid, scan.ranges, np.nan),
+        }
+    return fields if scan.intensities is None else fields | {"intensities": scan.intensities}
 
 
 def _cloud_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
@@ -178,9 +164,7 @@ def _plain(value: Any) -> Any:
 def _increment(scan: Scan) -> float:
     """The angle between beams, which must be the same everywhere."""
     m = scan.bearings.size
-    if m == 1:
-        return 0.0
-    increment = float(scan.bearings[-1] - scan.bearings[0]) / (m - 1)
+    increment = float(scan.bearings[-1] - scan.bearings[0]) / max(m - 1, 1)
     even = scan.bearings[0] + increment * np.arange(m)
     if np.abs(even - scan.bearings).max() > 1e-6:
         raise InputError("A LaserScan needs evenly spaced bearings. Write this scan as .csv.")
@@ -190,11 +174,8 @@ def _increment(scan: Scan) -> float:
 def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
     for key in _NEEDED:
         if key not in fields:
-            raise FileError(
-                f"{path.name}: `{key}` is missing. A scan needs "
-                + ", ".join(f"`{k}`" for k in _NEEDED)
-                + "."
-            )
+            needed = ", ".join(f"`{name}`" for name in _NEEDED)
+            raise FileError(f"{path.name}: `{key}` is missing. A scan needs {needed}.")
     start, step, low = (_number(path, fields, key) for key in (*_NEEDED[:2], "range_min"))
     high = math.inf if fields["range_max"] is None else _number(path, fields, "range_max")
     ranges = _numbers(path, "ranges", fields["ranges"])
@@ -204,10 +185,9 @@ def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
             f"{path.name}: `angle_min` and `angle_increment` must be finite and the increment not "
             f"0, got {start:g} and {step:g}."
         )
-    intensities = None
     # An empty list is how ROS says that the sensor gives none.
-    if strengths is not None and np.size(strengths) > 0:
-        intensities = _numbers(path, "intensities", strengths)
+    given = strengths is not None and np.size(strengths) > 0
+    intensities = _numbers(path, "intensities", strengths) if given else None
     return Scan.from_laserscan(
         start, step, ranges, range_min=low, range_max=high, intensities=intensities
     )
@@ -249,9 +229,7 @@ def _scan_from_csv(path: Path) -> Scan:
     beams: list[list[float]] = []
     for number, line in enumerate(lines, start=1):
         cells = [cell.strip() for cell in line]
-        if not any(cells):
-            continue
-        if not beams and number == 1 and not _is_number(cells[0]):
+        if not any(cells) or (number == 1 and not _is_number(cells[0])):
             continue
         if len(cells) not in (2, 3) or (beams and len(cells) != len(beams[0])):
             wanted = str(len(beams[0])) if beams else "2 or 3"
@@ -262,7 +240,7 @@ def _scan_from_csv(path: Path) -> Scan:
         beams.append([_csv_number(path, number, k, cell) for k, cell in enumerate(cells)])
     if not beams:
         raise FileError(f"{path.name} has no beam; each line should be bearing, range.")
-    table: NDArray[np.float64] = np.array(beams)
+    table: FloatArray = np.array(beams)
     return Scan(table[:, 0], table[:, 1], intensities=table[:, 2] if table.shape[1] == 3 else None)
 
 
@@ -284,11 +262,9 @@ def _csv_number(path: Path, line: int, column: int, text: str) -> float:
 
 
 def _csv_of(scan: Scan) -> str:
-    names = ["bearing", "range"] + ([] if scan.intensities is None else ["intensity"])
-    lines = [",".join(names)]
-    for k, bearing in enumerate(scan.bearings):
-        cells = [repr(float(bearing)), repr(float(scan.ranges[k])) if scan.valid[k] else ""]
-        if scan.intensities is not None:
-            cells.append(repr(float(scan.intensities[k])))
-        lines.append(",".join(cells))
-    return "\n".join(lines) + "\n"
+    columns = [["bearing", *map(repr, scan.bearings.tolist())], ["range"]]
+    seen = zip(scan.ranges.tolist(), scan.valid, strict=True)
+    columns[1] += [repr(reading) if valid else "" for reading, valid in seen]
+    if scan.intensities is not None:
+        columns.append(["intensity", *map(repr, scan.intensities.tolist())])
+    return "".join(",".join(cells) + "\n" for cells in zip(*columns, strict=True))

@@ -7,7 +7,6 @@ sensors names the arrays of each with a prefix.
 """
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -65,10 +64,6 @@ class ScanSet:
             return Scan(self.bearings, self.ranges[index], range_max=self.range_max)
         except InputError as error:
             raise InputError(f"Scan {index}: {error}") from error
-
-    def scans(self) -> Iterator[Scan]:
-        """All scans, in their order; each must be usable."""
-        return (self.scan(index) for index in range(len(self)))
 
 
 def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
