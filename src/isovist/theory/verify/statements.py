@@ -5,7 +5,7 @@ cases and gives back the worst value it met.  It holds when that value stays wit
 printed statement that is known to be wrong is expected to fail, with a counter-example.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import TypeVar
 from zlib import crc32
@@ -110,21 +110,12 @@ def registry() -> tuple[Statement, ...]:
         metric,
         signal_space,
         stability,
+        weights,
     )
-    from isovist.theory.verify import weights as weight_statements
 
-    parts: Sequence[tuple[Statement, ...]] = (
-        weight_statements.STATEMENTS,
-        signal_space.STATEMENTS,
-        metric.STATEMENTS,
-        stability.STATEMENTS,
-        map_space.STATEMENTS,
-        buildings.STATEMENTS,
-        localization.STATEMENTS,
-        dynamic.STATEMENTS,
-        heading.STATEMENTS,
-    )
-    return tuple(statement for part in parts for statement in part)
+    signals = (weights, signal_space, metric, stability)
+    places = (map_space, buildings, localization, dynamic, heading)
+    return tuple(statement for part in (*signals, *places) for statement in part.STATEMENTS)
 
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> list[Row]:
