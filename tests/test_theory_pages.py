@@ -15,10 +15,10 @@ ROOMS = (isovist.descriptor, isovist.theory)
 MODULES = {
     "dynamics": [
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
-        "theory.dynamic", "theory.readiness", "theory.trajectory", "tracking.start",
+        "theory.dynamic", "theory.trajectory", "tracking.start",
     ],
     "silhouettes": ["descriptor.shadows", "descriptor.silhouette", "descriptor.grazing"],
-    "static": ["theory.grid", "theory.static", "theory.example"],
+    "static": ["theory.static", "theory.example"],
     "verify": ["theory.verify.scenes"],
 }  # fmt: skip
 """Modules of the pages that are not about one module of their name."""

@@ -26,8 +26,7 @@ from isovist.theory.example import paper_room
 from isovist.theory.gram import Gram
 from isovist.theory.map_space import MapField
 from isovist.theory.observability import History, gramian_along
-from isovist.theory.readiness import convergence_radius, descriptor_noise
-from isovist.theory.trajectory import refine_course
+from isovist.theory.trajectory import convergence_radius, descriptor_noise, refine_course
 from isovist.tracking.gramian import Gramian, least_needed
 from isovist.tracking.start import refine_start, refine_starts
 from reference_locate import building

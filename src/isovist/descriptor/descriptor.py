@@ -31,9 +31,10 @@ from isovist.descriptor.quadrature import (
     CircleSum,
     EqualArea,
     Exact,
-    Lebedev,
     Quadrature,
     Rule,
+    cast_signal,
+    check_free,
     check_view,
     place_exact,
     sum_channels,
@@ -137,7 +138,14 @@ class Descriptor:
                 raise InputError(
                     "`view` needs the exact quadrature and a SegmentMap, or a Band in space."
                 )
-            out = self._summed(world, flat, quadrature, jacobian, shadow, view)
+            rule = quadrature.rule()
+            if view is not None:
+                seen = view.mask(rule.directions)
+                rule = Rule(rule.directions[seen], rule.coefficients[seen])
+            if jacobian and isinstance(world, MeshMap):
+                out = self._meshed(world, flat, rule, shadow, view)
+            else:
+                out = self._summed(world, flat, rule, jacobian)
         n, d = len(self.rose), p.shape[-1]
         F = np.ascontiguousarray(out[:, :, 0]).reshape(*p.shape[:-1], n)
         if not jacobian:
@@ -169,12 +177,7 @@ class Descriptor:
             raise InputError(
                 f"A rose of dimension {self.rose.dimension} cannot describe a map of dimension {d}."
             )
-        inside = np.asarray(world.contains(p))
-        if not inside.all():
-            where = ", ".join(f"{x:g}" for x in p[~inside][0])
-            raise InputError(
-                f"The point ({where}) is not in free space: it is in a wall or outside the map."
-            )
+        check_free(world, p)
         return p
 
     def _exact(
@@ -206,25 +209,10 @@ class Descriptor:
                 )
         return out
 
-    def _summed(
-        self,
-        world: Map,
-        points: FloatArray,
-        quadrature: CircleSum | EqualArea | Lebedev,
-        jacobian: bool,
-        shadow: bool,
-        band: Band | None,
-    ) -> FloatArray:
-        rule = quadrature.rule()
-        if band is not None:
-            seen = band.mask(rule.directions)
-            rule = Rule(rule.directions[seen], rule.coefficients[seen])
-        weights = rule.coefficients[:, None] * self.rose.weights(rule.directions)
+    def _summed(self, world: Map, points: FloatArray, rule: Rule, jacobian: bool) -> FloatArray:
         d = points.shape[1]
         if not jacobian:
-            return self._sums(world, points, rule, weights)[:, :, None]
-        if isinstance(world, MeshMap):
-            return self._meshed(world, points, rule, weights, shadow, band)
+            return self._sums(world, points, rule)[:, :, None]
         # Places of the differences: the point itself, then a step along and against each axis.
         step = max(self.step, getattr(world, "resolution", 0.0))
         steps = np.concatenate([np.zeros((1, d)), step * np.eye(d), -step * np.eye(d)])
@@ -234,19 +222,14 @@ class Descriptor:
                 f"A point lies within {step:g} m of a wall, too near for differences of F. "
                 "Use the exact quadrature or a smaller `step`."
             )
-        F = self._sums(world, places, rule, weights).reshape(len(points), 2 * d + 1, -1)
+        F = self._sums(world, places, rule).reshape(len(points), 2 * d + 1, -1)
         slopes = (F[:, 1 : d + 1] - F[:, d + 1 :]) / (2.0 * step)
         return np.concatenate([F[:, 0, :, None], np.moveaxis(slopes, 1, 2)], axis=2)
 
     def _meshed(
-        self,
-        world: MeshMap,
-        points: FloatArray,
-        rule: Rule,
-        weights: FloatArray,
-        shadow: bool,
-        band: Band | None,
+        self, world: MeshMap, points: FloatArray, rule: Rule, shadow: bool, band: Band | None
     ) -> FloatArray:
+        weights = rule.coefficients[:, None] * self.rose.weights(rule.directions)
         out = np.empty((len(points), len(self.rose), 4))
         spacing = float(np.sqrt(rule.coefficients.max()))
         for point, rows in zip(points, out, strict=True):
@@ -265,22 +248,12 @@ class Descriptor:
                 rows[:, 1:] += silhouette_term(world, point, self.rose, self.signal, seen=band)
         return out
 
-    def _sums(self, world: Map, points: FloatArray, rule: Rule, weights: FloatArray) -> FloatArray:
+    def _sums(self, world: Map, points: FloatArray, rule: Rule) -> FloatArray:
+        weights = rule.coefficients[:, None] * self.rose.weights(rule.directions)
         out = np.empty((len(points), len(self.rose)))
         per_block = max(1, 2_000_000 // len(rule.coefficients))
         for first in range(0, len(points), per_block):
             block = points[first : first + per_block]
-            hits = world.cast(block[:, None, :], rule.directions)
-            m = hits.ranges.size
-            directions = np.broadcast_to(rule.directions, (len(block), *rule.directions.shape))
-            seen = Seen(
-                world,
-                directions.reshape(m, -1),
-                hits.ranges.reshape(m),
-                hits.walls.reshape(m),
-                hits.normals.reshape(m, -1),
-            )
-            out[first : first + per_block] = (
-                self.signal.values(seen).reshape(len(block), -1) @ weights
-            )
+            values = cast_signal(world, block, rule.directions, self.signal)
+            out[first : first + per_block] = values @ weights
         return out

@@ -18,13 +18,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.descriptor.quadrature import Exact, Rule, check_view, place_exact, sum_channels
+from isovist.descriptor.quadrature import (
+    Exact,
+    Rule,
+    cast_signal,
+    check_view,
+    place_exact,
+    sum_channels,
+)
 from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
-from isovist.sensing.signals import Range, Seen, Signal
+from isovist.sensing.signals import Range, Signal
 from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
 
 
@@ -97,7 +104,8 @@ class Moments:
         places = (p[:, None, :] + moves).reshape(-1, d)
         if not np.asarray(world.contains(places)).all():
             raise InputError(f"Every point must lie in free space, {step:g} m from the walls.")
-        values = _cast_signal(world, places, rule, f).reshape(len(p), 2 * d + 1, -1)
+        seen = [cast_signal(world, place[None], rule.directions, f) for place in places]
+        values = np.concatenate(seen).reshape(len(p), 2 * d + 1, -1)
         slopes = (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2.0 * step)
         both = np.concatenate([values[:, :1], slopes], axis=1) * rule.coefficients
         S = len(rule.coefficients)
@@ -141,14 +149,3 @@ class Moments:
 
 def _owners(offsets: IntArray) -> IntArray:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-
-
-def _cast_signal(world: Map, points: FloatArray, rule: Rule, signal: Signal) -> FloatArray:
-    """f along every direction of the rule from every point, shape (P, S)."""
-    S = len(rule.coefficients)
-    out = np.empty((len(points), S))
-    for k, p in enumerate(points):
-        hits = world.cast(p[None, :], rule.directions)
-        seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
-        out[k] = signal.values(seen)
-    return out

@@ -16,7 +16,7 @@ whose limit at D = 0 is c_p c_q (T_b − T_a).
 
 import numpy as np
 
-from isovist.descriptor.quadrature import Exact, check_view, place_exact
+from isovist.descriptor.quadrature import Exact, check_free, check_view, place_exact
 from isovist.errors import InputError
 from isovist.maps.segments import Pieces, SegmentMap
 from isovist.roses import Rose
@@ -35,7 +35,7 @@ def squared_norms(
 ) -> FloatArray:
     """‖f_p‖² of each point, shape (P,), over the seen angles `view` (all of them by default)."""
     p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
-    _check_free(world, p)
+    check_free(world, p)
     chosen = Range() if signal is None else signal
     angles = check_view(view)
     out = np.empty(len(p))
@@ -55,8 +55,8 @@ def inner_products(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArray:
     """⟨r_p, r_q⟩ of the ranges seen from points p and q, each of shape (P, 2); shape (P,)."""
     a = np.ascontiguousarray(as_floats("p", p, (None, 2)))
     b = np.ascontiguousarray(as_floats("q", q, a.shape))
-    _check_free(world, a)
-    _check_free(world, b)
+    check_free(world, a)
+    check_free(world, b)
     out = np.empty(len(a))
     for first in range(0, len(a), _BLOCK):
         one, two = a[first : first + _BLOCK], b[first : first + _BLOCK]
@@ -68,7 +68,7 @@ def signal_distances(world: SegmentMap, p: ArrayLike, q: ArrayLike) -> FloatArra
     """‖r_p − r_q‖ of the ranges seen from points p and q, shape (P,), in m."""
     a = np.ascontiguousarray(as_floats("p", p, (None, 2)))
     b = np.ascontiguousarray(as_floats("q", q, a.shape))
-    _check_free(world, np.concatenate([a, b]))
+    check_free(world, np.concatenate([a, b]))
     out = np.empty(len(a))
     for first in range(0, len(a), _BLOCK):
         one, two = a[first : first + _BLOCK], b[first : first + _BLOCK]
@@ -140,12 +140,3 @@ def _feet(world: SegmentMap, p: FloatArray, walls: IntArray) -> tuple[FloatArray
     c = np.einsum("pmk,pmk->pm", normals, world.walls[walls, :2] - p[:, None, :])
     normals = normals * np.sign(c)[..., None]
     return np.abs(c), np.arctan2(normals[..., 1], normals[..., 0])
-
-
-def _check_free(world: SegmentMap, p: FloatArray) -> None:
-    inside = np.asarray(world.contains(p))
-    if not inside.all():
-        where = ", ".join(f"{x:g}" for x in p[~inside][0])
-        raise InputError(
-            f"The point ({where}) is not in free space: it is in a wall or outside the map."
-        )

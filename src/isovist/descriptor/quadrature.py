@@ -24,12 +24,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.maps.base import Map
 from isovist.maps.segments import Pieces, SegmentMap
 from isovist.poses import unit_vectors
 from isovist.roses import Rose, Softmax
 from isovist.roses.mesh_norm import circle_gaps
 from isovist.roses.rose import fibonacci_sphere
-from isovist.sensing.signals import Seen
+from isovist.sensing.signals import Seen, Signal
 from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
 
 
@@ -204,6 +205,28 @@ def seen_along(
     """What is met at known ranges on known walls, −1 for none, shape (m,) each."""
     normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
     return Seen(world, directions, ranges, walls, normals)
+
+
+def cast_signal(
+    world: Map, points: FloatArray, directions: FloatArray, signal: Signal
+) -> FloatArray:
+    """f along every direction, shape (S, d), from every point, shape (P, d); shape (P, S)."""
+    hits = world.cast(points[:, None, :], directions)
+    m, d = hits.ranges.size, points.shape[1]
+    along = np.broadcast_to(directions, (len(points), *directions.shape)).reshape(m, d)
+    ranges, walls = hits.ranges.reshape(m), hits.walls.reshape(m)
+    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d))
+    return signal.values(seen).reshape(len(points), -1)
+
+
+def check_free(world: Map, points: FloatArray) -> None:
+    """Refuse places, shape (..., d), that are not in free space."""
+    inside = np.asarray(world.contains(points))
+    if not inside.all():
+        where = ", ".join(f"{x:g}" for x in points[~inside][0])
+        raise InputError(
+            f"The point ({where}) is not in free space: it is in a wall or outside the map."
+        )
 
 
 def check_view(view: ArrayLike | None) -> FloatArray:

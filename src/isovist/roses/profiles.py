@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.types import FloatArray
+from isovist.types import BoolArray, FloatArray
 
 
 class Profile(Protocol):
@@ -53,10 +53,11 @@ class Profile(Protocol):
 
     def with_parameter(self, value: float) -> "Profile":
         """The same profile with another parameter."""
+        return type(self)(value)  # type: ignore[call-arg]  # each has this one field
 
 
 @dataclass(frozen=True, slots=True)
-class Softmax:
+class Softmax(Profile):
     """ψ(t) = exp(t/ε), equation (1): the von Mises–Fisher profile of the paper."""
 
     temperature: float
@@ -95,12 +96,9 @@ class Softmax:
     def parameter_slope(self, t: FloatArray) -> FloatArray:
         return -t / self.temperature**2
 
-    def with_parameter(self, value: float) -> "Softmax":
-        return Softmax(value)
-
 
 @dataclass(frozen=True, slots=True)
-class Bump:
+class Bump(Profile):
     """Equation (2): infinitely smooth, and zero beyond the angle `radius` (rad)."""
 
     radius: float
@@ -127,19 +125,17 @@ class Bump:
         # max over x of |d exp(1 − 1/(1 − x²))/dx| is 2.1704…, reached at x² = 1/√3.
         return 2.1705 * self.scaled
 
-    def _x(self, t: FloatArray) -> FloatArray:
-        return (1.0 - t) * self.scaled
+    def _gap(self, t: FloatArray) -> tuple[FloatArray, FloatArray, BoolArray]:
+        """x and 1 − x² of equation (2), and where x < 1."""
+        x = (1.0 - t) * self.scaled
+        return x, np.where(x < 1.0, 1.0 - x * x, 1.0), x < 1.0
 
     def log(self, t: FloatArray) -> FloatArray:
-        x = self._x(t)
-        inside = x < 1.0
-        gap = np.where(inside, 1.0 - x * x, 1.0)
+        _, gap, inside = self._gap(t)
         return np.where(inside, 1.0 - 1.0 / gap, -np.inf)
 
     def _slope_in_x(self, t: FloatArray) -> tuple[FloatArray, FloatArray]:
-        x = self._x(t)
-        inside = x < 1.0
-        gap = np.where(inside, 1.0 - x * x, 1.0)
+        x, gap, inside = self._gap(t)
         return x, np.where(inside, -2.0 * x / (gap * gap), 0.0)
 
     def slope(self, t: FloatArray) -> FloatArray:
@@ -149,12 +145,9 @@ class Bump:
         x, slope = self._slope_in_x(t)
         return -slope * x * np.sin(self.radius) * self.scaled
 
-    def with_parameter(self, value: float) -> "Bump":
-        return Bump(value)
-
 
 @dataclass(frozen=True, slots=True)
-class CosinePower:
+class CosinePower(Profile):
     """ψ(t) = max(t, 0)^k, equation (3): zero beyond a right angle."""
 
     power: float
@@ -194,6 +187,3 @@ class CosinePower:
     def parameter_slope(self, t: FloatArray) -> FloatArray:
         inside = t > 0.0
         return np.log(np.where(inside, t, 1.0))
-
-    def with_parameter(self, value: float) -> "CosinePower":
-        return CosinePower(value)

@@ -12,8 +12,7 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, Exact
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
-from isovist.theory.grid import DescriptorGrid
-from isovist.theory.static import Descent, gauss_newton
+from isovist.theory.static import Descent, DescriptorGrid, gauss_newton
 from isovist.types import FloatArray, IntArray
 
 CONVERGENCE_AT = (1.5, 2.0)

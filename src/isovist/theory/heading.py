@@ -23,14 +23,20 @@ from dataclasses import replace
 import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.quadrature import CircleSum, Exact, check_view, place_exact, sum_channels
+from isovist.descriptor.quadrature import (
+    CircleSum,
+    Exact,
+    cast_signal,
+    check_view,
+    place_exact,
+    sum_channels,
+)
 from isovist.descriptor.shadows import find_shadows, shadow_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.roses import Rose
-from isovist.sensing.signals import Seen
 from isovist.types import FloatArray, IntArray
 
 _BLOCK = 256  # poses whose quadrature nodes are held at once
@@ -102,11 +108,10 @@ def _heading_slope(body: Descriptor, world: Map, point: FloatArray) -> FloatArra
     quadrature = body.quadrature or CircleSum()
     assert not isinstance(quadrature, Exact)  # `Descriptor.at` has refused it
     rule = quadrature.rule()
-    hits = world.cast(point, rule.directions)
-    seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
+    values = cast_signal(world, point[None], rule.directions, body.signal)[0]
     aside = np.stack([-rule.directions[:, 1], rule.directions[:, 0]], axis=1)
     turning = np.einsum("mnd,md->mn", body.rose.gradient(rule.directions), aside)
-    return np.asarray(-(rule.coefficients * body.signal.values(seen)) @ turning)
+    return np.asarray(-(rule.coefficients * values) @ turning)
 
 
 def _across(theta: FloatArray, slopes: FloatArray) -> FloatArray:

@@ -1,4 +1,9 @@
-"""Static localization as in the paper: Gauss–Newton on descriptors, and what it certifies.
+"""Static localization as in the paper: a grid, Gauss–Newton on descriptors, what they certify.
+
+The grid has nodes on a square lattice, each with its F.  It is an h-covering when no free point is
+farther than h from a node.  The covering radius reported here is an upper bound of the smallest
+such h: free space lies within s/√2 of a finer lattice of pitch s, so it is the largest distance
+from that lattice to the nodes, plus s/√2.
 
 Given an observed descriptor F_obs, Gauss–Newton repeats
 
@@ -23,17 +28,91 @@ Nothing in (3) excludes a far alias with the same descriptor: that p* lies in th
 assumption, and must be checked by other means.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import shapely
+from scipy.spatial import cKDTree
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
-from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
 
 MARGIN = 1.25  # on suprema that are known only at samples
 SAMPLES = 96  # places at which a disc is sampled
+
+Rows = tuple[float, FloatArray, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DescriptorGrid:
+    """Places p_k with their descriptors F(p_k).
+
+    Attributes:
+        nodes: Places, shape (K, 2), in m.  Read-only.
+        F: Descriptors, shape (K, n).  Read-only.
+        spacing: Of the lattice, in m.
+        covering_radius: Every free point has a node within this distance, in m.
+    """
+
+    nodes: FloatArray
+    F: FloatArray
+    spacing: float
+    covering_radius: float
+
+    @classmethod
+    def over(
+        cls,
+        world: SegmentMap,
+        descriptor: Descriptor,
+        spacing: float,
+        *,
+        region: tuple[float, float, float, float] | None = None,
+    ) -> "DescriptorGrid":
+        """Describe the free nodes of a square lattice.
+
+        Args:
+            world: The map.
+            descriptor: Gives F.
+            spacing: Of the lattice, in m.
+            region: Only places inside the box (x0, y0, x1, y1), in m.
+        """
+        if not (np.isfinite(spacing) and spacing > 0.0):
+            raise InputError(f"`spacing` must be positive, got {spacing} m.")
+        lo, hi = world.bounds if region is None else np.reshape(region, (2, 2))
+        if ((hi - lo) / spacing).prod() > 1e8:
+            raise InputError(f"A spacing of {spacing:g} m gives more than 10⁸ nodes.")
+        points = _lattice(lo, hi, spacing, inset=spacing)
+        points = points[world.contains(points)]
+        if len(points) == 0:
+            raise InputError(
+                f"No node of a lattice of {spacing:g} m lies in free space; use a smaller spacing."
+            )
+        F, _ = descriptor.at(world, points)
+        radius = _covering_radius(world, points, spacing, lo, hi)
+        return cls(readonly(points), readonly(F), spacing, radius)
+
+    def nearest(
+        self,
+        F_obs: ArrayLike,
+        count: int = 1,
+        *,
+        whiten: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> tuple[IntArray, FloatArray]:
+        """Indices of the nodes with the nearest descriptors, and the distances.
+
+        Args:
+            F_obs: The observed descriptor, shape (n,).
+            count: How many.
+            whiten: Turns descriptors into coordinates whose Euclidean distance is the wanted
+                metric, e.g. `Gram.whiten` for the Gram metric; plain ‖·‖₂ without it.
+        """
+        gap = self.F - as_floats("F_obs", F_obs, (self.F.shape[1],))
+        distances = np.linalg.norm(gap if whiten is None else whiten(gap), axis=1)
+        order = np.argsort(distances, kind="stable")[:count]
+        return order, distances[order]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,35 +178,53 @@ def gauss_newton(
         trust_radius: Longest step, in m.
     """
     target = as_floats("F_obs", F_obs, (len(descriptor.rose),))
-    p = as_floats("start", start, (2,))
-    F, J = descriptor.at(world, p, jacobian=True)
-    residual = float(np.linalg.norm(F - target))
-    positions, residuals = [p], [residual]
-    damping = 0.0
-    while len(positions) <= steps:
-        H, g = J.T @ J, J.T @ (target - F)
-        step = np.linalg.lstsq(H + damping * np.eye(2), g, rcond=None)[0]
-        length = float(np.linalg.norm(step))
-        if length > trust_radius:
-            step *= trust_radius / length
-        q = p + step
-        better = bool(world.contains(q))
-        if better:
-            F_q, J_q = descriptor.at(world, q, jacobian=True)
-            residual_q = float(np.linalg.norm(F_q - target))
-            better = residual_q < residual
-        if better:
-            p, F, J, residual = q, F_q, J_q, residual_q
-            positions.append(p)
-            residuals.append(residual)
-            damping /= 8.0
-        else:
-            damping = max(8.0 * damping, 1e-3 * float(np.trace(H)))
-        if length < tolerance:
-            break
+
+    def rows(p: FloatArray) -> Rows:
+        F, J = descriptor.at(world, p, jacobian=True)
+        return float(np.linalg.norm(F - target)), target - F, J
+
+    positions, residuals, _, length = damped_steps(
+        rows, world.contains, as_floats("start", start, (2,)), np.ones(2),
+        steps=steps, tries=np.inf, tolerance=tolerance, trust_radius=trust_radius,
+    )  # fmt: skip
     return Descent(
         readonly(np.array(positions)), readonly(np.array(residuals)), length < max(tolerance, 1e-9)
     )
+
+
+def damped_steps(
+    rows: Callable[[FloatArray], Rows],
+    free: Callable[[FloatArray], bool | BoolArray],
+    start: FloatArray,
+    units: FloatArray,
+    *,
+    steps: int,
+    tries: float,
+    tolerance: float,
+    trust_radius: float,
+) -> tuple[list[FloatArray], list[float], Rows, float]:
+    """Accepted places of (1), their costs, the last rows and the length of the last step, in m.
+
+    `rows` gives the cost of a place, which must fall, the residuals and their slopes per m; `units`
+    is what each coordinate is worth in m.  At most `steps` are accepted, of at most `tries`.
+    """
+    here = rows(start)
+    path, costs, damping, length = [start], [here[0]], 0.0, np.inf
+    while len(path) <= steps and tries > 0 and not length < tolerance:
+        tries -= 1
+        _, r, A = here
+        H = A.T @ A
+        step = np.linalg.lstsq(H + damping * np.eye(len(H)), A.T @ r, rcond=None)[0]
+        length = float(np.linalg.norm(step))
+        step *= min(1.0, trust_radius / length) if length > 0.0 else 1.0
+        q = path[-1] + step / units
+        if free(q) and (there := rows(q))[0] < costs[-1]:
+            here, damping = there, damping / 8.0
+            path.append(q)
+            costs.append(here[0])
+        else:
+            damping = max(8.0 * damping, 1e-3 * float(np.trace(H)))
+    return path, costs, here, length
 
 
 def static_bound(
@@ -174,3 +271,21 @@ def static_bound(
         return StaticBound(mu, lipschitz, variation, np.inf, False, assumptions)
     bound = (lipschitz * covering_radius + 2.0 * noise) / (mu - variation)
     return StaticBound(mu, lipschitz, variation, bound, True, assumptions)
+
+
+def _lattice(lo: FloatArray, hi: FloatArray, pitch: float, inset: float) -> FloatArray:
+    axes = [np.arange(a + inset, b + 1e-9 * pitch, pitch) for a, b in zip(lo, hi, strict=True)]
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+
+
+def _covering_radius(
+    world: SegmentMap, nodes: FloatArray, spacing: float, lo: FloatArray, hi: FloatArray
+) -> float:
+    box = shapely.box(*lo, *hi)
+    free = box if world.free is None else world.free.intersection(box)
+    pitch = spacing / 8.0
+    slack = pitch / np.sqrt(2.0)
+    samples = _lattice(lo - pitch, hi + pitch, pitch, inset=0.0)
+    shapely.prepare(free)
+    near = samples[shapely.dwithin(free, shapely.points(samples), slack)]
+    return float(np.max(cKDTree(nodes).query(near)[0]) + slack)

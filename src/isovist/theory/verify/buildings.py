@@ -14,9 +14,9 @@ from isovist.maps.voxels import VoxelMap
 from isovist.roses import Rose
 from isovist.theory.gram import KEEP, Gram
 from isovist.theory.stability import displacement, sharp_constant
-from isovist.theory.verify.cases import nudged, random_rose, shares
+from isovist.theory.verify.cases import nudged, random_rose
 from isovist.theory.verify.scenes import free_points, random_room
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.theory.verify.statements import Finding, Statement, Trial, each_room, shares, worst_of
 from isovist.types import FloatArray
 
 _TERMS = 2000
@@ -72,20 +72,18 @@ def _projected(trial: Trial) -> Finding:
     return worst_of(np.concatenate(off), 1e-6)
 
 
-def _agreement(trial: Trial) -> Finding:
+@each_room(0.15, 4)
+def _agreement(trial: Trial, count: int) -> FloatArray:
     """A building of cells differs from the same one of triangles by about its cells."""
-    off = []
-    for count in shares(trial.cases, 4):
-        rng = trial.rng
-        seed = int(rng.integers(1 << 30))
-        rose = Rose.fibonacci(int(rng.integers(8, 25)))
-        describe = Descriptor(rose, quadrature=EqualArea(_TERMS))
-        (mesh, p), (cells, _) = (
-            random_building(np.random.default_rng(seed), count, cells=k) for k in (False, True)
-        )
-        F, H = describe.at(mesh, p)[0], describe.at(cells, p)[0]
-        off.append(np.abs(F - H).sum(axis=1) / F.sum(axis=1))
-    return worst_of(np.concatenate(off), 0.15)
+    seed = int(trial.rng.integers(1 << 30))
+    describe = Descriptor(
+        Rose.fibonacci(int(trial.rng.integers(8, 25))), quadrature=EqualArea(_TERMS)
+    )
+    (mesh, p), (cells, _) = (
+        random_building(np.random.default_rng(seed), count, cells=k) for k in (False, True)
+    )
+    F, H = describe.at(mesh, p)[0], describe.at(cells, p)[0]
+    return np.abs(F - H).sum(axis=1) / F.sum(axis=1)
 
 
 STATEMENTS = (

@@ -5,11 +5,14 @@ from functools import cache
 import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.norms import signal_distances
 from isovist.descriptor.quadrature import CircleSum, Rule
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Bump, CosinePower, Rose
+from isovist.theory.gram import Gram
 from isovist.theory.map_space import MapField
 from isovist.theory.verify.scenes import (
+    BoxScene,
     RoundField,
     free_points,
     random_room,
@@ -100,10 +103,19 @@ def field_points(
     return free_points(field.world, rng, count, clearance)
 
 
-def shares(total: int, parts: int) -> list[int]:
-    """`total` cases shared out over at most `parts` rooms, five or more to a room."""
-    parts = max(1, min(parts, total // 5))
-    return [total // parts + (k < total % parts) for k in range(parts)]
+def random_pairs(
+    rng: np.random.Generator, gram: Gram, count: int, room: SegmentMap | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """d(p, q) and ‖f_p − f_q‖ for random pairs of places in a room, or in a box with a ball."""
+    if room is not None:
+        p = free_points(room, rng, 2 * count)
+        F, _ = Descriptor(gram.rose).at(room, p)
+        return gram.distance(F[:count], F[count:]), signal_distances(room, p[:count], p[count:])
+    box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.6]])
+    p = rng.uniform([0.2, 0.2, 0.2], [2.2, 4.8, 2.8], (2 * count, 3))
+    f = box.cast(p[:, None, :], gram.rule.directions).ranges
+    gap = f[:count] - f[count:]
+    return gram.seminorm(gram.features(gap)), np.sqrt(gap**2 @ gram.rule.coefficients)
 
 
 def words(p: FloatArray) -> str:

@@ -5,7 +5,8 @@ over time are Gauss–Legendre sums of 12 nodes, and since their weights are pos
 statement about W holds for the sums as it does for the integrals.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from isovist.theory.map_space import Field
 from isovist.theory.observability import gramians, rate
 from isovist.theory.verify.cases import RoomField, directions, field_points, random_field
 from isovist.theory.verify.localization import corridor
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.theory.verify.statements import Finding, Statement, Trial, each, worst_of
 from isovist.types import FloatArray
 
 MARGIN = 1.25
@@ -22,13 +23,19 @@ _NODES = 12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Arc:
-    """Trajectories: times t (k,) with weights c (k,), places (P, k, d), velocities (P, k, d)."""
+    """Trajectories: times t (k,) with weights c (k,), places (P, k, d), velocities (P, k, d).
 
+    Along them F (P, k, n) and J (P, k, n, d).
+    """
+
+    field: RoomField
     duration: float
     times: FloatArray
     weights: FloatArray
     places: FloatArray
     velocities: FloatArray
+    F: FloatArray
+    J: FloatArray
 
 
 def _arcs(trial: Trial, field: RoomField, count: int, duration: float = 1.0) -> _Arc:
@@ -51,7 +58,7 @@ def _arcs(trial: Trial, field: RoomField, count: int, duration: float = 1.0) -> 
     velocities = speed * (
         np.cos(turn)[..., None] * along[:, None] + np.sin(turn)[..., None] * across[:, None]
     )
-    return _Arc(duration, t, 0.5 * duration * w, places, velocities)
+    return _Arc(field, duration, t, 0.5 * duration * w, places, velocities, *_along(field, places))
 
 
 def _along(field: Field, places: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -61,58 +68,48 @@ def _along(field: Field, places: FloatArray) -> tuple[FloatArray, FloatArray]:
     return F.reshape(P, k, -1), J.reshape(P, k, -1, d)
 
 
-def _collect(
-    trial: Trial, per_room: int = 10
-) -> list[tuple[RoomField, _Arc, FloatArray, FloatArray]]:
-    out = []
-    for _ in range(int(np.ceil(trial.cases / per_room))):
-        field = random_field(trial.rng, trial.dimension)
-        arc = _arcs(trial, field, per_room)
-        out.append((field, arc, *_along(field, arc.places)))
-    return out
+def _collect(trial: Trial) -> Iterator[_Arc]:
+    """Random rooms, twenty arcs in each."""
+    for _ in range(-(-trial.cases // 20)):
+        yield _arcs(trial, random_field(trial.rng, trial.dimension), 20)
 
 
-def _dynamics(trial: Trial) -> Finding:
-    worst, h = [], 1e-6
-    for field, arc, _, J in _collect(trial, 20):
-        k = _NODES // 2
-        p, v = arc.places[:, k], arc.velocities[:, k]
-        slope = (field.at(p + h * v)[0] - field.at(p - h * v)[0]) / (2.0 * h)
-        worst.append(np.abs(slope - rate(J[:, k], v)).max(axis=1))
-    return worst_of(np.concatenate(worst), 1e-4)
+@each(1e-4, _collect)
+def _dynamics(_: Trial, arc: _Arc) -> FloatArray:
+    h = 1e-6
+    k = _NODES // 2
+    p, v = arc.places[:, k], arc.velocities[:, k]
+    slope = (arc.field.at(p + h * v)[0] - arc.field.at(p - h * v)[0]) / (2.0 * h)
+    return np.abs(slope - rate(arc.J[:, k], v)).max(axis=1)
 
 
-def _semidefinite(trial: Trial) -> Finding:
+@each(1e-12, _collect)
+def _semidefinite(_: Trial, arc: _Arc) -> FloatArray:
     """−λ_min of W and of its increments, relative to λ_max."""
-    worst = []
-    for _, arc, _, J in _collect(trial, 20):
-        W = gramians(J, arc.weights)
-        steps = np.concatenate([W[:, :1], np.diff(W, axis=1)], axis=1)
-        least = np.minimum(np.linalg.eigvalsh(W)[..., 0], np.linalg.eigvalsh(steps)[..., 0])
-        worst.append(-(least / np.linalg.eigvalsh(W)[:, -1:, -1]).min(axis=1))
-    return worst_of(np.concatenate(worst), 1e-12)
+    W = gramians(arc.J, arc.weights)
+    steps = np.concatenate([W[:, :1], np.diff(W, axis=1)], axis=1)
+    least = np.minimum(np.linalg.eigvalsh(W)[..., 0], np.linalg.eigvalsh(steps)[..., 0])
+    return -(least / np.linalg.eigvalsh(W)[:, -1:, -1]).min(axis=1)
 
 
 def _rank_one(trial: Trial) -> Finding:
     """σ₂/σ₁ of an increment JᵀJ dt, which is claimed to have rank one."""
     second, notes = [], []
-    for _, _, _, J in _collect(trial, 20):
-        s = np.linalg.svd(J[:, 0], compute_uv=False)
+    for arc in _collect(trial):
+        s = np.linalg.svd(arc.J[:, 0], compute_uv=False)
         second.append(s[:, 1] ** 2 / s[:, 0] ** 2)
         notes += [f"eigenvalues of JᵀJ: {', '.join(f'{x:.3g}' for x in row**2)}" for row in s]
     return worst_of(np.concatenate(second), 1e-9, notes.__getitem__)
 
 
-def _null_space(trial: Trial) -> Finding:
+@each(1e-12, _collect)
+def _null_space(_: Trial, arc: _Arc) -> FloatArray:
     """uᵀWu against ∫‖Ju‖²; in a corridor both vanish for u along it."""
-    worst = []
-    for _, arc, _, J in _collect(trial, 20):
-        W = gramians(J, arc.weights)[:, -1]
-        u = np.linalg.eigh(W)[1][:, :, 0]
-        total = (np.linalg.norm(np.einsum("pknd,pd->pkn", J, u), axis=2) ** 2) @ arc.weights
-        value = np.einsum("pi,pij,pj->p", u, W, u)
-        worst.append(np.abs(value - total) / np.linalg.eigvalsh(W)[:, -1])
-    return worst_of(np.concatenate(worst), 1e-12)
+    W = gramians(arc.J, arc.weights)[:, -1]
+    u = np.linalg.eigh(W)[1][:, :, 0]
+    total = (np.linalg.norm(np.einsum("pknd,pd->pkn", arc.J, u), axis=2) ** 2) @ arc.weights
+    value = np.einsum("pi,pij,pj->p", u, W, u)
+    return np.abs(value - total) / np.linalg.eigvalsh(W)[:, -1]
 
 
 def _bound(trial: Trial, occluded: bool) -> Finding:
@@ -127,7 +124,7 @@ def _bound(trial: Trial, occluded: bool) -> Finding:
     for _ in range(20 * trial.cases):
         field = random_field(trial.rng, trial.dimension, clutter=occluded)
         arc = _arcs(trial, field, batch)
-        F, J = _along(field, arc.places)
+        F, J = arc.F, arc.J
         size = 10.0 ** trial.rng.uniform(-4.0, -1.5, batch)
         delta = size[:, None] * directions(trial.rng, trial.dimension, batch)
         nearby = [_along(field, arc.places - x * delta[:, None]) for x in s]
@@ -147,22 +144,18 @@ def _bound(trial: Trial, occluded: bool) -> Finding:
     return worst_of(np.array(ratios), 1.0)
 
 
-def _accumulates(trial: Trial) -> Finding:
+@each(1e-12, _collect)
+def _accumulates(_: Trial, arc: _Arc) -> FloatArray:
     """Largest fall of λ_min(W(0, t)) between nodes, relative to its last value."""
-    worst = []
-    for _, arc, _, J in _collect(trial, 20):
-        least = np.linalg.eigvalsh(gramians(J, arc.weights))[..., 0]
-        worst.append(-(np.diff(least, axis=1) / least[:, -1:]).min(axis=1))
-    return worst_of(np.concatenate(worst), 1e-12)
+    least = np.linalg.eigvalsh(gramians(arc.J, arc.weights))[..., 0]
+    return -(np.diff(least, axis=1) / least[:, -1:]).min(axis=1)
 
 
-def _generic(trial: Trial) -> Finding:
+@each(1.0, _collect)
+def _generic(_: Trial, arc: _Arc) -> FloatArray:
     """1e-4 over λ_min(W)/T: above 1 a trajectory would be blind."""
-    worst = []
-    for _, arc, _, J in _collect(trial, 20):
-        least = np.linalg.eigvalsh(gramians(J, arc.weights)[:, -1])[:, 0] / arc.duration
-        worst.append(1e-4 / np.maximum(least, 1e-300))
-    return worst_of(np.concatenate(worst), 1.0)
+    least = np.linalg.eigvalsh(gramians(arc.J, arc.weights)[:, -1])[:, 0] / arc.duration
+    return 1e-4 / np.maximum(least, 1e-300)
 
 
 def _corridor(trial: Trial) -> Finding:
@@ -181,27 +174,25 @@ def _corridor(trial: Trial) -> Finding:
     )  # fmt: skip
 
 
-def _growth(trial: Trial) -> Finding:
+# Half of the cases have eigenvalues too close to each other to follow one of them.
+@each(1e-3, lambda trial: _collect(replace(trial, cases=3 * trial.cases)))
+def _growth(_: Trial, arc: _Arc) -> FloatArray:
     """dλ_min/dt against uᵀJᵀJu, from W one step of 1e-5 s before and after, relative to ‖J‖²."""
-    worst, h = [], 1e-5
-    # Half of the cases have eigenvalues too close to each other to follow one of them.
-    twice = Trial(trial.rng, trial.dimension, 3 * trial.cases)
-    for field, arc, _, J in _collect(twice, 20):
-        W = gramians(J, arc.weights)[:, -1]
-        p = arc.places[:, -1] + (arc.duration - arc.times[-1]) * arc.velocities[:, -1]
-        v = arc.velocities[:, -1]
-        J_here = field.at(p)[1]
-        # One Gauss node carries each half step.
-        ahead, behind = (field.at(p + sign * 0.5 * h * v)[1] for sign in (1.0, -1.0))
-        more = W + h * np.einsum("pni,pnj->pij", ahead, ahead)
-        less = W - h * np.einsum("pni,pnj->pij", behind, behind)
-        growth = (np.linalg.eigvalsh(more)[:, 0] - np.linalg.eigvalsh(less)[:, 0]) / (2.0 * h)
-        values, vectors = np.linalg.eigh(W)
-        formula = np.linalg.norm(np.einsum("pnd,pd->pn", J_here, vectors[:, :, 0]), axis=1) ** 2
-        scale = np.linalg.norm(J_here, ord=2, axis=(1, 2)) ** 2
-        simple = values[:, 1] - values[:, 0] > 0.05 * values[:, -1]
-        worst.append((np.abs(growth - formula) / scale)[simple])
-    return worst_of(np.concatenate(worst), 1e-3)
+    h = 1e-5
+    W = gramians(arc.J, arc.weights)[:, -1]
+    p = arc.places[:, -1] + (arc.duration - arc.times[-1]) * arc.velocities[:, -1]
+    v = arc.velocities[:, -1]
+    J_here = arc.field.at(p)[1]
+    # One Gauss node carries each half step.
+    ahead, behind = (arc.field.at(p + sign * 0.5 * h * v)[1] for sign in (1.0, -1.0))
+    more = W + h * np.einsum("pni,pnj->pij", ahead, ahead)
+    less = W - h * np.einsum("pni,pnj->pij", behind, behind)
+    growth = (np.linalg.eigvalsh(more)[:, 0] - np.linalg.eigvalsh(less)[:, 0]) / (2.0 * h)
+    values, vectors = np.linalg.eigh(W)
+    formula = np.linalg.norm(np.einsum("pnd,pd->pn", J_here, vectors[:, :, 0]), axis=1) ** 2
+    scale = np.linalg.norm(J_here, ord=2, axis=(1, 2)) ** 2
+    simple = values[:, 1] - values[:, 0] > 0.05 * values[:, -1]
+    return (np.abs(growth - formula) / scale)[simple]
 
 
 _G = "localization"

@@ -9,35 +9,30 @@ from isovist.sensing.signals import Seen, range_gradients
 from isovist.theory.example import paper_room
 from isovist.theory.hard_bins import hard_features
 from isovist.theory.map_space import MapField, changes, jacobian_bounds, range_drop, remainders
-from isovist.theory.verify.cases import (
-    RoomField,
-    directions,
-    field_points,
-    random_field,
-    shares,
-    words,
-)
+from isovist.theory.verify.cases import RoomField, directions, field_points, random_field, words
 from isovist.theory.verify.scenes import BoxScene, RoundField, free_points, random_room
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.theory.verify.statements import (
+    Finding,
+    Statement,
+    Trial,
+    each,
+    each_room,
+    shares,
+    worst_of,
+)
 from isovist.types import FloatArray
 
 
-def _continuous(trial: Trial) -> Finding:
+@each_room(1.0)
+def _continuous(trial: Trial, count: int) -> FloatArray:
     """‖F(p + v) − F(p)‖ over ‖v‖ times the largest ‖J‖ met on the way, plus a margin."""
-    ratios = []
-    for count in shares(trial.cases, 20):
-        field = random_field(trial.rng, trial.dimension)
-        p = field_points(trial.rng, field, count, 0.3)
-        v = trial.rng.uniform(0.001, 0.2, (count, 1)) * directions(
-            trial.rng, trial.dimension, count
-        )
-        on_the_way = (p[:, None] + np.linspace(0, 1, 9)[:, None] * v[:, None]).reshape(
-            -1, p.shape[1]
-        )
-        J = field.at(on_the_way)[1].reshape(count, 9, *field.at(p[:1])[1].shape[1:])
-        L = np.linalg.norm(J, ord=2, axis=(-2, -1)).max(axis=1)
-        ratios.append(changes(field, p, v) / (1.25 * L * np.linalg.norm(v, axis=1)))
-    return worst_of(np.concatenate(ratios), 1.0)
+    field = random_field(trial.rng, trial.dimension)
+    p = field_points(trial.rng, field, count, 0.3)
+    v = trial.rng.uniform(0.001, 0.2, (count, 1)) * directions(trial.rng, trial.dimension, count)
+    on_the_way = (p[:, None] + np.linspace(0, 1, 9)[:, None] * v[:, None]).reshape(-1, p.shape[1])
+    J = field.at(on_the_way)[1].reshape(count, 9, *field.at(p[:1])[1].shape[1:])
+    L = np.linalg.norm(J, ord=2, axis=(-2, -1)).max(axis=1)
+    return changes(field, p, v) / (1.25 * L * np.linalg.norm(v, axis=1))
 
 
 def _world_and_points(trial: Trial, count: int) -> tuple[SegmentMap | BoxScene, FloatArray]:
@@ -49,30 +44,26 @@ def _world_and_points(trial: Trial, count: int) -> tuple[SegmentMap | BoxScene, 
     return box, trial.rng.uniform([0.2, 0.2, 0.2], [2.2, 4.8, 2.8], (count, 3))
 
 
-def _semicontinuous(trial: Trial) -> Finding:
+@each_room(1e-3)
+def _semicontinuous(trial: Trial, count: int) -> FloatArray:
     """How far the range falls below r(p, θ) within 1e-7 m of p, for almost every θ, in m."""
-    drops = []
-    for count in shares(trial.cases, 20):
-        theta = directions(trial.rng, trial.dimension, count)
-        world, p = _world_and_points(trial, count)
-        drops += [range_drop(world, q, t, 1e-7) for q, t in zip(p, theta, strict=True)]
-    return worst_of(np.array(drops), 1e-3)
+    theta = directions(trial.rng, trial.dimension, count)
+    world, p = _world_and_points(trial, count)
+    return np.array([range_drop(world, q, t, 1e-7) for q, t in zip(p, theta, strict=True)])
 
 
-def _lower_features(trial: Trial) -> Finding:
+@each_room(1.0)
+def _lower_features(trial: Trial, count: int) -> FloatArray:
     """How far F_i falls within 1e-6 m, over what L allows."""
-    drops = []
-    for count in shares(trial.cases, 20):
-        field = random_field(trial.rng, trial.dimension)
-        p = field_points(trial.rng, field, count)
-        F, J = field.at(p)
-        lowest = np.full(F.shape, np.inf)
-        for _ in range(4):
-            v = 1e-6 * directions(trial.rng, trial.dimension, count)
-            lowest = np.minimum(lowest, field.at(p + v)[0])
-        L = np.linalg.norm(J, ord=2, axis=(1, 2))
-        drops.append((F - lowest).max(axis=1) / (1.5 * L * 1e-6))
-    return worst_of(np.concatenate(drops), 1.0)
+    field = random_field(trial.rng, trial.dimension)
+    p = field_points(trial.rng, field, count)
+    F, J = field.at(p)
+    lowest = np.full(F.shape, np.inf)
+    for _ in range(4):
+        v = 1e-6 * directions(trial.rng, trial.dimension, count)
+        lowest = np.minimum(lowest, field.at(p + v)[0])
+    L = np.linalg.norm(J, ord=2, axis=(1, 2))
+    return (F - lowest).max(axis=1) / (1.5 * L * 1e-6)
 
 
 def _jumps_up(trial: Trial) -> Finding:
@@ -119,13 +110,11 @@ def _without_shadow(trial: Trial) -> Finding:
     return worst_of(np.concatenate(worst), 1e-3, lambda _: note)
 
 
-def _with_shadow(trial: Trial) -> Finding:
-    worst = []
-    for count in shares(trial.cases, 20):
-        field = random_field(trial.rng, trial.dimension)
-        p = field_points(trial.rng, field, count)
-        worst.append(remainders(field, p, 1e-6 * directions(trial.rng, trial.dimension, count)))
-    return worst_of(np.concatenate(worst), 1e-3)
+@each_room(1e-3)
+def _with_shadow(trial: Trial, count: int) -> FloatArray:
+    field = random_field(trial.rng, trial.dimension)
+    p = field_points(trial.rng, field, count)
+    return remainders(field, p, 1e-6 * directions(trial.rng, trial.dimension, count))
 
 
 def _bare_jacobian(field: RoomField, p: FloatArray) -> FloatArray:
@@ -176,44 +165,40 @@ def _energy(field: RoomField, p: FloatArray) -> FloatArray:
     return hard_features(field.world, p, Rose.circle(4, 1.0)).sum(axis=1)
 
 
-def _range_gradient(trial: Trial) -> Finding:
+# One case in ten or so grazes or changes its wall, and is left out.
+@each(1e-5, lambda trial: shares(trial.cases + trial.cases // 4, 20))
+def _range_gradient(trial: Trial, count: int) -> FloatArray:
     """|−n/(n·θ) − differences| where the ray is not within 0.2 of grazing or of an edge."""
-    worst, h = [], 1e-6
-    # One case in ten or so grazes or changes its wall, and is left out.
-    for count in shares(trial.cases + trial.cases // 4, 20):
-        d = trial.dimension
-        theta = directions(trial.rng, d, count)
-        world, p = _world_and_points(trial, count)
-        hits = world.cast(p, theta)
-        gradient = range_gradients(Seen(world, theta, hits.ranges, hits.walls, hits.normals))
-        good = np.abs((hits.normals * theta).sum(axis=1)) > 0.2
-        difference = np.empty_like(p)
-        for k, e in enumerate(np.eye(d)):
-            ahead, behind = world.cast(p + h * e, theta), world.cast(p - h * e, theta)
-            good &= (ahead.walls == hits.walls) & (behind.walls == hits.walls)
-            difference[:, k] = (ahead.ranges - behind.ranges) / (2.0 * h)
-        worst.append(np.abs(gradient - difference).max(axis=1)[good])
-    return worst_of(np.concatenate(worst), 1e-5)
+    d, h = trial.dimension, 1e-6
+    theta = directions(trial.rng, d, count)
+    world, p = _world_and_points(trial, count)
+    hits = world.cast(p, theta)
+    gradient = range_gradients(Seen(world, theta, hits.ranges, hits.walls, hits.normals))
+    good = np.abs((hits.normals * theta).sum(axis=1)) > 0.2
+    difference = np.empty_like(p)
+    for k, e in enumerate(np.eye(d)):
+        ahead, behind = world.cast(p + h * e, theta), world.cast(p - h * e, theta)
+        good &= (ahead.walls == hits.walls) & (behind.walls == hits.walls)
+        difference[:, k] = (ahead.ranges - behind.ranges) / (2.0 * h)
+    return np.abs(gradient - difference).max(axis=1)[good]
 
 
-def _constants(trial: Trial) -> Finding:
+@each_room(1.0, 10)
+def _constants(trial: Trial, count: int) -> FloatArray:
     """Fresh ‖J‖ and ‖J(p) − J(q)‖ over the estimated L and Λ of a box."""
-    ratios = []
-    for count in shares(trial.cases, 10):
-        field = random_field(trial.rng, trial.dimension)
-        centre = field_points(trial.rng, field, 1, 0.75)[0]
-        half = 0.4
-        bounds = jacobian_bounds(
-            field, centre - half, centre + half, pitch=0.1 if trial.dimension == 2 else 0.2
-        )
-        p = centre + trial.rng.uniform(-half, half, (count, trial.dimension))
-        q = centre + trial.rng.uniform(-half, half, (count, trial.dimension))
-        J, K = field.at(p)[1], field.at(q)[1]
-        gap = np.linalg.norm(p - q, axis=1)
-        allowed = np.array([bounds.variation(float(g), trial.dimension) for g in gap])
-        variation = np.linalg.norm(J - K, ord=2, axis=(1, 2)) / allowed
-        ratios.append(np.maximum(variation, np.linalg.norm(J, ord=2, axis=(1, 2)) / bounds.L))
-    return worst_of(np.concatenate(ratios), 1.0)
+    field = random_field(trial.rng, trial.dimension)
+    centre = field_points(trial.rng, field, 1, 0.75)[0]
+    half = 0.4
+    bounds = jacobian_bounds(
+        field, centre - half, centre + half, pitch=0.1 if trial.dimension == 2 else 0.2
+    )
+    p = centre + trial.rng.uniform(-half, half, (count, trial.dimension))
+    q = centre + trial.rng.uniform(-half, half, (count, trial.dimension))
+    J, K = field.at(p)[1], field.at(q)[1]
+    gap = np.linalg.norm(p - q, axis=1)
+    allowed = np.array([bounds.variation(float(g), trial.dimension) for g in gap])
+    variation = np.linalg.norm(J - K, ord=2, axis=(1, 2)) / allowed
+    return np.maximum(variation, np.linalg.norm(J, ord=2, axis=(1, 2)) / bounds.L)
 
 
 _G = "map space"

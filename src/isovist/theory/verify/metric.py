@@ -3,7 +3,7 @@
 import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.norms import signal_distances, squared_norms
+from isovist.descriptor.norms import squared_norms
 from isovist.descriptor.quadrature import CircleSum
 from isovist.roses import Rose
 from isovist.theory.example import paper_room
@@ -15,12 +15,20 @@ from isovist.theory.verify.cases import (
     field_points,
     plain_rule,
     random_field,
+    random_pairs,
     random_rose,
     random_signal,
-    shares,
 )
-from isovist.theory.verify.scenes import BoxScene, free_points, random_room
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.theory.verify.scenes import free_points, random_room
+from isovist.theory.verify.statements import (
+    Finding,
+    Statement,
+    Trial,
+    each_case,
+    each_room,
+    shares,
+    worst_of,
+)
 from isovist.theory.weight_rules import circle_rule, gram_sum, sphere_rule
 from isovist.types import FloatArray
 
@@ -30,18 +38,16 @@ def _signals(trial: Trial, gram: Gram, count: int) -> tuple[FloatArray, FloatArr
     return f, np.sqrt(f**2 @ gram.rule.coefficients)
 
 
-def _gram(trial: Trial) -> Finding:
-    off = []
-    for _ in range(trial.cases):
-        if trial.dimension == 2:
-            rose = random_rose(trial.rng, 2, low=0.2, most=12)
-            other = gram_sum(rose, CircleSum(1024).rule())
-        else:
-            rose = random_rose(trial.rng, 3, low=0.5, most=8)
-            other = gram_sum(rose, sphere_rule(50))
-        G = Gram.from_rose(rose, tolerance=1e-8).matrix
-        off.append(max(np.abs(G - other).max(), np.abs(G - G.T).max()))
-    return worst_of(np.array(off), 1e-7)
+@each_case(1e-7)
+def _gram(trial: Trial, _: int) -> float:
+    if trial.dimension == 2:
+        rose = random_rose(trial.rng, 2, low=0.2, most=12)
+        other = gram_sum(rose, CircleSum(1024).rule())
+    else:
+        rose = random_rose(trial.rng, 3, low=0.5, most=8)
+        other = gram_sum(rose, sphere_rule(50))
+    G = Gram.from_rose(rose, tolerance=1e-8).matrix
+    return max(np.abs(G - other).max(), np.abs(G - G.T).max())
 
 
 def _inverted(trial: Trial) -> Finding:
@@ -69,38 +75,34 @@ def _inverted(trial: Trial) -> Finding:
     return Finding(len(excess), float(excess[worst]), 1e-6, example)
 
 
-def _projection(trial: Trial) -> Finding:
+@each_room(1e-6, 30)
+def _projection(trial: Trial, count: int) -> FloatArray:
     """|f| from F against the norm of the projection of f's samples onto the span."""
-    off = []
     rule = plain_rule(trial.dimension)
     root = np.sqrt(rule.coefficients)[:, None]
-    for count in shares(trial.cases, 30):
-        n = int(trial.rng.integers(8, 65))
-        eps = float(trial.rng.uniform(0.1, 0.6))
-        make = Rose.circle if trial.dimension == 2 else Rose.fibonacci
-        gram = Gram.from_rule(make(n, eps), rule)
-        f, norm = _signals(trial, gram, count)
-        U, s, _ = np.linalg.svd(root * gram.rose.weights(rule.directions), full_matrices=False)
-        U = U[:, s > KEEP * s[0]]
-        direct = np.linalg.norm((f * root[:, 0]) @ U, axis=1)
-        off.append(np.abs(gram.seminorm(gram.features(f)) - direct) / norm)
-    return worst_of(np.concatenate(off), 1e-6)
+    n = int(trial.rng.integers(8, 65))
+    eps = float(trial.rng.uniform(0.1, 0.6))
+    make = Rose.circle if trial.dimension == 2 else Rose.fibonacci
+    gram = Gram.from_rule(make(n, eps), rule)
+    f, norm = _signals(trial, gram, count)
+    U, s, _ = np.linalg.svd(root * gram.rose.weights(rule.directions), full_matrices=False)
+    U = U[:, s > KEEP * s[0]]
+    direct = np.linalg.norm((f * root[:, 0]) @ U, axis=1)
+    return np.abs(gram.seminorm(gram.features(f)) - direct) / norm
 
 
-def _seminorm(trial: Trial) -> Finding:
+@each_room(1e-12, 50)
+def _seminorm(trial: Trial, count: int) -> FloatArray:
     """Bessel, triangle and homogeneity, each as an excess over what it may be."""
-    off = []
-    for count in shares(trial.cases, 50):
-        gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
-        f, norm = _signals(trial, gram, count)
-        g, _ = _signals(trial, gram, count)
-        F, H = gram.features(f), gram.features(g)
-        scale = trial.rng.normal()
-        bessel = gram.seminorm(F) / norm - 1.0
-        triangle = (gram.seminorm(F + H) - gram.seminorm(F) - gram.seminorm(H)) / norm
-        even = np.abs(gram.seminorm(scale * F) - abs(scale) * gram.seminorm(F)) / norm
-        off.append(np.maximum(np.maximum(bessel, triangle), even))
-    return worst_of(np.concatenate(off), 1e-12)
+    gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
+    f, norm = _signals(trial, gram, count)
+    g, _ = _signals(trial, gram, count)
+    F, H = gram.features(f), gram.features(g)
+    scale = trial.rng.normal()
+    bessel = gram.seminorm(F) / norm - 1.0
+    triangle = (gram.seminorm(F + H) - gram.seminorm(F) - gram.seminorm(H)) / norm
+    even = np.abs(gram.seminorm(scale * F) - abs(scale) * gram.seminorm(F)) / norm
+    return np.maximum(np.maximum(bessel, triangle), even)
 
 
 def _limit(trial: Trial) -> Finding:
@@ -129,83 +131,67 @@ def _limit(trial: Trial) -> Finding:
     return worst_of(left[2] + stalled, 0.03)
 
 
-def _gap(trial: Trial) -> Finding:
-    off = []
-    for count in shares(trial.cases, 50):
-        gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
-        f, norm = _signals(trial, gram, count)
-        F = gram.features(f)
-        rest = f - gram.projection(F)(gram.rule.directions)
-        direct = rest**2 @ gram.rule.coefficients
-        off.append(np.abs(gram.gap(F, norm**2) - direct) / norm**2)
-    return worst_of(np.concatenate(off), 1e-10)
+@each_room(1e-10, 50)
+def _gap(trial: Trial, count: int) -> FloatArray:
+    gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
+    f, norm = _signals(trial, gram, count)
+    F = gram.features(f)
+    rest = f - gram.projection(F)(gram.rule.directions)
+    direct = rest**2 @ gram.rule.coefficients
+    return np.abs(gram.gap(F, norm**2) - direct) / norm**2
 
 
-def _raw_norm(trial: Trial) -> Finding:
-    off = []
-    for count in shares(trial.cases, 50):
-        gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
-        F = gram.features(_signals(trial, gram, count)[0])
-        low, high = gram.bounds(F)
-        norm = gram.seminorm(F)
-        off.append(np.maximum(low / norm, norm / high))
-    return worst_of(np.concatenate(off), 1.0 + 1e-9)
+@each_room(1.0 + 1e-9, 50)
+def _raw_norm(trial: Trial, count: int) -> FloatArray:
+    gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
+    F = gram.features(_signals(trial, gram, count)[0])
+    low, high = gram.bounds(F)
+    norm = gram.seminorm(F)
+    return np.maximum(low / norm, norm / high)
 
 
-def _orthogonal(trial: Trial) -> Finding:
+@each_case(2.5)
+def _orthogonal(trial: Trial, _: int) -> float:
     """‖G/G_11 − I‖ for sharp weights on the circle, over the share of a bin where they overlap."""
-    ratios = []
-    for _ in range(trial.cases):
-        n = int(trial.rng.integers(4, 32))
-        eps = float(10.0 ** trial.rng.uniform(-2.5, -1.5)) * (np.pi / n) ** 2
-        rose = Rose.circle(n, eps)
-        G = gram_sum(rose, circle_rule(rose, tolerance=1e-8))
-        # Two neighbours share angles within a few ε/(2 sin(π/n)) of their boundary.
-        overlap = eps / (2.0 * np.sin(np.pi / n)) / (np.pi / n)
-        ratios.append(np.linalg.norm(G / G[0, 0] - np.eye(n), ord=2) / overlap)
-    return worst_of(np.array(ratios), 2.5)
+    n = int(trial.rng.integers(4, 32))
+    eps = float(10.0 ** trial.rng.uniform(-2.5, -1.5)) * (np.pi / n) ** 2
+    rose = Rose.circle(n, eps)
+    G = gram_sum(rose, circle_rule(rose, tolerance=1e-8))
+    # Two neighbours share angles within a few ε/(2 sin(π/n)) of their boundary.
+    overlap = eps / (2.0 * np.sin(np.pi / n)) / (np.pi / n)
+    return np.linalg.norm(G / G[0, 0] - np.eye(n), ord=2) / overlap
 
 
 def _bessel_pairs(trial: Trial) -> Finding:
-    excess = []
-    if trial.dimension == 2:
-        for count in shares(20 * trial.cases, 20):
-            room = random_room(trial.rng)
-            rose = Rose.circle(int(trial.rng.integers(4, 40)), float(trial.rng.uniform(0.03, 0.6)))
-            gram = Gram.from_rose(rose)
-            p, q = free_points(room, trial.rng, 2 * count).reshape(2, count, 2)
-            F, _ = Descriptor(rose).at(room, np.concatenate([p, q]))
-            d, truth = gram.distance(F[:count], F[count:]), signal_distances(room, p, q)
-            excess.append(d / truth - 1.0)
-        return worst_of(np.concatenate(excess), 1e-7)
-    box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.6]])
-    for count in shares(trial.cases, 10):
-        gram = Gram.from_rule(even_rose(trial.rng, 3), plain_rule(3))
-        p = trial.rng.uniform([0.2, 0.2, 0.2], [2.2, 4.8, 2.8], (2 * count, 3))
-        f = box.cast(p[:, None, :], gram.rule.directions).ranges
-        gap = f[:count] - f[count:]
-        truth = np.sqrt(gap**2 @ gram.rule.coefficients)
-        excess.append(gram.seminorm(gram.features(gap)) / truth - 1.0)
-    return worst_of(np.concatenate(excess), 1e-9)
+    excess, rng = [], trial.rng
+    plane = trial.dimension == 2
+    for count in shares(20 * trial.cases, 20) if plane else shares(trial.cases, 10):
+        if plane:
+            room = random_room(rng)
+            rose = Rose.circle(int(rng.integers(4, 40)), float(rng.uniform(0.03, 0.6)))
+            d, truth = random_pairs(rng, Gram.from_rose(rose), count, room)
+        else:
+            gram = Gram.from_rule(even_rose(rng, 3), plain_rule(3))
+            d, truth = random_pairs(rng, gram, count)
+        excess.append(d / truth - 1.0)
+    return worst_of(np.concatenate(excess), 1e-7 if plane else 1e-9)
 
 
-def _nested(trial: Trial) -> Finding:
+@each_room(1e-9, 10)
+def _nested(trial: Trial, count: int) -> FloatArray:
     """Merging channels in pairs, again and again, never raises the seminorm."""
-    excess = []
-    for count in shares(trial.cases, 10):
-        make = Rose.circle if trial.dimension == 2 else Rose.fibonacci
-        gram = Gram.from_rule(make(32), plain_rule(trial.dimension))
-        F = gram.features(_signals(trial, gram, count)[0])
-        finer, here = gram.seminorm(F), F
-        current, worst = gram, np.full(count, -np.inf)
-        while len(current.axes) > 2:
-            current, B = current.merge(np.arange(len(current.axes)) // 2)
-            here = here @ B.T
-            coarser = current.seminorm(here)
-            worst = np.maximum(worst, coarser / finer - 1.0)
-            finer = coarser
-        excess.append(worst)
-    return worst_of(np.concatenate(excess), 1e-9)
+    make = Rose.circle if trial.dimension == 2 else Rose.fibonacci
+    gram = Gram.from_rule(make(32), plain_rule(trial.dimension))
+    F = gram.features(_signals(trial, gram, count)[0])
+    finer, here = gram.seminorm(F), F
+    current, worst = gram, np.full(count, -np.inf)
+    while len(current.axes) > 2:
+        current, B = current.merge(np.arange(len(current.axes)) // 2)
+        here = here @ B.T
+        coarser = current.seminorm(here)
+        worst = np.maximum(worst, coarser / finer - 1.0)
+        finer = coarser
+    return worst
 
 
 def _bi_lipschitz(trial: Trial, printed: bool) -> Finding:

@@ -3,7 +3,6 @@
 import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.norms import signal_distances
 from isovist.roses import Rose
 from isovist.theory.completeness import (
     Function,
@@ -17,59 +16,54 @@ from isovist.theory.verify.cases import (
     directions,
     even_rose,
     plain_rule,
+    random_pairs,
     random_rose,
     random_signal,
+)
+from isovist.theory.verify.scenes import free_points, random_room, random_round, round_points
+from isovist.theory.verify.statements import (
+    Finding,
+    Statement,
+    Trial,
+    each_case,
+    each_room,
     shares,
+    worst_of,
 )
-from isovist.theory.verify.scenes import (
-    BoxScene,
-    free_points,
-    random_room,
-    random_round,
-    round_points,
-)
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
 from isovist.theory.weight_rules import spread
 from isovist.types import FloatArray
 
 
-def _energy(trial: Trial) -> Finding:
-    off = []
-    for count in shares(trial.cases, 20):
-        if trial.dimension == 2:
-            room = random_room(trial.rng)
-            p = free_points(room, trial.rng, count)
-            rose = random_rose(trial.rng, 2, low=0.05)
-            # The closed form of ∫r over hard bins knows nothing of the rose's weights.
-            mass = hard_features(room, p, Rose.circle(4, 1.0)).sum(axis=1)
-            off.append(np.abs(Descriptor(rose).at(room, p)[0].sum(axis=1) / mass - 1.0))
-        else:
-            scene = random_round(trial.rng)
-            p = round_points(scene, trial.rng, count)
-            rose = random_rose(trial.rng, 3, low=0.3)
-            mass = np.add.reduceat(
-                (fine := scene.moments(p, nodes=26)).values[:, 0], fine.offsets[:-1]
-            )
-            F, _ = scene.moments(p, nodes=18).describe(rose)
-            off.append(np.abs(F.sum(axis=1) / mass - 1.0))
-    return worst_of(np.concatenate(off), 1e-9)
+@each_room(1e-9)
+def _energy(trial: Trial, count: int) -> FloatArray:
+    if trial.dimension == 2:
+        room = random_room(trial.rng)
+        p = free_points(room, trial.rng, count)
+        F, _ = Descriptor(random_rose(trial.rng, 2, low=0.05)).at(room, p)
+        # The closed form of ∫r over hard bins knows nothing of the rose's weights.
+        mass = hard_features(room, p, Rose.circle(4, 1.0)).sum(axis=1)
+    else:
+        scene = random_round(trial.rng)
+        p = round_points(scene, trial.rng, count)
+        F, _ = scene.moments(p, nodes=18).describe(random_rose(trial.rng, 3, low=0.3))
+        fine = scene.moments(p, nodes=26)
+        mass = np.add.reduceat(fine.values[:, 0], fine.offsets[:-1])
+    return np.abs(F.sum(axis=1) / mass - 1.0)
 
 
-def _basis_free(trial: Trial) -> Finding:
-    off = []
-    for count in shares(trial.cases, 20):
-        one = random_rose(trial.rng, trial.dimension, low=0.2)
-        two = random_rose(trial.rng, trial.dimension, low=0.2)
-        if trial.dimension == 2:
-            room = random_room(trial.rng)
-            p = free_points(room, trial.rng, count)
-            sums = [Descriptor(rose).at(room, p)[0].sum(axis=1) for rose in (one, two)]
-        else:
-            scene = random_round(trial.rng)
-            moments = scene.moments(round_points(scene, trial.rng, count))
-            sums = [moments.describe(rose)[0].sum(axis=1) for rose in (one, two)]
-        off.append(np.abs(sums[0] / sums[1] - 1.0))
-    return worst_of(np.concatenate(off), 1e-10)
+@each_room(1e-10)
+def _basis_free(trial: Trial, count: int) -> FloatArray:
+    one = random_rose(trial.rng, trial.dimension, low=0.2)
+    two = random_rose(trial.rng, trial.dimension, low=0.2)
+    if trial.dimension == 2:
+        room = random_room(trial.rng)
+        p = free_points(room, trial.rng, count)
+        sums = [Descriptor(rose).at(room, p)[0].sum(axis=1) for rose in (one, two)]
+    else:
+        scene = random_round(trial.rng)
+        moments = scene.moments(round_points(scene, trial.rng, count))
+        sums = [moments.describe(rose)[0].sum(axis=1) for rose in (one, two)]
+    return np.abs(sums[0] / sums[1] - 1.0)
 
 
 def _lobe(rng: np.random.Generator, d: int) -> tuple[Function, float]:
@@ -78,19 +72,17 @@ def _lobe(rng: np.random.Generator, d: int) -> tuple[Function, float]:
     return lambda theta: np.exp(k * (theta @ axis - 1.0)), k
 
 
-def _interpolant(trial: Trial) -> Finding:
-    ratios = []
+@each_case(1.0)
+def _interpolant(trial: Trial, _: int) -> float:
     theta = spread(trial.dimension, 512)
-    for _ in range(trial.cases):
-        plain = even_rose(trial.rng, trial.dimension, most=200)
-        g, k = _lobe(trial.rng, trial.dimension)
-        error = interpolation_error(plain, g, theta)
-        bounds = [
-            k * delta + 2.0 * far_weight_bound(plain, delta)
-            for delta in np.linspace(plain.mesh_norm, np.pi, 40)
-        ]
-        ratios.append(error / min(bounds))
-    return worst_of(np.array(ratios), 1.0)
+    plain = even_rose(trial.rng, trial.dimension, most=200)
+    g, k = _lobe(trial.rng, trial.dimension)
+    error = interpolation_error(plain, g, theta)
+    bounds = [
+        k * delta + 2.0 * far_weight_bound(plain, delta)
+        for delta in np.linspace(plain.mesh_norm, np.pi, 40)
+    ]
+    return error / min(bounds)
 
 
 def _opposite(d: int) -> tuple[Rose, FloatArray]:
@@ -162,26 +154,13 @@ def _total(trial: Trial) -> Finding:
 
 def _injective(trial: Trial) -> Finding:
     """1 − d_n(p, q)/‖f_p − f_q‖ at n = 64."""
-    short = []
-    if trial.dimension == 2:
-        rose = Rose.circle(64)
-        gram = Gram.from_rose(rose)
-        for count in shares(trial.cases, 10):
-            room = random_room(trial.rng)
-            p, q = free_points(room, trial.rng, 2 * count).reshape(2, count, 2)
-            F, _ = Descriptor(rose).at(room, np.concatenate([p, q]))
-            d = gram.distance(F[:count], F[count:])
-            short.append(1.0 - d / signal_distances(room, p, q))
-        return worst_of(np.concatenate(short), 0.9)
-    gram = Gram.from_rule(Rose.fibonacci(64), plain_rule(3))
-    box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.6]])
+    short, plane = [], trial.dimension == 2
+    fine = Rose.circle(64) if plane else Rose.fibonacci(64)
+    gram = Gram.from_rose(fine) if plane else Gram.from_rule(fine, plain_rule(3))
     for count in shares(trial.cases, 10):
-        p = trial.rng.uniform([0.2, 0.2, 0.2], [2.2, 4.8, 2.8], (2 * count, 3))
-        f = box.cast(p[:, None, :], gram.rule.directions).ranges
-        gap = f[:count] - f[count:]
-        short.append(
-            1.0 - gram.seminorm(gram.features(gap)) / np.sqrt(gap**2 @ gram.rule.coefficients)
-        )
+        room = random_room(trial.rng) if plane else None
+        d, truth = random_pairs(trial.rng, gram, count, room)
+        short.append(1.0 - d / truth)
     return worst_of(np.concatenate(short), 0.9)
 
 

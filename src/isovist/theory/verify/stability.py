@@ -11,16 +11,9 @@ from isovist.theory.stability import (
     summed_constant,
     tradeoff,
 )
-from isovist.theory.verify.cases import (
-    covered_rose,
-    nudged,
-    plain_rule,
-    random_rose,
-    random_signal,
-    shares,
-)
+from isovist.theory.verify.cases import covered_rose, nudged, plain_rule, random_rose, random_signal
 from isovist.theory.verify.scenes import free_points, random_room, random_round, round_points
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.theory.verify.statements import Statement, Trial, each_case, each_room
 from isovist.types import FloatArray
 
 
@@ -32,73 +25,61 @@ def _change(trial: Trial, one: Rose, two: Rose) -> tuple[FloatArray, float]:
     return F - f @ two.weights(rule.directions), float(np.abs(f).sum())
 
 
-def _continuous(trial: Trial) -> Finding:
+@each_case(1e-5)
+def _continuous(trial: Trial, k: int) -> float:
     """‖F(τ) − F(τ₀)‖ for moves of 1e-7, which must be as small, for profiles of all kinds."""
-    worst = []
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 2 else random_rose(trial.rng, d, low=0.1)
-        gap, mass = _change(trial, rose, nudged(trial.rng, rose, 1e-7))
-        worst.append(np.abs(gap).max() / mass)
-    return worst_of(np.array(worst), 1e-5)
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 2 else random_rose(trial.rng, d, low=0.1)
+    gap, mass = _change(trial, rose, nudged(trial.rng, rose, 1e-7))
+    return np.abs(gap).max() / mass
 
 
-def _paper(trial: Trial) -> Finding:
-    ratios = []
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 2 else random_rose(trial.rng, d)
-        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-5, -2)))
-        gap, mass = _change(trial, rose, other)
-        bound = paper_constant(rose, other) * displacement(rose, other) * mass
-        ratios.append(
-            max(np.abs(gap).max() / bound, np.linalg.norm(gap) / (np.sqrt(len(rose)) * bound))
-        )
-    return worst_of(np.array(ratios), 1.0)
+@each_case(1.0)
+def _paper(trial: Trial, k: int) -> float:
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 2 else random_rose(trial.rng, d)
+    other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-5, -2)))
+    gap, mass = _change(trial, rose, other)
+    bound = paper_constant(rose, other) * displacement(rose, other) * mass
+    return max(np.abs(gap).max() / bound, np.linalg.norm(gap) / (np.sqrt(len(rose)) * bound))
 
 
-def _sharp(trial: Trial) -> Finding:
-    ratios = []
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.03)
-        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-5, -0.5 if k % 4 else -2)))
-        gap, mass = _change(trial, rose, other)
-        bound = summed_constant(rose, other) * displacement(rose, other) * mass
-        ratios.append(np.abs(gap).sum() / bound)
-    return worst_of(np.array(ratios), 1.0 + 1e-9)
+@each_case(1.0 + 1e-9)
+def _sharp(trial: Trial, k: int) -> float:
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.03)
+    other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-5, -0.5 if k % 4 else -2)))
+    gap, mass = _change(trial, rose, other)
+    bound = summed_constant(rose, other) * displacement(rose, other) * mass
+    return np.abs(gap).sum() / bound
 
 
-def _sharp_in_rooms(trial: Trial) -> Finding:
-    ratios = []
-    for count in shares(trial.cases, 25):
-        if trial.dimension == 2:
-            rose = random_rose(trial.rng, 2, low=0.1)
-            other = nudged(trial.rng, rose, 0.05)
-            room = random_room(trial.rng)
-            p = free_points(room, trial.rng, count)
-            F, H = (Descriptor(r).at(room, p)[0] for r in (rose, other))
-        else:
-            rose = random_rose(trial.rng, 3, low=0.3)
-            other = nudged(trial.rng, rose, 0.05)
-            scene = random_round(trial.rng)
-            moments = scene.moments(round_points(scene, trial.rng, count), nodes=14)
-            F, H = (moments.describe(r)[0] for r in (rose, other))
-        bound = sharp_constant(rose) * displacement(rose, other) * F.sum(axis=1)
-        ratios.append(np.abs(F - H).sum(axis=1) / bound)
-    return worst_of(np.concatenate(ratios), 1.0 + 1e-9)
+@each_room(1.0 + 1e-9, 25)
+def _sharp_in_rooms(trial: Trial, count: int) -> FloatArray:
+    if trial.dimension == 2:
+        rose = random_rose(trial.rng, 2, low=0.1)
+        other = nudged(trial.rng, rose, 0.05)
+        room = random_room(trial.rng)
+        p = free_points(room, trial.rng, count)
+        F, H = (Descriptor(r).at(room, p)[0] for r in (rose, other))
+    else:
+        rose = random_rose(trial.rng, 3, low=0.3)
+        other = nudged(trial.rng, rose, 0.05)
+        scene = random_round(trial.rng)
+        moments = scene.moments(round_points(scene, trial.rng, count), nodes=14)
+        F, H = (moments.describe(r)[0] for r in (rose, other))
+    bound = sharp_constant(rose) * displacement(rose, other) * F.sum(axis=1)
+    return np.abs(F - H).sum(axis=1) / bound
 
 
-def _tradeoff(trial: Trial) -> Finding:
+@each_case(0.0)
+def _tradeoff(trial: Trial, _: int) -> float:
     """Cooling a rose must raise both constants and the share of the largest weight."""
-    worst = []
-    for _ in range(trial.cases):
-        rose = random_rose(trial.rng, trial.dimension)
-        cooling = np.sort(trial.rng.uniform(0.05, 1.0, 4))[::-1]
-        curve = tradeoff(rose, [float(t) for t in cooling], samples=256)
-        drops = [(np.diff(v) / v[1:]).min() for v in (curve.paper, curve.sharp, curve.sharpness)]
-        worst.append(-min(drops))
-    return worst_of(np.array(worst), 0.0)
+    rose = random_rose(trial.rng, trial.dimension)
+    cooling = np.sort(trial.rng.uniform(0.05, 1.0, 4))[::-1]
+    curve = tradeoff(rose, [float(t) for t in cooling], samples=256)
+    drops = [(np.diff(v) / v[1:]).min() for v in (curve.paper, curve.sharp, curve.sharpness)]
+    return -min(drops)
 
 
 _G = "stability"

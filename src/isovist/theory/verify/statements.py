@@ -5,15 +5,18 @@ cases and gives back the worst value it met.  It holds when that value stays wit
 printed statement that is known to be wrong is expected to fail, with a counter-example.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from typing import TypeVar
 from zlib import crc32
 
 import numpy as np
 
-from isovist.types import FloatArray
+from isovist.types import ArrayLike, FloatArray
 
 FULL, QUICK = 1000, 40
+
+Case = TypeVar("Case")
 
 Progress = Callable[[str, int, int], None]
 
@@ -48,6 +51,10 @@ class Finding:
         return self.cases > 0 and self.worst <= self.limit
 
 
+Check = Callable[[Trial], Finding]
+Values = Callable[[Trial, Case], ArrayLike]
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """A claim and its check.
@@ -65,7 +72,7 @@ class Statement:
     group: str
     name: str
     computed: str
-    check: Callable[[Trial], Finding]
+    check: Check
     version: str = ""
     holds: bool = True
     dimensions: tuple[int, ...] = (2, 3)
@@ -103,21 +110,12 @@ def registry() -> tuple[Statement, ...]:
         metric,
         signal_space,
         stability,
+        weights,
     )
-    from isovist.theory.verify import weights as weight_statements
 
-    parts: Sequence[tuple[Statement, ...]] = (
-        weight_statements.STATEMENTS,
-        signal_space.STATEMENTS,
-        metric.STATEMENTS,
-        stability.STATEMENTS,
-        map_space.STATEMENTS,
-        buildings.STATEMENTS,
-        localization.STATEMENTS,
-        dynamic.STATEMENTS,
-        heading.STATEMENTS,
-    )
-    return tuple(statement for part in parts for statement in part)
+    signals = (weights, signal_space, metric, stability)
+    places = (map_space, buildings, localization, dynamic, heading)
+    return tuple(statement for part in (*signals, *places) for statement in part.STATEMENTS)
 
 
 def run(*, quick: bool = False, progress: Progress | None = None) -> list[Row]:
@@ -160,3 +158,30 @@ def worst_of(
         flat = np.where(np.isfinite(flat), flat, np.inf)
     k = int(flat.argmax())
     return Finding(flat.size, float(flat[k]), limit, "" if example is None else example(k))
+
+
+def each(limit: float, cases: Callable[[Trial], Iterable[Case]]) -> Callable[[Values[Case]], Check]:
+    """Makes a check of what gives the value of a case, or the values of several."""
+
+    def check(values: Values[Case]) -> Check:
+        return lambda trial: worst_of(
+            np.concatenate([np.ravel(values(trial, case)) for case in cases(trial)]), limit
+        )
+
+    return check
+
+
+def each_case(limit: float) -> Callable[[Values[int]], Check]:
+    """Makes a check of what is given the number of a case."""
+    return each(limit, lambda trial: range(trial.cases))
+
+
+def each_room(limit: float, rooms: int = 20) -> Callable[[Values[int]], Check]:
+    """Makes a check of what is given how many cases to try in one of at most `rooms` rooms."""
+    return each(limit, lambda trial: shares(trial.cases, rooms))
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """`total` cases shared out over at most `parts` rooms, five or more to a room."""
+    parts = max(1, min(parts, total // 5))
+    return [total // parts + (k < total % parts) for k in range(parts)]

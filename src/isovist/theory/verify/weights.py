@@ -1,6 +1,6 @@
 """Statements about signals, roses and weights (§3, §4)."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, EqualArea
 from isovist.roses import Rose, Softmax
 from isovist.theory.stability import displacement, paper_constant, sharp_constant, weight_change
-from isovist.theory.verify.cases import covered_rose, directions, nudged, random_rose, shares
+from isovist.theory.verify.cases import covered_rose, directions, nudged, random_rose
 from isovist.theory.verify.scenes import (
     BoxScene,
     RoundField,
@@ -17,198 +17,168 @@ from isovist.theory.verify.scenes import (
     random_round,
     round_points,
 )
-from isovist.theory.verify.statements import Finding, Statement, Trial, worst_of
+from isovist.theory.verify.statements import Statement, Trial, each, each_case, each_room, shares
 from isovist.types import FloatArray
 
 
-def _signal(trial: Trial) -> Finding:
-    off = []
-    for count in shares(trial.cases, 20):
-        theta = directions(trial.rng, trial.dimension, count)
-        if trial.dimension == 2:
-            room = random_room(trial.rng)
-            p = free_points(room, trial.rng, count, 0.01)
-            hit = p + room.cast(p, theta).ranges[:, None] * theta
-            off.append(room.clearance(hit))
-        else:
-            box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.8]])
-            p = trial.rng.uniform([0, 0, 0], [2.0, 5.0, 3.0], (count, 3))
-            hit = p + box.cast(p, theta).ranges[:, None] * theta
-            sides = np.minimum(hit, box.size - hit).min(axis=1)
-            ball = np.abs(np.linalg.norm(hit - box.balls[0, :3], axis=1) - 0.8)
-            off.append(np.minimum(np.abs(sides), ball))
-    return worst_of(np.concatenate(off), 1e-9)
-
-
-def _basis(trial: Trial) -> Finding:
-    worst = []
-    for _ in range(trial.cases):
-        rose = random_rose(trial.rng, trial.dimension)
-        theta = directions(trial.rng, trial.dimension, 200)
-        nearest = np.arccos(np.clip((theta @ rose.directions.T).max(axis=1), -1.0, 1.0))
-        worst.append(nearest.max() / rose.mesh_norm)
-    return worst_of(np.array(worst), 1.0 + 1e-9)
-
-
-def _component(trial: Trial) -> Finding:
-    ratios = []
+@each_room(1e-9)
+def _signal(trial: Trial, count: int) -> FloatArray:
+    theta = directions(trial.rng, trial.dimension, count)
     if trial.dimension == 2:
-        for count in shares(trial.cases, 20):
-            room, rose = random_room(trial.rng), Rose.circle(8, 0.5)
-            p = free_points(room, trial.rng, count)
-            exact, _ = Descriptor(rose).at(room, p)
-            summed, _ = Descriptor(rose, quadrature=CircleSum(256)).at(room, p)
-            fine = CircleSum(4096).rule()
-            fw = room.cast(p[:, None], fine.directions).ranges[..., None] * rose.weights(
-                fine.directions
-            )
-            variation = np.abs(np.diff(fw, axis=1, append=fw[:, :1])).sum(axis=1)
-            ratios.append((np.abs(exact - summed) / (2.0 * np.pi / 256 * variation)).max(axis=1))
-        return worst_of(np.concatenate(ratios), 1.0)
+        room = random_room(trial.rng)
+        p = free_points(room, trial.rng, count, 0.01)
+        return room.clearance(p + room.cast(p, theta).ranges[:, None] * theta)
+    box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.8]])
+    p = trial.rng.uniform([0, 0, 0], [2.0, 5.0, 3.0], (count, 3))
+    hit = p + box.cast(p, theta).ranges[:, None] * theta
+    sides = np.minimum(hit, box.size - hit).min(axis=1)
+    ball = np.abs(np.linalg.norm(hit - box.balls[0, :3], axis=1) - 0.8)
+    return np.minimum(np.abs(sides), ball)
+
+
+@each_case(1.0 + 1e-9)
+def _basis(trial: Trial, _: int) -> float:
+    rose = random_rose(trial.rng, trial.dimension)
+    theta = directions(trial.rng, trial.dimension, 200)
+    nearest = np.arccos(np.clip((theta @ rose.directions.T).max(axis=1), -1.0, 1.0))
+    return nearest.max() / rose.mesh_norm
+
+
+@each(1.0, lambda trial: shares(trial.cases, 20 if trial.dimension == 2 else 10))
+def _component(trial: Trial, count: int) -> FloatArray:
+    if trial.dimension == 2:
+        room, rose = random_room(trial.rng), Rose.circle(8, 0.5)
+        p = free_points(room, trial.rng, count)
+        exact, _ = Descriptor(rose).at(room, p)
+        summed, _ = Descriptor(rose, quadrature=CircleSum(256)).at(room, p)
+        theta = CircleSum(4096).rule().directions
+        fw = room.cast(p[:, None], theta).ranges[..., None] * rose.weights(theta)
+        variation = np.abs(np.diff(fw, axis=1, append=fw[:, :1])).sum(axis=1)
+        return (np.abs(exact - summed) / (2.0 * np.pi / 256 * variation)).max(axis=1)
     rule = EqualArea(4000).rule()
-    for count in shares(trial.cases, 10):
-        scene, rose = random_round(trial.rng), Rose.fibonacci(10, 0.5)
-        p = round_points(scene, trial.rng, count)
-        exact, _ = RoundField(scene, rose).at(p)
-        summed = (scene.ranges(p, rule.directions) * rule.coefficients) @ rose.weights(
-            rule.directions
-        )
-        # A cell of area 4π/S is lost or won along each rim at worst.
-        ratios.append(np.abs(exact - summed).max(axis=1) / (scene.radius * 4.0 / np.sqrt(4000)))
-    return worst_of(np.concatenate(ratios), 1.0)
+    scene, rose = random_round(trial.rng), Rose.fibonacci(10, 0.5)
+    p = round_points(scene, trial.rng, count)
+    exact, _ = RoundField(scene, rose).at(p)
+    summed = (scene.ranges(p, rule.directions) * rule.coefficients) @ rose.weights(rule.directions)
+    # A cell of area 4π/S is lost or won along each rim at worst.
+    return np.abs(exact - summed).max(axis=1) / (scene.radius * 4.0 / np.sqrt(4000))
 
 
-def _hard_limit(trial: Trial) -> Finding:
-    ratios = []
-    for _ in range(trial.cases):
-        rose = random_rose(trial.rng, trial.dimension, low=1e-3, high=0.1)
-        theta = directions(trial.rng, trial.dimension, 50)
-        t = np.sort(theta @ rose.directions.T, axis=1)
-        bound = len(rose) * np.exp(-(t[:, -1] - t[:, -2]) / rose.temperature) + 1e-14
-        off = np.abs(rose.weights(theta) - rose.hard_weights(theta)).max(axis=1)
-        ratios.append((off / bound).max())
-    return worst_of(np.array(ratios), 1.0)
+@each_case(1.0)
+def _hard_limit(trial: Trial, _: int) -> float:
+    rose = random_rose(trial.rng, trial.dimension, low=1e-3, high=0.1)
+    theta = directions(trial.rng, trial.dimension, 50)
+    t = np.sort(theta @ rose.directions.T, axis=1)
+    bound = len(rose) * np.exp(-(t[:, -1] - t[:, -2]) / rose.temperature) + 1e-14
+    off = np.abs(rose.weights(theta) - rose.hard_weights(theta)).max(axis=1)
+    return (off / bound).max()
 
 
-def _flat_limit(trial: Trial) -> Finding:
-    ratios = []
-    for _ in range(trial.cases):
-        rose = random_rose(trial.rng, trial.dimension, low=2.0, high=1e4)
-        w = rose.weights(directions(trial.rng, trial.dimension, 50))
-        bound = (np.expm1(2.0 / rose.temperature)) / len(rose) + 1e-15
-        ratios.append(np.abs(w - 1.0 / len(rose)).max() / bound)
-    return worst_of(np.array(ratios), 1.0)
+@each_case(1.0)
+def _flat_limit(trial: Trial, _: int) -> float:
+    rose = random_rose(trial.rng, trial.dimension, low=2.0, high=1e4)
+    w = rose.weights(directions(trial.rng, trial.dimension, 50))
+    bound = (np.expm1(2.0 / rose.temperature)) / len(rose) + 1e-15
+    return np.abs(w - 1.0 / len(rose)).max() / bound
 
 
-def _unity(trial: Trial) -> Finding:
-    worst = []
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=1e-3)
-        w = rose.weights(directions(trial.rng, d, 100))
-        worst.append(max(np.abs(w.sum(axis=1) - 1.0).max(), -w.min()))
-    return worst_of(np.array(worst), 1e-13)
+@each_case(1e-13)
+def _unity(trial: Trial, k: int) -> float:
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=1e-3)
+    w = rose.weights(directions(trial.rng, d, 100))
+    return max(np.abs(w.sum(axis=1) - 1.0).max(), -w.min())
 
 
-def _smooth(trial: Trial) -> Finding:
-    worst, h = [], 1e-5
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.1)
-        theta = directions(trial.rng, d, 1)[0]
-        tangent = directions(trial.rng, d, 1)[0]
-        tangent -= (tangent @ theta) * theta
-        tangent /= np.linalg.norm(tangent)
-        ahead = np.cos(h) * theta + np.sin(h) * tangent
-        behind = np.cos(h) * theta - np.sin(h) * tangent
-        difference = (rose.weights(ahead) - rose.weights(behind)) / (2.0 * h)
-        worst.append(np.abs(rose.gradient(theta) @ tangent - difference).max())
-    return worst_of(np.array(worst), 1e-5)
+@each_case(1e-5)
+def _smooth(trial: Trial, k: int) -> float:
+    h = 1e-5
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.1)
+    theta = directions(trial.rng, d, 1)[0]
+    tangent = directions(trial.rng, d, 1)[0]
+    tangent -= (tangent @ theta) * theta
+    tangent /= np.linalg.norm(tangent)
+    ahead = np.cos(h) * theta + np.sin(h) * tangent
+    behind = np.cos(h) * theta - np.sin(h) * tangent
+    difference = (rose.weights(ahead) - rose.weights(behind)) / (2.0 * h)
+    return np.abs(rose.gradient(theta) @ tangent - difference).max()
 
 
-def _denominator(trial: Trial) -> Finding:
-    worst = []
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d)
-        t = directions(trial.rng, d, 200) @ rose.directions.T
-        log_z = np.logaddexp.reduce(rose.profile.log(np.clip(t, -1.0, 1.0)), axis=1).min()
-        floor = float(rose.profile.log(np.array([np.cos(rose.mesh_norm)]))[0])
-        if isinstance(rose.profile, Softmax):
-            floor = max(floor, np.log(len(rose)) - 1.0 / rose.temperature)
-        worst.append(floor - log_z)
-    return worst_of(np.array(worst), 1e-9)
+@each_case(1e-9)
+def _denominator(trial: Trial, k: int) -> float:
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d)
+    t = directions(trial.rng, d, 200) @ rose.directions.T
+    log_z = np.logaddexp.reduce(rose.profile.log(np.clip(t, -1.0, 1.0)), axis=1).min()
+    floor = float(rose.profile.log(np.array([np.cos(rose.mesh_norm)]))[0])
+    if isinstance(rose.profile, Softmax):
+        floor = max(floor, np.log(len(rose)) - 1.0 / rose.temperature)
+    return floor - log_z
 
 
-def _moved_roses(
+def _moved(
     trial: Trial, make: Callable[[np.random.Generator, int], Rose], largest: float
-) -> Iterator[tuple[Rose, Rose, FloatArray]]:
-    """Roses, the same moved by 10⁻⁶ up to 10^largest, and directions at which to compare them."""
-    for _ in range(trial.cases):
-        rose = make(trial.rng, trial.dimension)
-        other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, largest)))
-        yield rose, other, directions(trial.rng, trial.dimension, 100)
+) -> tuple[Rose, Rose, FloatArray]:
+    """A rose, the same moved by 10⁻⁶ up to 10^largest, and directions at which to compare them."""
+    rose = make(trial.rng, trial.dimension)
+    other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, largest)))
+    return rose, other, directions(trial.rng, trial.dimension, 100)
 
 
-def _weights_in_basis(trial: Trial) -> Finding:
-    ratios = []
-    for rose, other, theta in _moved_roses(trial, covered_rose, -2):
-        change = np.abs(rose.weights(theta) - other.weights(theta)).max()
-        ratios.append(change / (paper_constant(rose, other) * displacement(rose, other)))
-    return worst_of(np.array(ratios), 1.0)
+@each_case(1.0)
+def _weights_in_basis(trial: Trial, _: int) -> float:
+    rose, other, theta = _moved(trial, covered_rose, -2)
+    change = np.abs(rose.weights(theta) - other.weights(theta)).max()
+    return change / (paper_constant(rose, other) * displacement(rose, other))
 
 
-def _softmax_paper(trial: Trial) -> Finding:
-    ratios = []
-    for rose, other, theta in _moved_roses(trial, random_rose, -0.5):
-        change = np.abs(rose.weights(theta) - other.weights(theta)).max()
-        ratios.append(change / (paper_constant(rose) * displacement(rose, other)))
-    return worst_of(np.array(ratios), 1.0)
+@each_case(1.0)
+def _softmax_paper(trial: Trial, _: int) -> float:
+    rose, other, theta = _moved(trial, random_rose, -0.5)
+    change = np.abs(rose.weights(theta) - other.weights(theta)).max()
+    return change / (paper_constant(rose) * displacement(rose, other))
 
 
-def _softmax_sharp(trial: Trial) -> Finding:
-    ratios = []
-    for rose, other, theta in _moved_roses(trial, random_rose, -0.5):
-        change = weight_change(rose, other, theta).max()
-        ratios.append(change / (sharp_constant(rose) * displacement(rose, other)))
-    return worst_of(np.array(ratios), 1.0 + 1e-9)
+@each_case(1.0 + 1e-9)
+def _softmax_sharp(trial: Trial, _: int) -> float:
+    rose, other, theta = _moved(trial, random_rose, -0.5)
+    change = weight_change(rose, other, theta).max()
+    return change / (sharp_constant(rose) * displacement(rose, other))
 
 
-def _sharp_is_attained(trial: Trial) -> Finding:
+@each_case(0.05)
+def _sharp_is_attained(trial: Trial, _: int) -> float:
     """Two directions either side of θ, pulled apart: 1 − ratio of change to bound."""
-    ratios = []
-    for _ in range(trial.cases):
-        half = float(trial.rng.uniform(1.3, 1.5))
-        angles = np.array([half, -half])
-        step = 1e-5
-        pad = np.zeros((2, trial.dimension - 2))
-        first = np.concatenate([np.cos(angles)[:, None], np.sin(angles)[:, None], pad], axis=1)
-        turned = angles + np.array([step, step])
-        second = np.concatenate([np.cos(turned)[:, None], np.sin(turned)[:, None], pad], axis=1)
-        eps = float(trial.rng.uniform(0.1, 1.0))
-        rose, other = Rose.from_directions(first, eps), Rose.from_directions(second, eps)
-        theta = np.eye(trial.dimension)[:1]
-        change = weight_change(rose, other, theta)[0]
-        ratios.append(1.0 - change / (displacement(rose, other) / eps))
-    return worst_of(np.array(ratios), 0.05)
+    half = float(trial.rng.uniform(1.3, 1.5))
+    angles = np.array([half, -half])
+    step = 1e-5
+    pad = np.zeros((2, trial.dimension - 2))
+    first = np.concatenate([np.cos(angles)[:, None], np.sin(angles)[:, None], pad], axis=1)
+    turned = angles + np.array([step, step])
+    second = np.concatenate([np.cos(turned)[:, None], np.sin(turned)[:, None], pad], axis=1)
+    eps = float(trial.rng.uniform(0.1, 1.0))
+    rose, other = Rose.from_directions(first, eps), Rose.from_directions(second, eps)
+    theta = np.eye(trial.dimension)[:1]
+    change = weight_change(rose, other, theta)[0]
+    return 1.0 - change / (displacement(rose, other) / eps)
 
 
-def _slopes_in_basis(trial: Trial) -> Finding:
-    worst, h = [], 1e-6
-    for k in range(trial.cases):
-        d = trial.dimension
-        rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.1)
-        theta = directions(trial.rng, d, 1)[0]
-        move = trial.rng.normal(size=rose.directions.shape)
-        move -= np.einsum("nd,nd->n", move, rose.directions)[:, None] * rose.directions
-        slope = rose.direction_slopes(theta) @ (move @ theta)
-        ends = [
-            Rose.from_directions(rose.directions + s * h * move, profile=rose.profile)
-            for s in (1.0, -1.0)
-        ]
-        difference = (ends[0].weights(theta) - ends[1].weights(theta)) / (2.0 * h)
-        worst.append(np.abs(slope - difference).max() / max(1.0, np.abs(slope).max()))
-    return worst_of(np.array(worst), 1e-6)
+@each_case(1e-6)
+def _slopes_in_basis(trial: Trial, k: int) -> float:
+    h = 1e-6
+    d = trial.dimension
+    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.1)
+    theta = directions(trial.rng, d, 1)[0]
+    move = trial.rng.normal(size=rose.directions.shape)
+    move -= np.einsum("nd,nd->n", move, rose.directions)[:, None] * rose.directions
+    slope = rose.direction_slopes(theta) @ (move @ theta)
+    ends = [
+        Rose.from_directions(rose.directions + s * h * move, profile=rose.profile)
+        for s in (1.0, -1.0)
+    ]
+    difference = (ends[0].weights(theta) - ends[1].weights(theta)) / (2.0 * h)
+    return np.abs(slope - difference).max() / max(1.0, np.abs(slope).max())
 
 
 _G = "weights"
