@@ -251,12 +251,8 @@ def follow(
     walls, axes = np.empty(len(start), dtype=np.int64), np.empty(len(start), dtype=np.int64)
     cast_rays(skip, start, along, maximum / resolution, ranges, endings, walls, axes)
     met = (np.arange(d) == axes[:, None]) & (walls[:, None] >= 0)
-    return Hits(
-        ranges=readonly((ranges * resolution).reshape(shape)),
-        walls=readonly(walls.reshape(shape)),
-        normals=readonly(np.where(met, -np.sign(along), 0.0).reshape(*shape, d)),
-        endings=readonly(endings.reshape(shape)),
-    )
+    arrays = ranges * resolution, walls, np.where(met, -np.sign(along), 0.0), endings
+    return Hits(*(readonly(array) for array in arrays)).reshaped(shape)
 
 
 def check_length(name: str, value: float) -> float:

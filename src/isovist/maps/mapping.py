@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.cells import Cell
+from isovist.poses import unit_vectors
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 MARGIN = 2
@@ -53,12 +54,9 @@ def gather(
     ranges = np.concatenate([scan.ranges[scan.valid] for scan in scans])
     bearings = np.concatenate([scan.bearings[scan.valid] for scan in scans])
     sensor = np.repeat(where, counts, axis=0)
-    angles = bearings + sensor[:, 2]
-    returned = ranges <= maximum
-    lengths = np.minimum(ranges, maximum)
-    starts = sensor[:, :2]
-    ends = starts + lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return starts, ends, returned
+    starts, along = sensor[:, :2], unit_vectors(bearings + sensor[:, 2])
+    ends = starts + np.minimum(ranges, maximum)[:, None] * along
+    return starts, ends, ranges <= maximum
 
 
 def frame(points: FloatArray, resolution: float) -> tuple[FloatArray, tuple[int, int]]:

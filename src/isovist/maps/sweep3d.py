@@ -147,9 +147,7 @@ class _Order:
     axes: tuple[int, int, int]
     width: int
     cells: tuple[IntArray, NDArray[np.int32]]
-    start: IntArray
-    low: NDArray[np.int32]
-    first: IntArray
+    runs: tuple[IntArray, NDArray[np.int32], IntArray]
     to: IntArray
     slots: IntArray
     moves: tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -161,7 +159,7 @@ class _Order:
         turned = np.ascontiguousarray(d[:, self.axes])
         nothing = self.moves[0][:0]
         moves = self.moves if placed else (nothing, nothing)
-        nodes = self.start, self.low, self.first, self.to if placed else self.first[:-1]
+        nodes = *self.runs, self.to if placed else self.runs[2][:-1]
         sweep_all(self.cells, turned, self.width, nodes, moves, *rest)
 
 
@@ -182,13 +180,12 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
         some = at // (sizes[w] * sizes[v] * LAYERS)
         places = np.lexsort((slots, some)).astype(np.int32)
         to, moves = first, (places, slots[places])
+    starts = _starts(at[first], (sizes[u], sizes[v], sizes[w]))
     return _Order(
         (u, v, w),
         sizes[w],
         _met(np.ascontiguousarray(np.transpose(met, turn))),
-        _starts(at[first], (sizes[u], sizes[v], sizes[w])),
-        (at[first] % sizes[w]).astype(np.int32),
-        np.append(first, len(at)),
+        (starts, (at[first] % sizes[w]).astype(np.int32), np.append(first, len(at))),
         to,
         slots.astype(np.int64),
         moves,

@@ -54,9 +54,8 @@ class Lidar:
         if not world.contains([pose.x, pose.y]):
             raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")
         full = self.field_of_view >= 2.0 * np.pi - 1e-9
-        bearings = np.linspace(
-            -self.field_of_view / 2.0, self.field_of_view / 2.0, self.beams, endpoint=not full
-        )
+        half = self.field_of_view / 2.0
+        bearings = np.linspace(-half, half, self.beams, endpoint=not full)
         hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
         ranges, _ = cluttered(self, hits, rng)
         with np.errstate(invalid="ignore"):

@@ -81,11 +81,5 @@ class SpinningLidar:
         if reflectance is not None:
             strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
             strengths[cut] = rng.choice(reflectance, int(cut.sum()))
-        return CloudScan(
-            np.maximum(ranges, 0.0)[:, None] * d,
-            strengths,
-            self.range_min,
-            self.range_max,
-            roll=place.roll,
-            pitch=place.pitch,
-        )
+        points, limits = np.maximum(ranges, 0.0)[:, None] * d, (self.range_min, self.range_max)
+        return CloudScan(points, strengths, *limits, roll=place.roll, pitch=place.pitch)
