@@ -80,18 +80,16 @@ class Outcome:
 
 def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """Every fifth scan is a query; the map is made of the others."""
-    index = np.arange(len(log))
-    queries = (index % EVERY == QUERY) & log.usable
-    mapped = (index % EVERY != QUERY) & log.usable
-    return map_of(log, index[mapped]), scan_trials(log, index[queries])
+    usable = np.flatnonzero(log.usable)
+    asks = usable % EVERY == QUERY
+    return map_of(log, usable[~asks]), scan_trials(log, usable[asks])
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """The map from the first half of the log, queries from the second where that is mapped."""
-    index = np.arange(len(log))
-    half = len(log) // 2
-    world = map_of(log, index[(index < half) & log.usable])
-    later = index[(index >= half) & log.usable]
+    usable = np.flatnonzero(log.usable)
+    first = usable < len(log) // 2
+    world, later = map_of(log, usable[first]), usable[~first]
     return world, scan_trials(log, later[_mapped(world, log, later)])
 
 

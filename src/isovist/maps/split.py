@@ -79,9 +79,8 @@ def _cut_pair(
     gap = q[:2] - p[:2]
     at = p[:2] + d * ((gap[0] * e[1] - gap[1] * e[0]) / den)
     if _on(p, at) and _on(q, at):
-        crossing = (float(at[0]), float(at[1]))
-        p_cuts.append(crossing)
-        q_cuts.append(crossing)
+        for cuts in (p_cuts, q_cuts):
+            cuts.append((float(at[0]), float(at[1])))
 
 
 def _on(segment: FloatArray, point: FloatArray) -> bool:

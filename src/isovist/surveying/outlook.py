@@ -8,6 +8,7 @@ not made there.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -75,8 +76,5 @@ def look_out(
         )
     aliases = find_aliases(atlas, views, floor, settings, localization)
     progress(1.0)
-
-    def areas(unique_share: FloatArray) -> tuple[Area, ...]:
-        return find_areas(atlas, floor, views, aliases, unique_share, settings, localization)
-
+    areas = partial(find_areas, atlas, floor, views, aliases, settings, localization)
     return Outlook(floor, views.mu.mean(axis=1), views.weakest, 0.0, (views, aliases), areas)

@@ -74,8 +74,7 @@ def reasons(
     same = np.abs(aliases.turn[each, worst]) <= settings.rival[1]
     gap[away <= 1e-9, 0] = 1.0
     visible = atlas.world.cast(here, gap).ranges >= away
-    codes = np.where(loose | (along & same & visible), 1, 2)
-    return np.where(blind, 0, codes)
+    return np.where(blind, 0, np.where(loose | (along & same & visible), 1, 2))
 
 
 def find_areas(
@@ -83,9 +82,9 @@ def find_areas(
     floor: IntArray,
     views: Views,
     aliases: Aliases,
-    unique_share: FloatArray,
     settings: SurveyingSettings,
     localization: LocalizationSettings,
+    unique_share: FloatArray,
 ) -> tuple[Area, ...]:
     """The areas, those with the most places that are not localized first.
 
