@@ -149,11 +149,12 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
     rivals = Rivals.from_tracker(tracker, scan)
     t, d = tracker.bank.margins()
     assert rivals.poses.shape == (2,)
-    t_here = rivals.A[0] / np.sqrt(rivals.Q[0] + 0.05)
-    d_here = rivals.D[0] / np.sqrt(rivals.W[0])
+    A, Q, D, W = rivals.sums
+    t_here = A[0] / np.sqrt(Q[0] + 0.05)
+    d_here = D[0] / np.sqrt(W[0])
     assert t_here[1] in t
     assert d_here[1] in d
-    np.testing.assert_allclose(rivals.A, -rivals.A.T)
+    np.testing.assert_allclose(A, -A.T)
     assert rivals.chances.sum() == pytest.approx(1.0)
 
 

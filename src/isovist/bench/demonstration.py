@@ -46,9 +46,8 @@ class Demonstration:
     @property
     def error(self) -> tuple[float, float]:
         """Of the best estimate, in m and rad; infinite without one."""
-        if self.answer.best is None:
-            return np.inf, np.inf
-        return error_of(self.answer.best.pose, self.truth)
+        best = self.answer.best
+        return (np.inf, np.inf) if best is None else error_of(best.pose, self.truth)
 
     @property
     def right(self) -> bool:

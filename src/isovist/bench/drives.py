@@ -8,7 +8,7 @@ when it is unique and not right.
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import dropwhile, pairwise
 
 import numpy as np
 
@@ -43,9 +43,8 @@ def start_logs(
     """
     if count < 1:
         raise InputError(f"`count` must be at least 1, got {count}.")
-    index = np.arange(len(scans))
-    world = map_of(scans, index[(index % 2 == 0) & scans.usable])
-    seen = index[(index % 2 == 1) & scans.usable]
+    usable = np.flatnonzero(scans.usable)
+    world, seen = map_of(scans, usable[usable % 2 == 0]), usable[usable % 2 == 1]
     poses = scans.poses[seen]
     way = np.append(0.0, np.cumsum(np.hypot(*np.diff(poses[:, :2], axis=0).T)))
     starts = np.flatnonzero(way[-1] - way >= reach)
@@ -127,7 +126,7 @@ def summarise_drive(site: str, updates: Sequence[Update]) -> Row:
     `shift_y_m`), since a plan and a truth rarely share their frame to the centimetre.
     """
     spent = [update.belief.timing_ms["total"] for update in updates]
-    first = next((k for k, update in enumerate(updates) if update.unique), None)
+    after = list(dropwhile(lambda update: not update.unique, updates))
     row: Row = {
         "site": site,
         "updates": len(updates),
@@ -137,9 +136,8 @@ def summarise_drive(site: str, updates: Sequence[Update]) -> Row:
         "median_ms": float(np.median(spent)),
         "p95_ms": float(np.quantile(spent, 0.95)),
     }
-    if first is None:
+    if not after:
         return row
-    after = updates[first:]
     offset = np.array([update.offset for update in after])
     return row | {
         "unique_after_m": after[0].belief.travelled,

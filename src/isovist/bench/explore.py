@@ -16,6 +16,7 @@ from isovist.errors import InputError
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Proposal, Rule, propose
 from isovist.localization.answer import Verdict
+from isovist.localization.judge import is_same
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.simulate import random_scans
@@ -118,7 +119,8 @@ def explore(
             "reached a wall."
         )
     best = robot.steps[-1].belief.best
-    right = robot.sure and best is not None and robot.is_at(best.pose)
+    same = robot.tracker.localization
+    right = robot.sure and best is not None and is_same(best.pose, robot.truth, same)
     return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
 
 

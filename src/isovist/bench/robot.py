@@ -5,7 +5,7 @@ reports the motion with drift.  It turns on the spot, then drives straight, a st
 updates, and stops when a beam ends in its way.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -14,8 +14,7 @@ from isovist.errors import InputError
 from isovist.exploration.paths import Ground, clear_ahead
 from isovist.exploration.propose import Proposal
 from isovist.localization.answer import Verdict
-from isovist.localization.judge import is_same
-from isovist.poses import AnyPose, Pose
+from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.drift import Drift
@@ -68,29 +67,27 @@ class Step:
     proposal: Proposal | None
 
 
+@dataclass(eq=False)
 class Robot:
     """The simulated robot: what it is, what it knows, and how it moves."""
 
-    def __init__(
-        self,
-        atlas: Atlas,
-        ground: Ground,
-        truth: Pose,
-        lidar: Lidar,
-        drift: Drift,
-        seed: int,
-        settings: RobotSettings,
-    ) -> None:
-        self.settings = settings
-        self.tracker = Tracker(atlas, drift=drift)
-        self.ground, self.lidar, self.drift = ground, lidar, drift
-        self.truth, self.odometry = truth, Pose()
-        self.noise = np.random.default_rng([seed, 0])
-        self.choice = np.random.default_rng([seed, 1])
-        self.distance = 0.0
-        self.looks, self.turns = 0, 0
-        self.scan: Scan | None = None
-        self.steps: list[Step] = []
+    atlas: Atlas
+    ground: Ground
+    truth: Pose
+    lidar: Lidar
+    drift: Drift
+    seed: int
+    settings: RobotSettings
+    odometry: Pose = field(default_factory=Pose)
+    distance: float = 0.0
+    looks: int = 0
+    turns: int = 0
+    scan: Scan | None = None
+    steps: list[Step] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.tracker = Tracker(self.atlas, drift=self.drift)
+        self.noise, self.choice = (np.random.default_rng([self.seed, k]) for k in (0, 1))
 
     @property
     def sure(self) -> bool:
@@ -103,10 +100,6 @@ class Robot:
         if self.scan is None or not self.steps or not self.steps[-1].belief.estimates:
             return True
         return not sees(self.scan, self.tracker.localization)
-
-    def is_at(self, pose: AnyPose) -> bool:
-        """Whether it is where this says, as far as places are told apart."""
-        return is_same(pose, self.truth, self.tracker.localization)
 
     def look(self, proposal: Proposal | None) -> None:
         """Scan and update; where nothing is within reach, drive on without."""
@@ -182,9 +175,6 @@ class Robot:
             if not seen or self.scan is None or self.room(self.scan, angle, needed) >= needed:
                 break
         self.turn(angle, None)
-        while (
-            not self.sure
-            and self.distance < limit
-            and self.advance(0.0, self.settings.stride[0], None)
-        ):
+        stride = self.settings.stride[0]
+        while not self.sure and self.distance < limit and self.advance(0.0, stride, None):
             pass

@@ -80,18 +80,16 @@ class Outcome:
 
 def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """Every fifth scan is a query; the map is made of the others."""
-    index = np.arange(len(log))
-    queries = (index % EVERY == QUERY) & log.usable
-    mapped = (index % EVERY != QUERY) & log.usable
-    return map_of(log, index[mapped]), scan_trials(log, index[queries])
+    usable = np.flatnonzero(log.usable)
+    asks = usable % EVERY == QUERY
+    return map_of(log, usable[~asks]), scan_trials(log, usable[asks])
 
 
 def revisit_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
     """The map from the first half of the log, queries from the second where that is mapped."""
-    index = np.arange(len(log))
-    half = len(log) // 2
-    world = map_of(log, index[(index < half) & log.usable])
-    later = index[(index >= half) & log.usable]
+    usable = np.flatnonzero(log.usable)
+    first = usable < len(log) // 2
+    world, later = map_of(log, usable[first]), usable[~first]
     return world, scan_trials(log, later[_mapped(world, log, later)])
 
 
@@ -134,14 +132,9 @@ def simulated_trials(
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 
-def near_in(dimension: int) -> tuple[float, float]:
-    """So near to the truth an answer is right, in m and rad; stricter in space."""
-    return LocalizationSettings().same if dimension == 2 else NEAR_IN_SPACE
-
-
 def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
     """Locate each scan alone, heading unknown, without a prior."""
-    near_m, near_rad = near_in(atlas.dimension)
+    near_m, near_rad = LocalizationSettings().same if atlas.dimension == 2 else NEAR_IN_SPACE
     for trial in trials:
         answer = locate(atlas, trial.scan())
         errors = [error_of(estimate.pose, trial.truth) for estimate in answer.estimates]
@@ -151,14 +144,8 @@ def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
             d = answer.best.pose.position[:2] - trial.truth.position[:2]
             covered = bool(d @ np.linalg.solve(answer.best.covariance[:2, :2], d) <= ELLIPSE95)
         error = errors[0] if errors else (np.inf, np.pi)
-        yield Outcome(
-            answer.verdict,
-            *error,
-            bool(near and near[0]),
-            covered,
-            any(near),
-            dict(answer.timing_ms),
-        )
+        right, spent = bool(near and near[0]), dict(answer.timing_ms)
+        yield Outcome(answer.verdict, *error, right, covered, any(near), spent)
 
 
 def error_of(pose: AnyPose, truth: AnyPose) -> tuple[float, float]:
@@ -234,12 +221,12 @@ def _mapped(world: OccupancyMap, log: "ScanSet", index: IntArray) -> BoolArray:
     from scipy.ndimage import distance_transform_edt
 
     far = distance_transform_edt(world.cells != Cell.OCCUPIED) * world.resolution
-    shown = np.zeros(len(index), dtype=np.bool_)
-    for k, i in enumerate(index):
+    shown = []
+    for i in index:
         rows, cols = world.index(Pose.from_vector(log.poses[i]).apply(log.scan(int(i)).endpoints))
         near = (rows >= 0) & (far[rows, cols] <= MAPPED_DISTANCE)
-        shown[k] = near.mean() >= MAPPED_SHARE
-    return shown
+        shown.append(near.mean() >= MAPPED_SHARE)
+    return np.array(shown, dtype=np.bool_)
 
 
 def cross_trials(

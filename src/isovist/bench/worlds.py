@@ -4,7 +4,7 @@ The office has corridors, rooms with doors and columns, and furniture that its p
 lengths are in m.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -45,129 +45,98 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
             f"An office floor needs length ≥ 15 m and rows ≥ 2, got {length:g} m and {rows}."
         )
     rng = np.random.default_rng(seed)
-    walls: list[tuple[float, float, float, float]] = []
-    columns: list[FloatArray] = []
-    boxes: list[FloatArray] = []
-    doors: list[tuple[float, float]] = []
-    corridors: list[float] = []
+    drawing, corridors = _Drawing(rng), []
     passage = float(rng.uniform(0.2, 0.7)) * length  # crosses all rows, joins all corridors
     y = 0.0
     for row in range(rows):
         depth = float(rng.uniform(4.0, 7.0))
         above = row % 2 == 0  # which side the corridor of this row is on
         for left, right in ((0.0, passage), (passage + CORRIDOR, length)):
-            _add_rooms(rng, walls, columns, boxes, doors, left, right, y, y + depth, above)
+            drawing.add_rooms(left, right, y, y + depth, above)
         y += depth
         if above and row + 1 < rows:
             corridors.append(y)
             y += CORRIDOR
     for low in corridors:
-        _add_columns(rng, columns, doors, length, low)
+        drawing.add_columns(length, low)
     outline = [(0.0, 0.0), (length, 0.0), (length, y), (0.0, y)]
-    lines = np.array(walls).reshape(-1, 2, 2)
+    lines, columns = np.array(drawing.walls).reshape(-1, 2, 2), drawing.columns
     plan = SegmentMap.from_polygons([outline], columns, lines)
-    reality = SegmentMap.from_polygons([outline], columns + boxes, lines)
+    reality = SegmentMap.from_polygons([outline], columns + drawing.boxes, lines)
     return OfficeFloor(plan, reality)
 
 
-def _add_rooms(
-    rng: np.random.Generator,
-    walls: list[tuple[float, float, float, float]],
-    columns: list[FloatArray],
-    boxes: list[FloatArray],
-    doors: list[tuple[float, float]],
-    left: float,
-    right: float,
-    low: float,
-    high: float,
-    above: bool,
-) -> None:
-    """Rooms side by side from x = left to x = right, each with a door to the corridor."""
-    front, back = (high, low) if above else (low, high)
-    walls.append((left, low, left, high))
-    x = left
-    while x < right:
-        stop = x + float(rng.uniform(2.8, 6.5))
-        if right - stop < 2.8:
-            stop = right
-        door = float(rng.uniform(x + 0.2, stop - DOOR - 0.2))
-        doors.append((door, front))
-        walls.append((x, front, door, front))
-        walls.append((door + DOOR, front, stop, front))
-        walls.append((x, back, stop, back))
-        walls.append((stop, low, stop, high))
-        _build_in(rng, walls, columns, x, stop, low, high, back)
-        boxes.extend(_furnish(rng, x, stop, low, high))
-        x = stop
+@dataclass(slots=True, eq=False)
+class _Drawing:
+    """What has been drawn of a floor: thin walls, columns, furniture, and (x, y) of doors."""
 
+    rng: np.random.Generator
+    walls: list[tuple[float, float, float, float]] = field(default_factory=list)
+    columns: list[FloatArray] = field(default_factory=list)
+    boxes: list[FloatArray] = field(default_factory=list)
+    doors: list[tuple[float, float]] = field(default_factory=list)
 
-def _build_in(
-    rng: np.random.Generator,
-    walls: list[tuple[float, float, float, float]],
-    columns: list[FloatArray],
-    left: float,
-    right: float,
-    low: float,
-    high: float,
-    back: float,
-) -> None:
-    """What makes a room differ from its neighbours: columns at the walls, perhaps a partition."""
-    for _ in range(int(rng.integers(2, 5))):
-        width, depth = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.5)
-        if rng.random() < 0.5:  # at the left or right wall
-            y = float(rng.uniform(low + 0.1, high - width - 0.1))
-            at, to = (left, left + depth) if rng.random() < 0.5 else (right, right - depth)
-            corners = [(at, y), (to, y), (to, y + width), (at, y + width)]
-        else:
-            x = float(rng.uniform(left + 0.1, right - width - 0.1))
-            to = back + depth if back == low else back - depth
-            corners = [(x, back), (x, to), (x + width, to), (x + width, back)]
-        columns.append(np.array(corners))
-    if right - left > 4.5 and rng.random() < 0.6:
-        x = float(rng.uniform(left + 1.5, right - 1.5))
-        reach = float(rng.uniform(0.25, 0.5)) * (high - low)
-        walls.append((x, back, x, back + reach if back == low else back - reach))
+    def add_rooms(self, left: float, right: float, low: float, high: float, above: bool) -> None:
+        """Rooms side by side from x = left to x = right, each with a door to the corridor."""
+        front, back = (high, low) if above else (low, high)
+        self.walls.append((left, low, left, high))
+        x = left
+        while x < right:
+            stop = x + float(self.rng.uniform(2.8, 6.5))
+            if right - stop < 2.8:
+                stop = right
+            door = float(self.rng.uniform(x + 0.2, stop - DOOR - 0.2))
+            self.doors.append((door, front))
+            self.walls += [(x, front, door, front), (door + DOOR, front, stop, front)]
+            self.walls += [(x, back, stop, back), (stop, low, stop, high)]
+            self._build_in(x, stop, low, high, back)
+            self._furnish(x, stop, low, high)
+            x = stop
 
+    def _build_in(self, left: float, right: float, low: float, high: float, back: float) -> None:
+        """What makes a room unlike its neighbours: columns at the walls, perhaps a partition."""
+        for _ in range(int(self.rng.integers(2, 5))):
+            width, depth = self.rng.uniform(0.3, 0.9), self.rng.uniform(0.2, 0.5)
+            if self.rng.random() < 0.5:  # at the left or right wall
+                y = float(self.rng.uniform(low + 0.1, high - width - 0.1))
+                at, to = (left, left + depth) if self.rng.random() < 0.5 else (right, right - depth)
+                corners = [(at, y), (to, y), (to, y + width), (at, y + width)]
+            else:
+                x = float(self.rng.uniform(left + 0.1, right - width - 0.1))
+                to = back + depth if back == low else back - depth
+                corners = [(x, back), (x, to), (x + width, to), (x + width, back)]
+            self.columns.append(np.array(corners))
+        if right - left > 4.5 and self.rng.random() < 0.6:
+            x = float(self.rng.uniform(left + 1.5, right - 1.5))
+            reach = float(self.rng.uniform(0.25, 0.5)) * (high - low)
+            self.walls.append((x, back, x, back + reach if back == low else back - reach))
 
-def _add_columns(
-    rng: np.random.Generator,
-    columns: list[FloatArray],
-    doors: list[tuple[float, float]],
-    length: float,
-    low: float,
-) -> None:
-    """Columns against the walls of a corridor, a few metres apart, never before a door."""
-    x = float(rng.uniform(0.5, 4.0))
-    while x < length - 1.0:
-        width, depth = float(rng.uniform(0.2, 0.6)), float(rng.uniform(0.12, 0.4))
-        at, to = (
-            (low, low + depth) if rng.random() < 0.5 else (low + CORRIDOR, low + CORRIDOR - depth)
-        )
-        corners = [(x, at), (x, to), (x + width, to), (x + width, at)]
-        blocks = any(
-            wall == at and x < door + DOOR + 0.3 and x + width > door - 0.3 for door, wall in doors
-        )
-        if not blocks:
-            columns.append(np.array(corners))
-        x += float(rng.uniform(1.0, 4.0))
+    def add_columns(self, length: float, low: float) -> None:
+        """Columns against the walls of a corridor, a few metres apart, never before a door."""
+        x = float(self.rng.uniform(0.5, 4.0))
+        while x < length - 1.0:
+            width, depth = float(self.rng.uniform(0.2, 0.6)), float(self.rng.uniform(0.12, 0.4))
+            near = self.rng.random() < 0.5
+            at = low if near else low + CORRIDOR
+            to = at + depth if near else at - depth
+            corners = [(x, at), (x, to), (x + width, to), (x + width, at)]
+            doors = [door for door, wall in self.doors if wall == at]
+            if not any(x < door + DOOR + 0.3 and x + width > door - 0.3 for door in doors):
+                self.columns.append(np.array(corners))
+            x += float(self.rng.uniform(1.0, 4.0))
 
-
-def _furnish(
-    rng: np.random.Generator, left: float, right: float, low: float, high: float
-) -> list[FloatArray]:
-    """Up to four tables and shelves, turned at random, clear of the walls."""
-    boxes = []
-    for _ in range(int(rng.integers(0, 5))):
-        half = rng.uniform((0.2, 0.15), (0.7, 0.4))
-        reach = float(np.hypot(*half)) + 0.1
-        if right - left < 2.0 * reach or high - low < 2.0 * reach:
-            continue
-        centre = rng.uniform((left + reach, low + reach), (right - reach, high - reach))
-        turn = rng.uniform(0.0, np.pi)
-        c, s = np.cos(turn), np.sin(turn)
-        corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * half
-        boxes.append(centre + corners @ np.array([[c, s], [-s, c]]))
-    return boxes
+    def _furnish(self, left: float, right: float, low: float, high: float) -> None:
+        """Up to four tables and shelves, turned at random, clear of the walls."""
+        for _ in range(int(self.rng.integers(0, 5))):
+            half = self.rng.uniform((0.2, 0.15), (0.7, 0.4))
+            reach = float(np.hypot(*half)) + 0.1
+            if right - left < 2.0 * reach or high - low < 2.0 * reach:
+                continue
+            centre = self.rng.uniform((left + reach, low + reach), (right - reach, high - reach))
+            turn = self.rng.uniform(0.0, np.pi)
+            c, s = np.cos(turn), np.sin(turn)
+            corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * half
+            self.boxes.append(centre + corners @ np.array([[c, s], [-s, c]]))
 
 
 def twofold_hall(

@@ -115,21 +115,17 @@ class Ground:
         step, radius = self.settings.ways[0], self.settings.radius
         grid, free, middle = self._lattice(pose, scan, reach)
         number = np.arange(free.size).reshape(free.shape)
-        starts, stops, lengths = [], [], []
+        joints = []
         for dr, dc in NEIGHBOURS:
             here = np.s_[: len(free) - dr, max(-dc, 0) : free.shape[1] - max(dc, 0)]
             there = np.s_[dr:, max(dc, 0) : free.shape[1] + min(dc, 0)]
             half = 0.5 * (grid[here] + grid[there])
             joined = free[here] & free[there]
             joined[joined] = self.clearance(half[joined]) >= radius - 0.5 * step
-            starts.append(number[here][joined])
-            stops.append(number[there][joined])
-            lengths.append(np.full(len(starts[-1]), step * np.hypot(dr, dc)))
-        size = number.size
-        graph = coo_array(
-            (np.concatenate(lengths), (np.concatenate(starts), np.concatenate(stops))),
-            shape=(size, size),
-        ).tocsr()
+            length = np.full(np.count_nonzero(joined), step * np.hypot(dr, dc))
+            joints.append((number[here][joined], number[there][joined], length))
+        starts, stops, lengths = (np.concatenate(part) for part in zip(*joints, strict=True))
+        graph = coo_array((lengths, (starts, stops)), shape=(free.size, free.size)).tocsr()
         far, before = dijkstra(
             graph, directed=False, indices=[middle], return_predecessors=True, limit=reach
         )
@@ -150,10 +146,9 @@ class Ground:
         needed = np.where(away < 2.0 * radius, self.settings.least, radius)
         free = self.clearance(grid) >= needed
         ends = (pose @ scan.T_robot_sensor).apply(scan.endpoints)
-        tree = cKDTree(ends)
         farthest = float(np.hypot(*(ends - pose.position).T).max())
         seen = free & (away <= farthest + radius)
-        near, _ = tree.query(grid[seen], distance_upper_bound=radius)
+        near, _ = cKDTree(ends).query(grid[seen], distance_upper_bound=radius)
         free[seen] = near >= self.settings.body[1] * needed[seen]
         free[count, count] = True
         return grid, free, count * len(offsets) + count
@@ -169,20 +164,16 @@ class Ground:
         stretch = np.floor(way / (sparse * view) + 1e-9) + (way >= 0.5 * view)
         complete = reached[stretch[reached] > stretch[before[reached]]]
         complete = complete[np.argsort(far[complete], kind="stable")]
-        _, first = np.unique(
-            np.round(points[complete] / (sparse * 2.0 * view)), axis=0, return_index=True
-        )
+        squares = np.round(points[complete] / (sparse * 2.0 * view))
+        _, first = np.unique(squares, axis=0, return_index=True)
         parent_of: dict[int, int] = {}
         heading_of: dict[int, float] = {middle: 0.0}
         for goal in complete[np.sort(first)]:
             end = int(goal)
             while end not in heading_of:
-                point, chain = end, [end]
-                while point == end or (
-                    point != middle and stretch[point] <= stretch[before[point]]
-                ):
-                    point = int(before[point])
-                    chain.append(point)
+                chain = [end, point := int(before[end])]
+                while point != middle and stretch[point] <= stretch[before[point]]:
+                    chain.append(point := int(before[point]))
                 dx, dy = points[end] - points[chain[min(back, len(chain) - 1)]]
                 parent_of[end], heading_of[end] = point, float(np.arctan2(dy, dx))
                 end = point
@@ -190,8 +181,7 @@ class Ground:
         ends = ends[np.argsort(far[ends], kind="stable")]
         view_of = {int(end): k for k, end in enumerate(ends)}
         parents = np.array([view_of[parent_of.get(int(end), middle)] for end in ends])
-        headings = [heading_of[int(end)] for end in ends]
-        poses = np.column_stack([points[ends], headings])
+        poses = np.column_stack([points[ends], [heading_of[int(end)] for end in ends]])
         poses[0] = 0.0
         return Ways(*(readonly(a) for a in (poses, parents, far[ends], points, before, ends)))
 

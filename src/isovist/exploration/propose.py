@@ -18,7 +18,7 @@ Where the way would end in a wall if i were right, the robot would have to stop:
 learnt there.  No way that the present scan shows to be blocked is proposed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -30,7 +30,7 @@ from isovist.exploration.rivals import Rivals, refutation
 from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.tracker import Tracker
-from isovist.types import FloatArray, IntArray, readonly
+from isovist.types import FloatArray, readonly
 
 
 class Rule(StrEnum):
@@ -99,10 +99,10 @@ def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> P
     *_, near, far = ground.settings.ways
     for reach in (near, far):
         ways = ground.ways(best, scan, reach, sparse=reach / near)
-        views, parents, distances = _with_turns(tracker, ground, ways, scan)
-        if len(views) == 1:
+        ways = _with_turns(tracker, ground, ways, scan)
+        if len(ways.poses) == 1:
             continue
-        cost, told = _forecast(tracker, ground, scan, rivals, views, parents, distances)
+        cost, told = _forecast(tracker, ground, scan, rivals, ways)
         goal = int(np.argmin(cost))
         if cost[goal] < cost[0] - ground.settings.cost[2]:
             break
@@ -112,8 +112,8 @@ def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> P
     expected = float(told[goal])
     most = f"it would tell {expected:.0f} of {others} other place{'s' * (others > 1)} apart"
     hope = most if expected >= 0.5 else "it would make the places less alike"
-    if goal >= len(ways.poses):
-        turn = float(views[goal, 2])
+    if goal >= len(ways.ends):
+        turn = float(ways.poses[goal, 2])
         path = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, turn]])
         text = f"Turn by {_side(turn)}: {hope}."
         return Proposal(Rule.RIVALS, turn, 0.0, expected, readonly(path), text)
@@ -145,15 +145,14 @@ def by_gramian(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> 
     return _drive(Rule.GRAMIAN, corners, float(rate[way, far]), hope)
 
 
-def _with_turns(
-    tracker: Tracker, ground: Ground, ways: Ways, scan: Scan
-) -> tuple[FloatArray, IntArray, FloatArray]:
-    """Views of all ways, and turns on the spot for a sensor that does not see all around.
+def _with_turns(tracker: Tracker, ground: Ground, ways: Ways, scan: Scan) -> Ways:
+    """The ways with turns on the spot as more views, if the sensor does not see all around.
 
-    A turn shows as many witnesses anew as a unique answer needs, or a multiple of that.
+    A turn shows as many witnesses anew as a unique answer needs, or a multiple of that.  It ends
+    at no point, and turns on the way cost what they cost on the spot.
     """
     if scan.field_of_view > 1.8 * np.pi:
-        return ways.poses, ways.parents, ways.distances
+        return ways
     part = tracker.localization.witnesses * tracker.localization.block
     count = int(np.pi / part + 1e-9)
     sides = part * np.repeat(np.arange(1, count + 1), 2) * np.tile([1.0, -1.0], count)
@@ -165,23 +164,19 @@ def _with_turns(
     for k in range(1, len(distances)):
         p = ways.parents[k]
         distances[k] = distances[p] + ways.distances[k] - ways.distances[p] + turn[k]
-    return (
-        np.concatenate([ways.poses, turns]),
-        np.concatenate([ways.parents, np.zeros(len(angles), dtype=np.int64)]),
-        np.concatenate([distances, per_turn * np.abs(angles)]),
+    return replace(
+        ways,
+        poses=np.concatenate([ways.poses, turns]),
+        parents=np.append(ways.parents, np.zeros(len(angles), dtype=np.int64)),
+        distances=np.append(distances, per_turn * np.abs(angles)),
     )
 
 
 def _forecast(
-    tracker: Tracker,
-    ground: Ground,
-    scan: Scan,
-    rivals: Rivals,
-    views: FloatArray,
-    parents: IntArray,
-    distances: FloatArray,
+    tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals, ways: Ways
 ) -> tuple[FloatArray, FloatArray]:
     """Expected cost of (2) and expected number of places refuted at each view, shape (V,) each."""
+    views, parents, distances = ways.poses, ways.parents, ways.distances
     settings, localization = ground.settings, tracker.localization
     robots = rivals.poses @ Pose.from_vector(views)[:, None]
     room = ground.fits(robots.position[parents], robots.position, settings.least)
@@ -198,7 +193,7 @@ def _forecast(
     metres, radians = tracker.settings.fresh
     fresh = np.minimum(1.0, steps / metres + turns / radians)
     per_block = settings.beams[0] / localization.block
-    sums = np.repeat(np.stack([rivals.A, rivals.Q, rivals.D, rivals.W])[None], len(views), axis=0)
+    sums = np.repeat(rivals.sums[None], len(views), axis=0)
     more = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
     way = np.zeros(count.shape)
     reached = np.ones(count.shape, dtype=np.bool_)

@@ -26,10 +26,8 @@ class Rivals:
     Attributes:
         poses: T_world_robot, shape (K,).
         chances: Their probabilities, shape (K,).  Read-only.
-        A: Σ w δ if i is right and j is not, shape (K, K).  Read-only.
-        Q: Σ w δ².  Read-only.
-        D: Σ w (mean rating less the rival's).  Read-only.
-        W: Σ w, the same for all pairs.  Read-only.
+        sums: A = Σ w δ if i is right and j is not, Q = Σ w δ², D = Σ w (mean rating less the
+            rival's) and W = Σ w, the same for all pairs, shape (4, K, K).  Read-only.
         explained: Share of the beams that the best place explains.
         trail: Kept poses of the sensor, seen from its pose now, shape (F,).
         weights: w of each, shape (F,).  Read-only.
@@ -37,10 +35,7 @@ class Rivals:
 
     poses: Pose
     chances: FloatArray
-    A: FloatArray
-    Q: FloatArray
-    D: FloatArray
-    W: FloatArray
+    sums: FloatArray
     explained: float
     trail: Pose
     weights: FloatArray
@@ -58,25 +53,18 @@ class Rivals:
         index = np.append(0, 1 + np.flatnonzero(live))[: tracker.localization.listed]
         E = bank.evidence()[index]
         chances = np.exp(E - E.max())
-        A, Q, D, W = np.zeros((4, len(index), len(index)))
+        sums = np.zeros((4, len(index), len(index)))
         for frame in frames:
             blocks, scores = frame.blocks[index], frame.scores[index]
-            delta = blocks[:, None] - blocks
-            A += frame.weight * delta.sum(axis=-1)
-            Q += frame.weight * (delta**2).sum(axis=-1)
-            D += frame.weight * (scores[:, None] - scores)
-            W += frame.weight
+            delta, ahead = blocks[:, None] - blocks, scores[:, None] - scores
+            terms = delta.sum(axis=-1), (delta**2).sum(axis=-1), ahead, np.ones_like(ahead)
+            sums += frame.weight * np.stack(terms)
         sensors = Pose.from_vector(bank.poses[index])
         kept = Pose.from_vector([frame.T_odom_sensor.vector for frame in frames])
-        for table in (A, Q, D, W):
-            readonly(table)
         return cls(
             sensors @ scan.T_robot_sensor.inverse,
             readonly(chances / chances.sum()),
-            A,
-            Q,
-            D,
-            W,
+            readonly(sums),
             explained,
             frames[-1].T_odom_sensor.inverse @ kept,
             readonly(np.array([frame.weight for frame in frames])),

@@ -15,8 +15,7 @@ import math
 import numpy as np
 from numba import njit, prange
 
-# Beyond this many σ a beam has no weight worth its time.
-REACH = 3.5
+from isovist.kernels.align import REACH
 
 
 @njit(cache=True, nogil=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,11 @@ class Hits:
     walls: IntArray
     normals: FloatArray
     endings: NDArray[np.uint8]
+
+    def reshaped(self, shape: tuple[int, ...]) -> "Hits":
+        """The same rays in another shape."""
+        arrays: tuple[NDArray[Any], ...] = self.ranges, self.walls, self.normals, self.endings
+        return Hits(*(array.reshape(shape + array.shape[1:]) for array in arrays))
 
 
 class Map(Protocol):

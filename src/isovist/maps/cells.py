@@ -9,6 +9,7 @@ on its left.  An origin outside free space has range 0.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +32,7 @@ class Cell(IntEnum):
     UNKNOWN = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class OccupancyMap:
     """A grid of cells in the plane.
 
@@ -45,7 +46,6 @@ class OccupancyMap:
     cells: NDArray[np.uint8]
     resolution: float
     origin: Pose = field(default_factory=Pose)
-    _derived: dict[str, NDArray[Any]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         cells = np.asarray(self.cells)
@@ -86,7 +86,7 @@ class OccupancyMap:
         from isovist.maps import mapping
 
         check_length("resolution", resolution)
-        _check_reach(maximum)
+        check_reach(maximum)
         if not 0.0 < share <= 1.0:
             raise InputError(f"`share` must lie in (0, 1], got {share}.")
         hits, misses, corner = mapping.count(*mapping.gather(scans, poses, maximum), resolution)
@@ -189,12 +189,10 @@ class OccupancyMap:
         rows, cols = self.index(points)
         return np.asarray((rows >= 0) & (self.cells[rows, cols] == Cell.FREE))
 
-    @property
+    @cached_property
     def skip(self) -> NDArray[np.uint8]:
         """What `kernels.occupancy` walks on, shape (height + 2, width + 2).  Made once."""
-        if "skip" not in self._derived:
-            self._derived["skip"] = skip_of(self.cells)
-        return self._derived["skip"]
+        return skip_of(self.cells)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
@@ -245,7 +243,7 @@ def follow(
     """Cast rays from points in cells along directions, both (..., d) in the axes of the grid."""
     if not along.any(axis=-1).all():
         raise InputError("`directions` must not be zero.")
-    _check_reach(maximum)
+    check_reach(maximum)
     start, along = np.broadcast_arrays(start, along)
     shape, d = start.shape[:-1], start.shape[-1]
     start, along = (np.array(x.reshape(-1, d), order="C") for x in (start, along))
@@ -253,12 +251,8 @@ def follow(
     walls, axes = np.empty(len(start), dtype=np.int64), np.empty(len(start), dtype=np.int64)
     cast_rays(skip, start, along, maximum / resolution, ranges, endings, walls, axes)
     met = (np.arange(d) == axes[:, None]) & (walls[:, None] >= 0)
-    return Hits(
-        ranges=readonly((ranges * resolution).reshape(shape)),
-        walls=readonly(walls.reshape(shape)),
-        normals=readonly(np.where(met, -np.sign(along), 0.0).reshape(*shape, d)),
-        endings=readonly(endings.reshape(shape)),
-    )
+    arrays = ranges * resolution, walls, np.where(met, -np.sign(along), 0.0), endings
+    return Hits(*(readonly(array) for array in arrays)).reshaped(shape)
 
 
 def check_length(name: str, value: float) -> float:
@@ -268,7 +262,8 @@ def check_length(name: str, value: float) -> float:
     return float(value)
 
 
-def _check_reach(maximum: float) -> None:
+def check_reach(maximum: float) -> None:
+    """A positive length in m; infinity is one."""
     if not maximum > 0.0:
         raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
 

@@ -12,22 +12,15 @@ are simplified so that no corner of theirs is farther than the tolerance from wh
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.maps.mapping import frame
+from isovist.maps.mapping import count
 from isovist.types import BoolArray, FloatArray
 
 
 def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, FloatArray]:
     """Cells that segments (m, 2, 2) pass through, and the lower left corner of the grid in m."""
-    from isovist.kernels.mapping import count_hits, count_misses
-
-    corner, (height, width) = frame(segments.reshape(-1, 2), resolution)
-    place = (segments - corner) / resolution
-    starts, ends = np.ascontiguousarray(place[:, 0]), np.ascontiguousarray(place[:, 1])
-    hits = np.zeros((height, width), dtype=np.int32)
-    steps = np.zeros((height, width + 1), dtype=np.int32)
-    count_hits(ends, hits)
-    count_misses(starts, ends, steps)
-    return (hits > 0) | (np.cumsum(steps, axis=1)[:, :-1] > 0), corner
+    starts, ends = np.moveaxis(segments, 1, 0)
+    hits, passes, corner = count(starts, ends, np.ones(len(ends), dtype=np.bool_), resolution)
+    return (hits > 0) | (passes > 0), corner
 
 
 def enclosed(occupied: BoolArray) -> BoolArray:

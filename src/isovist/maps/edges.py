@@ -27,16 +27,14 @@ class Edges:
     def of_faces(cls, faces: IntArray) -> "Edges":
         """From faces of three vertices each, shape (m, 3)."""
         m, vertices = len(faces), int(faces.max()) + 1
-        corner = np.tile(np.arange(3), m)
         face = np.repeat(np.arange(m), 3)
-        a, b = faces[face, corner], faces[face, (corner + 1) % 3]
+        a, b, c = (np.roll(faces, -k, axis=1).ravel() for k in range(3))
         key = np.minimum(a, b) * vertices + np.maximum(a, b)
         order = np.argsort(key, kind="stable")
         keys, starts = np.unique(key[order], return_index=True)
         ends = np.stack([keys // vertices, keys % vertices], axis=1)
-        opposite = faces[face, (corner + 2) % 3][order]
-        offsets = np.append(starts, len(key))
-        return cls(readonly(ends), readonly(offsets), readonly(face[order]), readonly(opposite))
+        arrays = ends, np.append(starts, len(key)), face[order], c[order]
+        return cls(*(readonly(array) for array in arrays))
 
     @property
     def counts(self) -> IntArray:

@@ -35,7 +35,20 @@ def standing_places(
     """
     if isinstance(world, OccupancyMap):
         return world.centres(*np.nonzero(standing_room(world, clearance)))
-    return _above_floor(world, clearance, height)
+    from scipy.ndimage import distance_transform_edt
+
+    z = floor_levels(world) + height
+    level = np.floor((z - world.corner[2]) / world.resolution).astype(np.int64)
+    inside = (level >= 0) & (level < world.shape[0])
+    around = np.take_along_axis(world.cells, np.where(inside, level, 0)[None], axis=0)[0]
+    roomy = distance_transform_edt(around != Cell.OCCUPIED) * world.resolution >= clearance
+    rows, columns = np.nonzero(inside & roomy & (around == Cell.FREE))
+    if rows.size == 0:
+        raise InputError(
+            f"No free place {height:g} m above the floor is {clearance:g} m from all walls."
+        )
+    beside = world.corner[:2] + (np.stack([columns, rows], axis=-1) + 0.5) * world.resolution
+    return np.column_stack([beside, z[rows, columns]])
 
 
 def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
@@ -51,24 +64,6 @@ def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
     if number == 0:
         raise InputError(f"No free place of the map is {clearance} m from all walls.")
     return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
-
-
-def _above_floor(world: VoxelMap, clearance: float, height: float) -> FloatArray:
-    """Free places at a height above the floor, with room beside them, shape (k, 3), in m."""
-    from scipy.ndimage import distance_transform_edt
-
-    z = floor_levels(world) + height
-    level = np.floor((z - world.corner[2]) / world.resolution).astype(np.int64)
-    inside = (level >= 0) & (level < world.shape[0])
-    around = np.take_along_axis(world.cells, np.where(inside, level, 0)[None], axis=0)[0]
-    roomy = distance_transform_edt(around != Cell.OCCUPIED) * world.resolution >= clearance
-    rows, columns = np.nonzero(inside & roomy & (around == Cell.FREE))
-    if rows.size == 0:
-        raise InputError(
-            f"No free place {height:g} m above the floor is {clearance:g} m from all walls."
-        )
-    beside = world.corner[:2] + (np.stack([columns, rows], axis=-1) + 0.5) * world.resolution
-    return np.column_stack([beside, z[rows, columns]])
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.cells import Cell
+from isovist.poses import unit_vectors
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 MARGIN = 2
@@ -53,16 +54,21 @@ def gather(
     ranges = np.concatenate([scan.ranges[scan.valid] for scan in scans])
     bearings = np.concatenate([scan.bearings[scan.valid] for scan in scans])
     sensor = np.repeat(where, counts, axis=0)
-    angles = bearings + sensor[:, 2]
-    returned = ranges <= maximum
-    lengths = np.minimum(ranges, maximum)
-    starts = sensor[:, :2]
-    ends = starts + lengths[:, None] * np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return starts, ends, returned
+    starts, along = sensor[:, :2], unit_vectors(bearings + sensor[:, 2])
+    ends = starts + np.minimum(ranges, maximum)[:, None] * along
+    return starts, ends, ranges <= maximum
 
 
-def frame(points: FloatArray, resolution: float) -> tuple[FloatArray, tuple[int, int]]:
-    """Lower left corner in m and (height, width) of a grid around points, with a margin."""
+def count(
+    starts: FloatArray, ends: FloatArray, returned: BoolArray, resolution: float
+) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
+    """Hits and misses per cell, shapes (height, width), and the lower left corner in m.
+
+    The grid goes around all starts and ends, with a margin.
+    """
+    from isovist.kernels.mapping import count_hits, count_misses
+
+    points = np.concatenate([starts, ends])
     corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
     width, height = (int(v) for v in np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN)
     if width * height > MOST_CELLS:
@@ -70,18 +76,7 @@ def frame(points: FloatArray, resolution: float) -> tuple[FloatArray, tuple[int,
             f"The map would have {width} × {height} cells, more than {MOST_CELLS}; "
             f"take a coarser `resolution` than {resolution} m."
         )
-    return corner, (height, width)
-
-
-def count(
-    starts: FloatArray, ends: FloatArray, returned: BoolArray, resolution: float
-) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
-    """Hits and misses per cell, shapes (height, width), and the lower left corner in m."""
-    from isovist.kernels.mapping import count_hits, count_misses
-
-    corner, (height, width) = frame(np.concatenate([starts, ends]), resolution)
-    a = (starts - corner) / resolution
-    b = (ends - corner) / resolution
+    a, b = ((points - corner) / resolution for points in (starts, ends))
     hits = np.zeros((height, width), dtype=np.int32)
     misses = np.zeros((height, width + 1), dtype=np.int32)
     count_hits(b[returned], hits)

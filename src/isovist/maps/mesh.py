@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
+from isovist.maps.cells import as_points, check_length
 from isovist.maps.edges import Edges
 from isovist.types import (
     ArrayLike,
@@ -182,8 +183,7 @@ class MeshMap:
         z, at = as_floats("heights", heights, (None, None)), as_floats("corner", corner, (2,))
         if min(z.shape) < 2:
             raise InputError(f"`heights` must have at least 2 rows and columns, got {z.shape}.")
-        if not (np.isfinite(spacing) and spacing > 0.0):
-            raise InputError(f"`spacing` must be a positive length in m, got {spacing}.")
+        check_length("spacing", spacing)
         y, x = np.meshgrid(*(np.arange(k) * spacing for k in z.shape), indexing="ij")
         vertices = np.stack([x + at[0], y + at[1], z], axis=-1).reshape(-1, 3)
         return cls.from_arrays(vertices, lattice_faces(*z.shape), attribute=z.ravel())
@@ -300,7 +300,7 @@ class MeshMap:
 
         Directions need not be unit vectors.
         """
-        o, d = _triples("origins", origins), _triples("directions", directions)
+        o, d = as_points("origins", origins, 3), as_points("directions", directions, 3)
         # Copies of what is read-only, or the kernel would be compiled for that once more.
         if o.shape == d.shape:
             o, d = (x if x.flags.writeable else x.copy() for x in (o, d))
@@ -311,12 +311,7 @@ class MeshMap:
         ranges, faces, normals, endings = follow(o.reshape(-1, 3), d.reshape(-1, 3))
         if (endings == ZERO).any():
             raise InputError("`directions` must not be zero.")
-        return Hits(
-            ranges.reshape(shape),
-            faces.reshape(shape),
-            normals.reshape(*shape, 3),
-            endings.reshape(shape),
-        )
+        return Hits(ranges, faces, normals, endings).reshaped(shape)
 
     def _follow(
         self, o: FloatArray, d: FloatArray, *, counting: bool = False
@@ -334,7 +329,7 @@ class MeshMap:
 
     def contains(self, points: ArrayLike) -> BoolArray:
         """Whether each point, shape (..., 3), is free; on a face the answer may be either."""
-        p = _triples("points", points)
+        p = as_points("points", points, 3)
         flat = p.reshape(-1, 3)
         if self.free == "everywhere":
             return np.ones(p.shape[:-1], bool)
@@ -379,11 +374,3 @@ def _checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
             f"`faces` must name vertices 0 to {vertices - 1}, got {f.min()} to {f.max()}."
         )
     return np.array(f, dtype=np.int64, order="C")
-
-
-def _triples(name: str, value: ArrayLike) -> FloatArray:
-    """Finite numbers of shape (..., 3)."""
-    array = as_floats(name, value)
-    if array.ndim == 0 or array.shape[-1] != 3:
-        raise InputError(f"`{name}` must have shape (..., 3), got {array.shape}.")
-    return array

@@ -208,12 +208,7 @@ class SegmentMap:
         normals = np.where(wall[:, None] >= 0, self.normals[wall], 0.0)
         normals *= -np.sign(np.einsum("ij,ij->i", normals, d))[:, None]
         endings = np.where(wall >= 0, Ending.WALL, Ending.EDGE).astype(np.uint8)
-        return Hits(
-            ranges.reshape(shape),
-            wall.reshape(shape),
-            normals.reshape(*shape, 2),
-            endings.reshape(shape),
-        )
+        return Hits(ranges, wall, normals, endings).reshaped(shape)
 
     def see(self, points: FloatArray) -> Pieces:
         """The walls visible from each point, shape (P, 2), piece by piece around the circle."""

@@ -23,16 +23,10 @@ def extruded(plan: "SegmentMap", low: float, high: float) -> tuple[FloatArray, I
     caps, touching = _caps(plan)
     twice = touching != 1 if plan.free is not None else np.zeros(len(walls), bool)
     which = np.concatenate([np.arange(len(walls)), np.flatnonzero(twice)])
-    a, b = walls[which, 0], walls[which, 1]
-    sides = np.concatenate(
-        [
-            np.stack([_at(a, low), _at(b, low), _at(b, high)], axis=1),
-            np.stack([_at(a, low), _at(b, high), _at(a, high)], axis=1),
-        ]
-    )
-    floor, ceiling = _at(caps, low), _at(caps, high)
+    (a, b), (c, d) = (np.moveaxis(_at(walls[which], z), 1, 0) for z in (low, high))
+    sides = [np.stack(corners, axis=1) for corners in ([a, b, d], [a, d, c])]
     owners = np.concatenate([which, which, np.full(2 * len(caps), -1)])
-    return np.concatenate([sides, floor, ceiling]), owners
+    return np.concatenate([*sides, _at(caps, low), _at(caps, high)]), owners
 
 
 def _at(points: FloatArray, z: float) -> FloatArray:
@@ -75,6 +69,4 @@ def lattice_faces(rows: int, columns: int) -> IntArray:
     """Two triangles for each cell of a lattice of vertices in row order, shape (k, 3)."""
     at = np.arange(rows * columns).reshape(rows, columns)
     a, b, c, d = at[:-1, :-1], at[:-1, 1:], at[1:, :-1], at[1:, 1:]
-    return np.concatenate(
-        [np.stack([a, b, d], axis=-1).reshape(-1, 3), np.stack([a, d, c], axis=-1).reshape(-1, 3)]
-    )
+    return np.moveaxis(np.array([[a, b, d], [a, d, c]]), 1, -1).reshape(-1, 3)

@@ -65,14 +65,11 @@ def _cut_pair(
 ) -> None:
     """Note where two segments that touch must be cut."""
     touched = False
-    for end in (q[:2], q[2:]):
-        if _on(p, end):
-            p_cuts.append((float(end[0]), float(end[1])))
-            touched = True
-    for end in (p[:2], p[2:]):
-        if _on(q, end):
-            q_cuts.append((float(end[0]), float(end[1])))
-            touched = True
+    for segment, cuts, other in ((p, p_cuts, q), (q, q_cuts, p)):
+        for end in (other[:2], other[2:]):
+            if _on(segment, end):
+                cuts.append((float(end[0]), float(end[1])))
+                touched = True
     if touched or any((p[a : a + 2] == q[b : b + 2]).all() for a in (0, 2) for b in (0, 2)):
         return
     d, e = p[2:] - p[:2], q[2:] - q[:2]
@@ -82,9 +79,8 @@ def _cut_pair(
     gap = q[:2] - p[:2]
     at = p[:2] + d * ((gap[0] * e[1] - gap[1] * e[0]) / den)
     if _on(p, at) and _on(q, at):
-        crossing = (float(at[0]), float(at[1]))
-        p_cuts.append(crossing)
-        q_cuts.append(crossing)
+        for cuts in (p_cuts, q_cuts):
+            cuts.append((float(at[0]), float(at[1])))
 
 
 def _on(segment: FloatArray, point: FloatArray) -> bool:

@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap, check_length, check_reach
+from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
 Transform = Literal["linear", "logarithmic", "saturating"]
@@ -64,7 +65,7 @@ def sweep_ranges(
     """
     from isovist.kernels.sweep import pick
 
-    reach = _reach(world, maximum)
+    reach = reach_in_cells(world, maximum)
     axes = _axes(world, angles, rows, cols)
     shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
     ranges = np.empty(shape, dtype=np.float32)
@@ -102,15 +103,9 @@ def describe_field(
     """
     from isovist.kernels.sweep import GROUP, accumulate
 
-    reach = _reach(world, maximum)
     axes = _axes(world, angles, rows, cols)
     W = as_floats("weights", weights, (sum(len(axis.which) for axis in axes), None))
-    if transform not in TRANSFORMS:
-        raise InputError(f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}.")
-    if not (np.isfinite(scale) and scale > 0.0):
-        raise InputError(f"`scale` must be a positive length in m, got {scale}.")
-    counted = np.isin(np.arange(4), [int(ending) for ending in known])
-    options = counted, world.resolution, reach, TRANSFORMS.index(transform), scale
+    options = summing(world, maximum, transform, scale, known)
     F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
     for axis in axes:
@@ -216,23 +211,45 @@ def _axis(
 
 def _runs(cells: NDArray[np.uint8]) -> _Runs:
     """Runs of cells, and of the edge around, that have a face to a free cell; see `sweep_one`."""
-    codes = np.pad(cells, 1, constant_values=3)
-    free = np.pad(cells == Cell.FREE, 1)
-    beside = np.zeros_like(free)
-    beside[1:] |= free[:-1]
-    beside[:-1] |= free[1:]
-    beside[:, 1:] |= free[:, :-1]
-    beside[:, :-1] |= free[:, 1:]
-    skin = np.pad(np.where(beside, codes, 0), ((0, 0), (1, 1)))
+    skin = np.pad(surface(cells), ((0, 0), (1, 1)))
     rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
     found = skin[rows, cols + 1]
     begins = np.flatnonzero(found)
-    start = np.searchsorted(rows[begins], np.arange(len(codes) + 1))
+    start = np.searchsorted(rows[begins], np.arange(len(skin) + 1))
     return start, cols[begins] - 1, cols[begins + 1] - 1, found[begins]
 
 
-def _reach(world: OccupancyMap, maximum: float) -> float:
-    """A longest range in cells."""
-    if not maximum > 0.0:
-        raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
+def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Codes of the cells with a face to a free cell, 0 for the others, with a border of one cell.
+
+    Codes are 1 wall, 2 unknown, 3 edge.
+    """
+    codes = np.pad(cells, 1, constant_values=3)
+    beside = np.zeros(codes.shape, bool)
+    for axis in range(cells.ndim):
+        of, to = np.moveaxis(codes == Cell.FREE, axis, 0), np.moveaxis(beside, axis, 0)
+        to[1:] |= of[:-1]
+        to[:-1] |= of[1:]
+    codes[~beside] = 0
+    return codes
+
+
+def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:
+    """A longest range in m, in cells."""
+    check_reach(maximum)
     return maximum / world.resolution
+
+
+def summing(
+    world: OccupancyMap | VoxelMap,
+    maximum: float,
+    transform: Transform,
+    scale: float,
+    known: Iterable[Ending],
+) -> tuple[NDArray[np.bool_], float, float, int, float]:
+    """What `kernels.sweep.accumulate` is told of the sums (1), after its weights."""
+    if transform not in TRANSFORMS:
+        raise InputError(f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}.")
+    counted = np.isin(np.arange(4), [int(ending) for ending in known])
+    reach, number = reach_in_cells(world, maximum), TRANSFORMS.index(transform)
+    return counted, world.resolution, reach, number, check_length("scale", scale)

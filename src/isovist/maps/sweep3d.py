@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
-from isovist.maps.sweep import BLOCK_BYTES, KNOWN, TRANSFORMS, Transform
+from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Transform, reach_in_cells, summing, surface
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
@@ -73,7 +73,7 @@ class VoxelSweep:
         node[index] = np.arange(index.size, dtype=np.int32)
         if np.count_nonzero(node >= 0) < index.size:
             raise InputError("`nodes` must not name a cell twice.")
-        met = _surface(world.cells)
+        met = surface(world.cells)
         orders = tuple(_order(world, u, node.reshape(world.shape), met) for u in range(3))
         return cls(world, readonly(index.astype(np.int64)), orders)
 
@@ -86,7 +86,7 @@ class VoxelSweep:
             directions: Vectors in the world frame, shape (S, 3).
             maximum: Longest range in m.
         """
-        d, reach = _unit_vectors(directions), self._cells(maximum)
+        d, reach = _unit_vectors(directions), reach_in_cells(self.world, maximum)
         shape = len(d), len(self.nodes)
         ranges, endings = np.empty(shape, np.float32), np.empty(shape, np.uint8)
         for order, which in self._parted(d):
@@ -115,16 +115,9 @@ class VoxelSweep:
         """
         from isovist.kernels.sweep import GROUP, accumulate
 
-        d, reach = _unit_vectors(directions), self._cells(maximum)
+        d = _unit_vectors(directions)
         W = as_floats("weights", weights, (len(d), None))
-        if transform not in TRANSFORMS:
-            raise InputError(
-                f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}."
-            )
-        if not (np.isfinite(scale) and scale > 0.0):
-            raise InputError(f"`scale` must be a positive length in m, got {scale}.")
-        counted = np.isin(np.arange(4), [int(ending) for ending in known])
-        options = counted, self.world.resolution, reach, TRANSFORMS.index(transform), scale
+        options = summing(self.world, maximum, transform, scale, known)
         count = len(self.nodes)
         F = np.zeros((count, W.shape[1]), dtype=np.float32)
         K = np.zeros_like(F)
@@ -146,12 +139,6 @@ class VoxelSweep:
         parts = [(order, np.flatnonzero(major == u)) for u, order in enumerate(self._orders)]
         return [(order, which) for order, which in parts if which.size]
 
-    def _cells(self, maximum: float) -> float:
-        """A longest range in cells."""
-        if not maximum > 0.0:
-            raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
-        return maximum / self.world.resolution
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Order:
@@ -160,9 +147,7 @@ class _Order:
     axes: tuple[int, int, int]
     width: int
     cells: tuple[IntArray, NDArray[np.int32]]
-    start: IntArray
-    low: NDArray[np.int32]
-    first: IntArray
+    runs: tuple[IntArray, NDArray[np.int32], IntArray]
     to: IntArray
     slots: IntArray
     moves: tuple[NDArray[np.int32], NDArray[np.int32]]
@@ -174,7 +159,7 @@ class _Order:
         turned = np.ascontiguousarray(d[:, self.axes])
         nothing = self.moves[0][:0]
         moves = self.moves if placed else (nothing, nothing)
-        nodes = self.start, self.low, self.first, self.to if placed else self.first[:-1]
+        nodes = *self.runs, self.to if placed else self.runs[2][:-1]
         sweep_all(self.cells, turned, self.width, nodes, moves, *rest)
 
 
@@ -195,13 +180,12 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
         some = at // (sizes[w] * sizes[v] * LAYERS)
         places = np.lexsort((slots, some)).astype(np.int32)
         to, moves = first, (places, slots[places])
+    starts = _starts(at[first], (sizes[u], sizes[v], sizes[w]))
     return _Order(
         (u, v, w),
         sizes[w],
         _met(np.ascontiguousarray(np.transpose(met, turn))),
-        _starts(at[first], (sizes[u], sizes[v], sizes[w])),
-        (at[first] % sizes[w]).astype(np.int32),
-        np.append(first, len(at)),
+        (starts, (at[first] % sizes[w]).astype(np.int32), np.append(first, len(at))),
         to,
         slots.astype(np.int64),
         moves,
@@ -214,21 +198,6 @@ def _starts(places: IntArray, shape: tuple[int, int, int]) -> IntArray:
     bounds = np.searchsorted(places, np.arange(layers * rows + 1) * width)
     ends = bounds[rows::rows, None]
     return np.concatenate([bounds[:-1].reshape(layers, rows), ends], axis=1)
-
-
-def _surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """Codes of the cells with a face to a free cell, 0 for the others, with a border of one cell.
-
-    Codes are 1 wall, 2 unknown, 3 edge.
-    """
-    codes = np.pad(cells, 1, constant_values=3)
-    beside = np.zeros(codes.shape, bool)
-    for axis in range(3):
-        of, to = np.moveaxis(codes == Cell.FREE, axis, 0), np.moveaxis(beside, axis, 0)
-        to[1:] |= of[:-1]
-        to[:-1] |= of[1:]
-    codes[~beside] = 0
-    return codes
 
 
 def _met(codes: NDArray[np.uint8]) -> tuple[IntArray, NDArray[np.int32]]:

@@ -7,9 +7,9 @@ connected part of them is free as a whole, or not at all.
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.errors import InputError
 from isovist.maps.cells import Cell
 from isovist.maps.mesh import MeshMap
+from isovist.maps.voxels import check_size
 from isovist.types import FloatArray
 
 MARGIN = 1.5
@@ -17,7 +17,7 @@ MARGIN = 1.5
 
 
 def cells_of_mesh(
-    mesh: MeshMap, resolution: float, most: int
+    mesh: MeshMap, resolution: float
 ) -> tuple[NDArray[np.uint8], FloatArray, FloatArray | None]:
     """`Cell` codes of a mesh, the corner of their block in m, and the reflectance of each cell."""
     from isovist.kernels.voxelise import mark_cells
@@ -25,11 +25,7 @@ def cells_of_mesh(
     low, high = mesh.bounds
     corner = low - MARGIN * resolution
     shape = tuple(int(k) for k in np.ceil((high - corner) / resolution + MARGIN)[::-1])
-    if float(np.prod([float(k) for k in shape])) > most:
-        raise InputError(
-            f"The map would have {shape[2]} × {shape[1]} × {shape[0]} cells, and the most is "
-            f"{most}. Take a coarser `resolution` or cut the mesh."
-        )
+    check_size(shape, "mesh")
     counts = np.zeros(shape, dtype=np.int32)
     shines = mesh.reflectance is not None
     sums = np.zeros(shape if shines else (0, 0, 0))

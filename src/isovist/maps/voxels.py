@@ -6,8 +6,9 @@ byte per cell of the bounding box, and one more once rays are cast: a building o
 0.08 m takes 4 MB, and the most is 2³⁰ cells (an outdoor site of 500 × 500 × 30 m at 0.2 m).
 """
 
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,7 @@ FEWEST_POINTS = 100
 WIDEST = 2000.0  # m; a wider cloud is rather in mm
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class VoxelMap:
     """A grid of cells in space.
 
@@ -40,7 +41,6 @@ class VoxelMap:
     resolution: float
     corner: FloatArray
     reflectance: FloatArray | None = None
-    _derived: dict[str, NDArray[Any]] = field(init=False, repr=False, default_factory=dict)
 
     def __post_init__(self) -> None:
         cells = np.asarray(self.cells)
@@ -48,8 +48,7 @@ class VoxelMap:
             raise InputError(
                 f"`cells` must be a block of levels, rows and columns, got {cells.shape}."
             )
-        if cells.size > MOST_CELLS:
-            raise InputError(_too_large(cells.shape))
+        check_size(cells.shape, "map")
         set_ = object.__setattr__
         set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
@@ -100,8 +99,7 @@ class VoxelMap:
         place = np.floor(p / resolution).astype(np.int64)
         low = place.min(axis=0) - 1
         shape = tuple(int(k) for k in (place.max(axis=0) - low + 2)[::-1])
-        if np.prod([float(k) for k in shape]) > MOST_CELLS:
-            raise InputError(_too_large(shape))
+        check_size(shape, "map")
         flat = np.ravel_multi_index(tuple((place - low).T[::-1]), shape)
         counts = np.bincount(flat, minlength=int(np.prod(shape)))
         cells = np.where(counts >= fewest, Cell.OCCUPIED, rest).astype(np.uint8).reshape(shape)
@@ -124,7 +122,7 @@ class VoxelMap:
         from isovist.maps.voxelise import cells_of_mesh
 
         check_length("resolution", resolution)
-        cells, corner, values = cells_of_mesh(mesh, resolution, MOST_CELLS)
+        cells, corner, values = cells_of_mesh(mesh, resolution)
         return cls(cells, resolution, corner, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
@@ -174,12 +172,10 @@ class VoxelMap:
         index = self.index(points)
         return np.asarray((index >= 0) & (self.cells.ravel()[index] == Cell.FREE))
 
-    @property
+    @cached_property
     def skip(self) -> NDArray[np.uint8]:
         """What `kernels.voxels` walks on: the cells with a border of one.  Made once."""
-        if "skip" not in self._derived:
-            self._derived["skip"] = skip_of(self.cells)
-        return self._derived["skip"]
+        return skip_of(self.cells)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
@@ -218,9 +214,11 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
     return p
 
 
-def _too_large(shape: tuple[int, ...]) -> str:
+def check_size(shape: tuple[int, ...], whole: str) -> None:
+    """An error when a block of cells would be too large, and so the `whole` would have to be."""
     levels, rows, columns = shape
-    return (
-        f"The map would have {columns} × {rows} × {levels} cells, and the most is {MOST_CELLS}. "
-        "Take a coarser `resolution` or cut the map."
-    )
+    if float(levels) * rows * columns > MOST_CELLS:
+        raise InputError(
+            f"The map would have {columns} × {rows} × {levels} cells, and the most is "
+            f"{MOST_CELLS}. Take a coarser `resolution` or cut the {whole}."
+        )

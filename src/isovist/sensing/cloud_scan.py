@@ -11,6 +11,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import Pose3
+from isovist.sensing.scan import as_strengths, check_limits
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
@@ -46,11 +47,7 @@ class CloudScan:
             raise InputError("`points` must be rows of three numbers.") from error
         if points.ndim != 2 or points.shape[1] != 3:
             raise InputError(f"`points` must have shape (any, 3), got {points.shape}.")
-        if not 0.0 <= self.range_min < self.range_max:
-            raise InputError(
-                "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
-                f"got {self.range_min} and {self.range_max}."
-            )
+        check_limits(self.range_min, self.range_max)
         if not np.isfinite([self.roll, self.pitch]).all():
             raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
         with np.errstate(invalid="ignore", over="ignore"):
@@ -66,12 +63,7 @@ class CloudScan:
         set_(self, "points", readonly(points[valid]))
         set_(self, "T_robot_sensor", Pose3.lifted(self.T_robot_sensor))
         if self.intensities is not None:
-            strengths = np.array(self.intensities, dtype=np.float64)
-            if strengths.shape != (len(points),):
-                raise InputError(
-                    f"`intensities` must have shape ({len(points)},), like `points`, "
-                    f"got {strengths.shape}."
-                )
+            strengths = as_strengths(self.intensities, points.shape[:1], "points")
             if not np.isfinite(strengths[valid]).all():
                 raise InputError("`intensities` must be finite, got NaN or infinity.")
             set_(self, "intensities", readonly(strengths[valid]))

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.maps.base import Ending, Map
+from isovist.maps.base import Ending, Hits, Map
 from isovist.poses import AnyPose, unit_vectors
 from isovist.sensing.scan import Scan
+from isovist.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     from isovist.sensing.spinning import SpinningLidar
@@ -39,11 +40,7 @@ class Lidar:
             raise InputError(f"`field_of_view` must lie in (0, 2π] rad, got {self.field_of_view}.")
         if self.beams < 1:
             raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
-        if not 0.0 <= self.clutter < 1.0 or self.noise < 0.0:
-            raise InputError(
-                f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
-                f"got {self.clutter} and {self.noise}."
-            )
+        check_faults(self)
 
     @staticmethod
     def spinning(rings: int = 16, **options: Any) -> "SpinningLidar":
@@ -57,14 +54,29 @@ class Lidar:
         if not world.contains([pose.x, pose.y]):
             raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")
         full = self.field_of_view >= 2.0 * np.pi - 1e-9
-        bearings = np.linspace(
-            -self.field_of_view / 2.0, self.field_of_view / 2.0, self.beams, endpoint=not full
-        )
+        half = self.field_of_view / 2.0
+        bearings = np.linspace(-half, half, self.beams, endpoint=not full)
         hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
-        ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
-        cut = rng.random(self.beams) < self.clutter
-        shorter = np.minimum(ranges, self.range_max) * rng.random(self.beams)
-        ranges = np.where(cut, shorter, ranges)
+        ranges, _ = cluttered(self, hits, rng)
         with np.errstate(invalid="ignore"):
             ranges = ranges + rng.normal(0.0, self.noise, self.beams)
         return Scan(bearings, ranges, self.range_min, self.range_max)
+
+
+def check_faults(lidar: "Lidar | SpinningLidar") -> None:
+    """An error unless clutter is a share and noise a length."""
+    if not 0.0 <= lidar.clutter < 1.0 or lidar.noise < 0.0:
+        raise InputError(
+            f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
+            f"got {lidar.clutter} and {lidar.noise}."
+        )
+
+
+def cluttered(
+    lidar: "Lidar | SpinningLidar", hits: Hits, rng: np.random.Generator
+) -> tuple[FloatArray, BoolArray]:
+    """Ranges before noise, infinite where no wall ends a beam, and which of them are cut short."""
+    ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
+    cut = rng.random(len(ranges)) < lidar.clutter
+    shorter = np.minimum(ranges, lidar.range_max) * rng.random(len(ranges))
+    return np.where(cut, shorter, ranges), cut

@@ -46,11 +46,7 @@ class Scan:
             raise InputError(
                 f"`ranges` must have shape {bearings.shape}, like `bearings`, got {ranges.shape}."
             )
-        if not 0.0 <= self.range_min < self.range_max:
-            raise InputError(
-                "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
-                f"got {self.range_min} and {self.range_max}."
-            )
+        check_limits(self.range_min, self.range_max)
         with np.errstate(invalid="ignore"):
             valid = np.isfinite(ranges) & (ranges > 0.0)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
@@ -59,22 +55,15 @@ class Scan:
                 f"The scan has no valid beam among {ranges.size}: every range is NaN, infinite, 0 "
                 f"or outside [{self.range_min}, {self.range_max}) m."
             )
-        intensities = self.intensities
-        if intensities is not None:
-            intensities = np.array(intensities, dtype=np.float64)
-            if intensities.shape != bearings.shape:
-                raise InputError(
-                    f"`intensities` must have shape {bearings.shape}, like `bearings`, "
-                    f"got {intensities.shape}."
-                )
         order = np.argsort(bearings, kind="stable")
         ranges = np.where(valid, ranges, 0.0)
         set_ = object.__setattr__
+        if self.intensities is not None:
+            strengths = as_strengths(self.intensities, bearings.shape, "bearings")
+            set_(self, "intensities", readonly(strengths[order]))
         set_(self, "bearings", readonly(bearings[order]))
         set_(self, "ranges", readonly(ranges[order]))
         set_(self, "valid", readonly(valid[order]))
-        if intensities is not None:
-            set_(self, "intensities", readonly(intensities[order]))
 
     @classmethod
     def from_laserscan(
@@ -95,9 +84,7 @@ class Scan:
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
-        bearings = np.asarray(
-            angle_min + angle_increment * np.arange(values.size), dtype=np.float64
-        )
+        bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
         place = Pose() if T_robot_sensor is None else T_robot_sensor
         return cls(bearings, values, range_min, range_max, strengths, place)
@@ -191,3 +178,22 @@ class Scan:
             sides[0] = sides[-1] = usual / 2.0
         sides = np.clip(sides, 0.0, 0.75 * usual)
         return sides[:-1] + sides[1:]
+
+
+def check_limits(range_min: float, range_max: float) -> None:
+    """An error unless these can be the limits of a sensor, in m."""
+    if not 0.0 <= range_min < range_max:
+        raise InputError(
+            "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
+            f"got {range_min} and {range_max}."
+        )
+
+
+def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> FloatArray:
+    """Intensities as an array of its own, of the shape of what they belong to."""
+    strengths = np.array(intensities, dtype=np.float64)
+    if strengths.shape != shape:
+        raise InputError(
+            f"`intensities` must have shape {shape}, like `{like}`, got {strengths.shape}."
+        )
+    return strengths

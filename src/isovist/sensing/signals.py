@@ -58,8 +58,19 @@ class Signal(Protocol):
         """The signal on each wall where it is constant on walls, shape (walls,), else `None`."""
 
 
+class _Bounded:
+    """A signal that jumps or bends at its `maximum` range, in m."""
+
+    __slots__ = ()
+    maximum: float
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (self.maximum,) if np.isfinite(self.maximum) else ()
+
+
 @dataclass(frozen=True, slots=True)
-class Range:
+class Range(_Bounded):
     """The range, or a bounded function of it.
 
     Attributes:
@@ -82,10 +93,6 @@ class Range:
             )
         if not (np.isfinite(self.scale) and self.scale > 0.0):
             raise InputError(f"`scale` must be positive and finite, got {self.scale} m.")
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return (self.maximum,) if np.isfinite(self.maximum) else ()
 
     def of_ranges(self, ranges: FloatArray) -> FloatArray:
         """F(r) for plain ranges, shape (...); `inf` is beyond the maximum."""
@@ -131,22 +138,14 @@ def range_gradients(seen: Seen) -> FloatArray:
     return -seen.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
 
 
-@dataclass(frozen=True, slots=True)
-class Intensity:
-    """Reflectance of the first wall; `missing` where nothing is met or beyond `maximum` (m)."""
+class _Constant(_Bounded):
+    """A signal with one value on each wall; `missing` where none is met within `maximum`."""
 
-    maximum: float = np.inf
-    missing: float = 0.0
-
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return (self.maximum,) if np.isfinite(self.maximum) else ()
+    __slots__ = ()
+    missing: float
 
     def of_walls(self, world: Map) -> FloatArray:
-        reflectance: FloatArray | None = getattr(world, "reflectance", None)
-        if reflectance is None:
-            raise InputError("Intensity needs a map whose walls have a `reflectance`.")
-        return reflectance
+        raise NotImplementedError
 
     def values(self, seen: Seen) -> FloatArray:
         met = (seen.walls >= 0) & (seen.ranges < self.maximum)
@@ -157,7 +156,21 @@ class Intensity:
 
 
 @dataclass(frozen=True, slots=True)
-class SurfaceGradient:
+class Intensity(_Constant):
+    """Reflectance of the first wall; `missing` where nothing is met or beyond `maximum` (m)."""
+
+    maximum: float = np.inf
+    missing: float = 0.0
+
+    def of_walls(self, world: Map) -> FloatArray:
+        reflectance: FloatArray | None = getattr(world, "reflectance", None)
+        if reflectance is None:
+            raise InputError("Intensity needs a map whose walls have a `reflectance`.")
+        return reflectance
+
+
+@dataclass(frozen=True, slots=True)
+class SurfaceGradient(_Constant):
     """Norm of the gradient of a surface attribute at the first wall.
 
     On a map whose walls carry an attribute, linear on each wall, that is ‖∇a‖ along the wall.  On
@@ -181,10 +194,6 @@ class SurfaceGradient:
         if not (np.isfinite(self.steepest) and self.steepest > 0.0):
             raise InputError(f"`steepest` must be positive and finite, got {self.steepest}.")
 
-    @property
-    def kinks(self) -> tuple[float, ...]:
-        return (self.maximum,) if np.isfinite(self.maximum) else ()
-
     def of_walls(self, world: Map) -> FloatArray:
         if self.of == "attribute":
             if getattr(world, "attribute", None) is None:
@@ -197,10 +206,3 @@ class SurfaceGradient:
         flat, up = np.hypot(normals[:, 0], normals[:, 1]), np.abs(normals[:, 2])
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(flat < self.steepest * up, flat / up, self.steepest)
-
-    def values(self, seen: Seen) -> FloatArray:
-        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
-        return np.where(met, self.of_walls(seen.world)[seen.walls], self.missing)
-
-    def gradients(self, seen: Seen) -> FloatArray:
-        return np.zeros_like(seen.directions)

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.maps.base import Ending, Map
+from isovist.maps.base import Map
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.lidar import check_faults, cluttered
 from isovist.types import FloatArray
 
 
@@ -46,11 +47,7 @@ class SpinningLidar:
                 "`low` and `high` must be elevations in ascending order within ±π/2 rad, "
                 f"got {self.low} and {self.high}."
             )
-        if not 0.0 <= self.clutter < 1.0 or self.noise < 0.0:
-            raise InputError(
-                f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
-                f"got {self.clutter} and {self.noise}."
-            )
+        check_faults(self)
 
     @property
     def directions(self) -> FloatArray:
@@ -76,22 +73,13 @@ class SpinningLidar:
             )
         d = self.directions
         hits = world.cast(place.position, d @ place.rotation.T)
-        ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
-        cut = rng.random(len(d)) < self.clutter
-        shorter = np.minimum(ranges, self.range_max) * rng.random(len(d))
-        ranges = np.where(cut, shorter, ranges)
-        ranges = np.where(ranges < self.range_max, ranges, 0.0)
-        ranges = np.where(ranges > 0.0, ranges + rng.normal(0.0, self.noise, len(d)), 0.0)
+        ranges, cut = cluttered(self, hits, rng)
+        returned = (ranges > 0.0) & (ranges < self.range_max)
+        ranges = np.where(returned, ranges + rng.normal(0.0, self.noise, len(d)), 0.0)
         strengths = None
         reflectance: FloatArray | None = getattr(world, "reflectance", None)
         if reflectance is not None:
             strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
             strengths[cut] = rng.choice(reflectance, int(cut.sum()))
-        return CloudScan(
-            np.maximum(ranges, 0.0)[:, None] * d,
-            strengths,
-            self.range_min,
-            self.range_max,
-            roll=place.roll,
-            pitch=place.pitch,
-        )
+        points, limits = np.maximum(ranges, 0.0)[:, None] * d, (self.range_min, self.range_max)
+        return CloudScan(points, strengths, *limits, roll=place.roll, pitch=place.pitch)

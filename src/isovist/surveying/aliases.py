@@ -201,8 +201,7 @@ def in_sight(atlas: PlaneAtlas, floor: IntArray, asked: IntArray) -> NDArray[np.
     away = np.hypot(towards[..., 0], towards[..., 1])
     towards[away == 0.0, 0] = 1.0
     free = atlas.world.cast(here[:, None], towards).ranges >= away
-    first = np.where(free.any(axis=1), np.argmax(free, axis=1), 0)
-    return np.asarray(index[np.arange(len(here)), first])
+    return np.asarray(index[np.arange(len(here)), np.argmax(free, axis=1)])
 
 
 def _compare(

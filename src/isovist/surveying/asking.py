@@ -1,7 +1,7 @@
 """What `locate` itself says at random poses."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
@@ -46,25 +46,14 @@ class Asked:
                 row[2] = np.degrees(np.sqrt(C[2, 2]))
             if others:
                 row[4:] = others[0].pose.x, others[0].pose.y
-        return cls(
-            readonly(np.array([pose.vector for pose in poses])),
-            readonly(rows[:, 0] == 1.0),
-            readonly(rows[:, 1].copy()),
-            readonly(rows[:, 2].copy()),
-            readonly(rows[:, 3].copy()),
-            readonly(rows[:, 4:].copy()),
-        )
+        where = np.array([pose.vector for pose in poses])
+        arrays = where, rows[:, 0] == 1.0, *rows.T[1:4].copy(), rows[:, 4:].copy()
+        return cls(*(readonly(array) for array in arrays))
 
     def __len__(self) -> int:
         return len(self.poses)
 
     def arrays(self) -> dict[str, FloatArray | BoolArray]:
         """The arrays by name, as a file keeps them."""
-        return {
-            "asked": self.poses,
-            "asked_unique": self.unique,
-            "asked_sigma_m": self.sigma_m,
-            "asked_sigma_deg": self.sigma_deg,
-            "asked_rivals": self.rivals,
-            "asked_alias_xy": self.alias_xy,
-        }
+        named = {f"asked_{field.name}": getattr(self, field.name) for field in fields(self)}
+        return {"asked": named.pop("asked_poses")} | named

@@ -8,6 +8,7 @@ not made there.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -56,22 +57,12 @@ def look_out(
     progress: Callable[[float], None],
 ) -> Outlook:
     """What can be known of an atlas without asking."""
-    if isinstance(atlas, PlaneAtlas) and isinstance(lidar, Lidar):
-        return _in_the_plane(atlas, lidar, settings, localization, progress)
-    assert isinstance(atlas, SpaceAtlas)  # `survey` has checked that the sensor fits
-    nodes = np.arange(len(atlas.nodes))
-    return Outlook(
-        nodes, *descriptor_slopes(atlas), 0.5 * sum(atlas.heights), None, lambda _share: ()
-    )
-
-
-def _in_the_plane(
-    atlas: PlaneAtlas,
-    lidar: Lidar,
-    settings: SurveyingSettings,
-    localization: LocalizationSettings,
-    progress: Callable[[float], None],
-) -> Outlook:
+    if isinstance(atlas, SpaceAtlas):
+        nodes, height = np.arange(len(atlas.nodes)), 0.5 * sum(atlas.heights)
+        return Outlook(nodes, *descriptor_slopes(atlas), height, None, lambda _share: ())
+    # `survey` has checked that the sensor fits.
+    assert isinstance(atlas, PlaneAtlas)
+    assert isinstance(lidar, Lidar)
     floor = np.flatnonzero(standing_room(atlas.world).ravel()[atlas.nodes])
     if floor.size == 0:
         raise InputError(
@@ -85,8 +76,5 @@ def _in_the_plane(
         )
     aliases = find_aliases(atlas, views, floor, settings, localization)
     progress(1.0)
-
-    def areas(unique_share: FloatArray) -> tuple[Area, ...]:
-        return find_areas(atlas, floor, views, aliases, unique_share, settings, localization)
-
+    areas = partial(find_areas, atlas, floor, views, aliases, settings, localization)
     return Outlook(floor, views.mu.mean(axis=1), views.weakest, 0.0, (views, aliases), areas)

@@ -22,7 +22,6 @@ that was not are added to all, so that a run without exception is not taken for 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -48,23 +47,6 @@ CHUNK = 4096
 """Places that are smoothed at a time."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Prediction:
-    """How likely an answer is unique.
-
-    Attributes:
-        chance: p where the sensor sees anything, 0 elsewhere, shape (N, H); one heading in space.
-        share: The share of the floor, from 0 to 1.
-        error: Its standard error.
-        asked: What was said at the poses asked.
-    """
-
-    chance: FloatArray
-    share: float
-    error: float
-    asked: Asked
-
-
 def predict(
     atlas: Atlas,
     outlook: Outlook,
@@ -72,67 +54,53 @@ def predict(
     settings: SurveyingSettings,
     localization: LocalizationSettings,
     progress: Callable[[float], None],
-) -> Prediction:
-    """Ask at random poses, as many as it takes, and carry the answers over to all nodes."""
+) -> tuple[FloatArray, float, float, Asked]:
+    """Ask at random poses, as many as it takes, and carry the answers over to all nodes.
+
+    Returns:
+        p where the sensor sees anything, 0 elsewhere, shape (N, H), one heading in space; the share
+        of the floor, from 0 to 1; its standard error; and what was said at the poses asked.
+    """
+    from scipy.spatial import cKDTree
+
     fewest, batch, _, _, enough = settings.asked
     places = atlas.positions[outlook.nodes, :2]
     poses = np.array([pose.vector[:3] for pose, _ in scans])
-    known = _Known.of(outlook, places, poses, settings)
+    at = None
+    if outlook.seen is not None:
+        views = outlook.seen[0]
+        X = measures(*outlook.seen, settings)
+        # At the nearest node, and the nearest heading.
+        node = cKDTree(places).query(poses[:, :2])[1]
+        at = X[node, np.argmin(np.abs(wrap_angle(poses[:, 2:] - views.headings)), axis=1)]
     answers: list[Answer] = []
     error = np.inf
     while len(answers) < len(scans) and (len(answers) < fewest or error > enough):
         some = scans[len(answers) : len(answers) + batch]
         answers += [locate(atlas, scan, settings=localization) for _, scan in some]
         said = np.array([answer.verdict is Verdict.UNIQUE for answer in answers])
-        error = standard_error(said, None if known is None else known.at[: len(said)], settings)
+        error = standard_error(said, None if at is None else at[: len(said)], settings)
         progress(len(answers) / len(scans))
     asked = Asked.from_answers([pose for pose, _ in scans[: len(answers)]], answers)
     spots = poses[: len(said), :2]
-    if known is None:
+    if at is None:
         share = float(said.mean())
         added = smooth(spots, said - share, places, settings)
-        return Prediction(np.clip(share + added, 0.0, 1.0)[:, None], share, error, asked)
-    at = known.at[: len(said)]
-    beta = fit(at, said, settings.chance[0])
-    added = smooth(spots, said - logistic(beta, at), places, settings)
-    chance = np.zeros(known.sees.shape)
+        return np.clip(share + added, 0.0, 1.0)[:, None], share, error, asked
+    beta = fit(at[: len(said)], said, settings.chance[0])
+    added = smooth(spots, said - logistic(beta, at[: len(said)]), places, settings)
+    sees = views.beams > 0
+    chance = np.zeros(sees.shape)
     more = np.broadcast_to(added[:, None], chance.shape)
-    chance[known.sees] = shifted(logistic(beta, known.X)[known.sees], more[known.sees])
-    return Prediction(chance, float(chance.mean(axis=1).mean()), error, asked)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
-    """Measures of (1) at all nodes and headings, (N, H, 4), those at the poses, and who sees."""
-
-    X: FloatArray
-    at: FloatArray
-    sees: BoolArray
-
-    @classmethod
-    def of(
-        cls, outlook: Outlook, places: FloatArray, poses: FloatArray, settings: SurveyingSettings
-    ) -> "_Known | None":
-        """From what is known of the nodes; `None` where that is nothing to regress on."""
-        if outlook.seen is None:
-            return None
-        views, aliases = outlook.seen
-        X = measures(views, aliases, settings)
-        return cls(X, X[_nearest(places, views.headings, poses)], views.beams > 0)
+    chance[sees] = shifted(logistic(beta, X)[sees], more[sees])
+    return chance, float(chance.mean(axis=1).mean()), error, asked
 
 
 def measures(views: Views, aliases: Aliases, settings: SurveyingSettings) -> FloatArray:
     """The four measures of (1), each with mean 0 and deviation 1, shape (N, H, 4)."""
     _, small_cost, small_mu, _, _ = settings.chance
-    X = np.stack(
-        [
-            np.log(aliases.cost + small_cost),
-            np.log(views.sigma),
-            np.log(views.mu + small_mu),
-            np.log1p(views.beams),
-        ],
-        axis=-1,
-    )
+    positive = aliases.cost + small_cost, views.sigma, views.mu + small_mu
+    X = np.stack([*(np.log(x) for x in positive), np.log1p(views.beams)], axis=-1)
     return (X - X.mean(axis=(0, 1))) / np.maximum(X.std(axis=(0, 1)), 1e-9)
 
 
@@ -147,14 +115,13 @@ def fit(X: FloatArray, said: BoolArray, penalty: float, steps: int = 30) -> Floa
     """
     # Half a pose of each kind, at the mean of the measures.
     A = np.vstack([np.column_stack([np.ones(len(X)), X]), np.eye(1, X.shape[1] + 1)])
-    weight = np.append(np.ones(len(X)), 1.0)
     y = np.append(said.astype(np.float64), 0.5)
     ridge = np.diag(np.append(0.0, np.full(X.shape[1], penalty)))
     beta = np.zeros(A.shape[1])
     for _ in range(steps):
         p = 1.0 / (1.0 + np.exp(-A @ beta))
-        curvature = (A.T * (weight * p * (1.0 - p) + 1e-9)) @ A + ridge
-        step = np.linalg.solve(curvature, A.T @ (weight * (y - p)) - ridge @ beta)
+        curvature = (A.T * (p * (1.0 - p) + 1e-9)) @ A + ridge
+        step = np.linalg.solve(curvature, A.T @ (y - p) - ridge @ beta)
         beta = beta + np.clip(step, -2.0, 2.0)
     return beta
 
@@ -208,13 +175,3 @@ def standard_error(said: BoolArray, at: FloatArray | None, settings: SurveyingSe
         p = logistic(fit(at[known], said[known], settings.chance[0]), at[new])
         square += float(np.sum((said[new] - p) ** 2))
     return float(np.sqrt(square) / len(said))
-
-
-def _nearest(
-    places: FloatArray, headings: FloatArray, poses: FloatArray
-) -> tuple[IntArray, IntArray]:
-    """Number of the node and of the heading nearest to each pose, shape (k,) each."""
-    from scipy.spatial import cKDTree
-
-    node = np.asarray(cKDTree(places).query(poses[:, :2])[1], dtype=np.int64)
-    return node, np.argmin(np.abs(wrap_angle(poses[:, 2:] - headings)), axis=1)

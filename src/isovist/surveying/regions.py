@@ -74,8 +74,7 @@ def reasons(
     same = np.abs(aliases.turn[each, worst]) <= settings.rival[1]
     gap[away <= 1e-9, 0] = 1.0
     visible = atlas.world.cast(here, gap).ranges >= away
-    codes = np.where(loose | (along & same & visible), 1, 2)
-    return np.where(blind, 0, codes)
+    return np.where(blind, 0, np.where(loose | (along & same & visible), 1, 2))
 
 
 def find_areas(
@@ -83,9 +82,9 @@ def find_areas(
     floor: IntArray,
     views: Views,
     aliases: Aliases,
-    unique_share: FloatArray,
     settings: SurveyingSettings,
     localization: LocalizationSettings,
+    unique_share: FloatArray,
 ) -> tuple[Area, ...]:
     """The areas, those with the most places that are not localized first.
 
@@ -97,6 +96,27 @@ def find_areas(
     lattice = lattice_of(atlas)[floor]
     apart = settings.rival[0]
     at = tuple((lattice - lattice.min(axis=0)).T)
+
+    def area(members: IntArray, reason: Reason) -> Area:
+        places = atlas.positions[floor[members]]
+        x, y = places[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1))].tolist()
+        size, share = len(members) * atlas.spacing**2, float(unique_share[members].mean())
+        axis = alias = turn = None
+        if reason is Reason.SLIDES:
+            # Axes have no sign: their mean is that of the doubled angles.
+            u, v = views.weakest[members].T
+            double = np.arctan2(np.sum(2.0 * u * v), np.sum(u**2 - v**2))
+            axis = float(np.degrees(0.5 * double) % 180.0)
+        if reason is Reason.ALIASED:
+            worst = aliases.worst[members]
+            node = int(np.argmin(aliases.cost[members, worst]))
+            at = members[node], worst[node]
+            if np.hypot(*(places[node] - aliases.place[at])) < apart:
+                turn = float(np.abs(np.degrees(aliases.turn[at])))
+            else:
+                alias = tuple(aliases.place[at].tolist())
+        return Area(x, y, size, share, reason, axis, alias, turn)
+
     areas = []
     for code, reason in enumerate(Reason):
         bad = np.zeros(np.ptp(lattice, axis=0) + 1, dtype=np.bool_)
@@ -105,45 +125,5 @@ def find_areas(
         for part in range(1, number + 1):
             members = np.flatnonzero(parts[at] == part)
             if len(members) * atlas.spacing**2 >= apart**2:
-                area = _area(atlas, floor, views, aliases, unique_share, members, reason, apart)
-                areas.append(area)
-    return tuple(sorted(areas, key=lambda area: area.size * (area.unique_share - 1.0)))
-
-
-def _area(
-    atlas: PlaneAtlas,
-    floor: IntArray,
-    views: Views,
-    aliases: Aliases,
-    unique_share: FloatArray,
-    members: IntArray,
-    reason: Reason,
-    apart: float,
-) -> Area:
-    places = atlas.positions[floor[members]]
-    middle = places[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1))]
-    axis = alias = turn = None
-    if reason is Reason.SLIDES:
-        # Axes have no sign: their mean is that of the doubled angles.
-        u = views.weakest[members]
-        double = np.arctan2(np.sum(2.0 * u[:, 0] * u[:, 1]), np.sum(u[:, 0] ** 2 - u[:, 1] ** 2))
-        axis = float(np.degrees(0.5 * double) % 180.0)
-    if reason is Reason.ALIASED:
-        worst = aliases.worst[members]
-        node = int(np.argmin(aliases.cost[members, worst]))
-        at = members[node], worst[node]
-        x, y = aliases.place[at]
-        if np.hypot(*(places[node] - (x, y))) < apart:
-            turn = float(np.abs(np.degrees(aliases.turn[at])))
-        else:
-            alias = float(x), float(y)
-    return Area(
-        float(middle[0]),
-        float(middle[1]),
-        float(len(members) * atlas.spacing**2),
-        float(unique_share[members].mean()),
-        reason,
-        axis,
-        alias,
-        turn,
-    )
+                areas.append(area(members, reason))
+    return tuple(sorted(areas, key=lambda found: found.size * (found.unique_share - 1.0)))

@@ -166,11 +166,11 @@ def survey(
     outlook = look_out(atlas, lidar, chosen, locating, lambda share: tell(0.3 * share))
     walls = bare_walls(atlas.world)
     scans = random_scans(atlas.world, walls, lidar, most, seed=seed, height=outlook.height)
-    found = predict(
-        atlas, outlook, scans, chosen, locating, lambda share: tell(0.3 + 0.7 * share)
-    )  # fmt: skip
-    unique_share = found.chance.mean(axis=1)
-    looks = None if outlook.seen is None else Looks.from_views(*outlook.seen, found.chance)
+    chance, share, error, asked = predict(
+        atlas, outlook, scans, chosen, locating, lambda part: tell(0.3 + 0.7 * part)
+    )
+    unique_share = chance.mean(axis=1)
+    looks = None if outlook.seen is None else Looks.from_views(*outlook.seen, chance)
     areas = outlook.find_areas(unique_share)
     tell(1.0)
     return Survey(
@@ -181,9 +181,9 @@ def survey(
         mu=readonly(outlook.mu),
         weakest=readonly(np.ascontiguousarray(outlook.weakest)),
         unique_share=readonly(unique_share),
-        share=found.share,
-        standard_error=found.error,
-        asked=found.asked,
+        share=share,
+        standard_error=error,
+        asked=asked,
         areas=areas,
         looks=looks,
     )

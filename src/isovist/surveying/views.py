@@ -79,7 +79,7 @@ def look(
     floor: IntArray,
     settings: SurveyingSettings,
     localization: LocalizationSettings,
-    progress: Progress | None = None,
+    progress: Progress = lambda _share: None,
 ) -> Views:
     """Look around from the nodes `floor`, which have a step of room on all sides."""
     rays = RAYS * atlas.settings.channels
@@ -88,13 +88,7 @@ def look(
     rows, columns = (k[floor] for k in atlas.rows_columns)
     walls = bare_walls(atlas.world)
     ranges, J = _sweep(walls, lidar, angles, rows, columns, settings.views[1], progress)
-    width = float(localization.fine_widths(atlas)[-1])
-    normal, seen = _hold(atlas, lidar, angles, blocks, ranges, floor, width)
-    # A beam stands for several swept rays, or a ray for several beams.
-    per_ray = lidar.beams / (blocks[0] >= 0).sum()
-    beams = np.ceil(seen[..., 0] * per_ray)
-    witnesses = np.minimum(seen[..., 1], beams)
-    fit = _fit(normal, seen[..., 0], beams, atlas.world.resolution, localization)
+    fit, beams, witnesses = _fit(atlas, lidar, angles, blocks, ranges, floor, localization)
     known = information(fit, witnesses, atlas.world.resolution, localization)
     C = covariances(known, localization)
     middles = np.round(np.arange(CHANNELS) * rays / CHANNELS).astype(np.int64)
@@ -157,7 +151,7 @@ def _sweep(
     rows: IntArray,
     cols: IntArray,
     aside: float,
-    progress: Progress | None,
+    progress: Progress,
 ) -> tuple[Float32Array, Float32Array]:
     """Ranges (S, N) in m from the nodes, and J of (1), shape (3, N, n)."""
     rays = len(angles)
@@ -177,8 +171,7 @@ def _sweep(
         ranges[some] = here
         for axis in range(2):
             J[axis] += _slopes(beside[2 * axis], beside[2 * axis + 1], apart).T @ W[some]
-        if progress is not None:
-            progress((part + 1) / PARTS)
+        progress((part + 1) / PARTS)
     ahead, behind = np.roll(ranges, -1, axis=0), np.roll(ranges, 1, axis=0)
     J[2] = _slopes(ahead, behind, np.float32(4.0 * np.pi / rays)).T @ W
     J[:2] = np.tensordot(walls.origin.rotation, J[:2], axes=1)  # from the grid to the world
@@ -192,19 +185,19 @@ def _slopes(one: Float32Array, other: Float32Array, apart: np.float32) -> Float3
     return np.where(np.isfinite(slope), slope, np.float32(0.0))
 
 
-def _hold(
+def _fit(
     atlas: PlaneAtlas,
     lidar: Lidar,
     angles: FloatArray,
     blocks: NDArray[np.int16],
     ranges: Float32Array,
     floor: IntArray,
-    width: float,
-) -> tuple[Float32Array, NDArray[np.int16]]:
-    """The door of `kernels.survey.hold`."""
+    localization: LocalizationSettings,
+) -> tuple[Fit, FloatArray, FloatArray]:
+    """What a fit of as many beams as `refine` takes would give, in m and rad; beams, witnesses."""
     from isovist.kernels.survey import hold
 
-    unit = atlas.world.resolution
+    unit, width = atlas.world.resolution, float(localization.fine_widths(atlas)[-1])
     places = np.ascontiguousarray(atlas.world.to_grid(atlas.positions[floor]))
     normal = np.empty((len(floor), len(blocks), 8), dtype=np.float32)
     seen = np.empty((len(floor), len(blocks), 2), dtype=np.int16)
@@ -212,19 +205,12 @@ def _hold(
         atlas.wall_distance, places, ranges / np.float32(unit), angles - atlas.heading, blocks,
         lidar.noise / unit, width / unit, normal, seen,
     )  # fmt: skip
-    return normal, seen
-
-
-def _fit(
-    normal: Float32Array,
-    rays: NDArray[np.int16],
-    beams: FloatArray,
-    unit: float,
-    localization: LocalizationSettings,
-) -> Fit:
-    """What a fit of as many beams as `refine` takes would give, in m and rad."""
-    used = np.minimum(beams, localization.beams[1][0]) / np.maximum(rays, 1)
+    # A beam stands for several swept rays, or a ray for several beams.
+    per_ray = lidar.beams / (blocks[0] >= 0).sum()
+    beams = np.ceil(seen[..., 0] * per_ray)
+    used = np.minimum(beams, localization.beams[1][0]) / np.maximum(seen[..., 0], 1)
     parts = normal.astype(np.float64) * used[..., None]
     per = np.array([1.0, 1.0, unit])
     H = parts[..., [[0, 1, 2], [1, 3, 4], [2, 4, 5]]] * np.outer(per, per)
-    return Fit(np.empty(0), H, parts[..., 6], parts[..., 7] * unit**2)
+    fit = Fit(np.empty(0), H, parts[..., 6], parts[..., 7] * unit**2)
+    return fit, beams, np.minimum(seen[..., 1], beams)
