@@ -69,7 +69,8 @@ def align(
     arm /= m
     for q in prange(len(poses)):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
-        row = np.zeros(8)
+        for k in range(8):
+            normal[q, k] = 0.0
         for sigma in widths:
             scale, reach = 0.5 / (sigma * sigma), REACH * sigma
             c, s = math.cos(yaw), math.sin(yaw)
@@ -93,8 +94,8 @@ def align(
                 ga += w * da * e
                 total += w
                 square += w * e * e
-            row[0], row[1], row[2], row[3], row[4], row[5] = xx, xy, xa, yy, ya, aa
-            row[6], row[7] = total, square
+            normal[q, 0], normal[q, 1], normal[q, 2], normal[q, 3] = xx, xy, xa, yy
+            normal[q, 4], normal[q, 5], normal[q, 6], normal[q, 7] = ya, aa, total, square
             xx += damping * m
             yy += damping * m
             aa += damping * m * arm * 0.1
@@ -113,4 +114,3 @@ def align(
             y += shrink * step_y
             yaw += min(max(step_a, -0.1), 0.1)
         poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
-        normal[q] = row

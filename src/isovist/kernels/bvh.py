@@ -11,6 +11,32 @@ LEAF = 4
 
 
 @njit(cache=True, nogil=True)
+def _sort(order, spare, first, last, centre, axis):
+    """Sort order[first:last] by centre[:, axis]; equal ones keep their order.
+
+    A merge sort of our own: NumPy's takes five times as long to compile.
+    """
+    width = 1
+    while width < last - first:
+        for start in range(first, last, 2 * width):
+            middle, end = min(start + width, last), min(start + 2 * width, last)
+            i, j = start, middle
+            for k in range(start, end):
+                left = j >= end
+                if not left and i < middle:
+                    left = centre[order[i], axis] <= centre[order[j], axis]
+                if left:
+                    spare[k] = order[i]
+                    i += 1
+                else:
+                    spare[k] = order[j]
+                    j += 1
+        for k in range(first, last):
+            order[k] = spare[k]
+        width *= 2
+
+
+@njit(cache=True, nogil=True)
 def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
     """Split at the median of the longest side until at most LEAF boxes are left.
 
@@ -18,7 +44,7 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
     order (m,).  Returns the number of nodes used.
     """
     m, d = lo.shape
-    centre = np.empty((m, d))
+    centre, spare = np.empty((m, d)), np.empty(m, np.int64)
     for i in range(m):
         order[i] = i
         for k in range(d):
@@ -53,10 +79,7 @@ def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
             link[node], count[node] = first, last - first
             continue
         count[node] = 0
-        keys = np.empty(last - first)
-        for i in range(first, last):
-            keys[i - first] = centre[order[i], spread_axis]
-        order[first:last] = order[first:last][np.argsort(keys, kind="mergesort")]
+        _sort(order, spare, first, last, centre, spread_axis)
         middle = (first + last) // 2
         stack[top, 0], stack[top, 1], stack[top, 2] = middle, last, node
         top += 1

@@ -85,7 +85,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
             return 0.0, EDGE, -1, -1
         at[k] = int(np.floor(o[k]))
         sides[k] = 1 if o[k] == at[k] else 0
-        step[k] = (d[k] > 0.0) - (d[k] < 0.0)
+        step[k] = 1 if d[k] > 0.0 else (-1 if d[k] < 0.0 else 0)
         tied[k] = 0
     code = _lowest(skip, at, sides, tied, found)
     if code < FREE:
