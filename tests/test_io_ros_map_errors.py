@@ -227,3 +227,16 @@ def test_a_map_is_written_under_a_fitting_name_only(tmp_path):
     assert str(error.value) == (
         f"{tmp_path / 'no' / 'map.pgm'} cannot be written: No such file or directory."
     )
+
+
+def test_an_origin_in_degrees_is_refused_with_the_likely_cause(tmp_path):
+    (tmp_path / "map.pgm").write_bytes(b"P5 2 2 255\n\xff\xff\xff\xff")
+    (tmp_path / "map.yaml").write_text(
+        "image: map.pgm\nresolution: 0.05\norigin: [0.0, 0.0, 45.0]\n"
+        "negate: 0\noccupied_thresh: 0.65\nfree_thresh: 0.196\n"
+    )
+    with pytest.raises(FileError) as error:
+        read_ros_map(tmp_path / "map.yaml")
+    assert str(error.value) == (
+        "map.yaml: the yaw of `origin` must be in rad, within ±2π, got 45. Is it in degrees?"
+    )

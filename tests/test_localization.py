@@ -271,7 +271,11 @@ def test_an_atlas_survives_its_folder_and_refuses_other_settings(site, tmp_path)
             lambda: iv.Region.circle([0, 0], 0.0),
             "`radius` must be a positive length in m, got 0.0.",
         ),
-        (lambda: iv.Region.facing(np.nan, 1.0), "`heading` must be an angle in rad, got nan."),
+        (
+            lambda: iv.Region.facing(90.0, 1.0),
+            "`heading` must be an angle in rad, within ±2π, got 90.0. "
+            "Is it in degrees? Take np.radians of it.",
+        ),
         (
             lambda: iv.Region.facing(0.0, -1.0),
             "`tolerance` must be a positive angle in rad, got -1.0.",

@@ -146,3 +146,13 @@ def test_a_scan_at_rest_is_straight_already():
     np.testing.assert_allclose(straight.bearings, scan.bearings)
     np.testing.assert_allclose(straight.ranges, scan.ranges)
     assert straight.valid.tolist() == [True, False, True]
+
+
+def test_a_scan_in_degrees_is_refused_with_the_likely_cause():
+    with pytest.raises(InputError) as error:
+        Scan(np.arange(-90.0, 91.0), np.full(181, 2.0))
+    assert str(error.value) == (
+        "The bearings of the scan span 28.6 turns. Are they in degrees? They must be in rad."
+    )
+    closed = Scan(np.linspace(-np.pi, 1.2 * np.pi, 400), np.full(400, 2.0))
+    assert closed.valid.all()

@@ -79,3 +79,8 @@ class Answer:
     def best(self) -> Estimate | None:
         """The most likely estimate, or `None` when there is none."""
         return self.estimates[0] if self.estimates else None
+
+    @property
+    def rivals(self) -> tuple[Estimate, ...]:
+        """The other estimates that the scan does not exclude."""
+        return tuple(estimate for estimate in self.estimates[1:] if not estimate.refuted)

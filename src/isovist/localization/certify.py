@@ -144,7 +144,7 @@ def certify_answer(
     """The certificate of the best estimate of an answer, if there is one; refuted ones are none."""
     if answer.best is None:
         return None
-    rivals = [estimate.pose for estimate in answer.estimates[1:] if not estimate.refuted]
+    rivals = [estimate.pose for estimate in answer.rivals]
     return certify(world, scan, answer.best.pose, rivals, settings=settings)
 
 

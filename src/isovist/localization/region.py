@@ -47,8 +47,11 @@ class Region:
             raise InputError("A `radius` needs a `centre`: Region.circle(centre, radius).")
         if not self.radius > 0.0:
             raise InputError(f"`radius` must be a positive length in m, got {self.radius}.")
-        if self.heading is not None and not np.isfinite(self.heading):
-            raise InputError(f"`heading` must be an angle in rad, got {self.heading}.")
+        if self.heading is not None and not abs(self.heading) <= 2.0 * np.pi:
+            raise InputError(
+                f"`heading` must be an angle in rad, within ±2π, got {self.heading}. "
+                "Is it in degrees? Take np.radians of it."
+            )
         if not self.tolerance > 0.0:
             raise InputError(f"`tolerance` must be a positive angle in rad, got {self.tolerance}.")
 

@@ -69,6 +69,7 @@ def estimate_text(e: Estimate) -> str:
         f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
         f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
         f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
+        f"{'   refuted' if e.refuted else ''}"
     )
 
 

@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from isovist.sensing.cloud_scan import CloudScan
 
 
+MOST_TURNS = 1.5
+"""A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
     """One sweep of a range sensor in the plane.
@@ -41,6 +45,12 @@ class Scan:
 
     def __post_init__(self) -> None:
         bearings = as_floats("bearings", self.bearings, (None,))
+        turns = (float(np.ptp(bearings)) if bearings.size else 0.0) / (2.0 * np.pi)
+        if turns > MOST_TURNS:
+            raise InputError(
+                f"The bearings of the scan span {turns:.1f} turns. Are they in degrees? "
+                "They must be in rad."
+            )
         ranges = np.array(self.ranges, dtype=np.float64)
         if ranges.shape != bearings.shape:
             raise InputError(

@@ -88,7 +88,7 @@ def draw_places(
     """The map with the places of an answer as arrows of a size in m, the truth, and the verdict."""
     draw_cells(axes, world)
     size = 0.035 * float(known_size(world).max()) if size is None else size
-    rivals = answer.estimates[1:] if answer.verdict is Verdict.AMBIGUOUS else ()
+    rivals = answer.rivals if answer.verdict is Verdict.AMBIGUOUS else ()
     for rival in rivals:
         draw_pose(axes, rival.pose, SECOND, size)
     if answer.best is not None:
@@ -96,7 +96,7 @@ def draw_places(
         draw_pose(axes, answer.best.pose, ACCENT, size, label="estimate")
     if truth is not None:
         axes.plot(truth.x, truth.y, "+", color=INK, markersize=14, label="truth", zorder=7)
-    others = f", with {len(rivals)} other places" if rivals else ""
+    others = f", with {len(rivals)} other place{'s' * (len(rivals) > 1)}" if rivals else ""
     axes.set_title(f"{answer.verdict.value}{others}")
 
 

@@ -114,6 +114,11 @@ class _Header:
                 f"{path.name}: `mode` must be trinary, scale or raw, got {quote(mode)}."
             )
         x, y, yaw = (_number(path, "origin", value) for value in origin)
+        if abs(yaw) > 2.0 * math.pi:
+            raise FileError(
+                f"{path.name}: the yaw of `origin` must be in rad, within ±2π, got {yaw:g}. "
+                "Is it in degrees?"
+            )
         return cls(
             path.parent / image, resolution, Pose(x, y, yaw), bool(negate), occupied, free, mode
         )
