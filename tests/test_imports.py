@@ -34,3 +34,22 @@ def test_the_tracker_loads_no_theory_and_no_pictures():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_read_only_installation_compiles_into_a_temporary_folder():
+    code = (
+        "import errno, tempfile\n"
+        "real = tempfile.TemporaryFile\n"
+        "def refuse(dir=None, **options):\n"
+        "    if 'isovist-' in str(dir): return real(dir=dir, **options)\n"
+        "    raise OSError(errno.EROFS, 'Read-only file system')\n"
+        "tempfile.TemporaryFile = refuse\n"
+        "from isovist.kernels.bvh import build_bvh\n"
+        "from numba.core import config\n"
+        "assert 'isovist-' in config.CACHE_DIR\n"
+        "assert build_bvh._cache.cache_path.startswith(config.CACHE_DIR)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("isovist: no folder for compiled code can be written to")
+    assert done.stderr.count("\n") == 1
