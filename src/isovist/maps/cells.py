@@ -194,6 +194,13 @@ class OccupancyMap:
         """What `kernels.occupancy` walks on, shape (height + 2, width + 2).  Made once."""
         return skip_of(self.cells)
 
+    @cached_property
+    def runs(self) -> tuple[Any, Any]:
+        """What `maps.sweep` meets along rows and along columns.  Made once."""
+        from isovist.maps.sweep import runs_of
+
+        return runs_of(self.cells)
+
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
 

@@ -32,7 +32,7 @@ KNOWN = (Ending.WALL, Ending.MAXIMUM)
 # but at least 16, when whole columns are kept and would take more than this.
 BLOCK_BYTES = 1 << 26
 
-_Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
+Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
@@ -130,7 +130,7 @@ class _Axis:
         slots: Place of each node among all, shape (nodes,).
     """
 
-    runs: _Runs
+    runs: Runs
     width: int
     which: IntArray
     directions: FloatArray
@@ -179,21 +179,23 @@ def _axes(
         raise InputError("`rows` and `cols` must name free cells of the map.")
     along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
     upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
+    by_rows, by_columns = world.runs
     return (
-        _axis(world.cells, np.flatnonzero(upright), along[:, ::-1], r, c),
-        _axis(world.cells.T, np.flatnonzero(~upright), along, c, r),
+        _axis(by_rows, world.shape, np.flatnonzero(upright), along[:, ::-1], r, c),
+        _axis(by_columns, world.shape[::-1], np.flatnonzero(~upright), along, c, r),
     )
 
 
 def _axis(
-    cells: NDArray[np.uint8],
+    runs: Runs,
+    shape: tuple[int, int],
     which: IntArray,
     directions: FloatArray,
     majors: IntArray,
     minors: IntArray,
 ) -> _Axis:
     """Sort the nodes, and decide whether they are gathered or left in their columns."""
-    size, width = cells.shape
+    size, width = shape
     order = np.lexsort((minors, majors))
     columns, rows = majors[order].astype(np.int64), minors[order].astype(np.int64)
     kept = np.unique(columns)
@@ -206,12 +208,20 @@ def _axis(
         nodes = np.arange(nodes.size)
         start = np.searchsorted(columns, np.arange(size + 1))
     picks = start, rows
-    return _Axis(_runs(cells), width, which, directions[which], places, picks, nodes, order)
+    return _Axis(runs, width, which, directions[which], places, picks, nodes, order)
 
 
-def _runs(cells: NDArray[np.uint8]) -> _Runs:
-    """Runs of cells, and of the edge around, that have a face to a free cell; see `sweep_one`."""
-    skin = np.pad(surface(cells), ((0, 0), (1, 1)))
+def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:
+    """Runs along rows and along columns of cells, and of the edge around, that rays can meet.
+
+    These have a face to a free cell; see `sweep_one`.
+    """
+    met = surface(cells)
+    return _runs(met), _runs(np.ascontiguousarray(met.T))
+
+
+def _runs(met: NDArray[np.uint8]) -> Runs:
+    skin = np.pad(met, ((0, 0), (1, 1)))
     rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
     found = skin[rows, cols + 1]
     begins = np.flatnonzero(found)
@@ -225,13 +235,13 @@ def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     Codes are 1 wall, 2 unknown, 3 edge.
     """
     codes = np.pad(cells, 1, constant_values=3)
+    free = codes == Cell.FREE
     beside = np.zeros(codes.shape, bool)
     for axis in range(cells.ndim):
-        of, to = np.moveaxis(codes == Cell.FREE, axis, 0), np.moveaxis(beside, axis, 0)
+        of, to = np.moveaxis(free, axis, 0), np.moveaxis(beside, axis, 0)
         to[1:] |= of[:-1]
         to[:-1] |= of[1:]
-    codes[~beside] = 0
-    return codes
+    return codes * beside
 
 
 def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:
