@@ -12,6 +12,7 @@ wherever the ray does not graze.  For an attribute a of the wall at the hit poin
 What the moving shadows add is the business of the descriptor.
 """
 
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -144,8 +145,9 @@ class _Constant(_Bounded):
     __slots__ = ()
     missing: float
 
+    @abstractmethod
     def of_walls(self, world: Map) -> FloatArray:
-        raise NotImplementedError
+        """The value on each wall."""
 
     def values(self, seen: Seen) -> FloatArray:
         met = (seen.walls >= 0) & (seen.ranges < self.maximum)
