@@ -342,6 +342,24 @@ def test_a_prior_counts_the_mount_of_the_sensor():
     assert far.max() < 0.1
 
 
+@pytest.mark.parametrize("mount", [Pose(), Pose(0.2, 0.1, np.pi)])
+def test_a_prior_is_of_the_start_also_when_nothing_is_seen_there(mount):
+    """The robot leaves its dock blind; a metre on, the prior still says where it began."""
+    world = twin_rooms()
+    poses = way([(2.0, 4.0), (3.2, 3.7)])
+    bearings = np.radians(np.arange(0.0, 270.0, 2.0))
+    ranges = np.where(np.arange(135) < 5, 2.0, np.inf)
+    blind = Scan(bearings, ranges, T_robot_sensor=mount)
+    tracker = Tracker(build(world), prior=Region.around(poses[0], 0.5, 0.5))
+    assert tracker.update(poses[0], blind).verdict is Verdict.LOST
+    seen = LIDAR.scan(world, poses[-1] @ mount, np.random.default_rng(0))
+    kept = np.where(seen.valid, seen.ranges, np.inf)
+    scan = Scan(seen.bearings, kept, range_max=12.0, T_robot_sensor=mount)
+    belief = tracker.update(poses[-1], scan)
+    assert belief.verdict is Verdict.UNIQUE
+    assert np.hypot(belief.best.pose.x - poses[-1].x, belief.best.pose.y - poses[-1].y) < 0.1
+
+
 def test_a_reset_tracker_is_a_new_one_that_has_driven(atlas):
     poses = CORRIDOR[:6]
     scans = scans_along(atlas.world, poses)

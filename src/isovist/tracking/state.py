@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
 VERSION = 1
-FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_first", "_searched", "_settled",
+FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
          "_usual", "_surprises", "_shaken", "_leads_since")  # fmt: skip
 """What a tracker remembers besides its places and frames."""
 SHAPES = {"places": (-1, 3), "known": (-1, 3, 3)}

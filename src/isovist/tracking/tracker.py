@@ -114,6 +114,7 @@ class Tracker:
             )
         self.bank = Bank(self.atlas, self.drift, self.settings, self.localization)
         self._prior = prior
+        self._start: Pose | None = None
         self._first: Pose | None = None
         self._searched = -np.inf
         self._settled = False
@@ -223,6 +224,7 @@ class Tracker:
         """
         before, sensor = self._odometry, self._sensor
         self._odometry, self._mount, self._sensor = odometry, mount, odometry @ mount
+        self._start = self._start or odometry
         if before is None:
             return 1.0
         step = before.inverse @ odometry
@@ -260,7 +262,7 @@ class Tracker:
         pause = self.settings.search_every[self._settled]
         if surprised or self.travelled - self._searched >= pause:
             self._searched = self.travelled
-            found = self._find(scan, self._prior if len(self.bank) == 0 else None)
+            found = self._find(scan, self._prior if self._odometry == self._start else None)
             if surprised:
                 margin = self.localization.refuted[1]
                 lead = self._recapture(scan, found)
@@ -275,13 +277,15 @@ class Tracker:
         return 1e3 * (perf_counter() - start)
 
     def _keep_to_prior(self) -> None:
-        """Drop places that, walked back to the first frame, begin outside the prior."""
-        if self._prior is None or len(self.bank) == 0:
+        """Drop places that, walked back to the start, begin outside the prior."""
+        if self._prior is None or self._start is None or len(self.bank) == 0:
             return
-        if self.bank.frames[0].T_odom_sensor != self._first:
+        if self._first is None or self.bank.frames[0].T_odom_sensor != self._first:
             self._prior = None  # the first frame is no longer kept: its places have been judged
             return
-        begins = Pose.from_vector(self.bank.frames[0].places) @ self._mount.inverse
+        # From the first frame to where odometry was when the prior was said.
+        back = self._first.inverse @ self._start
+        begins = Pose.from_vector(self.bank.frames[0].places) @ back
         inside = self._prior.holds(begins.vector, *self.localization.same)
         self.bank.select(np.flatnonzero(inside))
 
