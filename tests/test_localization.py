@@ -75,8 +75,8 @@ def test_a_prior_elsewhere_gives_no_place_outside_of_it(site):
 def test_a_compass_leaves_only_the_headings_of_the_robot(site):
     scan = site.look(site.places[0], mount=site.mount)
     seeds = search(site.atlas, scan, iv.Region.facing(-2.0, 0.3), USUAL)
-    assert len(seeds) > 0
-    robots = (site.atlas.lift(seeds) @ scan.T_level_robot).vector
+    assert len(seeds.poses) > 0
+    robots = (site.atlas.lift(seeds.poses) @ scan.T_level_robot).vector
     assert (np.abs(wrap_angle(robots[:, 2] + 2.0)) <= 0.3 + np.pi / 64 + 1e-9).all()
 
 
@@ -186,7 +186,7 @@ def test_a_rival_must_be_worse_in_more_than_one_block():
 
 def test_fits_rate_what_they_fit(site):
     scan = site.look(site.places[0])
-    seeds = search(site.atlas, scan, None, USUAL)
+    seeds = search(site.atlas, scan, None, USUAL).poses
     fits = refine(site.atlas, scan, seeds, USUAL, keep=5)
     assert len(fits) <= 5
     assert (np.diff(fits.scores) <= 0.0).all()

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from isovist.io.logs.read import Log, read_log
     from isovist.io.maps.read import read_map, write_map
     from isovist.io.scans.read import read_scan, write_scan
-    from isovist.localization.answer import Answer, Certificate, Estimate, Verdict
+    from isovist.localization.answer import Answer, Certificate, Estimate, Proof, Verdict
     from isovist.localization.certify import certify
     from isovist.localization.locate import locate
     from isovist.localization.region import Region
-    from isovist.localization.settings import LocalizationSettings
+    from isovist.localization.settings import LocalizationSettings, ProofSettings
     from isovist.maps.cells import OccupancyMap
     from isovist.maps.mesh import MeshMap
     from isovist.maps.segments import SegmentMap
@@ -51,7 +51,8 @@ __all__ = [
     "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "CloudScan",
     "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram", "InputError",
     "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "Log", "MeshMap",
-    "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Range", "Region", "Rose", "Scan",
+    "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Proof", "ProofSettings", "Range",
+    "Region", "Rose", "Scan",
     "SegmentMap", "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings",
     "Tracker", "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "locate",
     "read_atlas", "read_log", "read_map", "read_scan", "survey", "write_atlas", "write_map",
@@ -64,9 +65,9 @@ _HOME = {
     "errors": "FileError InputError IsovistError MissingExtraError",
     "exploration.settings": "ExplorationSettings", "io.logs.read": "Log read_log",
     "io.maps.read": "read_map write_map", "io.scans.read": "read_scan write_scan",
-    "localization.answer": "Answer Certificate Estimate Verdict",
+    "localization.answer": "Answer Certificate Estimate Proof Verdict",
     "localization.certify": "certify", "localization.locate": "locate",
-    "localization.region": "Region", "localization.settings": "LocalizationSettings",
+    "localization.region": "Region", "localization.settings": "LocalizationSettings ProofSettings",
     "maps.cells": "OccupancyMap", "maps.mesh": "MeshMap", "maps.segments": "SegmentMap",
     "maps.voxels": "VoxelMap", "poses": "Pose Pose3", "roses": "Rose",
     "sensing.cloud_scan": "CloudScan", "sensing.lidar": "Lidar", "sensing.scan": "Scan",

@@ -139,7 +139,7 @@ class Fit:
         return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Atlas(ABC):
     """A map, described.  `build` makes one; `read_atlas` and `write_atlas` keep it.
 

@@ -7,7 +7,7 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
-from isovist.types import Float32Array, readonly
+from isovist.types import BoolArray, Float32Array, readonly
 
 Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 
@@ -32,16 +32,23 @@ def bare_walls(world: Grid) -> Grid:
     return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))
 
 
-def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:
-    """Distance of each cell to the nearest wall that free space touches, in cells.
+def wall_faces(world: OccupancyMap | VoxelMap) -> BoolArray:
+    """Occupied cells that free space touches, shape of the map.
 
     The inside of a thick wall is not a wall: no beam can end there.
     """
-    from scipy.ndimage import binary_dilation, distance_transform_edt
+    from scipy.ndimage import binary_dilation
 
     walls = world.cells == Cell.OCCUPIED
     around = np.ones((3,) * walls.ndim, dtype=np.bool_)
-    faces = walls & binary_dilation(world.cells == Cell.FREE, around)
+    return np.asarray(walls & binary_dilation(world.cells == Cell.FREE, around))
+
+
+def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:
+    """Distance of each cell to the nearest wall that free space touches, in cells."""
+    from scipy.ndimage import distance_transform_edt
+
+    faces = wall_faces(world)
     if not faces.any():
         raise InputError("The map has no wall that borders free space, so no scan can fit it.")
     return np.asarray(readonly(distance_transform_edt(~faces).astype(np.float32)))

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from isovist.poses import AnyPose
+import numpy as np
+
+from isovist.poses import AnyPose, wrap_angle
 from isovist.types import FloatArray
 
 
@@ -58,6 +60,37 @@ class Certificate:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """What a complete search of the map found (`localization.proof`).
+
+    Attributes:
+        premise: What it rests on, in words.  Nothing else is assumed.
+        floor: Least mean rating of the beams in the premise, in nats.
+        complete: Whether the search came to its end; if not, the regions are only larger.
+        unique: Whether every pose that satisfies the premise lies within 0.5 m and 10° of the
+            best estimate.
+        regions: Discs of poses of the robot that hold every pose that satisfies the premise:
+            (x, y, yaw, radius, turn) in m and rad, shape (K, 5).  Read-only.
+        lookups: How many beams of boxes of poses were looked at.
+        seconds: That it took.
+    """
+
+    premise: str
+    floor: float
+    complete: bool
+    unique: bool
+    regions: FloatArray
+    lookups: int
+    seconds: float
+
+    def holds(self, pose: AnyPose) -> bool:
+        """Whether a pose lies in one of the regions."""
+        gap = np.hypot(self.regions[:, 0] - pose.x, self.regions[:, 1] - pose.y)
+        turn = np.abs(wrap_angle(self.regions[:, 2] - pose.yaw))
+        return bool(((gap <= self.regions[:, 3]) & (turn <= self.regions[:, 4])).any())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Answer:
     """Where the robot is, as far as one scan can tell.
 
@@ -67,6 +100,7 @@ class Answer:
         estimates: From most to least likely; empty when no place was found at all.
         timing_ms: Milliseconds spent on `search`, `refine`, `judge` and in `total`.
         certificate: What the theory guarantees here, or `None` when it was not asked for.
+        proof: Where else it could be, certainly, or `None` when it was not asked for.
     """
 
     verdict: Verdict
@@ -74,6 +108,7 @@ class Answer:
     estimates: tuple[Estimate, ...]
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
+    proof: Proof | None = None
 
     @property
     def best(self) -> Estimate | None:

@@ -3,16 +3,19 @@
 from dataclasses import replace
 from time import perf_counter
 
+import numpy as np
+
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
 from isovist.localization.judge import judge
-from isovist.localization.refine import refine
+from isovist.localization.proof import prove as prove_answer
+from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
@@ -20,6 +23,10 @@ STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
     "the map of this place?"
+)
+CROWDED = (
+    "One place explains the scan best, but more places are like it than were tried. Give a prior, "
+    "or move and look again."
 )
 
 
@@ -30,13 +37,15 @@ def locate(
     prior: Region | None = None,
     tilt: bool = False,
     certificate: bool = False,
+    prove: bool = False,
+    budget_s: float | None = None,
     settings: LocalizationSettings | None = None,
 ) -> Answer:
     """Find where in the atlas the scan was taken.
 
     Search every node and heading, fit the best to the walls, rate them by ray casting, then
-    judge: unique, ambiguous or lost.  Before it is called lost, all is done once more with ten
-    times as many candidates.
+    judge: unique, ambiguous or lost.  Unless one place is the only one, and well ahead of whatever
+    was not looked at, all is done once more with ten times as many candidates.
 
     Args:
         atlas: The map, described (`build`).
@@ -44,6 +53,9 @@ def locate(
         prior: Where the robot may be; everywhere when `None`.  The answer lies in it.
         tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
         certificate: Fill in `answer.certificate`, which takes a few dozen ms more.
+        prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
+            plane only; takes from some tenths of a second to `budget_s`.
+        budget_s: Seconds after which the proof is given up as not complete.
         settings: How to locate.
     """
     if not isinstance(atlas, Atlas) or not isinstance(scan, Scan | CloudScan):
@@ -62,16 +74,54 @@ def locate(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0))
     scan = held
-    answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
-    if answer.verdict is Verdict.LOST and answer.estimates:
+    answer, sure = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
+    if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
         first = answer.timing_ms
-        answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=True)
+        answer, sure = _attempt(atlas, scan, prior, chosen, tilt, thorough=True)
         timing = {name: first[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
+        if not sure and answer.verdict is Verdict.UNIQUE:
+            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=CROWDED)
+    if prove and answer.best is not None:
+        answer = _proved(atlas, scan, prior, answer, chosen, tilt, budget_s)
     if certificate:
         told = certify_answer(atlas.world, scan, answer, chosen)
         answer = replace(answer, certificate=told)
     return answer
+
+
+def _proved(
+    atlas: Atlas,
+    scan: AnyScan,
+    prior: Region | None,
+    answer: Answer,
+    settings: LocalizationSettings,
+    tilt: bool,
+    budget_s: float | None,
+) -> Answer:
+    """The answer with a proof; places that only the complete search found are judged too."""
+    start = perf_counter()
+    limits = ProofSettings() if budget_s is None else ProofSettings(seconds=budget_s)
+    found = prove_answer(atlas, scan, answer, settings, limits)
+    if len(found.places):
+        known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
+        seeds = np.concatenate([np.stack([pose.vector for pose in known]), found.places])
+        fits = _held(atlas, scan, prior, refine(atlas, scan, seeds, settings, tilt=tilt))
+        again = judge(atlas, scan, fits, settings)
+        sure = found.proof.complete or answer.verdict is Verdict.UNIQUE
+        if sure or again.verdict is not Verdict.UNIQUE:
+            answer = replace(again, timing_ms=answer.timing_ms)
+    spent = 1e3 * (perf_counter() - start)
+    timing = dict(answer.timing_ms) | {"prove": spent}
+    timing["total"] += spent
+    return replace(answer, proof=found.proof, timing_ms=timing)
+
+
+def _held(atlas: Atlas, scan: AnyScan, prior: Region | None, fits: Fits) -> Fits:
+    """Those fits that the prior allows."""
+    if prior is None:
+        return fits
+    return fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
 
 
 def _attempt(
@@ -82,17 +132,22 @@ def _attempt(
     tilt: bool,
     *,
     thorough: bool,
-) -> Answer:
-    """The answer of the three steps, with the time that each took."""
+) -> tuple[Answer, bool]:
+    """The answer of the three steps, and whether it is well ahead of what was not looked at."""
     start = perf_counter()
-    seeds = search(atlas, scan, prior, settings, thorough=thorough)
+    candidates = search(atlas, scan, prior, settings, thorough=thorough)
     searched = perf_counter()
-    fits = refine(atlas, scan, seeds, settings, tilt=tilt, thorough=thorough)
-    if prior is not None:
-        fits = fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
+    fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
+    fits = _held(atlas, scan, prior, fits)
     refined = perf_counter()
     answer = judge(atlas, scan, fits, settings)
     done = perf_counter()
     marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
     timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}
-    return replace(answer, timing_ms=timing | {"total": 1e3 * (done - start)})
+    answer = replace(answer, timing_ms=timing | {"total": 1e3 * (done - start)})
+    if answer.best is None:
+        return answer, True
+    sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
+    radius, turn = settings.candidates_apart(atlas)
+    lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
+    return answer, lead >= settings.lead

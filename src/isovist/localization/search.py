@@ -3,7 +3,12 @@
 The scan gets the same channels as the nodes, over the directions that it saw (`atlas.windows`).
 Turning the robot by 2π/n is a cyclic shift, so one pass over the atlas tries all headings
 (`kernels.correlate`); a second set of channels, turned by half a channel, doubles their number.
+
+Only so many candidates are handed on.  A place that was not looked at is not absent: `lead` says
+how much dearer than a given place the best one is that was left out.
 """
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +16,50 @@ from numpy.typing import NDArray
 from isovist.atlas.base import PHASES, AnyScan, Atlas
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
+from isovist.poses import wrap_angle
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+
+TINY = 1e-6
+"""A scan without noise costs nothing at its own place."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """Where a scan may have been taken, before anything is fitted.
+
+    Attributes:
+        poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
+        costs: Of each, shape (K,).
+        left_out: Cost of the best one that was not handed on; `inf` when all were.
+        glances: After a look at half the channels: place and cost of each node, shape (A, d + 1);
+            empty when every node was looked at in full.
+        cut: Cost at a glance beyond which nodes were not looked at in full.
+    """
+
+    poses: FloatArray
+    costs: FloatArray
+    left_out: float
+    glances: FloatArray
+    cut: float
+
+    def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
+        """How many times its own cost the cheapest place costs that was not looked at.
+
+        Args:
+            pose: Of the sensor, shape (D,).
+            radius: Candidates nearer than this, in m, …
+            turn: … and turned by less than this, in rad, are of this place.
+        """
+        near = np.hypot(*(self.poses[:, :2] - pose[:2]).T) < radius
+        near &= np.abs(wrap_angle(self.poses[:, 2] - pose[2])) < turn
+        if not near.any():
+            return 0.0
+        ratio = self.left_out / max(float(self.costs[near].min()), TINY)
+        if len(self.glances):
+            around = np.hypot(*(self.glances[:, :2] - pose[:2]).T) < radius
+            own = float(self.glances[around, -1].min(initial=np.inf))
+            ratio = min(ratio, self.cut / max(own, TINY))
+        return float(ratio)
 
 
 def search(
@@ -21,8 +69,8 @@ def search(
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
-) -> FloatArray:
-    """Unlike candidates, best first: poses of the level frame of the sensor, shape (K, D).
+) -> Candidates:
+    """Every node and heading, and the unlike best of them.
 
     Args:
         atlas: The map, described.
@@ -42,10 +90,12 @@ def search(
         active = np.flatnonzero(prior.contains(atlas.positions[:, :2], atlas.spacing + lever))
         allowed = prior.heads(yaws + mount.yaw, np.pi / n)
     if active.size == 0 or not allowed.any() or not window.seen.any():
-        return atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
+        none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
+        return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
     nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
     finalists = settings.share(atlas, settings.finalists[0])
     minima = settings.finalists[1]
+    glances, cut = np.empty((0, 3)), np.inf
     if len(active) > finalists and not thorough:
         # Every other channel and the headings of the first phase choose who is looked at in full.
         rough = window.seen[:1].copy()
@@ -54,6 +104,8 @@ def search(
             nodes, active, window.values[:1], rough, allowed[::PHASES], 1, settings.short
         )
         order = np.argpartition(costs[:, 0], finalists - 1)[:finalists]
+        glances = np.column_stack([atlas.positions[active][:, :2], costs[:, 0]])
+        cut = float(costs[order, 0].max())
         active = np.sort(active[order])
     costs, headings = best_headings(
         nodes, active, window.values, window.seen, allowed, minima, settings.short
@@ -63,10 +115,12 @@ def search(
     poses = atlas.seeds(active[best // minima], yaws[headings.ravel()[best]])
     if prior is not None:
         robots = (atlas.lift(poses) @ mount).vector
-        poses = poses[prior.holds(robots, atlas.spacing, np.pi / n)]
-    radius, turn = settings.apart[0]
+        held = prior.holds(robots, atlas.spacing, np.pi / n)
+        poses, best = poses[held], best[held]
     most = settings.share(atlas, settings.seeds[thorough])
-    return poses[unlike(poses, max(radius, 1.2 * atlas.spacing), turn, most)]
+    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+    left_out = float(flat[best[chosen[-1]]]) if len(chosen) == most else np.inf
+    return Candidates(poses[chosen], flat[best[chosen]].astype(np.float64), left_out, glances, cut)
 
 
 def best_headings(

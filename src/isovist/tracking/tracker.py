@@ -336,7 +336,7 @@ class Tracker:
     def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
         settings = self.localization
-        seeds = search(self.atlas, scan, prior, settings)
+        seeds = search(self.atlas, scan, prior, settings).poses
         most = self.settings.found[self._settled]
         fits = refine(self.atlas, scan, seeds, settings, keep=most)
         scores = fits.scores

@@ -1,0 +1,108 @@
+"""What is certain about an answer: the regions that hold every pose that could explain the scan.
+
+The search is complete (`localization.complete`): nothing in the map is left out, whatever the
+descriptors say.  What it rests on is said in `Proof.premise`, and nothing else is assumed.
+"""
+
+from dataclasses import dataclass
+from time import perf_counter
+
+import numpy as np
+
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.plane import PlaneAtlas
+from isovist.errors import InputError
+from isovist.localization.answer import Answer, Proof, Verdict
+from isovist.localization.complete import Survivors, complete
+from isovist.localization.search import unlike
+from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.types import FloatArray, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Findings:
+    """A proof, and the places outside the answer's neighbourhood that are worth a fit."""
+
+    proof: Proof
+    places: FloatArray
+
+
+def prove(
+    atlas: Atlas,
+    scan: AnyScan,
+    answer: Answer,
+    settings: LocalizationSettings,
+    limits: ProofSettings,
+) -> Findings:
+    """Search the whole map for poses that explain the scan about as well as the best estimate.
+
+    Args:
+        atlas: The map, described; of the plane.
+        scan: What the sensor saw.
+        answer: That is to be proved; it must have an estimate.
+        settings: It was found with.
+        limits: Of the search.
+    """
+    if not isinstance(atlas, PlaneAtlas):
+        raise InputError("A proof is for maps of the plane; this atlas is in space.")
+    start = perf_counter()
+    assert answer.best is not None
+    mount = scan.T_level_robot
+    sensor = np.asarray((answer.best.pose @ mount.inverse).vector)
+    beams = atlas.beams(scan, settings.beams[1], settings.block)
+    floor = answer.best.score - settings.refuted[1]
+    unit = atlas.world.resolution
+    near, turn = settings.same
+    at = atlas.to_cells(sensor[None])[0]
+    found = complete(
+        atlas, beams, atlas.model(settings.model), floor, limits,
+        known=np.array([*at, near / unit, turn]), seconds=limits.seconds,
+    )  # fmt: skip
+    discs = _regions(atlas, found, settings)
+    lever = float(np.hypot(mount.x, mount.y))
+    robots = (atlas.lift(discs[:, :3]) @ mount).vector
+    wide = discs[:, 3] + 2.0 * lever * np.sin(0.5 * np.minimum(discs[:, 4], np.pi))
+    premise = (
+        f"The robot is in free space of the map, and its {len(beams)} beams are worth at least "
+        f"{floor:.2f} nats on average there by the sensor model, {settings.refuted[1]:g} less than "
+        f"at the best place, where {answer.best.inliers:.0%} of them end within "
+        f"{3.0 * atlas.model(settings.model)[0]:.2f} m of a wall in view."
+    )
+    proof = Proof(
+        premise=premise,
+        floor=float(floor),
+        complete=found.complete,
+        unique=found.complete and found.open == 0 and answer.verdict is Verdict.UNIQUE,
+        regions=readonly(np.column_stack([robots, wide, discs[:, 4]])),
+        lookups=found.lookups + found.wedges,
+        seconds=perf_counter() - start,
+    )
+    elsewhere = found.boxes[len(found.boxes) - found.open :]
+    best = elsewhere[np.argsort(-elsewhere[:, 5], kind="stable")][:, :3]
+    places = atlas.from_cells(best)
+    chosen = unlike(places, *settings.apart[1], settings.seeds[1])
+    return Findings(proof, places[chosen])
+
+
+def _regions(atlas: PlaneAtlas, found: Survivors, settings: LocalizationSettings) -> FloatArray:
+    """Discs of poses of the sensor that hold all boxes: (x, y, yaw, radius, turn), in m and rad.
+
+    Boxes in the place that is known share the first disc; those elsewhere share one where they
+    lie in the same square of 0.5 m and sector of 10°.
+    """
+    unit = atlas.world.resolution
+    near, turned = settings.same
+    boxes = found.boxes
+    square = np.floor(boxes[:, :3] / [near / unit, near / unit, turned]).astype(np.int64)
+    square[: len(boxes) - found.open] = -1
+    _, owner = np.unique(square, axis=0, return_inverse=True)
+    discs = np.empty((owner.max(initial=-1) + 1, 5))
+    for k in range(len(discs)):
+        mine = boxes[owner == k]
+        angle = np.unwrap(np.append(mine[0, 2], mine[:, 2]))[1:]
+        centre = np.array([*mine[:, :2].mean(axis=0), angle.mean()])
+        gap = np.hypot(*(mine[:, :2] - centre[:2]).T) + np.sqrt(2.0) * mine[:, 3]
+        discs[k, :3] = atlas.from_cells(centre[None])[0]
+        discs[k, 3] = gap.max() * unit
+        discs[k, 4] = (np.abs(angle - centre[2]) + mine[:, 4]).max()
+    return discs
