@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.moments import Moments
 from isovist.descriptor.quadrature import (
     CircleSum,
     EqualArea,
@@ -17,7 +18,7 @@ from isovist.maps.segments import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.roses import Bump, CosinePower, Rose
 from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Intensity, Range
+from isovist.sensing.signals import Intensity, Range, SurfaceGradient
 from isovist.theory.example import paper_room
 from isovist.theory.verify.scenes import BoxScene
 from reference import describe_plainly, random_point, random_room
@@ -283,6 +284,49 @@ def test_walls_that_differ_only_in_reflectance_make_a_shadow_term_of_their_own()
     D = richardson(lambda q: descriptor.at(world, q)[0], p, 8e-4)
     np.testing.assert_allclose(J, D, atol=1e-9)
     assert np.linalg.norm(J) > 0.1
+
+
+def furnished(rng, world):
+    """The same room with walls of unlike reflectance and attributes."""
+    m = len(world.walls)
+    return SegmentMap.from_segments(
+        world.walls, free=world.free, reflectance=rng.uniform(0.1, 1.0, m),
+        attribute=rng.uniform(0.0, 2.0, (m, 2)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["paper", "many", "uneven", "bump"])
+@pytest.mark.parametrize("signal", [Intensity(2.5, 0.3), SurfaceGradient(maximum=2.0)])
+def test_a_signal_that_jumps_at_its_longest_range_has_the_jacobian_of_its_rims(name, signal):
+    rng = np.random.default_rng(17)
+    descriptor = Descriptor(ROSES[name], signal, Exact(1e-14))
+    tried = 0
+    for _ in range(8):
+        world = furnished(rng, random_room(rng))
+        p = random_point(rng, world)
+        _, J = descriptor.at(world, p, jacobian=True)
+        D = richardson(lambda q, world=world: descriptor.at(world, q)[0], p, 8e-4)
+        # Where the longest range passes a corner or a foot F has a kink; J itself tells.
+        around = descriptor.at(world, p + 8e-4 * np.array([[1, 1], [-1, -1]]), jacobian=True)[1]
+        if np.linalg.norm(around[0] - around[1]) > 0.02 * np.linalg.norm(J):
+            continue
+        tried += 1
+        assert np.linalg.norm(J - D) <= 1e-5 * np.linalg.norm(J)
+        moments = Moments.from_segments(world, p[None], ROSES[name], signal)
+        np.testing.assert_allclose(moments.describe(ROSES[name])[1][0], J, atol=1e-9)
+    assert tried >= 4
+
+
+def test_rims_count_within_the_view_alone():
+    world = furnished(np.random.default_rng(2), SegmentMap.room(9.0, 6.0))
+    descriptor = Descriptor(ROSES["paper"], Intensity(2.5), Exact(1e-14))
+    p = np.array([2.0, 2.2])
+    _, J = descriptor.at(world, p, jacobian=True)
+    _, left = descriptor.at(world, p, jacobian=True, view=[[0.0, 3.0]])
+    _, right = descriptor.at(world, p, jacobian=True, view=[[3.0, 2.0 * np.pi]])
+    np.testing.assert_allclose(left + right, J, atol=1e-12)
+    D = richardson(lambda q: descriptor.at(world, q, view=[[0.0, 3.0]])[0], p, 8e-4)
+    np.testing.assert_allclose(left, D, atol=1e-8)
 
 
 def test_differences_stand_in_for_the_jacobian_of_a_sum():
