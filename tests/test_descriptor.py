@@ -342,6 +342,20 @@ def test_a_scan_gives_the_descriptor_of_the_place_it_was_taken_from():
     np.testing.assert_allclose(observed.mass.sum(), 2.0 * np.pi, rtol=1e-12)
 
 
+def test_a_sensor_with_two_returns_gives_the_descriptor_of_one_with_one():
+    bearings = 2.0 * np.pi * np.arange(720) / 720
+    ranges = paper_room().cast([1.3, 1.7], unit_vectors(bearings)).ranges
+    descriptor = Descriptor(ROSES["paper"])
+    once = descriptor.of_scan(Scan(bearings, ranges))
+    twice = descriptor.of_scan(Scan(np.repeat(bearings, 2), np.repeat(ranges, 2)))
+    np.testing.assert_allclose(twice.F, once.F, rtol=1e-12)
+    np.testing.assert_allclose(twice.mass, once.mass, rtol=1e-12)
+    # Where the returns differ, each counts for half.
+    both = np.stack([ranges, ranges + 0.5], axis=1).ravel()
+    between = descriptor.of_scan(Scan(np.repeat(bearings, 2), both))
+    np.testing.assert_allclose(between.F, once.F + 0.25 * once.mass, rtol=1e-12)
+
+
 def test_missing_beams_leave_a_hole_in_the_mass():
     bearings = np.linspace(-np.pi / 2, np.pi / 2, 181)
     ranges = np.full(181, 2.0)
