@@ -96,9 +96,12 @@ def test_a_fit_takes_the_steps_of_its_twin(random):
     for k in range(2):
         pose = start[k]
         for sigma in widths:
-            pose, H = fit_step(field, ends, sigma, 0.02, pose)
+            pose, before = fit_step(field, ends, sigma, 0.02, pose)
         np.testing.assert_allclose(poses[k], pose, atol=1e-4)
+        # The normal matrix is that of the pose which is handed back, not of the one before.
+        _, H = fit_step(field, ends, widths[-1], 0.02, poses[k])
         np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
+        assert np.abs(H - before).max() > 1.0
 
 
 def test_ratings_are_those_of_the_twin(random):

@@ -47,6 +47,34 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     return value, slope_x, slope_y
 
 
+@njit(cache=True, nogil=True)
+def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, yaw: float):  # type: ignore[no-untyped-def]
+    """Σ w J Jᵀ as xx, xy, xa, yy, ya, aa, then Σ w, Σ w e² and Σ w J e, at a pose in cells."""
+    scale, reach = 0.5 / (sigma * sigma), REACH * sigma
+    c, s = math.cos(yaw), math.sin(yaw)
+    xx = xy = xa = yy = ya = aa = gx = gy = ga = total = square = 0.0
+    for k in range(len(ends)):
+        rx = c * ends[k, 0] - s * ends[k, 1]
+        ry = s * ends[k, 0] + c * ends[k, 1]
+        e, dx, dy = distance_at(field, x + rx, y + ry)
+        if e > reach:
+            continue
+        w = math.exp(-e * e * scale)
+        da = dy * rx - dx * ry
+        xx += w * dx * dx
+        xy += w * dx * dy
+        xa += w * dx * da
+        yy += w * dy * dy
+        ya += w * dy * da
+        aa += w * da * da
+        gx += w * dx * e
+        gy += w * dy * e
+        ga += w * da * e
+        total += w
+        square += w * e * e
+    return xx, xy, xa, yy, ya, aa, total, square, gx, gy, ga
+
+
 @njit(cache=True, nogil=True, parallel=True)
 def align(
     field: Singles, ends: Floats, widths: Floats, damping: float, poses: Floats, normal: Floats
@@ -59,8 +87,8 @@ def align(
         widths: σ of each step in cells, shape (steps,).
         damping: Added to the normal matrix, as a share of the beams.
         poses: (x, y, yaw) in cells and rad, shape (K, 3); overwritten.
-        normal: Output, Σ w J Jᵀ of the last step: xx, xy, xa, yy, ya, aa, then Σ w and Σ w e²;
-            shape (K, 8).
+        normal: Output, Σ w J Jᵀ at the improved pose with the last σ: xx, xy, xa, yy, ya, aa, then
+            Σ w and Σ w e²; shape (K, 8).
     """
     m = len(ends)
     arm = 0.0
@@ -69,33 +97,8 @@ def align(
     arm /= m
     for q in prange(len(poses)):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
-        for k in range(8):
-            normal[q, k] = 0.0
         for sigma in widths:
-            scale, reach = 0.5 / (sigma * sigma), REACH * sigma
-            c, s = math.cos(yaw), math.sin(yaw)
-            xx = xy = xa = yy = ya = aa = gx = gy = ga = total = square = 0.0
-            for k in range(m):
-                rx = c * ends[k, 0] - s * ends[k, 1]
-                ry = s * ends[k, 0] + c * ends[k, 1]
-                e, dx, dy = distance_at(field, x + rx, y + ry)
-                if e > reach:
-                    continue
-                w = math.exp(-e * e * scale)
-                da = dy * rx - dx * ry
-                xx += w * dx * dx
-                xy += w * dx * dy
-                xa += w * dx * da
-                yy += w * dy * dy
-                ya += w * dy * da
-                aa += w * da * da
-                gx += w * dx * e
-                gy += w * dy * e
-                ga += w * da * e
-                total += w
-                square += w * e * e
-            normal[q, 0], normal[q, 1], normal[q, 2], normal[q, 3] = xx, xy, xa, yy
-            normal[q, 4], normal[q, 5], normal[q, 6], normal[q, 7] = ya, aa, total, square
+            xx, xy, xa, yy, ya, aa, _, _, gx, gy, ga = _sum_beams(field, ends, sigma, x, y, yaw)
             xx += damping * m
             yy += damping * m
             aa += damping * m * arm * 0.1
@@ -114,3 +117,6 @@ def align(
             y += shrink * step_y
             yaw += min(max(step_a, -0.1), 0.1)
         poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
+        sums = _sum_beams(field, ends, widths[-1], x, y, yaw)
+        for k in range(8):
+            normal[q, k] = sums[k]

@@ -126,10 +126,8 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
     m = len(ends)
     H, g = np.zeros((6, 6)), np.zeros(6)
     for sigma in widths:
-        sums[0], sums[1] = _sum_beams(field, ends, sigma, pose, H, g)
+        _sum_beams(field, ends, sigma, pose, H, g)
         for i in range(6):
-            for j in range(6):
-                normal[i, j] = H[i, j]
             H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
         if not _solve(H, g, fitted):
             break
@@ -142,6 +140,7 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
                 pose[i] += shrink * g[i]
             else:
                 pose[i] += min(max(g[i], -0.1), 0.1)
+    sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g)
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -155,8 +154,8 @@ def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
         damping: Added to the normal matrix, as a share of the beams.
         fitted: How many of x, y, yaw, z, roll, pitch are fitted, from the front; the others stay.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6); overwritten.
-        normal: Output, Σ w J Jᵀ of the last step, lower half, shape (K, 6, 6).
-        sums: Output, Σ w and Σ w e² of the last step, shape (K, 2).
+        normal: Output, Σ w J Jᵀ at the improved pose with the last σ, lower half, shape (K, 6, 6).
+        sums: Output, Σ w and Σ w e² there, shape (K, 2).
     """
     arm = 0.0
     for k in range(len(ends)):
