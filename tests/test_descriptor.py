@@ -484,6 +484,7 @@ def test_rules_on_the_sphere_integrate_polynomials(rule):
         ),
         (lambda: Exact(0.0), "`tolerance` must lie in [1e-15, 1), got 0.0."),
         (lambda: CircleSum(0).rule(), "A sum needs at least 1 term, got 0."),
+        (lambda: CircleSum(2.5).rule(), "`terms` must be a whole number, got 2.5."),
         (
             lambda: Lebedev(4).rule(),
             "There is no Lebedev rule of degree 4: use 3, 5, …, 31, 35, …, 131.",

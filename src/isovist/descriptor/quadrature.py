@@ -33,7 +33,7 @@ from isovist.roses.mesh_norm import circle_gaps
 from isovist.roses.profiles import compiled
 from isovist.roses.rose import fibonacci_sphere
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
 
 _ARCS = 40  # of the circle, on which a profile of one's own is tried
 _HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
@@ -185,6 +185,7 @@ def _settled_lengths(exact: Exact, rose: Rose) -> tuple[float, FloatArray, Float
 
 
 def _check_terms(terms: int) -> None:
+    check_whole("terms", terms)
     if terms < 1:
         raise InputError(f"A sum needs at least 1 term, got {terms}.")
 
