@@ -1,5 +1,7 @@
 """The kernels and the parts of the survey against slow twins and identities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -264,3 +266,10 @@ def test_slopes_are_differences_between_neighbouring_nodes():
             assert abs(V[1] @ weakest[k]) == pytest.approx(1.0, abs=1e-4)
             checked += 1
     assert checked > 3
+
+
+def test_a_sensor_that_sees_for_ever_is_one_that_sees_far(atlas):
+    floor = np.arange(5)
+    far, for_ever = (look_from(atlas, floor, replace(FULL, range_max=r)) for r in (1e6, 1e308))
+    np.testing.assert_array_equal(far.ranges, for_ever.ranges)
+    np.testing.assert_array_equal(far.sigma, for_ever.sigma)

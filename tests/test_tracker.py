@@ -9,6 +9,8 @@ import pytest
 
 from isovist.atlas.build import build
 from isovist.errors import InputError
+from isovist.exploration.paths import Ground
+from isovist.exploration.propose import propose
 from isovist.localization.answer import Verdict
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
@@ -22,6 +24,7 @@ from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
 from reference_space import house_atlas
+from sites import ABSURD
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=270, range_max=12.0, noise=0.02)
 
@@ -169,6 +172,43 @@ def test_scans_and_atlases_in_space_are_refused(atlas):
         Tracker(atlas).update(Pose(), cloud)
     with pytest.raises(InputError, match=r"^A tracker follows robots in the plane; this atlas is"):
         Tracker(house_atlas())
+
+
+def test_absurd_ranges_do_not_disturb_a_drive(atlas):
+    """Every fourth range of every scan is one of them."""
+    random, tracker = np.random.default_rng(2), Tracker(atlas)
+    for pose in CORRIDOR[:6]:
+        seen = LIDAR.scan(atlas.world, pose, random)
+        ranges = np.where(seen.valid, seen.ranges, np.inf)
+        ranges[::4] = np.resize(ABSURD, len(ranges[::4]))
+        scan = Scan(seen.bearings, ranges)
+        belief = tracker.update(pose, scan)
+        json.dumps(tracker.state(), allow_nan=False)
+    assert belief.verdict is Verdict.UNIQUE
+    far, _ = errors([belief], [pose])
+    assert far[0] < 0.1
+    proposal = propose(tracker, Ground.from_atlas(atlas), scan)
+    assert np.isfinite([proposal.direction, proposal.gain]).all()
+
+
+@pytest.mark.parametrize("far", [2e7, 1e18, 1e308])
+def test_odometry_off_the_earth_is_refused(atlas, far):
+    tracker = Tracker(atlas)
+    with pytest.raises(InputError) as caught:
+        tracker.move(Pose(0.0, -far))
+    assert str(caught.value) == (
+        f"`odometry` must lie within 1e+07 m of its origin, got {Pose(0.0, -far)}. "
+        "Is it in m, and is it sound?"
+    )
+
+
+def test_odometry_that_jumps_across_the_earth_is_borne(atlas):
+    random, tracker = np.random.default_rng(3), Tracker(atlas)
+    for place in (Pose(-1e7, 1e7), Pose(1e7, -1e7), Pose(1e7, -1e7)):
+        belief = tracker.update(place, LIDAR.scan(atlas.world, CORRIDOR[0], random))
+        for estimate in belief.estimates:
+            assert np.isfinite(estimate.pose.vector).all()
+            assert (np.linalg.eigvalsh(estimate.covariance) > 0.0).all()
 
 
 def test_drift_must_be_positive():

@@ -28,8 +28,10 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     may be cut at its walls, and beams end a little behind them.
     """
     height, width = field.shape
-    u = min(max(x - 0.5, 0.0), width - 1.000001)
-    v = min(max(y - 0.5, 0.0), height - 1.000001)
+    u, v = x - 0.5, y - 0.5
+    # What is no number stands in the first cell and comes out as it is.
+    u = min(u, width - 1.000001) if u > 0.0 else 0.0
+    v = min(v, height - 1.000001) if v > 0.0 else 0.0
     i, j = int(u), int(v)
     a, b = u - i, v - j
     lower = field[j, i] + a * (field[j, i + 1] - field[j, i])
@@ -40,7 +42,7 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     slope_y = upper - lower
     out_x, out_y = x - 0.5 - u, y - 0.5 - v
     out = abs(out_x) + abs(out_y)
-    if out > 1e-5:
+    if not out <= 1e-5:
         out = math.hypot(out_x, out_y)
         value += out
         slope_x, slope_y = out_x / out, out_y / out

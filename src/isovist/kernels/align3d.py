@@ -26,9 +26,11 @@ def distance_in_space(field, x, y, z):
     nearest point of it, plus the distance to that point.
     """
     levels, rows, columns = field.shape
-    u = min(max(x - 0.5, 0.0), columns - 1.000001)
-    v = min(max(y - 0.5, 0.0), rows - 1.000001)
-    w = min(max(z - 0.5, 0.0), levels - 1.000001)
+    u, v, w = x - 0.5, y - 0.5, z - 0.5
+    # What is no number stands in the first cell and comes out as it is.
+    u = min(u, columns - 1.000001) if u > 0.0 else 0.0
+    v = min(v, rows - 1.000001) if v > 0.0 else 0.0
+    w = min(w, levels - 1.000001) if w > 0.0 else 0.0
     i, j, k = int(u), int(v), int(w)
     a, b, c = u - i, v - j, w - k
     f000, f001 = float(field[k, j, i]), float(field[k, j, i + 1])
@@ -44,7 +46,7 @@ def distance_in_space(field, x, y, z):
     slope_y = (1.0 - c) * (f01 - f00) + c * (f11 - f10)
     slope_z = f1 - f0
     out_x, out_y, out_z = x - 0.5 - u, y - 0.5 - v, z - 0.5 - w
-    if abs(out_x) + abs(out_y) + abs(out_z) > 1e-5:
+    if not abs(out_x) + abs(out_y) + abs(out_z) <= 1e-5:
         out = math.sqrt(out_x * out_x + out_y * out_y + out_z * out_z)
         value += out
         slope_x, slope_y, slope_z = out_x / out, out_y / out, out_z / out

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 MOST_TURNS = 1.5
 """A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
+NEAREST = 1e-9
+"""A return nearer than this, in m, has no direction and is missing: 0, and what rounds to it."""
 SAME = 1e-6
 """Beams nearer than this, in rad, repeat a bearing: no lidar has a thousandth of its usual step."""
 
@@ -23,10 +25,10 @@ SAME = 1e-6
 class Scan:
     """One sweep of a range sensor in the plane.
 
-    A return that is NaN, infinite, 0, below `range_min`, or at or above `range_max` is missing:
-    it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in the
-    frame of the sensor; beams that repeat a bearing (a full turn that closes on itself, a sensor
-    that reports two returns) are kept and share its angle.
+    A return that is NaN, infinite, 0 (below 1 nm), below `range_min`, or at or above `range_max` is
+    missing: it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in
+    the frame of the sensor; beams that repeat a bearing (a full turn that closes on itself, a
+    sensor that reports two returns) are kept and share its angle.
 
     Attributes:
         bearings: Direction of each beam in rad, ascending, shape (m,).  Read-only.
@@ -61,7 +63,7 @@ class Scan:
             )
         check_limits(self.range_min, self.range_max)
         with np.errstate(invalid="ignore"):
-            valid = np.isfinite(ranges) & (ranges > 0.0)
+            valid = np.isfinite(ranges) & (ranges > NEAREST)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
         if not valid.any():
             raise InputError(

@@ -36,6 +36,9 @@ from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
+FARTHEST = 1e7
+"""Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Belief:
@@ -475,6 +478,11 @@ def _check_odometry(odometry: Pose) -> None:
         )
     if not np.isfinite(odometry.vector).all():
         raise InputError(f"`odometry` must be finite, got {odometry}.")
+    if np.abs(odometry.position).max() > FARTHEST:
+        raise InputError(
+            f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
+            "Is it in m, and is it sound?"
+        )
 
 
 def _scan_of(frame: Frame, mount: Pose) -> Scan:
