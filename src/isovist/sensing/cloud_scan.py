@@ -101,8 +101,8 @@ class CloudScan:
 
         Bins are `width` rad of azimuth and of elevation in the level frame.  The return nearest to
         the middle of a bin stands for it: the nearest one to the sensor would favour clutter.  Of
-        returns equally near to the middle, to a billionth of a bin, the first does; one on the
-        edge of two bins belongs to the upper.
+        returns equally near to the middle, to a billionth of a bin, the last does; one on the edge
+        of two bins belongs to the upper.
         """
         p = self.level_points
         azimuth = np.arctan2(p[:, 1], p[:, 0])
@@ -113,5 +113,5 @@ class CloudScan:
         left, row = np.floor(u + TIE), np.floor(v + TIE).astype(np.int64)
         off = np.round(((u - left - 0.5) ** 2 + (v - row - 0.5) ** 2) / TIE)
         number = row * columns + left.astype(np.int64) % columns
-        order = np.lexsort((off, number))
+        order = np.lexsort((-np.arange(len(p)), off, number))
         return np.sort(order[np.unique(number[order], return_index=True)[1]])
