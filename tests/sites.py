@@ -13,6 +13,8 @@ from reference_locate import building, twin_rooms
 from reference_space import LIDAR, at, house, symmetric_room
 
 PLANAR = iv.Lidar(beams=360, range_max=20.0, noise=0.02)
+ABSURD = (np.nan, np.inf, -np.inf, -1.0, 0.0, 9999.0, 3.4028235e38, 1e308, -1e308, 1e-300, 5e-324)
+"""Ranges that sensors and drivers write and that no wall has, in m."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,8 @@ from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
+from reference_locate import building
+from sites import PLANE, SPACE
 
 TRUTH = Pose(3.5, 2.0, 0.7)
 
@@ -167,3 +169,53 @@ def test_bad_questions_are_refused(world):
     assert str(caught.value) == (
         "The map has no wall that borders free space, so no scan can fit it."
     )
+
+
+def test_the_command_says_which_spacing_it_took(tmp_path):
+    write_map(building(), tmp_path / "map.yaml")
+    runner = CliRunner()
+    for asked, said in (("0.5", []), ("0.12", ["A spacing of 0.12 m was asked for; nodes lie on "
+                                               "whole cells of 0.05 m."])):  # fmt: skip
+        out = str(tmp_path / f"atlas{asked}")
+        done = runner.invoke(
+            app, ["build", str(tmp_path / "map.yaml"), "-o", out, "--spacing", asked]
+        )
+        assert done.exit_code == 0, done.exception
+        first, *more = done.output.strip().splitlines()
+        assert f"nodes every {round(float(asked) / 0.05) * 0.05:g} m" in first
+        assert more == said
+
+
+@pytest.mark.parametrize(
+    ("site", "text"),
+    [
+        (
+            PLANE,
+            "Describing a map of {cells} cells with about {nodes} nodes takes about {need:.1f} GB "
+            "of memory, and this machine has 0.0 GB. Take a larger `spacing`, make the cells "
+            "larger, or crop the map.",
+        ),
+        (
+            SPACE,
+            "Describing a map of {cells} cells takes about {need:.1f} GB of memory, and this "
+            "machine has 0.0 GB. Take a larger `spacing` or larger cells, or cut the map.",
+        ),
+    ],
+    ids=["plane", "space"],
+)
+def test_a_map_that_no_memory_holds_is_refused_before_any_is_taken(site, text, monkeypatch):
+    monkeypatch.setattr("isovist.types.memory", lambda: 1e6)
+    cells = site.world.cells
+    nodes = int((cells == 0).sum()) // 25
+    need = (40 * cells.size + 1300 * nodes if site is PLANE else 60 * cells.size) / 1e9
+    with pytest.raises(InputError) as caught:
+        build(site.world)
+    assert str(caught.value) == text.format(cells=cells.size, nodes=nodes, need=need)
+
+
+def test_nodes_in_space_count_too(monkeypatch):
+    cells = SPACE.world.cells
+    monkeypatch.setattr("isovist.types.memory", lambda: 60.0 * cells.size + 1e5)
+    with pytest.raises(InputError) as caught:
+        build(SPACE.world)
+    assert f"Describing a map of {cells.size} cells with 406 nodes takes about" in str(caught.value)

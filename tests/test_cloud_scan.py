@@ -149,3 +149,19 @@ def test_a_lidar_in_a_wall_or_in_the_plane_is_refused():
         with pytest.raises(InputError) as error:
             SpinningLidar(**options)
         assert str(error.value) == words
+
+
+@pytest.mark.parametrize("degrees", [12.0, 5.0])
+@pytest.mark.parametrize("mount", [Pose3(), Pose3(yaw=0.3, roll=0.1)])
+def test_the_last_bits_of_the_points_do_not_choose_who_stands_for_a_bin(degrees, mount):
+    """Even angles, as lidars have them: edges of bins and ties are everywhere."""
+    turn, rise = np.meshgrid(np.radians(np.arange(0, 360)), np.radians(np.arange(-30.0, 31.0, 2.0)))
+    flat = np.cos(rise)
+    d = np.stack([flat * np.cos(turn), flat * np.sin(turn), np.sin(rise)], axis=-1).reshape(-1, 3)
+    random = np.random.default_rng(5)
+    points = random.uniform(1.0, 9.0, len(d))[:, None] * d
+    chosen = CloudScan(points, T_robot_sensor=mount).spread(np.radians(degrees))
+    for _ in range(5):
+        bits = random.integers(-2, 3, points.shape) * np.finfo(float).eps
+        again = CloudScan(points * (1.0 + bits), T_robot_sensor=mount)
+        np.testing.assert_array_equal(again.spread(np.radians(degrees)), chosen)

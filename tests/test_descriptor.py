@@ -1,9 +1,12 @@
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.moments import Moments
 from isovist.descriptor.quadrature import (
     CircleSum,
     EqualArea,
@@ -11,13 +14,14 @@ from isovist.descriptor.quadrature import (
     Lebedev,
     check_view,
     place_exact,
+    sum_all,
 )
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
 from isovist.poses import unit_vectors
-from isovist.roses import Bump, CosinePower, Rose
+from isovist.roses import Bump, CosinePower, Rose, Softmax
 from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Intensity, Range
+from isovist.sensing.signals import Intensity, Range, SurfaceGradient
 from isovist.theory.example import paper_room
 from isovist.theory.verify.scenes import BoxScene
 from reference import describe_plainly, random_point, random_room
@@ -71,6 +75,88 @@ def test_the_exact_quadrature_keeps_its_tolerance(name, tolerance):
         F, _ = Descriptor(rose, quadrature=Exact(tolerance)).at(world, p)
         best, _ = Descriptor(rose, quadrature=Exact(1e-15)).at(world, p)
         assert np.abs(F - best).max() <= tolerance * best.sum()
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """A profile of one's own: a Gaussian of 1 − t, nowhere 0."""
+
+    parameter: float
+    support = float(np.pi)
+    lipschitz = 10.0
+
+    def log(self, t):
+        return -0.5 * ((1.0 - t) / self.parameter) ** 2
+
+
+@dataclass(frozen=True)
+class Parabola:
+    """A profile of one's own: (1 − x²)³ with x = (1 − t)/(1 − cos ρ), 0 beyond ρ."""
+
+    parameter: float
+    lipschitz = 10.0
+
+    @property
+    def support(self):
+        return self.parameter
+
+    def log(self, t):
+        x = (1.0 - t) / (1.0 - np.cos(self.parameter))
+        with np.errstate(divide="ignore"):
+            return 3.0 * np.log(np.maximum(1.0 - x * x, 0.0))
+
+
+@dataclass(frozen=True)
+class Tent(Parabola):
+    """A profile of one's own that is not smooth."""
+
+    def log(self, t):
+        x = np.abs(t - 0.9)
+        return -x
+
+
+class Narrower(Softmax):
+    """A profile that only looks like one that is compiled."""
+
+    def log(self, t):
+        return 3.0 * t / self.temperature
+
+
+@pytest.mark.parametrize("profile", [Gaussian(0.3), Gaussian(0.02), Parabola(1.3), Narrower(0.5)])
+def test_a_profile_of_ones_own_is_summed_as_it_is(profile):
+    rng = np.random.default_rng(23)
+    rose = Rose.circle(8, profile=profile)
+    for _ in range(2):
+        world = random_room(rng)
+        p = random_point(rng, world)
+        F, J = Descriptor(rose).at(world, p, jacobian=True)
+        np.testing.assert_allclose(F, describe_plainly(world, p, rose, 200_000), atol=4e-4)
+        exactly, _ = Descriptor(rose, quadrature=Exact(1e-14)).at(world, p)
+        assert np.abs(F - exactly).max() <= 1e-11 * exactly.sum()
+        D = richardson(lambda q, world=world: Descriptor(rose).at(world, q)[0], p, 8e-4)
+        assert np.linalg.norm(J - D) <= 3e-6 * np.linalg.norm(J)
+
+
+def test_a_profile_of_ones_own_is_summed_as_it_is_in_space():
+    box = BoxScene.from_size([6.0, 5.0, 3.0], [])
+    rose = Rose.fibonacci(10, profile=Gaussian(0.3))
+    rule = EqualArea(6000).rule()
+    values = box.cast([2.0, 2.0, 1.0], rule.directions).ranges
+    expected = rule.coefficients * values @ rose.weights(rule.directions)
+    F, _ = Descriptor(rose, quadrature=EqualArea(6000)).at(box, [2.0, 2.0, 1.0])
+    np.testing.assert_allclose(F, expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        sum_all(rose, rule.directions, (rule.coefficients * values)[:, None])[:, 0], expected
+    )
+
+
+def test_a_profile_that_does_not_settle_is_refused():
+    with pytest.raises(InputError) as caught:
+        Descriptor(Rose.circle(8, profile=Tent(np.pi))).at(paper_room(), [1.0, 1.0])
+    assert str(caught.value) == (
+        "The weights of a Tent profile do not settle to a tolerance of 1e-12: it is too sharp or "
+        "not smooth. Use Exact with a larger tolerance, or CircleSum."
+    )
 
 
 def test_few_evaluations_are_enough_in_the_papers_room():
@@ -256,6 +342,20 @@ def test_a_scan_gives_the_descriptor_of_the_place_it_was_taken_from():
     np.testing.assert_allclose(observed.mass.sum(), 2.0 * np.pi, rtol=1e-12)
 
 
+def test_a_sensor_with_two_returns_gives_the_descriptor_of_one_with_one():
+    bearings = 2.0 * np.pi * np.arange(720) / 720
+    ranges = paper_room().cast([1.3, 1.7], unit_vectors(bearings)).ranges
+    descriptor = Descriptor(ROSES["paper"])
+    once = descriptor.of_scan(Scan(bearings, ranges))
+    twice = descriptor.of_scan(Scan(np.repeat(bearings, 2), np.repeat(ranges, 2)))
+    np.testing.assert_allclose(twice.F, once.F, rtol=1e-12)
+    np.testing.assert_allclose(twice.mass, once.mass, rtol=1e-12)
+    # Where the returns differ, each counts for half.
+    both = np.stack([ranges, ranges + 0.5], axis=1).ravel()
+    between = descriptor.of_scan(Scan(np.repeat(bearings, 2), both))
+    np.testing.assert_allclose(between.F, once.F + 0.25 * once.mass, rtol=1e-12)
+
+
 def test_missing_beams_leave_a_hole_in_the_mass():
     bearings = np.linspace(-np.pi / 2, np.pi / 2, 181)
     ranges = np.full(181, 2.0)
@@ -283,6 +383,49 @@ def test_walls_that_differ_only_in_reflectance_make_a_shadow_term_of_their_own()
     D = richardson(lambda q: descriptor.at(world, q)[0], p, 8e-4)
     np.testing.assert_allclose(J, D, atol=1e-9)
     assert np.linalg.norm(J) > 0.1
+
+
+def furnished(rng, world):
+    """The same room with walls of unlike reflectance and attributes."""
+    m = len(world.walls)
+    return SegmentMap.from_segments(
+        world.walls, free=world.free, reflectance=rng.uniform(0.1, 1.0, m),
+        attribute=rng.uniform(0.0, 2.0, (m, 2)),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["paper", "many", "uneven", "bump"])
+@pytest.mark.parametrize("signal", [Intensity(2.5, 0.3), SurfaceGradient(maximum=2.0)])
+def test_a_signal_that_jumps_at_its_longest_range_has_the_jacobian_of_its_rims(name, signal):
+    rng = np.random.default_rng(17)
+    descriptor = Descriptor(ROSES[name], signal, Exact(1e-14))
+    tried = 0
+    for _ in range(8):
+        world = furnished(rng, random_room(rng))
+        p = random_point(rng, world)
+        _, J = descriptor.at(world, p, jacobian=True)
+        D = richardson(lambda q, world=world: descriptor.at(world, q)[0], p, 8e-4)
+        # Where the longest range passes a corner or a foot F has a kink; J itself tells.
+        around = descriptor.at(world, p + 8e-4 * np.array([[1, 1], [-1, -1]]), jacobian=True)[1]
+        if np.linalg.norm(around[0] - around[1]) > 0.02 * np.linalg.norm(J):
+            continue
+        tried += 1
+        assert np.linalg.norm(J - D) <= 1e-5 * np.linalg.norm(J)
+        moments = Moments.from_segments(world, p[None], ROSES[name], signal)
+        np.testing.assert_allclose(moments.describe(ROSES[name])[1][0], J, atol=1e-9)
+    assert tried >= 4
+
+
+def test_rims_count_within_the_view_alone():
+    world = furnished(np.random.default_rng(2), SegmentMap.room(9.0, 6.0))
+    descriptor = Descriptor(ROSES["paper"], Intensity(2.5), Exact(1e-14))
+    p = np.array([2.0, 2.2])
+    _, J = descriptor.at(world, p, jacobian=True)
+    _, left = descriptor.at(world, p, jacobian=True, view=[[0.0, 3.0]])
+    _, right = descriptor.at(world, p, jacobian=True, view=[[3.0, 2.0 * np.pi]])
+    np.testing.assert_allclose(left + right, J, atol=1e-12)
+    D = richardson(lambda q: descriptor.at(world, q, view=[[0.0, 3.0]])[0], p, 8e-4)
+    np.testing.assert_allclose(left, D, atol=1e-8)
 
 
 def test_differences_stand_in_for_the_jacobian_of_a_sum():
@@ -341,6 +484,7 @@ def test_rules_on_the_sphere_integrate_polynomials(rule):
         ),
         (lambda: Exact(0.0), "`tolerance` must lie in [1e-15, 1), got 0.0."),
         (lambda: CircleSum(0).rule(), "A sum needs at least 1 term, got 0."),
+        (lambda: CircleSum(2.5).rule(), "`terms` must be a whole number, got 2.5."),
         (
             lambda: Lebedev(4).rule(),
             "There is no Lebedev rule of degree 4: use 3, 5, …, 31, 35, …, 131.",

@@ -8,6 +8,7 @@ import pytest
 from isovist.errors import FileError, InputError
 from isovist.io.clouds import read_cloud
 from isovist.io.maps.octomap import read_octomap
+from isovist.io.maps.read import read_map
 from isovist.io.ply import has_faces
 from isovist.maps.cells import Cell
 
@@ -268,3 +269,26 @@ class TestMeshes:
         with pytest.raises(FileError) as error:
             read_mesh(tmp_path / name)
         assert str(error.value) == text
+
+
+@pytest.mark.parametrize("wrong", [-1, 4])
+@pytest.mark.parametrize("form", ["ascii", "binary_little_endian"])
+def test_a_face_that_names_a_vertex_the_file_lacks_is_refused(tmp_path, form, wrong):
+    pytest.importorskip("trimesh")
+    corners, face = [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], [0, 1, wrong]
+    path = tmp_path / "house.ply"
+    rows = "".join(f"{x} {y} {z}\n" for x, y, z in corners)
+    head = f"ply\nformat {form} 1.0\nelement vertex 4\n"
+    head += "".join(f"property float {name}\n" for name in "xyz")
+    head += "element face 1\nproperty list uchar int vertex_indices\nend_header\n"
+    if form == "ascii":
+        path.write_text(head + rows + f"3 0 1 {wrong}\n")
+    else:
+        body = np.array(corners, "<f4").tobytes() + struct.pack("<Biii", 3, *face)
+        path.write_bytes(head.encode() + body)
+    with pytest.raises(FileError) as caught:
+        read_map(path)
+    assert str(caught.value) == (
+        f"house.ply: a face names vertex {wrong}, and the vertices are 0 to 3. "
+        "Repair the file, or export the mesh anew."
+    )

@@ -75,6 +75,29 @@ def test_walls_become_cells_and_cells_become_walls(tmp_path):
     np.testing.assert_allclose(hits.ranges, [3.0, 2.0], atol=0.15)
 
 
+def test_a_ros_map_is_written_in_cells_of_the_side_that_was_asked_for(tmp_path):
+    fine, coarse, same = (tmp_path / name for name in ("fine.yaml", "coarse.yaml", "same.yaml"))
+    world = OccupancyMap.from_segments(SegmentMap.room(6, 4).walls.reshape(-1, 2, 2), 0.05)
+    write_map(world, fine)
+    runner = CliRunner()
+    assert runner.invoke(app, ["convert", str(fine), str(same)]).exit_code == 0
+    np.testing.assert_array_equal(read_map(same).cells, world.cells)
+    done = runner.invoke(app, ["convert", str(fine), str(coarse), "--resolution", "0.12"])
+    assert done.exit_code == 0, done.exception
+    found = read_map(coarse)
+    assert found.resolution == 0.12
+    np.testing.assert_array_equal(found.cells, world.resampled(0.12).cells)
+    ranges = found.cast([3.0, 2.0], unit_vectors([0.0, np.pi / 2])).ranges
+    np.testing.assert_allclose(ranges, [3.0, 2.0], atol=0.05 + 0.12)
+    plan = tmp_path / "room.geojson"
+    write_map(SegmentMap.room(6, 4), plan)
+    other = str(tmp_path / "other.geojson")
+    refused = runner.invoke(app, ["convert", str(plan), other, "--resolution", "0.1"])
+    assert str(refused.exception) == (
+        "`resolution` is the side of cells, and a plan has none. Leave it out."
+    )
+
+
 @pytest.mark.parametrize(
     ("name", "content", "text"),
     [

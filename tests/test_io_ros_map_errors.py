@@ -240,3 +240,18 @@ def test_an_origin_in_degrees_is_refused_with_the_likely_cause(tmp_path):
     assert str(error.value) == (
         "map.yaml: the yaw of `origin` must be in rad, within ±2π, got 45. Is it in degrees?"
     )
+
+
+@pytest.mark.parametrize("suffix", [".pgm", ".png"])
+def test_an_image_that_no_memory_holds_is_refused_before_any_is_taken(
+    tmp_path, suffix, monkeypatch
+):
+    path = write_yaml(tmp_path, image="map" + suffix)
+    Image.fromarray(np.full((1000, 2000), 255, np.uint8)).save(tmp_path / ("map" + suffix))
+    monkeypatch.setattr("isovist.types.memory", lambda: 2e6)
+    with pytest.raises(FileError) as error:
+        read_ros_map(path)
+    assert str(error.value) == (
+        f"map{suffix}: Reading an image of 2000 × 1000 pixels takes about 0.0 GB of memory, and "
+        "this machine has 0.0 GB. Crop the map or make its cells larger."
+    )

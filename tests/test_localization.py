@@ -14,7 +14,7 @@ from isovist.localization.refine import refine
 from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
 from isovist.report.answers import answer_json
-from sites import PLANE, SITES, SPACE, gap
+from sites import ABSURD, PLANE, SITES, SPACE, gap
 
 USUAL = iv.LocalizationSettings()
 
@@ -95,8 +95,41 @@ def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
     assert gap(one.best.pose, site.twin)[0] < 0.1
 
 
+def test_probabilities_are_shares_of_all_places_that_were_fitted(site):
+    """What is listed adds up to 1 at most; all that were fitted add up to 1."""
+    for scan in (site.look(site.places[1]), site.elsewhere()):
+        answer = iv.locate(site.atlas, scan)
+        listed = [e.probability for e in answer.estimates]
+        assert listed == sorted(listed, reverse=True)
+        assert 0.0 < sum(listed) <= 1.0 + 1e-12
+        every = iv.locate(site.atlas, scan, settings=replace(USUAL, listed=100_000))
+        assert len(every.estimates) > len(listed)
+        assert sum(e.probability for e in every.estimates) == pytest.approx(1.0, abs=1e-12)
+        assert [e.probability for e in every.estimates[: len(listed)]] == listed
+
+
 def test_a_scan_from_elsewhere_is_not_unique(site):
     assert iv.locate(site.atlas, site.elsewhere()).verdict is not iv.Verdict.UNIQUE
+
+
+def test_a_sensor_with_two_returns_finds_itself(site):
+    """Each return twice, and every tenth second one from half a metre behind the wall."""
+    truth = site.places[0]
+    scan = site.look(truth)
+    if isinstance(scan, iv.CloudScan):
+        behind = scan.points.copy()
+        behind[::10] *= (1.0 + 0.5 / np.linalg.norm(behind[::10], axis=1))[:, None]
+        both = replace(scan, points=np.stack([scan.points, behind], 1).reshape(-1, 3))
+    else:
+        ranges = np.repeat(np.where(scan.valid, scan.ranges, np.nan), 2)
+        ranges[1::20] += 0.5
+        both = iv.Scan(np.repeat(scan.bearings, 2), ranges, 0.0, scan.range_max)
+    answer = iv.locate(site.atlas, both, certificate=True)
+    assert answer.verdict is iv.Verdict.UNIQUE
+    assert gap(answer.best.pose, truth)[0] < 0.1
+    assert answer.certificate.mu == pytest.approx(
+        iv.locate(site.atlas, scan, certificate=True).certificate.mu, rel=0.1
+    )
 
 
 def with_ranges(scan, values):
@@ -105,17 +138,19 @@ def with_ranges(scan, values):
     if isinstance(scan, iv.CloudScan):
         points = scan.points.copy()
         some = np.linspace(0, len(points) - 1, len(far)).astype(int)
-        points[some] *= (far / np.linalg.norm(points[some], axis=1))[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            points[some] *= (far / np.linalg.norm(points[some], axis=1))[:, None]
         return replace(scan, points=points, range_max=np.inf)
     ranges = np.where(scan.valid, scan.ranges, np.nan)
     ranges[np.linspace(0, len(ranges) - 1, len(far)).astype(int)] = far
     return iv.Scan(scan.bearings, ranges, T_robot_sensor=scan.T_robot_sensor)
 
 
-@pytest.mark.parametrize("absurd", [9999.0, 3.4028235e38, 1e308])
-def test_a_few_absurd_ranges_change_nothing(site, absurd):
+@pytest.mark.parametrize("count", [3, 60])
+@pytest.mark.parametrize("absurd", ABSURD)
+def test_a_few_absurd_ranges_change_nothing(site, absurd, count):
     truth = site.places[0]
-    scan = with_ranges(site.look(truth), [absurd] * 3)
+    scan = with_ranges(site.look(truth), [absurd] * count)
     answer = iv.locate(site.atlas, scan, certificate=True)
     assert answer.verdict is iv.Verdict.UNIQUE
     assert gap(answer.best.pose, truth)[0] < 0.1

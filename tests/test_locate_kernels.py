@@ -5,6 +5,7 @@ from isovist.atlas.build import build
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.kernels.align import align, distance_at
+from isovist.kernels.align3d import distance_in_space
 from isovist.kernels.correlate import correlate, spread
 from isovist.sensing.scan import Scan
 from reference_locate import UNIT, bilinear, building, costs_of_node, fit_step, rating, spread_out
@@ -85,6 +86,25 @@ def test_distance_is_bilinear_inside_and_grows_outside(random):
         assert value == pytest.approx(bilinear(field, x, y), abs=2e-5)
 
 
+@pytest.mark.parametrize("jit", [True, False])
+def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
+    """Without the compiler an index that is no number, or is too large, is an error."""
+    field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
+    block = random.uniform(0.0, 5.0, (4, 7, 9)).astype(np.float32)
+    flat, solid = (f if jit else f.py_func for f in (distance_at, distance_in_space))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for wrong in (np.nan, np.inf, -np.inf, 1e308, -1e308):
+            expected = np.nan if np.isnan(wrong) else np.inf
+            for place in ((wrong, 3.0), (3.0, wrong)):
+                value = flat(field, *map(np.float64, place))[0]
+                assert np.isnan(value) == np.isnan(expected)
+                assert np.isnan(expected) or value >= 1e308
+            for place in ((wrong, 3.0, 1.0), (3.0, wrong, 1.0), (3.0, 3.0, wrong)):
+                value = solid(block, *map(np.float64, place))[0]
+                assert np.isnan(value) == np.isnan(expected)
+                assert np.isnan(expected) or value >= 1e308
+
+
 def test_a_fit_takes_the_steps_of_its_twin(random):
     world = building()
     field = distance_to_walls(world)
@@ -96,9 +116,12 @@ def test_a_fit_takes_the_steps_of_its_twin(random):
     for k in range(2):
         pose = start[k]
         for sigma in widths:
-            pose, H = fit_step(field, ends, sigma, 0.02, pose)
+            pose, before = fit_step(field, ends, sigma, 0.02, pose)
         np.testing.assert_allclose(poses[k], pose, atol=1e-4)
+        # The normal matrix is that of the pose which is handed back, not of the one before.
+        _, H = fit_step(field, ends, widths[-1], 0.02, poses[k])
         np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
+        assert np.abs(H - before).max() > 1.0
 
 
 def test_ratings_are_those_of_the_twin(random):

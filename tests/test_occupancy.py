@@ -231,3 +231,39 @@ def test_bad_rays_are_refused(origins, directions, maximum, text):
 def test_one_ray_from_one_place_is_a_ray():
     world = OccupancyMap(np.zeros((4, 6), dtype=np.uint8), 0.5)
     assert world.cast([1.0, 1.0], [[1.0, 0.0]]).ranges.tolist() == [2.0]
+
+
+@pytest.mark.parametrize("side", [0.05, 0.1, 0.15, 0.07, 0.125, 0.02, 0.033, 5.0])
+def test_cells_of_another_side_are_occupied_where_any_part_of_them_is(side):
+    random = np.random.default_rng(4)
+    cells = random.choice([0, 0, 0, 0, 1, 2, 2], (13, 17)).astype(np.uint8)
+    cells[0, 0] = Cell.FREE
+    if side == 5.0:
+        cells[cells == Cell.OCCUPIED] = Cell.FREE  # or nothing free would be left
+        cells[6, 8] = Cell.FREE
+    world = OccupancyMap(cells, 0.05, Pose(1.0, -2.0, 0.3))
+    found = world.resampled(side)
+    assert found.origin == world.origin
+    assert found.resolution == side
+    q = side / 0.05
+    assert found.shape == tuple(int(np.ceil(n / q - 1e-9)) for n in world.shape)
+    for (row, column), cell in np.ndenumerate(found.cells):
+        rows, columns = (
+            [k for k in range(n) if k + 1 > at * q + 1e-6 and k < (at + 1) * q - 1e-6]
+            for at, n in ((row, 13), (column, 17))
+        )
+        if (cells[np.ix_(rows, columns)] == Cell.OCCUPIED).any():
+            assert cell == Cell.OCCUPIED
+        else:
+            middle = min(int((row + 0.5) * q), 12), min(int((column + 0.5) * q), 16)
+            assert cell == cells[middle]
+
+
+def test_cells_that_would_be_too_many_are_refused():
+    world = OccupancyMap(np.zeros((100, 100), np.uint8), 0.05)
+    with pytest.raises(InputError) as caught:
+        world.resampled(1e-5)
+    assert str(caught.value) == (
+        "The map would have 500000 × 500000 cells, more than 67108864; "
+        "take a coarser `resolution` than 1e-05 m."
+    )

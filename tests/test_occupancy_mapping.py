@@ -109,3 +109,13 @@ def test_a_map_needs_a_scan():
     with pytest.raises(InputError) as error:
         OccupancyMap.from_scans([], np.zeros((0, 3)))
     assert str(error.value) == "A map needs at least one scan, got none."
+
+
+@pytest.mark.parametrize(("far", "size"), [(1e308, "inf"), (3.4028235e38, "6.805647e+39")])
+def test_a_range_that_no_map_holds_is_refused(far, size):
+    with pytest.raises(InputError) as error:
+        OccupancyMap.from_scans([Scan(np.zeros(1), np.array([far]))], np.zeros((1, 3)))
+    assert str(error.value) == (
+        f"The map would have {size} × 4 cells, more than 67108864; "
+        "take a coarser `resolution` than 0.05 m."
+    )

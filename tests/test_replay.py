@@ -29,8 +29,9 @@ class Scripted:
     verdicts: tuple = VERDICTS
     heard: list = field(default_factory=list)
 
-    def update(self, odometry, scan):
+    def update(self, odometry, scan, *, time):
         k = len(self.heard)
+        assert time == 100.0 + 2.0 * odometry.x  # a second for every half metre
         self.heard.append((odometry, scan))
         pose = Pose(odometry.x + 1.0 + OFF[k], odometry.y + 2.0, odometry.yaw + 0.1)
         covariance = np.diag([0.01, 0.04, 0.0009])

@@ -280,3 +280,21 @@ def test_the_lipschitz_constant_bounds_the_profile(profile):
 
 def test_unit_vectors_point_where_they_should():
     np.testing.assert_allclose(unit_vectors([0.0, np.pi / 2]), [[1, 0], [0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Rose.circle(2.5), "`n` must be a whole number, got 2.5."),
+        (lambda: Rose.circle(8.0), "`n` must be a whole number, got 8.0."),
+        (lambda: Rose.circle(True), "`n` must be a whole number, got True."),
+        (lambda: Rose.fibonacci(20.5), "`n` must be a whole number, got 20.5."),
+        (lambda: Rose.rings(2.5, 8), "`rings` must be a whole number, got 2.5."),
+        (lambda: Rose.rings(2, 8.5), "`azimuths` must be a whole number, got 8.5."),
+    ],
+)
+def test_a_rose_has_a_whole_number_of_directions(make, text):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == text
+    assert len(Rose.circle(np.int64(8))) == 8

@@ -72,6 +72,20 @@ def test_a_full_turn_owns_the_circle():
     assert Scan(bearings, np.ones(360)).beam_widths.sum() == pytest.approx(2.0 * np.pi)
 
 
+@pytest.mark.parametrize("apart", [0.0, 1e-9])
+@pytest.mark.parametrize("returns", [2, 3])
+def test_beams_that_repeat_a_bearing_share_what_it_owns(apart, returns):
+    bearings = np.linspace(-2.0, 2.0, 181)
+    once = Scan(bearings, np.full(181, 2.0)).beam_widths
+    many = np.repeat(bearings, returns) + apart * np.tile(np.arange(returns), 181)
+    owned = Scan(many, np.full(len(many), 2.0)).beam_widths.reshape(181, returns)
+    np.testing.assert_allclose(owned, np.repeat(once[:, None], returns, 1) / returns, atol=1e-8)
+
+
+def test_beams_that_all_look_one_way_own_nothing():
+    assert (Scan(np.zeros(5), np.ones(5)).beam_widths == 0.0).all()
+
+
 @pytest.mark.parametrize(
     ("make", "text"),
     [

@@ -5,6 +5,7 @@ import pytest
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import EqualArea, Exact
+from isovist.descriptor.rims import rim_term
 from isovist.descriptor.silhouette import silhouette_term
 from isovist.errors import InputError
 from isovist.maps.mesh import MeshMap
@@ -91,6 +92,39 @@ def test_behind_obstacles_the_jacobian_needs_the_silhouette_term(seed):
     # Differences of a jumping signal err: with steps of 12 mm and 8 million terms 4e-3 is left.
     assert errs[4] < 3e-2
     assert errs[5] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_signal_that_jumps_at_its_longest_range_needs_its_rims(seed):
+    world = occluding(seed)
+    level = np.random.default_rng(seed).uniform(0, 1, len(world.vertices))
+    sloping = MeshMap.from_arrays(
+        world.vertices, world.faces, reflectance=world.reflectance, attribute=level
+    )
+    signals = [Intensity(2.2, 0.3), SurfaceGradient(maximum=2.2)]
+    truths = differences(sloping, signals)
+    for signal, truth in zip(signals, truths, strict=True):
+        _, J = Descriptor(ROSE, signal).at(sloping, POINT, jacobian=True)
+        bare = J - rim_term(sloping, POINT, ROSE, signal)
+        # J is small here, and the differences err: 3 million terms halve what is left.
+        assert np.linalg.norm(J - truth) < 6e-2 * np.linalg.norm(truth)
+        assert np.linalg.norm(bare - truth) > 0.3 * np.linalg.norm(truth)
+
+
+def test_the_rim_on_a_plane_has_the_integral_of_its_circle():
+    # From the middle, 1 m above a floor that is cut into many faces, a circle in full.
+    floor = MeshMap.from_heights(np.zeros((21, 23)), 0.25, (-2.7, -2.4))
+    world = MeshMap.from_arrays(
+        floor.vertices, floor.faces, reflectance=np.full(len(floor.faces), 0.8), free="everywhere"
+    )
+    term = rim_term(world, np.array([0.0, 0.0, 1.0]), ROSE, Intensity(2.0, 0.3))
+    beta = 2.0 * np.pi * np.arange(4000) / 4000
+    flat = np.sqrt(0.75)
+    theta = np.stack([flat * np.cos(beta), flat * np.sin(beta), np.full(4000, -0.5)], axis=1)
+    expected = 0.5 / 2.0 * 2.0 * np.pi * ROSE.weights(theta).mean(axis=0)
+    np.testing.assert_allclose(term[:, 2], -expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(term[:, :2], 0.0, atol=1e-12)
+    assert np.abs(rim_term(world, POINT, ROSE, Range(maximum=2.0))).max() < 1e-12
 
 
 def test_faces_seen_edge_on_are_integrated_over_their_area():

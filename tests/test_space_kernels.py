@@ -77,28 +77,36 @@ def test_the_kernel_turns_like_a_pose():
 
 @pytest.mark.parametrize("fitted", [3, 4, 6])
 def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
-    """One step solves (H + damping) s = −∇cost, with H as it is returned."""
+    """One step solves (H + damping) s = −∇cost; what is returned is H where it ends."""
     field = distance_to_walls(house())
     rng = np.random.default_rng(3)
     ends = rng.normal(0.0, 12.0, (30, 3)) * [1.0, 1.0, 0.4]
     start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
     sigma, damping, h = 3.0, 0.5, 1e-5
-    poses, normal, sums = start[None].copy(), np.empty((1, 6, 6)), np.empty((1, 2))
-    align_in_space(field, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
+
+    def fit(pose, damping):
+        poses, normal, sums = pose[None].copy(), np.empty((1, 6, 6)), np.empty((1, 2))
+        align_in_space(field, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
+        return poses[0], np.tril(normal[0]) + np.tril(normal[0], -1).T, sums[0]
+
+    # So damped that it stays where it is.
+    _, H, sums = fit(start, 1e15)
+    pose, last, _ = fit(start, damping)
+    np.testing.assert_allclose(last, fit(pose, 1e15)[1], rtol=1e-9, atol=1e-9)
+    assert np.abs(last - H).max() > 1e-3
     slope = [
         (cost_of_pose(field, ends, sigma, start + s) - cost_of_pose(field, ends, sigma, start - s))
         / (2.0 * h)
         for s in h * np.eye(6)
     ]
-    H = np.tril(normal[0]) + np.tril(normal[0], -1).T
     arm = (ends[:, :2] ** 2).sum(axis=1).mean()
     extra = damping * len(ends) * np.array([1.0, 1.0, 0.1 * arm, 1.0, 0.1 * arm, 0.1 * arm])
     step = np.linalg.solve((H + np.diag(extra))[:fitted, :fitted], -np.array(slope)[:fitted])
-    np.testing.assert_allclose(poses[0, :fitted] - start[:fitted], step, rtol=2e-3, atol=1e-6)
-    np.testing.assert_array_equal(poses[0, fitted:], start[fitted:])
+    np.testing.assert_allclose(pose[:fitted] - start[:fitted], step, rtol=2e-3, atol=1e-6)
+    np.testing.assert_array_equal(pose[fitted:], start[fitted:])
     e = np.array([distance(field, *Pose3(*start).apply(q)) for q in ends])
     w = np.where(e <= 3.5 * sigma, np.exp(-0.5 * (e / sigma) ** 2), 0.0)
-    np.testing.assert_allclose(sums[0], [w.sum(), (w * e * e).sum()], rtol=1e-9)
+    np.testing.assert_allclose(sums, [w.sum(), (w * e * e).sum()], rtol=1e-9)
 
 
 @pytest.mark.parametrize("shiny", [False, True])

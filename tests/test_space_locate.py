@@ -177,3 +177,25 @@ def test_the_slope_of_the_descriptor_vanishes_along_a_tunnel():
         values.append(certify(atlas.world, scan, pose).mu)
     assert values[0] < 1e-3 * values[1]
     assert values[1] > 0.0
+
+
+@pytest.mark.parametrize("band", [(50.0, 89.0), (-90.0, -50.0), (89.9, 90.0), (48.0, 49.0)])
+@pytest.mark.parametrize("asked", [{}, {"tilt": True}, {"certificate": True}])
+def test_a_cloud_above_what_the_atlas_describes_is_not_unique(band, asked):
+    rng = np.random.default_rng(8)
+    rise, turn = np.radians(rng.uniform(*band, 400)), rng.uniform(-np.pi, np.pi, 400)
+    flat = np.cos(rise)
+    cloud = CloudScan(2.5 * np.stack([flat * np.cos(turn), flat * np.sin(turn), np.sin(rise)], 1))
+    answer = iv.locate(house_atlas(), cloud, **asked)
+    assert answer.verdict is not Verdict.UNIQUE
+    if band[0] > 49.0 or band[1] < -49.0:
+        assert answer.verdict is Verdict.LOST
+        assert answer.estimates == ()
+
+
+def test_a_sensor_that_looks_everywhere_finds_itself():
+    dome = replace(LIDAR, rings=33, low=-np.pi / 2.0, high=np.pi / 2.0)
+    for k, truth in enumerate(PLACES[:2]):
+        answer = iv.locate(house_atlas(), dome.scan(house(), truth, np.random.default_rng(k)))
+        assert answer.verdict is Verdict.UNIQUE
+        assert gap(answer.best.pose, truth)[0] < 0.1

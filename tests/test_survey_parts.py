@@ -1,5 +1,7 @@
 """The kernels and the parts of the survey against slow twins and identities."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -84,7 +86,8 @@ def test_without_noise_the_normal_matrix_is_that_of_the_fit(atlas):
     blocks = np.zeros((1, 90), dtype=np.int16)
     normal, _ = held(atlas, none, place, ranges.astype(np.float32)[:, None], blocks, angles)
     poses, expected = np.array([[60.3, 40.7, 0.0]]), np.empty((1, 8))
-    align(atlas.wall_distance, ranges[:, None] * directions, np.array([2.0]), 0.0, poses, expected)
+    ends = ranges[:, None] * directions
+    align(atlas.wall_distance, ends, np.array([2.0]), 1e15, poses, expected)  # stays where it is
     np.testing.assert_allclose(normal[0, 0], expected[0], rtol=1e-4, atol=1e-3)
 
 
@@ -263,3 +266,10 @@ def test_slopes_are_differences_between_neighbouring_nodes():
             assert abs(V[1] @ weakest[k]) == pytest.approx(1.0, abs=1e-4)
             checked += 1
     assert checked > 3
+
+
+def test_a_sensor_that_sees_for_ever_is_one_that_sees_far(atlas):
+    floor = np.arange(5)
+    far, for_ever = (look_from(atlas, floor, replace(FULL, range_max=r)) for r in (1e6, 1e308))
+    np.testing.assert_array_equal(far.ranges, for_ever.ranges)
+    np.testing.assert_array_equal(far.sigma, for_ever.sigma)

@@ -17,7 +17,9 @@ MODULES = {
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
         "theory.dynamic", "theory.trajectory", "tracking.start",
     ],
-    "silhouettes": ["descriptor.shadows", "descriptor.silhouette", "descriptor.grazing"],
+    "silhouettes": [
+        "descriptor.shadows", "descriptor.silhouette", "descriptor.rims", "descriptor.grazing",
+    ],
     "static": ["theory.static", "theory.example"],
     "verify": ["theory.verify.scenes"],
 }  # fmt: skip

@@ -12,7 +12,7 @@ from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose, unit_vectors
 from isovist.roses import Bump, Rose
-from isovist.sensing.signals import Range
+from isovist.sensing.signals import Intensity, Range
 from isovist.theory.course import PlaceCourse, PoseCourse, time_weights
 from isovist.theory.heading import observe, turned
 from isovist.theory.map_space import MapField
@@ -84,6 +84,18 @@ def test_the_derivative_by_the_pose_agrees_with_differences():
             step = 1e-6 * np.eye(3)[axis]
             ahead, behind = (observe(descriptor, world, poses + s)[0] for s in (step, -step))
             np.testing.assert_allclose(K[:, :, axis], (ahead - behind) / 2e-6, atol=3e-6)
+
+
+def test_the_derivative_by_the_pose_sees_the_rims_of_a_longest_range():
+    square = [[0, 0, 9, 0], [9, 0, 9, 6], [9, 6, 0, 6], [0, 6, 0, 0]]
+    world = SegmentMap.from_segments(square, reflectance=[0.9, 0.2, 0.5, 0.7])
+    descriptor = Descriptor(ROSE, Intensity(2.5, 0.1))
+    poses = np.array([[2.0, 2.2, 0.7], [7.1, 4.9, -2.0]])
+    _, K = observe(descriptor, world, poses)
+    for axis in range(3):
+        step = 1e-6 * np.eye(3)[axis]
+        ahead, behind = (observe(descriptor, world, poses + s)[0] for s in (step, -step))
+        np.testing.assert_allclose(K[:, :, axis], (ahead - behind) / 2e-6, atol=3e-6)
 
 
 def test_the_body_observes_the_descriptor_of_the_turned_rose():

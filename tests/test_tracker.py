@@ -9,6 +9,8 @@ import pytest
 
 from isovist.atlas.build import build
 from isovist.errors import InputError
+from isovist.exploration.paths import Ground
+from isovist.exploration.propose import propose
 from isovist.localization.answer import Verdict
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
@@ -16,12 +18,13 @@ from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.tracking.bank import Bank, Frame, carry
+from isovist.tracking.bank import Bank, Frame
 from isovist.tracking.drift import Drift
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
 from reference_space import house_atlas
+from sites import ABSURD
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=270, range_max=12.0, noise=0.02)
 
@@ -171,6 +174,43 @@ def test_scans_and_atlases_in_space_are_refused(atlas):
         Tracker(house_atlas())
 
 
+def test_absurd_ranges_do_not_disturb_a_drive(atlas):
+    """Every fourth range of every scan is one of them."""
+    random, tracker = np.random.default_rng(2), Tracker(atlas)
+    for pose in CORRIDOR[:6]:
+        seen = LIDAR.scan(atlas.world, pose, random)
+        ranges = np.where(seen.valid, seen.ranges, np.inf)
+        ranges[::4] = np.resize(ABSURD, len(ranges[::4]))
+        scan = Scan(seen.bearings, ranges)
+        belief = tracker.update(pose, scan)
+        json.dumps(tracker.state(), allow_nan=False)
+    assert belief.verdict is Verdict.UNIQUE
+    far, _ = errors([belief], [pose])
+    assert far[0] < 0.1
+    proposal = propose(tracker, Ground.from_atlas(atlas), scan)
+    assert np.isfinite([proposal.direction, proposal.gain]).all()
+
+
+@pytest.mark.parametrize("far", [2e7, 1e18, 1e308])
+def test_odometry_off_the_earth_is_refused(atlas, far):
+    tracker = Tracker(atlas)
+    with pytest.raises(InputError) as caught:
+        tracker.move(Pose(0.0, -far))
+    assert str(caught.value) == (
+        f"`odometry` must lie within 1e+07 m of its origin, got {Pose(0.0, -far)}. "
+        "Is it in m, and is it sound?"
+    )
+
+
+def test_odometry_that_jumps_across_the_earth_is_borne(atlas):
+    random, tracker = np.random.default_rng(3), Tracker(atlas)
+    for place in (Pose(-1e7, 1e7), Pose(1e7, -1e7), Pose(1e7, -1e7)):
+        belief = tracker.update(place, LIDAR.scan(atlas.world, CORRIDOR[0], random))
+        for estimate in belief.estimates:
+            assert np.isfinite(estimate.pose.vector).all()
+            assert (np.linalg.eigvalsh(estimate.covariance) > 0.0).all()
+
+
 def test_drift_must_be_positive():
     with pytest.raises(InputError, match=r"^`heading` must be a positive number, got -1.0\.$"):
         Drift(heading=-1.0)
@@ -191,13 +231,55 @@ def test_simulated_odometry_spreads_as_the_drift_says():
     np.testing.assert_allclose(np.cov(np.array(errors).T), drift.covariance(motion), atol=4e-4)
 
 
+@pytest.mark.parametrize("turn", [0.0, 0.6])
+def test_twice_the_rate_gives_the_same_spread_over_the_same_way(atlas, turn):
+    """Six metres and twelve seconds in 12 and in 24 parts, straight on and along an arc."""
+    start, found = Pose(2.3, 2.4, 0.7), []
+    for parts in (12, 24):
+        tracker = Tracker(atlas, prior=Region.around(start, 0.5, 0.2), drift=Drift(still=0.02))
+        random = np.random.default_rng(1)
+        odometry = Pose()
+        tracker.update(odometry, LIDAR.scan(atlas.world, start, random), time=50.0)
+        for k in range(parts):
+            bow, chord = turn / parts, 6.0 / parts * np.sinc(turn / parts / (2.0 * np.pi))
+            odometry = odometry @ Pose(chord * np.cos(bow / 2), chord * np.sin(bow / 2), bow)
+            belief = tracker.move(odometry, time=50.0 + 12.0 * (k + 1) / parts)
+        found.append(belief.best.covariance)
+    # Along an arc the chords of longer steps are a little shorter.
+    np.testing.assert_allclose(found[1], found[0], rtol=1e-9 if turn == 0.0 else 2e-3, atol=1e-9)
+
+
+def test_errors_of_the_heading_come_up_all_along_the_way():
+    """Of x, y and yaw after s m straight on: h² s³/3 across, h² s²/2 with the heading, h² s."""
+    drift = Drift(along=1e-9, heading=0.1, turning=1e-9, still=1e-9)
+    _, spread = drift.carry(np.zeros((1, 3)), np.zeros((1, 3, 3)), Pose(3.0))
+    expected = 0.01 * np.array([[0.0, 0.0, 0.0], [0.0, 9.0, 4.5], [0.0, 4.5, 3.0]])
+    np.testing.assert_allclose(spread[0], expected, atol=1e-12)
+
+
+def test_a_robot_that_stands_becomes_unsure_with_time_not_with_updates(atlas):
+    drift = Drift(still=0.01)
+    once = drift.covariance(Pose(), 4.0)
+    np.testing.assert_allclose(once, sum(drift.covariance(Pose(), 1.0) for _ in range(4)))
+    assert once[0, 0] == pytest.approx(4e-4)
+    tracker = Tracker(atlas)
+    tracker.move(Pose(), time=3.0)
+    with pytest.raises(InputError) as caught:
+        tracker.move(Pose(), time=1.0)
+    assert str(caught.value) == (
+        "`time` must not run backwards, got 1 s after 3 s. Take a new tracker for a new drive."
+    )
+    with pytest.raises(InputError, match=r"^`time` must be finite, in s, got nan\.$"):
+        tracker.move(Pose(), time=np.nan)
+
+
 def test_places_move_as_poses_do_and_their_spread_by_differences():
     random = np.random.default_rng(5)
     poses = random.normal(0.0, 2.0, (6, 3))
     motion = Pose(0.4, -0.2, 0.7)
     drift = Drift(1e-9, 1e-9, 1e-9, 1e-9)
     root = random.normal(0.0, 0.1, (6, 3, 3))
-    moved, spreads = carry(poses, root @ root.transpose(0, 2, 1), motion, drift)
+    moved, spreads = drift.carry(poses, root @ root.transpose(0, 2, 1), motion)
     for k in range(6):
         after = (Pose.from_vector(poses[k]) @ motion).vector
         np.testing.assert_allclose(moved[k], [*after[:2], wrap_angle(after[2])], atol=1e-12)
@@ -415,7 +497,7 @@ def test_a_state_of_something_else_is_refused(atlas):
     state = Tracker(atlas).state()
     with pytest.raises(InputError, match=r"^The state is of a tracker on another map\.$"):
         Tracker.from_state(build(twin_rooms()), state)
-    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 1 is read"):
+    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 2 is read"):
         Tracker.from_state(atlas, {**state, "version": 9})
     del state["poses"]
     with pytest.raises(InputError, match=r"^This is not the state of a tracker: 'poses'\.$"):

@@ -18,6 +18,7 @@ scan: iv.Scan
 from typing import Any
 import isovist as iv
 odometry: iv.Pose
+stamp: float
 
 class LaserScan:
     angle_min: float

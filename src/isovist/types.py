@@ -1,5 +1,7 @@
 """Array types, and the checks that stand at every door of the library."""
 
+import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ __all__ = [
     "FloatArray",
     "IntArray",
     "as_floats",
+    "check_memory",
+    "check_whole",
     "readonly",
 ]
 
@@ -55,3 +59,37 @@ def as_floats(
     if not np.isfinite(array).all():
         raise InputError(f"`{name}` must be finite, got NaN or infinity.")
     return array
+
+
+def check_whole(name: str, value: int) -> None:
+    """An error unless the value is a whole number of Python or NumPy."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InputError(f"`{name}` must be a whole number, got {value!r}.")
+
+
+def check_memory(work: str, needed: float, remedy: str) -> None:
+    """An error when some work needs more memory than the machine has, before any is taken.
+
+    Args:
+        work: What is to be done, the subject of the error text.
+        needed: At the peak, in bytes.
+        remedy: What to do about it, a sentence.
+    """
+    held = memory()
+    if needed > held:
+        raise InputError(
+            f"{work} takes about {needed / 1e9:.1f} GB of memory, and this machine has "
+            f"{held / 1e9:.1f} GB. {remedy}"
+        )
+
+
+def memory() -> float:
+    """Bytes of memory that this machine or container has; `inf` where nothing says so."""
+    held = np.inf
+    if hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        held = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except (OSError, ValueError):
+        return held
+    return min(held, float(limit)) if limit.isdigit() else held

@@ -29,8 +29,8 @@ def build(
 
     Args:
         world: The map; a plan of walls and a mesh are turned into cells first (`as_cells`).
-        spacing: Distance of the nodes in m; that of the settings when `None`, in space at least
-            three cells.
+        spacing: Distance of the nodes in m, rounded to whole cells (`atlas.spacing` says what it
+            became); that of the settings when `None`, in space at least three cells.
         height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
             drone; that of the settings when `None`.
         settings: How to describe it.

@@ -12,13 +12,15 @@ from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import search_rose, window_of_scan
 from isovist.errors import InputError
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
-from isovist.types import Float32Array, FloatArray, IntArray, readonly
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
+PEAK = (40, 1300)
+"""Bytes per cell and per node that describing a map takes, measured."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,13 +151,20 @@ def build_plane(
 ) -> PlaneAtlas:
     """Describe a map of the plane.
 
-    This takes at the peak about 1.3 kB per node and 40 bytes per cell.
+    This takes at the peak about 1.3 kB per node and 40 bytes per cell, and is refused where the
+    machine has less.
     """
     from isovist.maps.sweep import describe_field, free_nodes
 
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 cells, got {world.shape}.")
     stride = max(1, round(settings.spacing / world.resolution))
+    count = int(np.count_nonzero(world.cells == Cell.FREE)) // stride**2
+    check_memory(
+        f"Describing a map of {world.cells.size} cells with about {count} nodes",
+        PEAK[0] * world.cells.size + PEAK[1] * count,
+        "Take a larger `spacing`, make the cells larger, or crop the map.",
+    )
     clear = bridge_gaps(world, settings.gap)
     rows, columns = free_nodes(clear, stride)
     count = RAYS * settings.channels

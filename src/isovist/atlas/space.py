@@ -27,13 +27,15 @@ from isovist.maps.floor import floor_levels
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import Float32Array, FloatArray, IntArray, readonly
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly
 
 if TYPE_CHECKING:
     from isovist.maps.sweep3d import VoxelSweep
 
 COARSE = 3
 """Nodes are at least so many cells apart: nearer ones see the same cells."""
+PEAK = (60, 20_000)
+"""Bytes per cell and per node that describing a map takes, measured."""
 
 Height = float | tuple[float, float] | None
 
@@ -218,8 +220,9 @@ def build_space(
 ) -> SpaceAtlas:
     """Describe a map in space.
 
-    At the peak this takes about 20 kB per node and 60 bytes per cell of the block; what stays is
-    3.1 kB per node and 7 bytes per cell, 15 with reflectances.
+    At the peak this takes about 20 kB per node and 60 bytes per cell of the block, and is refused
+    where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
+    reflectances.
     """
     from isovist.maps.sweep3d import VoxelSweep
 
@@ -227,8 +230,10 @@ def build_space(
         raise InputError(f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.")
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
+    _check_memory(world, 0)
     clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
+    _check_memory(world, len(nodes))
     progress(0.05)
     F, known = _describe(
         VoxelSweep.over(clear, nodes), settings, lambda share: progress(0.05 + 0.4 * share)
@@ -254,6 +259,14 @@ def build_space(
     )
     progress(1.0)
     return atlas
+
+
+def _check_memory(world: VoxelMap, nodes: int) -> None:
+    check_memory(
+        f"Describing a map of {world.cells.size} cells" + (f" with {nodes} nodes" if nodes else ""),
+        PEAK[0] * world.cells.size + PEAK[1] * nodes,
+        "Take a larger `spacing` or larger cells, or cut the map.",
+    )
 
 
 def _shine(world: VoxelMap) -> tuple[float, float] | None:

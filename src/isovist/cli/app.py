@@ -48,6 +48,9 @@ def main() -> None:
     except (IsovistError, OSError) as error:
         sys.stderr.write(f"isovist: {error}\n")
         raise SystemExit(2) from None
+    except MemoryError as error:
+        sys.stderr.write(f"isovist: out of memory. {error or 'Take a smaller map'}.\n")
+        raise SystemExit(2) from None
     except KeyboardInterrupt:
         sys.stderr.write("isovist: interrupted; nothing was written.\n")
         raise SystemExit(130) from None

@@ -12,7 +12,8 @@ def build(
     world: options.Map,
     output: Annotated[Path, options.output("the atlas as this folder")],
     spacing: Annotated[
-        float | None, typer.Option(help="Distance of the nodes, in m; 0.25 if not given.")
+        float | None,
+        typer.Option(help="Distance of the nodes, in m, in whole cells; 0.25 if not given."),
     ] = None,
     height: options.Height = None,
     highest: options.Highest = None,
@@ -29,3 +30,8 @@ def build(
     typer.echo(
         f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over {atlas.area:.0f} m²."
     )
+    if spacing is not None and f"{spacing:g}" != f"{atlas.spacing:g}":
+        typer.echo(
+            f"A spacing of {spacing:g} m was asked for; nodes lie on whole cells of "
+            f"{atlas.world.resolution:g} m."
+        )

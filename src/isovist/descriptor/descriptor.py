@@ -12,6 +12,7 @@ grazes a corner, and the angle a of the jump moves with p; so on a map of segmen
 where ρ_a is the distance to the corner (the nearer of the two walls).  The sum is the shadow
 term (see `shadows`); without it J is wrong wherever something occludes something.  On a mesh it
 is a sum of integrals over silhouettes (see `silhouette`); on cells J is a central difference of F.
+A signal that jumps at its longest range has one more term, of its rims (see `rims`).
 
 A scan sees only some directions Ω.  Its descriptor and its mass,
 
@@ -39,7 +40,8 @@ from isovist.descriptor.quadrature import (
     place_exact,
     sum_channels,
 )
-from isovist.descriptor.shadows import find_shadows, shadow_terms
+from isovist.descriptor.rims import rim_term
+from isovist.descriptor.shadows import find_jumps, jump_terms
 from isovist.descriptor.silhouette import silhouette_term
 from isovist.errors import InputError
 from isovist.maps.base import Map
@@ -122,7 +124,8 @@ class Descriptor:
             world: The map.
             points: Places in free space, shape (..., d), in m.
             jacobian: Whether to compute J too.
-            shadow: Set to false to leave out the shadow term of (2), as the paper does.
+            shadow: Set to false to leave out the shadow term of (2), as the paper does, and what
+                the rims at a longest range add.
             view: Angles that are seen, in the world frame: intervals (from, to) in rad, shape
                 (v, 2), disjoint, counter-clockwise, with `Exact`; in space a `Band`.
         """
@@ -202,10 +205,10 @@ class Descriptor:
             value = nodes.coefficients[:, None] * np.concatenate(parts, axis=1)
             rows[:] = sum_channels(self.rose, nodes.offsets, nodes.seen.directions, value)
             if jacobian and shadow:
-                shadows = find_shadows(world, block, pieces, view)
-                moved = shadow_terms(self.signal, shadows)
+                jumps = find_jumps(world, block, pieces, view, self.signal.kinks)
+                moved = jump_terms(self.signal, jumps)
                 rows[:, :, 1:] += sum_channels(
-                    self.rose, shadows.offsets, shadows.before.directions, moved
+                    self.rose, jumps.offsets, jumps.before.directions, moved
                 )
         return out
 
@@ -246,6 +249,7 @@ class Descriptor:
             )
             if shadow:
                 rows[:, 1:] += silhouette_term(world, point, self.rose, self.signal, seen=band)
+                rows[:, 1:] += rim_term(world, point, self.rose, self.signal, seen=band)
         return out
 
     def _sums(self, world: Map, points: FloatArray, rule: Rule) -> FloatArray:

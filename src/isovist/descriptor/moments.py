@@ -6,7 +6,8 @@ coefficient, m_s = c_s f(θ_s), and the same for its gradient in p, M_s ∈ R^d,
     F_i = Σ_s w_i(θ_s) m_s,        J_i = Σ_s w_i(θ_s) M_s.                    (1)
 
 On a map of segments each visible corner is one more node, at its own direction, with m_s = 0 and
-M_s its shadow term.  Nothing but w depends on the rose, so with C_ij of `Rose.direction_slopes`
+M_s its shadow term, and so is each rim of a signal that jumps at a longest range.  Nothing but w
+depends on the rose, so with C_ij of `Rose.direction_slopes`
 
     ∂F_i/∂d_j = (I − d_j d_jᵀ) Σ_s C_ij(θ_s) m_s θ_s,                         (2)
     ∂F_i/∂λ   = Σ_s m_s ∂w_i/∂λ (θ_s),                                        (3)
@@ -26,7 +27,7 @@ from isovist.descriptor.quadrature import (
     place_exact,
     sum_channels,
 )
-from isovist.descriptor.shadows import find_shadows, shadow_terms
+from isovist.descriptor.shadows import find_jumps, jump_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
@@ -73,14 +74,14 @@ class Moments:
         value = f.values(nodes.seen)
         smooth = c * np.concatenate([value[:, None], f.gradients(nodes.seen)], axis=1)
         energies = np.add.reduceat(nodes.coefficients * value**2, nodes.offsets[:-1])
-        shadows = find_shadows(world, p, pieces, whole)
-        corners = np.pad(shadow_terms(f, shadows), ((0, 0), (1, 0)))
+        jumps = find_jumps(world, p, pieces, whole, f.kinks)
+        corners = np.pad(jump_terms(f, jumps), ((0, 0), (1, 0)))
         # Nodes and corners of one place stand together.
-        owner = np.concatenate([_owners(nodes.offsets), _owners(shadows.offsets)])
+        owner = np.concatenate([_owners(nodes.offsets), _owners(jumps.offsets)])
         order = np.argsort(owner, kind="stable")
-        directions = np.concatenate([nodes.seen.directions, shadows.before.directions])[order]
+        directions = np.concatenate([nodes.seen.directions, jumps.before.directions])[order]
         return cls(
-            readonly(nodes.offsets + shadows.offsets),
+            readonly(nodes.offsets + jumps.offsets),
             readonly(np.ascontiguousarray(directions)),
             readonly(np.concatenate([smooth, corners])[order]),
             readonly(energies),

@@ -20,6 +20,7 @@ about 2 √ε.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -29,9 +30,13 @@ from isovist.maps.segments import Pieces, SegmentMap
 from isovist.poses import unit_vectors
 from isovist.roses import Rose, Softmax
 from isovist.roses.mesh_norm import circle_gaps
+from isovist.roses.profiles import compiled
 from isovist.roses.rose import fibonacci_sphere
 from isovist.sensing.signals import Seen, Signal
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
+
+_ARCS = 40  # of the circle, on which a profile of one's own is tried
+_HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +95,8 @@ class Exact:
 
     The tolerance is relative to ∫|f| for the softmax profile.  A bump or a cosine power is not
     analytic at the edge of its support; there the pieces are split, and the error is measured
-    in the tests instead of being promised.
+    in the tests instead of being promised.  For a profile of your own, of which nothing is known,
+    pieces are halved until sums of its weights settle to the tolerance.
     """
 
     tolerance: float = 1e-12
@@ -122,12 +128,11 @@ class Exact:
 
         Without such angles the one length holds everywhere.
         """
+        if compiled(rose.profile) is None:
+            return _settled_lengths(self, rose)
         angles, gaps = circle_gaps(rose.directions)
         if not isinstance(rose.profile, Softmax):
-            reach = rose.profile.support
-            edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
-            edges = np.unique(np.round(edges, 14))
-            return 0.25 * reach, edges, np.full(len(edges), 0.1 * reach)
+            return _lengths_within(rose, 0.25 * rose.profile.support)
         epsilon = rose.profile.temperature
         with np.errstate(divide="ignore"):
             poles = np.arcsinh(np.pi * epsilon / (2.0 * np.sin(np.minimum(gaps, np.pi) / 2.0)))
@@ -146,7 +151,41 @@ class Exact:
 Quadrature = CircleSum | EqualArea | Lebedev | Exact
 
 
+def _lengths_within(rose: Rose, longest: float) -> tuple[float, FloatArray, FloatArray]:
+    """`Exact.lengths` of a profile that is smooth but at the edges of its support."""
+    angles, reach = circle_gaps(rose.directions)[0], rose.profile.support
+    if reach >= np.pi and compiled(rose.profile) is None:
+        return longest, np.empty(0), np.empty(0)
+    edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
+    edges = np.unique(np.round(edges, 14))
+    return longest, edges, np.full(len(edges), 0.4 * longest)
+
+
+@lru_cache(maxsize=8)
+def _settled_lengths(exact: Exact, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
+    """`Exact.lengths` of a profile of one's own: halved until sums over arcs change no more."""
+    start = 2.4 * np.arange(_ARCS) % (2.0 * np.pi)
+    arcs = np.stack([start, start + np.geomspace(0.01, 2.0, _ARCS)], axis=1)
+    walls, counts = np.full((_ARCS, 1), -1), np.ones(_ARCS, np.int64)
+    pieces, anything = Pieces(arcs, walls, counts), SegmentMap.room(1.0, 1.0)
+    nowhere, view = np.zeros((_ARCS, 2)), np.array([[0.0, 4.0 * np.pi]])
+    before = None
+    for halvings in range(_HALVINGS):
+        lengths = _lengths_within(rose, rose.profile.support / 2.0 ** (2 + halvings))
+        nodes = _place(anything, nowhere, pieces, exact, lengths, (), view)
+        sums = sum_channels(rose, nodes.offsets, nodes.seen.directions, nodes.coefficients[:, None])
+        if before is not None and np.abs(sums - before).max() <= max(exact.tolerance, 1e-14):
+            return lengths
+        before = sums
+    raise InputError(
+        f"The weights of a {type(rose.profile).__name__} profile do not settle to a tolerance of "
+        f"{exact.tolerance:g}: it is too sharp or not smooth. "
+        "Use Exact with a larger tolerance, or CircleSum."
+    )
+
+
 def _check_terms(terms: int) -> None:
+    check_whole("terms", terms)
     if terms < 1:
         raise InputError(f"A sum needs at least 1 term, got {terms}.")
 
@@ -180,13 +219,23 @@ def place_exact(
     view: FloatArray,
 ) -> Nodes:
     """Gauss–Legendre nodes on every piece of wall that the points, shape (P, 2), see."""
+    return _place(world, points, pieces, quadrature, quadrature.lengths(rose), kinks, view)
+
+
+def _place(
+    world: SegmentMap,
+    points: FloatArray,
+    pieces: Pieces,
+    quadrature: Exact,
+    lengths: tuple[float, FloatArray, FloatArray],
+    kinks: tuple[float, ...],
+    view: FloatArray,
+) -> Nodes:
     from isovist.kernels.describe import place_nodes
 
-    x, w, reach = quadrature.rules()
-    length, edges, poles = quadrature.lengths(rose)
     given = (
         points, pieces.angles, pieces.walls, pieces.counts, view,
-        world.walls, np.asarray(kinks, dtype=np.float64), length, edges, poles, x, w, reach,
+        world.walls, np.asarray(kinks, dtype=np.float64), *lengths, *quadrature.rules(),
     )  # fmt: skip
     offsets = np.zeros(len(points) + 1, np.int64)
     none = np.empty(0)
@@ -265,9 +314,14 @@ def sum_channels(
     from isovist.kernels.describe import accumulate
 
     out = np.empty((len(offsets) - 1, len(rose), values.shape[1]))
-    profile, order = rose.profile, rose.order
+    known = compiled(rose.profile)
+    if known is None:
+        for place, first, stop in zip(out, offsets[:-1], offsets[1:], strict=True):
+            place[:] = rose.weights(directions[first:stop]).T @ values[first:stop]
+        return out
+    order = rose.order
     sorted_rose = np.ascontiguousarray(rose.directions[order])
-    accumulate(offsets, directions, values, sorted_rose, order, profile.code, profile.scaled, out)
+    accumulate(offsets, directions, values, sorted_rose, order, *known, out)
     return out
 
 

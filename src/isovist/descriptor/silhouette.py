@@ -18,10 +18,11 @@ Whether the edge is seen at a node and what is beside it comes from two rays, a 
 side: the first on the side of a face at the edge, which is what it meets if the edge is seen there.
 Panels are halved until both halves together agree with the whole about ∫ (f⁺ − f⁻) dℓ/ρ, so they
 gather where the edge goes behind something or the background changes.  Faces that pass through
-each other without an edge there, and a jump at a longest range, are not seen by (1).
+each other without an edge there are not seen by (1); a jump at a longest range is that of `rims`.
 """
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -35,6 +36,42 @@ _HAIR = 1e-7  # rad, to either side of an edge
 _LONGEST = 0.15  # rad, a first panel
 _HALVINGS = 14
 _NODES, _COEFFICIENTS = np.polynomial.legendre.leggauss(2)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Panels:
+    """Nodes on panels of curves: their directions (k, 3), jump times dℓ and speed, and the sums."""
+
+    directions: FloatArray
+    rates: FloatArray
+
+    @property
+    def total(self) -> FloatArray:
+        """Of the nodes of each panel."""
+        return np.asarray(self.rates.reshape(-1, len(_NODES)).sum(axis=1))
+
+
+class Curves(Protocol):
+    """Curves on the sphere of directions on which a signal jumps.
+
+    Attributes:
+        normals: Along which a move of p moves each curve, shape (curves, 3).
+    """
+
+    normals: FloatArray
+
+    def first_panels(self) -> tuple[IntArray, FloatArray, FloatArray]:
+        """The curve of each panel, and where on it the panel starts and stops."""
+
+    def integrate(
+        self,
+        curve: IntArray,
+        start: FloatArray,
+        stop: FloatArray,
+        signal: Signal,
+        seen: Band | None,
+    ) -> Panels:
+        """The jumps at the nodes of panels."""
 
 
 def candidate_edges(
@@ -80,15 +117,22 @@ def silhouette_term(
         seen: The directions that count, all by default.
     """
     edges = _Edges(world, point, *candidate_edges(world, point, signal))
-    edge, start, stop = edges.first_panels()
-    values = edges.integrate(edge, start, stop, signal, seen).total
+    return sum_curves(edges, rose, signal, tolerance=tolerance, seen=seen)
+
+
+def sum_curves(
+    curves: Curves, rose: Rose, signal: Signal, *, tolerance: float, seen: Band | None
+) -> FloatArray:
+    """What moving curves add to J, shape (n, 3); arguments as in `silhouette_term`."""
+    curve, start, stop = curves.first_panels()
+    values = curves.integrate(curve, start, stop, signal, seen).total
     allowed = tolerance * np.abs(values).sum()
     directions, terms = [], []
     for depth in range(_HALVINGS):
         middle = 0.5 * (start + stop)
-        edge = np.repeat(edge, 2)
+        curve = np.repeat(curve, 2)
         start, stop = _interleave(start, middle), _interleave(middle, stop)
-        halves = edges.integrate(edge, start, stop, signal, seen)
+        halves = curves.integrate(curve, start, stop, signal, seen)
         rough = np.abs(halves.total.reshape(-1, 2).sum(axis=1) - values) > allowed
         if depth == _HALVINGS - 1:
             rough[:] = False
@@ -96,29 +140,37 @@ def silhouette_term(
         # Most nodes are hidden or carry no jump.
         done = np.repeat(~again, len(_NODES)) & (halves.rates != 0.0)
         directions.append(halves.directions[done])
-        normals = edges.normals[np.repeat(edge, len(_NODES))[done]]
+        normals = curves.normals[np.repeat(curve, len(_NODES))[done]]
         terms.append(halves.rates[done, None] * normals)
-        edge, start, stop, values = edge[again], start[again], stop[again], halves.total[again]
-        if edge.size == 0:
+        curve, start, stop, values = curve[again], start[again], stop[again], halves.total[again]
+        if curve.size == 0:
             break
     return sum_all(rose, np.concatenate(directions), np.concatenate(terms))
 
 
+def split_evenly(
+    low: FloatArray, high: FloatArray, width: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Each stretch from low to high in equal panels, as many as `width` (rad) asks for."""
+    count = np.maximum(1, np.ceil(width / _LONGEST)).astype(np.int64)
+    curve = np.repeat(np.arange(len(count)), count)
+    k = np.arange(len(curve)) - np.repeat(np.cumsum(count) - count, count)
+    step = ((high - low) / count)[curve]
+    start = low[curve] + k * step
+    return curve, start, start + step
+
+
+def place_nodes(
+    curve: IntArray, start: FloatArray, stop: FloatArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """The curve, the place and the coefficient of each Gauss–Legendre node of panels."""
+    half = 0.5 * (stop - start)
+    u = (0.5 * (start + stop))[:, None] + half[:, None] * _NODES
+    return np.repeat(curve, len(_NODES)), u.ravel(), (half[:, None] * _COEFFICIENTS).ravel()
+
+
 def _interleave(a: FloatArray, b: FloatArray) -> FloatArray:
     return np.stack([a, b], axis=1).ravel()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Panels:
-    """Nodes on panels of edges: their directions (k, 3), (f⁺ − f⁻) dℓ/ρ of each, and the sums."""
-
-    directions: FloatArray
-    rates: FloatArray
-
-    @property
-    def total(self) -> FloatArray:
-        """Of the nodes of each panel."""
-        return np.asarray(self.rates.reshape(-1, len(_NODES)).sum(axis=1))
 
 
 class _Edges:
@@ -148,21 +200,18 @@ class _Edges:
         """Every edge in panels of equal u, none wider than `_LONGEST` as seen from p."""
         angle = np.arctan(np.sinh(self.high)) - np.arctan(np.sinh(self.low))
         width = np.maximum(angle, 0.5 * (self.high - self.low))
-        count = np.maximum(1, np.ceil(width / _LONGEST)).astype(np.int64)
-        edge = np.repeat(np.arange(len(count)), count)
-        k = np.arange(len(edge)) - np.repeat(np.cumsum(count) - count, count)
-        step = ((self.high - self.low) / count)[edge]
-        start = self.low[edge] + k * step
-        return edge, start, start + step
+        return split_evenly(self.low, self.high, width)
 
     def integrate(
-        self, edge: IntArray, start: FloatArray, stop: FloatArray, signal: Signal, seen: Band | None
-    ) -> _Panels:
+        self,
+        curve: IntArray,
+        start: FloatArray,
+        stop: FloatArray,
+        signal: Signal,
+        seen: Band | None,
+    ) -> Panels:
         """(f⁺ − f⁻) dℓ/ρ at the nodes of panels."""
-        half = 0.5 * (stop - start)
-        u = (0.5 * (start + stop))[:, None] + half[:, None] * _NODES
-        e = np.repeat(edge, len(_NODES))
-        u, c = u.ravel(), (half[:, None] * _COEFFICIENTS).ravel()
+        e, u, c = place_nodes(curve, start, stop)
         reach = self.foot[e] + (self.height[e] * np.sinh(u))[:, None] * self.along[e]
         theta = reach / np.linalg.norm(reach, axis=1)[:, None]
         aside = (_HAIR * self.sides[e])[:, None] * self.normals[e]
@@ -174,7 +223,7 @@ class _Edges:
         jump = self.sides[e[k]] * (signal.values(near)[k] - signal.values(far))
         rates = np.zeros(len(e))
         rates[k] = c[k] * jump / (self.height[e[k]] * np.cosh(u[k]) ** 2)
-        return _Panels(theta, rates)
+        return Panels(theta, rates)
 
     def _beside(self, theta: FloatArray, edge: IntArray) -> tuple[Seen, BoolArray]:
         """What is met along θ, and whether it is a face at the edge."""

@@ -28,8 +28,10 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     may be cut at its walls, and beams end a little behind them.
     """
     height, width = field.shape
-    u = min(max(x - 0.5, 0.0), width - 1.000001)
-    v = min(max(y - 0.5, 0.0), height - 1.000001)
+    u, v = x - 0.5, y - 0.5
+    # What is no number stands in the first cell and comes out as it is.
+    u = min(u, width - 1.000001) if u > 0.0 else 0.0
+    v = min(v, height - 1.000001) if v > 0.0 else 0.0
     i, j = int(u), int(v)
     a, b = u - i, v - j
     lower = field[j, i] + a * (field[j, i + 1] - field[j, i])
@@ -40,11 +42,39 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     slope_y = upper - lower
     out_x, out_y = x - 0.5 - u, y - 0.5 - v
     out = abs(out_x) + abs(out_y)
-    if out > 1e-5:
+    if not out <= 1e-5:
         out = math.hypot(out_x, out_y)
         value += out
         slope_x, slope_y = out_x / out, out_y / out
     return value, slope_x, slope_y
+
+
+@njit(cache=True, nogil=True)
+def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, yaw: float):  # type: ignore[no-untyped-def]
+    """Σ w J Jᵀ as xx, xy, xa, yy, ya, aa, then Σ w, Σ w e² and Σ w J e, at a pose in cells."""
+    scale, reach = 0.5 / (sigma * sigma), REACH * sigma
+    c, s = math.cos(yaw), math.sin(yaw)
+    xx = xy = xa = yy = ya = aa = gx = gy = ga = total = square = 0.0
+    for k in range(len(ends)):
+        rx = c * ends[k, 0] - s * ends[k, 1]
+        ry = s * ends[k, 0] + c * ends[k, 1]
+        e, dx, dy = distance_at(field, x + rx, y + ry)
+        if e > reach:
+            continue
+        w = math.exp(-e * e * scale)
+        da = dy * rx - dx * ry
+        xx += w * dx * dx
+        xy += w * dx * dy
+        xa += w * dx * da
+        yy += w * dy * dy
+        ya += w * dy * da
+        aa += w * da * da
+        gx += w * dx * e
+        gy += w * dy * e
+        ga += w * da * e
+        total += w
+        square += w * e * e
+    return xx, xy, xa, yy, ya, aa, total, square, gx, gy, ga
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -59,8 +89,8 @@ def align(
         widths: σ of each step in cells, shape (steps,).
         damping: Added to the normal matrix, as a share of the beams.
         poses: (x, y, yaw) in cells and rad, shape (K, 3); overwritten.
-        normal: Output, Σ w J Jᵀ of the last step: xx, xy, xa, yy, ya, aa, then Σ w and Σ w e²;
-            shape (K, 8).
+        normal: Output, Σ w J Jᵀ at the improved pose with the last σ: xx, xy, xa, yy, ya, aa, then
+            Σ w and Σ w e²; shape (K, 8).
     """
     m = len(ends)
     arm = 0.0
@@ -69,33 +99,8 @@ def align(
     arm /= m
     for q in prange(len(poses)):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
-        for k in range(8):
-            normal[q, k] = 0.0
         for sigma in widths:
-            scale, reach = 0.5 / (sigma * sigma), REACH * sigma
-            c, s = math.cos(yaw), math.sin(yaw)
-            xx = xy = xa = yy = ya = aa = gx = gy = ga = total = square = 0.0
-            for k in range(m):
-                rx = c * ends[k, 0] - s * ends[k, 1]
-                ry = s * ends[k, 0] + c * ends[k, 1]
-                e, dx, dy = distance_at(field, x + rx, y + ry)
-                if e > reach:
-                    continue
-                w = math.exp(-e * e * scale)
-                da = dy * rx - dx * ry
-                xx += w * dx * dx
-                xy += w * dx * dy
-                xa += w * dx * da
-                yy += w * dy * dy
-                ya += w * dy * da
-                aa += w * da * da
-                gx += w * dx * e
-                gy += w * dy * e
-                ga += w * da * e
-                total += w
-                square += w * e * e
-            normal[q, 0], normal[q, 1], normal[q, 2], normal[q, 3] = xx, xy, xa, yy
-            normal[q, 4], normal[q, 5], normal[q, 6], normal[q, 7] = ya, aa, total, square
+            xx, xy, xa, yy, ya, aa, _, _, gx, gy, ga = _sum_beams(field, ends, sigma, x, y, yaw)
             xx += damping * m
             yy += damping * m
             aa += damping * m * arm * 0.1
@@ -114,3 +119,6 @@ def align(
             y += shrink * step_y
             yaw += min(max(step_a, -0.1), 0.1)
         poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
+        sums = _sum_beams(field, ends, widths[-1], x, y, yaw)
+        for k in range(8):
+            normal[q, k] = sums[k]

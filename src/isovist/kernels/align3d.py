@@ -26,9 +26,11 @@ def distance_in_space(field, x, y, z):
     nearest point of it, plus the distance to that point.
     """
     levels, rows, columns = field.shape
-    u = min(max(x - 0.5, 0.0), columns - 1.000001)
-    v = min(max(y - 0.5, 0.0), rows - 1.000001)
-    w = min(max(z - 0.5, 0.0), levels - 1.000001)
+    u, v, w = x - 0.5, y - 0.5, z - 0.5
+    # What is no number stands in the first cell and comes out as it is.
+    u = min(u, columns - 1.000001) if u > 0.0 else 0.0
+    v = min(v, rows - 1.000001) if v > 0.0 else 0.0
+    w = min(w, levels - 1.000001) if w > 0.0 else 0.0
     i, j, k = int(u), int(v), int(w)
     a, b, c = u - i, v - j, w - k
     f000, f001 = float(field[k, j, i]), float(field[k, j, i + 1])
@@ -44,7 +46,7 @@ def distance_in_space(field, x, y, z):
     slope_y = (1.0 - c) * (f01 - f00) + c * (f11 - f10)
     slope_z = f1 - f0
     out_x, out_y, out_z = x - 0.5 - u, y - 0.5 - v, z - 0.5 - w
-    if abs(out_x) + abs(out_y) + abs(out_z) > 1e-5:
+    if not abs(out_x) + abs(out_y) + abs(out_z) <= 1e-5:
         out = math.sqrt(out_x * out_x + out_y * out_y + out_z * out_z)
         value += out
         slope_x, slope_y, slope_z = out_x / out, out_y / out, out_z / out
@@ -126,10 +128,8 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
     m = len(ends)
     H, g = np.zeros((6, 6)), np.zeros(6)
     for sigma in widths:
-        sums[0], sums[1] = _sum_beams(field, ends, sigma, pose, H, g)
+        _sum_beams(field, ends, sigma, pose, H, g)
         for i in range(6):
-            for j in range(6):
-                normal[i, j] = H[i, j]
             H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
         if not _solve(H, g, fitted):
             break
@@ -142,6 +142,7 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
                 pose[i] += shrink * g[i]
             else:
                 pose[i] += min(max(g[i], -0.1), 0.1)
+    sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g)
 
 
 @njit(cache=True, nogil=True, parallel=True)
@@ -155,8 +156,8 @@ def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
         damping: Added to the normal matrix, as a share of the beams.
         fitted: How many of x, y, yaw, z, roll, pitch are fitted, from the front; the others stay.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6); overwritten.
-        normal: Output, Σ w J Jᵀ of the last step, lower half, shape (K, 6, 6).
-        sums: Output, Σ w and Σ w e² of the last step, shape (K, 2).
+        normal: Output, Σ w J Jᵀ at the improved pose with the last σ, lower half, shape (K, 6, 6).
+        sums: Output, Σ w and Σ w e² there, shape (K, 2).
     """
     arm = 0.0
     for k in range(len(ends)):

@@ -122,6 +122,30 @@ class OccupancyMap:
         """Other cells at the same place."""
         return OccupancyMap(cells, self.resolution, self.origin)
 
+    def resampled(self, resolution: float) -> "OccupancyMap":
+        """The same map in cells of another side (m), from the same corner.
+
+        A cell is occupied where any part of it is; else it is what is at its middle.
+        """
+        from isovist.maps.mapping import check_cells
+
+        factor = check_length("resolution", resolution) / self.resolution
+        sizes = [max(1, int(np.ceil(n / factor - 1e-9))) for n in self.shape]
+        check_cells(sizes[1], sizes[0], resolution)
+        occupied, cells = self.cells == Cell.OCCUPIED, self.cells
+        for axis, (size, n) in enumerate(zip(sizes, self.shape, strict=True)):
+            low = np.floor(np.arange(size) * factor + 1e-9).astype(np.int64)
+            high = np.ceil(np.arange(1, size + 1) * factor - 1e-9).astype(np.int64)
+            middle = np.floor((np.arange(size) + 0.5) * factor).astype(np.int64)
+            cells = np.take(cells, np.minimum(middle, n - 1), axis=axis)
+            # From each first cell to each last one: every other of the runs between these.
+            runs = np.stack([low, np.minimum(high, n)], axis=1).ravel()
+            ended = np.concatenate([occupied, np.zeros_like(occupied.take([0], axis))], axis)
+            occupied = np.logical_or.reduceat(ended, runs, axis=axis).take(
+                np.arange(0, 2 * size, 2), axis
+            )
+        return OccupancyMap(np.where(occupied, Cell.OCCUPIED, cells), resolution, self.origin)
+
     def to_segments(self, tolerance: float = 0.0) -> FloatArray:
         """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
 

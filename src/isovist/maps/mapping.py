@@ -69,13 +69,11 @@ def count(
     from isovist.kernels.mapping import count_hits, count_misses
 
     points = np.concatenate([starts, ends])
-    corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
-    width, height = (int(v) for v in np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN)
-    if width * height > MOST_CELLS:
-        raise InputError(
-            f"The map would have {width} × {height} cells, more than {MOST_CELLS}; "
-            f"take a coarser `resolution` than {resolution} m."
-        )
+    with np.errstate(over="ignore", invalid="ignore"):
+        corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
+        sizes = np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN
+    check_cells(float(sizes[0]), float(sizes[1]), resolution)
+    width, height = (int(size) for size in sizes)
     a, b = ((points - corner) / resolution for points in (starts, ends))
     hits = np.zeros((height, width), dtype=np.int32)
     misses = np.zeros((height, width + 1), dtype=np.int32)
@@ -89,3 +87,12 @@ def classify(hits: NDArray[np.int32], misses: NDArray[np.int32], share: float) -
     occupied = (hits > 0) & (hits >= share * (hits + misses))
     passed = np.where(misses > 0, Cell.FREE, Cell.UNKNOWN)
     return np.where(occupied, Cell.OCCUPIED, passed).astype(np.uint8)
+
+
+def check_cells(width: float, height: float, resolution: float) -> None:
+    """An error when a map of cells of so many m would have too many."""
+    if not width * height <= MOST_CELLS:
+        raise InputError(
+            f"The map would have {width:.10g} × {height:.10g} cells, more than {MOST_CELLS}; "
+            f"take a coarser `resolution` than {resolution} m."
+        )

@@ -20,19 +20,11 @@ from isovist.types import BoolArray, FloatArray
 
 
 class Profile(Protocol):
-    """A profile with one parameter."""
-
-    @property
-    def code(self) -> int:
-        """Which profile the kernels should evaluate."""
+    """A profile with one parameter: one of these three, or one of your own."""
 
     @property
     def parameter(self) -> float:
         """ε, ρ or k."""
-
-    @property
-    def scaled(self) -> float:
-        """The parameter as the kernels take it: 1/ε, 1/(1 − cos ρ) or k."""
 
     @property
     def support(self) -> float:
@@ -61,7 +53,6 @@ class Softmax(Profile):
     """ψ(t) = exp(t/ε), equation (1): the von Mises–Fisher profile of the paper."""
 
     temperature: float
-    code = 0
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.temperature) and self.temperature > 0.0):
@@ -102,7 +93,6 @@ class Bump(Profile):
     """Equation (2): infinitely smooth, and zero beyond the angle `radius` (rad)."""
 
     radius: float
-    code = 1
 
     def __post_init__(self) -> None:
         if not 0.0 < self.radius <= np.pi:
@@ -151,7 +141,6 @@ class CosinePower(Profile):
     """ψ(t) = max(t, 0)^k, equation (3): zero beyond a right angle."""
 
     power: float
-    code = 2
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.power) and self.power >= 2.0):
@@ -187,3 +176,16 @@ class CosinePower(Profile):
     def parameter_slope(self, t: FloatArray) -> FloatArray:
         inside = t > 0.0
         return np.log(np.where(inside, t, 1.0))
+
+
+_COMPILED: dict[type, int] = {Softmax: 0, Bump: 1, CosinePower: 2}
+
+
+def compiled(profile: Profile) -> tuple[int, float] | None:
+    """Number and parameter by which the kernels know a profile; `None` for one of your own.
+
+    They take 1/ε, 1/(1 − cos ρ) or k.
+    """
+    if isinstance(profile, Softmax | Bump | CosinePower) and type(profile) in _COMPILED:
+        return _COMPILED[type(profile)], profile.scaled
+    return None

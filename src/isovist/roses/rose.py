@@ -26,7 +26,7 @@ from isovist.errors import InputError
 from isovist.poses import unit_vectors
 from isovist.roses.mesh_norm import mesh_norm
 from isovist.roses.profiles import Profile, Softmax
-from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +83,7 @@ class Rose:
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "Rose":
         """n equally spaced directions of the plane, the first along x."""
-        if n < 2:
-            raise InputError(f"A rose needs at least 2 directions, got {n}.")
+        _check_count(n)
         angles = 2.0 * np.pi * np.arange(n) / n
         return cls.from_directions(unit_vectors(angles), temperature, profile=profile)
 
@@ -93,8 +92,7 @@ class Rose:
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
     ) -> "Rose":
         """n nearly equally spaced directions of space, on a Fibonacci spiral."""
-        if n < 2:
-            raise InputError(f"A rose needs at least 2 directions, got {n}.")
+        _check_count(n)
         return cls.from_directions(fibonacci_sphere(n), temperature, profile=profile)
 
     @classmethod
@@ -111,6 +109,8 @@ class Rose:
         The rings share the sphere out in bands of equal area, from the bottom up, so turning by
         2π/azimuths about the vertical is a cyclic shift within every ring.
         """
+        check_whole("rings", rings)
+        check_whole("azimuths", azimuths)
         if rings < 1 or azimuths < 2:
             raise InputError(f"Rings need rings ≥ 1 and azimuths ≥ 2, got {rings} and {azimuths}.")
         z = (2.0 * np.arange(rings) + 1.0) / rings - 1.0
@@ -200,6 +200,12 @@ class Rose:
         w = self._softmax(t)
         pull = w * self.profile.parameter_slope(t)
         return pull - w * pull.sum(axis=-1, keepdims=True)
+
+
+def _check_count(n: int) -> None:
+    check_whole("n", n)
+    if n < 2:
+        raise InputError(f"A rose needs at least 2 directions, got {n}.")
 
 
 def fibonacci_sphere(n: int) -> FloatArray:

@@ -11,11 +11,13 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import Pose3
-from isovist.sensing.scan import as_strengths, check_limits
+from isovist.sensing.scan import NEAREST, as_strengths, check_limits
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
 """Fewer returns than this are no scan of a place."""
+TIE = 1e-9
+"""Directions are the same up to this share of a bin: a thousand roundings, no lidar's step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +54,7 @@ class CloudScan:
             raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
         with np.errstate(invalid="ignore", over="ignore"):
             ranges = np.sqrt((points**2).sum(axis=1))
-            valid = (ranges > 0.0) & (ranges >= self.range_min) & (ranges < self.range_max)
+            valid = (ranges > NEAREST) & (ranges >= self.range_min) & (ranges < self.range_max)
         if valid.sum() < FEWEST:
             raise InputError(
                 f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "
@@ -98,15 +100,18 @@ class CloudScan:
         """Indices of returns spread evenly over directions: one for each bin that holds any.
 
         Bins are `width` rad of azimuth and of elevation in the level frame.  The return nearest to
-        the middle of a bin stands for it: the nearest one to the sensor would favour clutter.
+        the middle of a bin stands for it: the nearest one to the sensor would favour clutter.  Of
+        returns equally near to the middle, to a billionth of a bin, the last does; one on the edge
+        of two bins belongs to the upper.
         """
         p = self.level_points
         azimuth = np.arctan2(p[:, 1], p[:, 0])
         elevation = np.arctan2(p[:, 2], np.hypot(p[:, 0], p[:, 1]))
         columns = max(1, round(2.0 * np.pi / width))
         u, v = (azimuth / (2.0 * np.pi) + 0.5) * columns, (elevation + 0.5 * np.pi) / width
-        column, row = np.floor(u).astype(np.int64) % columns, np.floor(v).astype(np.int64)
-        off = (u - np.floor(u) - 0.5) ** 2 + (v - row - 0.5) ** 2
-        number = row * columns + column
-        order = np.lexsort((off, number))
+        # Angles of a lidar are even, so edges and ties are common: rounding must not decide them.
+        left, row = np.floor(u + TIE), np.floor(v + TIE).astype(np.int64)
+        off = np.round(((u - left - 0.5) ** 2 + (v - row - 0.5) ** 2) / TIE)
+        number = row * columns + left.astype(np.int64) % columns
+        order = np.lexsort((-np.arange(len(p)), off, number))
         return np.sort(order[np.unique(number[order], return_index=True)[1]])

@@ -15,15 +15,20 @@ if TYPE_CHECKING:
 
 MOST_TURNS = 1.5
 """A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
+NEAREST = 1e-9
+"""A return nearer than this, in m, has no direction and is missing: 0, and what rounds to it."""
+SAME = 1e-6
+"""Beams nearer than this, in rad, repeat a bearing: no lidar has a thousandth of its usual step."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scan:
     """One sweep of a range sensor in the plane.
 
-    A return that is NaN, infinite, 0, below `range_min`, or at or above `range_max` is missing:
-    it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in the
-    frame of the sensor; beams that repeat a bearing (a full turn that closes on itself) are kept.
+    A return that is NaN, infinite, 0 (below 1 nm), below `range_min`, or at or above `range_max` is
+    missing: it is masked, never taken for a distance.  Bearings are sorted, counter-clockwise, in
+    the frame of the sensor; beams that repeat a bearing (a full turn that closes on itself, a
+    sensor that reports two returns) are kept and share its angle.
 
     Attributes:
         bearings: Direction of each beam in rad, ascending, shape (m,).  Read-only.
@@ -58,7 +63,7 @@ class Scan:
             )
         check_limits(self.range_min, self.range_max)
         with np.errstate(invalid="ignore"):
-            valid = np.isfinite(ranges) & (ranges > 0.0)
+            valid = np.isfinite(ranges) & (ranges > NEAREST)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
         if not valid.any():
             raise InputError(
@@ -175,19 +180,26 @@ class Scan:
         """Angles that each beam owns, shape (m,), in rad.
 
         A beam owns half the way to each neighbour, but at most 0.75 times the median spacing on
-        either side, so that a hole between beams stays a hole.
+        either side, so that a hole between beams stays a hole.  Beams that repeat a bearing share
+        what it owns.
         """
-        if self.bearings.size == 1:
-            return np.array([0.0])
         gaps = np.diff(self.bearings)
-        usual = float(np.median(gaps))
+        apart = gaps > SAME
+        if not apart.any():
+            return np.zeros_like(self.bearings)
+        usual = float(np.median(gaps[apart]))
         seam = self.bearings[0] + 2.0 * np.pi - self.bearings[-1]
         sides = np.concatenate([[seam], gaps, [seam]]) / 2.0
         # At the ends of a partial view a beam owns the usual half spacing, not the blind side.
         if seam > 1.5 * usual:
             sides[0] = sides[-1] = usual / 2.0
         sides = np.clip(sides, 0.0, 0.75 * usual)
-        return sides[:-1] + sides[1:]
+        owned = sides[:-1] + sides[1:]
+        if apart.all():
+            return owned
+        starts = np.flatnonzero(np.concatenate([[True], apart]))
+        repeats = np.diff(starts, append=owned.size)
+        return np.repeat(np.add.reduceat(owned, starts) / repeats, repeats)
 
 
 def check_limits(range_min: float, range_max: float) -> None:

@@ -163,10 +163,11 @@ def _sweep(
     ranges = np.empty((rays, len(rows)), dtype=np.float32)
     J = np.zeros((3, len(rows), CHANNELS), dtype=np.float32)
     apart = np.float32(2 * step * walls.resolution)
+    longest = min(lidar.range_max, float(np.finfo(np.float32).max))
     for part in range(PARTS):
         some = slice(part * rays // PARTS, (part + 1) * rays // PARTS)
         r, endings = sweep_ranges(walls, angles[some], all_rows, all_cols)
-        seen = (endings == Ending.WALL) & (r >= lidar.range_min) & (r < lidar.range_max)
+        seen = (endings == Ending.WALL) & (r >= lidar.range_min) & (r < longest)
         here, *beside = np.split(np.where(seen, r, np.float32(np.inf)), 5, axis=1)
         ranges[some] = here
         for axis in range(2):

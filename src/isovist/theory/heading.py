@@ -31,7 +31,7 @@ from isovist.descriptor.quadrature import (
     place_exact,
     sum_channels,
 )
-from isovist.descriptor.shadows import find_shadows, shadow_terms
+from isovist.descriptor.shadows import find_jumps, jump_terms
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
@@ -95,12 +95,11 @@ def _observe_walls(
     aside = reach * _across(nodes.seen.directions, slopes)
     values = np.column_stack([signal.values(nodes.seen), slopes, aside])
     sums = sum_channels(rose, nodes.offsets, u, nodes.coefficients[:, None] * values)
-    shadows = find_shadows(world, points, pieces, view)
-    corners = _turn_back(shadows.before.directions, poses[:, 2], shadows.offsets)
-    moved = shadow_terms(signal, shadows)
-    jumps = signal.values(shadows.after) - signal.values(shadows.before)
-    jumps = np.column_stack([moved, shadows.inside * jumps])
-    return sums[:, :, 0], sums[:, :, 1:] + sum_channels(rose, shadows.offsets, corners, jumps)
+    jumps = find_jumps(world, points, pieces, view, signal.kinks)
+    where = _turn_back(jumps.before.directions, poses[:, 2], jumps.offsets)
+    rise = jumps.inside * (signal.values(jumps.after) - signal.values(jumps.before))
+    terms = np.column_stack([jump_terms(signal, jumps), rise])
+    return sums[:, :, 0], sums[:, :, 1:] + sum_channels(rose, jumps.offsets, where, terms)
 
 
 def _heading_slope(body: Descriptor, world: Map, point: FloatArray) -> FloatArray:

@@ -23,7 +23,7 @@ from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, wrap_angle
-from isovist.tracking.drift import Drift
+from isovist.tracking.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
 from isovist.types import FloatArray, IntArray
@@ -46,6 +46,7 @@ class Frame:
         inliers: Share of beams explained, shape (K,).
         places: Where it was taken from, by each place, shape (K, 3).
         known: What it alone says about that, shape (K, 3, 3), per m and rad.
+        time: When it was taken, in s of the tracker's own clock.
     """
 
     beams: Beams
@@ -57,10 +58,11 @@ class Frame:
     inliers: FloatArray = field(default_factory=lambda: np.empty(0))
     places: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     known: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
+    time: float = 0.0
 
     def again(self) -> "Frame":
         """The same scan, not compared with anything."""
-        return Frame(self.beams, self.T_odom_sensor, self.weight)
+        return Frame(self.beams, self.T_odom_sensor, self.weight, time=self.time)
 
     def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
@@ -108,9 +110,9 @@ class Bank:
         fine = self.localization.fine_widths(self.atlas)
         return np.concatenate([coarse[2:6], fine[:4]])
 
-    def carry(self, motion: Pose) -> None:
-        """Move all places by what odometry says."""
-        self.poses, self.spreads = carry(self.poses, self.spreads, motion, self.drift)
+    def carry(self, motion: Pose, elapsed: float = UNTOLD) -> None:
+        """Move all places by what odometry says of the last `elapsed` s."""
+        self.poses, self.spreads = self.drift.carry(self.poses, self.spreads, motion, elapsed)
 
     def look(self, frame: Frame, share: float) -> None:
         """Correct all places by a new frame and remember what it says about each."""
@@ -125,12 +127,11 @@ class Bank:
         if new.size == 0:
             return
         back, loose = poses[new], spreads[new]
-        here = self.frames[-1].T_odom_sensor
-        kept = None
+        here, kept = self.frames[-1], None
         for frame in reversed(self.frames):
-            motion = here.inverse @ frame.T_odom_sensor
-            here = frame.T_odom_sensor
-            back, loose = carry(back, loose, motion, self.drift)
+            motion = here.T_odom_sensor.inverse @ frame.T_odom_sensor
+            back, loose = self.drift.carry(back, loose, motion, here.time - frame.time)
+            here = frame
             said = frame.again()
             back, loose = self.compare(said, back, loose, 1.0)
             if kept is None:
@@ -210,14 +211,3 @@ class Bank:
         frame.slips = np.minimum(0.5 * slip, self.settings.slip)
         frame.places, frame.known = poses, known
         return poses, after
-
-
-def carry(
-    poses: FloatArray, spreads: FloatArray, motion: Pose, drift: Drift
-) -> tuple[FloatArray, FloatArray]:
-    """Poses and covariances after a motion of the sensor."""
-    moved = (Pose.from_vector(poses) @ motion).vector
-    A = np.broadcast_to(np.eye(3), spreads.shape).copy()
-    A[:, 0, 2], A[:, 1, 2] = poses[:, 1] - moved[:, 1], moved[:, 0] - poses[:, 0]
-    # The same along and across, so that the noise needs no turning into the axes of the world.
-    return moved, A @ spreads @ A.transpose(0, 2, 1) + drift.covariance(motion)

@@ -1,4 +1,4 @@
-"""How odometry goes astray: errors that grow with travel and with turning."""
+"""How odometry goes astray: errors that grow with travel, with turning and with time."""
 
 from dataclasses import dataclass
 
@@ -8,19 +8,23 @@ from isovist.errors import InputError
 from isovist.poses import Pose
 from isovist.types import FloatArray
 
+UNTOLD = 1.0
+"""Time between two updates that say none, in s: about that of the logs that `Drift` is from."""
+
 
 @dataclass(frozen=True, slots=True)
 class Drift:
     """Standard deviations of odometry, for every piece of the way.
 
     Errors of pieces are independent, so variances grow with the way: after s m they are s times
-    the square of what is said here.
+    the square of what is said here, however many updates the way is cut into.
 
     Attributes:
         along: Of the distance, in m per √m.
         heading: Of the heading for driving, in rad per √m.
         turning: Of the heading for turning, in rad per √rad.
-        still: Of x and y of a robot that seems not to move, in m per update.
+        still: Of x and y of a robot that seems not to move, in m per √s; 0.3 times that of its
+            heading, in rad per √s.
     """
 
     along: float = 0.05
@@ -34,12 +38,32 @@ class Drift:
             if not (np.isfinite(value) and value > 0.0):
                 raise InputError(f"`{name}` must be a positive number, got {value}.")
 
-    def covariance(self, motion: Pose) -> FloatArray:
-        """Of (x, y, yaw) after a motion, in the frame that it ends in, in m and rad."""
+    def covariance(self, motion: Pose, elapsed: float = UNTOLD) -> FloatArray:
+        """Of (x, y, yaw) by a motion that took `elapsed` s, in m and rad.
+
+        The same along and across; what errors of the heading do to the place on the way is not in
+        it (`carry`).
+        """
         way, turn = float(np.hypot(motion.x, motion.y)), abs(motion.yaw)
-        place = self.still**2 + self.along**2 * way
-        yaw = (self.still * 0.3) ** 2 + self.heading**2 * way + self.turning**2 * turn
+        place = self.still**2 * elapsed + self.along**2 * way
+        yaw = (self.still * 0.3) ** 2 * elapsed + self.heading**2 * way + self.turning**2 * turn
         return np.diag([place, place, yaw])
+
+    def carry(
+        self, poses: FloatArray, spreads: FloatArray, motion: Pose, elapsed: float = UNTOLD
+    ) -> tuple[FloatArray, FloatArray]:
+        """Poses, shape (K, 3), and their covariances after a motion of the sensor.
+
+        Errors of the heading come up all along the way and turn what is left of it.  Simpson's
+        rule over its start, middle and end has them exactly on a straight one.
+        """
+        moved = (Pose.from_vector(poses) @ motion).vector
+        Q = self.covariance(motion, elapsed)
+        A = np.broadcast_to(np.eye(3), (2, *spreads.shape)).copy()
+        A[0, :, 0, 2], A[0, :, 1, 2] = poses[:, 1] - moved[:, 1], moved[:, 0] - poses[:, 0]
+        A[1, :, :2, 2] = 0.5 * A[0, :, :2, 2]
+        early = A[0] @ (spreads + Q / 6.0) @ A[0].swapaxes(1, 2)
+        return moved, early + A[1] @ (Q / 1.5) @ A[1].swapaxes(1, 2) + Q / 6.0
 
     def simulate(self, motion: Pose, random: np.random.Generator) -> Pose:
         """The motion as such odometry would report it."""

@@ -27,7 +27,7 @@ ELLIPSOID95 = 7.815
 class Follower(Protocol):
     """Whatever turns odometry and a scan into a belief, as `Tracker` does."""
 
-    def update(self, odometry: Pose, scan: Scan) -> "Belief":
+    def update(self, odometry: Pose, scan: Scan, *, time: float | None = None) -> "Belief":
         """Move, look, judge."""
         ...
 
@@ -88,12 +88,16 @@ class Update:
 
 
 def replay(tracker: Follower, log: Log, which: Iterable[int] | None = None) -> Iterator[Update]:
-    """Feed scans of a log to a tracker, one update each; all of them for `None`."""
+    """Feed scans of a log to a tracker, one update each; all of them for `None`.
+
+    Where the stamps of a log run backwards, the clock of the tracker stands still.
+    """
+    clock = np.maximum.accumulate(log.times)
     for index in range(len(log)) if which is None else which:
         i = int(index)
         odometry = Pose.from_vector(log.odometry[i])
         truth = None if log.truth is None else Pose.from_vector(log.truth[i])
-        belief = tracker.update(odometry, log.scan(i))
+        belief = tracker.update(odometry, log.scan(i), time=float(clock[i]))
         yield Update(i, float(log.times[i]), odometry, belief, truth)
 
 

@@ -22,9 +22,9 @@ from isovist.tracking.settings import TrackingSettings
 if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
-VERSION = 1
+VERSION = 2
 FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
-         "_usual", "_surprises", "_shaken", "_leads_since")  # fmt: skip
+         "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told")  # fmt: skip
 """What a tracker remembers besides its places and frames."""
 SHAPES = {"places": (-1, 3), "known": (-1, 3, 3)}
 
@@ -54,6 +54,7 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
                 "beams": frame.beams.block_of.tolist(),
                 "T_odom_sensor": _plain(frame.T_odom_sensor),
                 "weight": frame.weight,
+                "time": frame.time,
                 **{name: getattr(frame, name).tolist() for name in PER_PLACE},
             }
             for frame in bank.frames
@@ -96,7 +97,8 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
 def _frame(row: dict[str, Any]) -> Frame:
     number = np.array(row["beams"], dtype=np.int64)
     beams = Beams.of(np.array(row["ends"], dtype=np.float64), number, number, np.empty(0))
-    frame = Frame(beams, _values(row["T_odom_sensor"]), float(row["weight"]))
+    where, when = _values(row["T_odom_sensor"]), float(row["time"])
+    frame = Frame(beams, where, float(row["weight"]), time=when)
     shapes = {**SHAPES, "blocks": (-1, beams.blocks)}
     for name in PER_PLACE:
         values = np.array(row[name], dtype=np.float64)

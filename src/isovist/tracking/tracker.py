@@ -29,12 +29,15 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
-from isovist.tracking.drift import Drift
+from isovist.tracking.drift import UNTOLD, Drift
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
+
+FARTHEST = 1e7
+"""Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,6 +100,8 @@ class Tracker:
         self.settings = checked_settings(TrackingSettings, settings)
         self.localization = checked_settings(LocalizationSettings, localization)
         self.travelled = 0.0
+        self._clock = 0.0
+        self._told: float | None = None
         self._odometry: Pose | None = None
         self._mount = self._sensor = Pose()
         self.reset(prior)
@@ -133,12 +138,13 @@ class Tracker:
         """The tracker that `state` was asked of, on the same atlas."""
         return from_state(atlas, state)
 
-    def update(self, odometry: Pose, scan: Scan) -> Belief:
+    def update(self, odometry: Pose, scan: Scan, *, time: float | None = None) -> Belief:
         """Move by what odometry says, look, and judge.
 
         Args:
             odometry: T_odom_robot in any fixed frame; only its changes count.
             scan: What the sensor saw there.
+            time: When, in s since any moment; updates that do not say count as 1 s apart.
         """
         start = perf_counter()
         if not isinstance(scan, Scan):
@@ -146,12 +152,13 @@ class Tracker:
                 f"A tracker follows robots in the plane by scans, got {type(scan).__name__}."
             )
         _check_odometry(odometry)
-        share = self._move(odometry, scan.T_robot_sensor)
+        share = self._move(odometry, scan.T_robot_sensor, self._elapsed(time))
         spent = 0.0
         held = scan.within(self.atlas.diagonal)
         if held is not None and sees(held, self.localization):
             weight = self._weight(scan.field_of_view)
-            self.bank.look(Frame(self._beams(held), self._sensor, weight), share)
+            frame = Frame(self._beams(held), self._sensor, weight, time=self._clock)
+            self.bank.look(frame, share)
             self._first = self._first or self._sensor
             spent = self._seek(held)
         if not self.bank.frames:
@@ -163,15 +170,16 @@ class Tracker:
         self._last = replace(belief, timing_ms=timing)
         return self._last
 
-    def move(self, odometry: Pose) -> Belief:
+    def move(self, odometry: Pose, *, time: float | None = None) -> Belief:
         """Move by what odometry says, without a scan: places and their covariances go along.
 
         Args:
             odometry: T_odom_robot in any fixed frame; only its changes count.
+            time: When, as in `update`.
         """
         start = perf_counter()
         _check_odometry(odometry)
-        self._move(odometry, self._mount)
+        self._move(odometry, self._mount, self._elapsed(time))
         last = self._last
         if last is None or len(self.bank) == 0:
             advice = "Nothing was seen yet. Update the tracker with a scan."
@@ -205,7 +213,11 @@ class Tracker:
         T_sensor_robot = self._mount.inverse
         scans = [_scan_of(frame, self._mount) for frame in bank.frames]
         odometry = [frame.T_odom_sensor @ T_sensor_robot for frame in bank.frames]
-        drift = [self.drift.covariance(a.inverse @ b) for a, b in pairwise(odometry)]
+        waits = np.diff([frame.time for frame in bank.frames])
+        drift = [
+            self.drift.covariance(a.inverse @ b, wait)
+            for (a, b), wait in zip(pairwise(odometry), waits, strict=True)
+        ]
         guess = Pose.from_vector(bank.frames[0].places[0]) @ T_sensor_robot
         steps = np.reshape(drift, (-1, 3, 3))
         fit = refine_chain(self.atlas, scans, odometry, guess, steps, settings=self.localization)
@@ -216,7 +228,23 @@ class Tracker:
         most, apart = self.localization.beams[0]
         return self.atlas.beams(scan, (2 * most, apart), self.localization.block)
 
-    def _move(self, odometry: Pose, mount: Pose) -> float:
+    def _elapsed(self, time: float | None) -> float:
+        """Time since the last update, in s, by which the clock is put forward."""
+        if time is not None and not np.isfinite(time):
+            raise InputError(f"`time` must be finite, in s, got {time}.")
+        elapsed = UNTOLD
+        if time is not None and self._told is not None:
+            elapsed = time - self._told
+            if elapsed < 0.0:
+                raise InputError(
+                    f"`time` must not run backwards, got {time:g} s after {self._told:g} s. "
+                    "Take a new tracker for a new drive."
+                )
+        self._told = time
+        self._clock += elapsed
+        return elapsed
+
+    def _move(self, odometry: Pose, mount: Pose, elapsed: float) -> float:
         """Carry the bank along; how far the next scan may correct it, 0 to 1.
 
         What the map has wrong stays wrong while the robot stands; driving and turning let
@@ -230,7 +258,7 @@ class Tracker:
         step = before.inverse @ odometry
         self.travelled += float(np.hypot(step.x, step.y))
         motion = sensor.inverse @ self._sensor
-        self.bank.carry(motion)
+        self.bank.carry(motion, elapsed)
         return float(np.clip(self._newness(motion, 0.0) * 3.0, 0.05, 1.0))
 
     def _weight(self, view: float) -> float:
@@ -450,6 +478,11 @@ def _check_odometry(odometry: Pose) -> None:
         )
     if not np.isfinite(odometry.vector).all():
         raise InputError(f"`odometry` must be finite, got {odometry}.")
+    if np.abs(odometry.position).max() > FARTHEST:
+        raise InputError(
+            f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
+            "Is it in m, and is it sound?"
+        )
 
 
 def _scan_of(frame: Frame, mount: Pose) -> Scan:

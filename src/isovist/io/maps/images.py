@@ -25,11 +25,14 @@ from PIL.PpmImagePlugin import PpmImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from isovist.errors import FileError
-from isovist.io.files import existing_file, quote
-from isovist.types import BoolArray
+from isovist.io.files import about, existing_file, quote
+from isovist.types import BoolArray, check_memory
 
 MAX_CELLS = 400_000_000
 """Largest image that is read, in pixels (20 000 × 20 000)."""
+
+PEAK = 12
+"""Bytes per pixel that reading takes at the peak: eight for numbers as text, and these as cells."""
 
 _DEFLATE_RATIO = 1100
 """No image format here packs more than this many bytes into one (deflate: 1032)."""
@@ -81,6 +84,12 @@ def _check_size(path: Path, width: int, height: int) -> None:
         raise FileError(
             f"{path.name} announces {width} × {height} pixels; at most {MAX_CELLS // 10**6} "
             "million are read. Crop the map or make its cells larger."
+        )
+    with about(path):
+        check_memory(
+            f"Reading an image of {width} × {height} pixels",
+            PEAK * width * height,
+            "Crop the map or make its cells larger.",
         )
 
 

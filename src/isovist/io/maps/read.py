@@ -9,7 +9,7 @@ from pathlib import Path
 
 import shapely
 
-from isovist.errors import FileError
+from isovist.errors import FileError, InputError
 from isovist.io.files import PathLike, about
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
 from isovist.io.maps.ros_map import read_ros_map, write_ros_map
@@ -24,6 +24,8 @@ FORMATS = (
 )
 CLOUD_RESOLUTION = 0.2
 """Side of the cells that a cloud becomes, in m."""
+PLAN_RESOLUTION = 0.05
+"""Side of the cells that a plan becomes, in m, as ROS maps have them."""
 _ROS = (".yaml", ".yml")
 _PLANS = (".geojson", ".json")
 _MESHES = (".stl", ".obj", ".off", ".glb")
@@ -74,18 +76,26 @@ def write_map(world: AnyMap, path: PathLike) -> None:
         )
 
 
-def convert_map(world: AnyMap, path: PathLike, *, resolution: float, tolerance: float) -> AnyMap:
+def convert_map(
+    world: AnyMap, path: PathLike, *, resolution: float | None, tolerance: float
+) -> AnyMap:
     """The map as the kind that the suffix of a path stands for.
 
     Args:
         world: The map.
         path: Where it will be written.
-        resolution: Side of a cell in m, when walls become cells.
+        resolution: Side of a cell in m; when `None`, cells stay as they are, and walls become
+            cells of 0.05 m.
         tolerance: Largest distance in m of an outline to the walls, when cells become walls.
     """
     suffix = Path(path).suffix.lower()
     if isinstance(world, SegmentMap) and suffix in _ROS:
-        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), resolution)
+        side = PLAN_RESOLUTION if resolution is None else resolution
+        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), side)
+    if isinstance(world, SegmentMap) and resolution is not None:
+        raise InputError("`resolution` is the side of cells, and a plan has none. Leave it out.")
+    if isinstance(world, OccupancyMap) and resolution is not None:
+        world = world.resampled(resolution)
     if isinstance(world, OccupancyMap) and suffix in _PLANS:
         return SegmentMap.from_segments(world.to_segments(tolerance))
     return world
