@@ -12,7 +12,7 @@ from isovist.report.surveys import LISTED, percent, sensor_words
 from isovist.surveying.regions import Reason
 from isovist.surveying.survey import Looks, Survey
 from isovist.types import FloatArray, IntArray
-from isovist.viz.answers import draw_cells, draw_raster
+from isovist.viz.cells import draw_cells, draw_raster
 from isovist.viz.figures import ACCENT, INK, PAPER, new_figure, show_between
 
 STROKES = 900
@@ -104,7 +104,9 @@ def _draw_nodes(
     rows, cols = _lattice(world, survey)
     table = np.full((rows.max() + 1, cols.max() + 1), np.nan)
     table[rows, cols] = values
-    image = draw_raster(axes, world, table, survey.spacing, interpolation="nearest", **colours)
+    colours |= {"interpolation": "nearest", "zorder": 1.0}
+    image = draw_raster(axes, world, table, survey.spacing, **colours)
+    draw_cells(axes, world, *_bounds(survey), walls=True)
     show_between(axes, *_bounds(survey))
     return axes.figure.colorbar(image, ax=axes, shrink=0.8, label=label)
 

@@ -57,7 +57,9 @@ def _load(path: Path) -> Any:
             _check_off(path)
         with _complaints() as told:
             # Pictures on the walls are other files, and no ray meets them.
-            more = {"skip_materials": True} if path.suffix.lower() in (".ply", ".obj") else {}
+            more: dict[str, Any] = (
+                {"skip_materials": True} if path.suffix.lower() in (".ply", ".obj") else {}
+            )
             try:
                 loaded = trimesh.load(path, process=False, **more)
             except ImportError as error:  # trimesh has no detector of encodings at hand
