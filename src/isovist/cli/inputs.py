@@ -12,6 +12,7 @@ from isovist.errors import InputError
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
 from isovist.maps.kinds import AnyMap
+from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
@@ -25,6 +26,17 @@ def plane_of(path: Path) -> PlaneAtlas:
     if not isinstance(atlas, PlaneAtlas):
         raise InputError("The map is in space, and this verb needs one of the plane.")
     return atlas
+
+
+def plan_of(path: Path) -> SegmentMap:
+    """A map of walls."""
+    world = read_map(path)
+    if not isinstance(world, SegmentMap):
+        raise InputError(
+            f"{path.name}: this needs a plan of walls (.geojson). "
+            "A ROS map becomes one with `isovist convert`."
+        )
+    return world
 
 
 def atlas_of(
