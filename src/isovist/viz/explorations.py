@@ -36,7 +36,7 @@ FRAMES = 60
 """Most frames of an animation."""
 SECONDS, HELD = 0.2, 2.5
 """Of a frame, and of the first and the last one."""
-FAINT = 0.25
+FAINT = 0.35
 """Least opacity of a rival."""
 SAME = 1.0
 """A place of the start is still possible when an estimate is this near to it, in m."""
@@ -75,7 +75,7 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
 def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
     """The map with the way so far, the places still possible, those refuted, the way proposed."""
     draw_cells(axes, world)
-    size = 0.05 * float(known_size(world).max())
+    size = 0.035 * float(known_size(world).max())
     past = run.steps[: run.steps.index(step) + 1]
     axes.plot(*np.array([s.truth.vector[:2] for s in past]).T, color=INK, linewidth=1.6, zorder=4)
     for pose in _refuted(past):
@@ -178,5 +178,5 @@ def _in_one_palette(images: list[Image.Image]) -> list[Image.Image]:
     together = Image.new("RGB", (width, len(some) * height))
     for k, image in enumerate(some):
         together.paste(image, (0, k * height))
-    palette = together.quantize(128)
+    palette = together.quantize(255, Image.Quantize.FASTOCTREE)  # keeps what is small and rare
     return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
