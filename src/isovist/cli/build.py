@@ -12,7 +12,7 @@ def build(
     world: options.Map,
     output: Annotated[Path, options.output("the atlas as this folder")],
     spacing: Annotated[
-        float | None, typer.Option(help="Distance of the nodes, in m; 0.25 if not given.")
+        float | None, typer.Option(help="Distance between nodes, in m; 0.25 if not given.")
     ] = None,
     height: options.Height = None,
     highest: options.Highest = None,

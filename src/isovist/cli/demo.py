@@ -16,7 +16,7 @@ def demo(
     seed: options.Seed = 0,
     figure: Annotated[Path, options.figure()] = Path("isovist-demo.png"),
     in_space: Annotated[
-        bool, typer.Option("--3d", help="A building in space and a lidar of 16 rings.")
+        bool, typer.Option("--3d", help="Take a building in space and a lidar of 16 rings.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:

@@ -12,7 +12,7 @@ from isovist.cli.options import At, Figure, Height, Highest, Json, ScanTopic, Se
 def locate(
     world: World,
     scan: Annotated[
-        Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag; a cloud of points in space.")
+        Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
     ],
     scan_topic: ScanTopic = None,
     at: At = None,

@@ -19,7 +19,7 @@ def survey(
     height: options.Height = None,
     count: Annotated[
         int | None,
-        typer.Option(help="Most scans that are simulated: 1000 if not given, fewer on large maps."),
+        typer.Option(help="Most scans that are simulated; 1000 if not given, fewer on large maps."),
     ] = None,
     seed: options.Seed = 0,
     output: Annotated[Path | None, options.output("the values to this .npz file")] = None,
