@@ -246,7 +246,7 @@ def test_the_command_line_surveys_an_atlas_in_space(space, tmp_path):
 @pytest.mark.parametrize(
     ("option", "name", "text"),
     [
-        ("-o", "site.txt", "the values of a survey are written as .npz."),
+        ("-o", "site.txt", "a survey is written as .npz, .geojson or .html."),
         ("--figure", "site.doc", "a picture must end in .png, .pdf or .svg."),
     ],
 )

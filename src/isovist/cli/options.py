@@ -93,6 +93,13 @@ RangeMax = Annotated[
     float, typer.Option(help="Longest range of the sensor, in m; longer beams return nothing.")
 ]
 Noise = Annotated[float, typer.Option(help="Standard deviation of a range, in m.")]
+Compare = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="SENSOR SENSOR",
+        help="Compare two sensors; each says what changes, e.g. range-max=30,beams=720.",
+    ),
+]
 Clutter = Annotated[
     float, typer.Option(help="Share of the beams that something unmapped cuts short, from 0 to 1.")
 ]
