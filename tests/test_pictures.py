@@ -127,10 +127,15 @@ def test_legends_and_titles_lie_outside_the_axes_and_inside_the_picture(site):
         draw_answer(site.twin_atlas, scan, answer, site.lonely, told),
         draw_answer(site.twin_atlas, scan, replace(answer, estimates=())),
     ):
-        figure.canvas.draw()
+        to_bytes(figure, "png")
         texts = [legend.get_window_extent() for legend in figure.legends]
         texts += [axes.title.get_window_extent() for axes in figure.axes]
-        texts.append(figure._suptitle.get_window_extent())
+        heading = figure._suptitle.get_window_extent()
+        words = [word.get_window_extent() for axes in figure.axes if axes.axison
+                 for word in (axes.title, axes.xaxis.label)]  # fmt: skip
+        for box in (heading, texts[0]):
+            assert not any(box.overlaps(word) for word in words)
+        texts.append(heading)
         for box in texts:
             assert figure.bbox.x0 <= box.x0 < box.x1 <= figure.bbox.x1
             assert figure.bbox.y0 <= box.y0 < box.y1 <= figure.bbox.y1

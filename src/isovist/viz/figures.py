@@ -18,7 +18,7 @@ def new_figure(width: float, height: float) -> Any:
     """An empty figure, in inches, drawn without a screen."""
     with MissingExtraError.unless_found("A picture", "figures"):
         from matplotlib.figure import Figure
-    return Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    return Figure(figsize=(width, height), dpi=DPI, layout="constrained", facecolor=PAPER)
 
 
 def show_between(axes: Any, low: Any, high: Any) -> None:
@@ -55,6 +55,8 @@ def explain_below(figure: Any, handles: Any) -> None:
 
 def to_bytes(figure: Any, kind: str, dpi: float = DPI) -> bytes:
     """A figure as the content of a file: png, pdf or svg."""
+    # Axes that are true to scale find their place in a second pass, which saving makes.
+    figure.draw_without_rendering()
     stream = BytesIO()
     figure.savefig(stream, format=kind, dpi=dpi)
     return stream.getvalue()
