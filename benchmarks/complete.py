@@ -145,7 +145,7 @@ def brute_force(
         u, v = (beams.ends / unit).T
         c, s, i, j = np.cos(yaw), np.sin(yaw), math.floor(x), math.floor(y)
         end = np.column_stack([c * u - s * v + (x - i), s * u + c * v + (y - j)])
-        end = np.floor(end).astype(int) + [i + pad, j + pad]
+        end = np.floor(end).astype(int) + np.array([i + pad, j + pad])
         end = np.clip(end, 0, np.array(codes.shape[::-1]) - 1)
         code = codes[end[:, 1], end[:, 0]]
         corner = math.sqrt(0.5) * unit

@@ -38,7 +38,7 @@ def main() -> None:
     print(f"with a compass: {iv.locate(atlas, scan, prior=compass).verdict}")
 
     Path("out").mkdir(exist_ok=True)
-    save(draw_answer(atlas.world, scan, answer, truth), Path("out/where_am_i.png"))
+    save(draw_answer(atlas, scan, answer, truth), Path("out/where_am_i.png"))
     print("picture: out/where_am_i.png")
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 import isovist as iv
 from isovist.bench.worlds import office_floor
+from isovist.viz.answers import draw_answer
 from isovist.viz.figures import save
-from isovist.viz.space import figure_of
 
 
 def main() -> None:
@@ -43,7 +43,7 @@ def main() -> None:
     print(f"  truth: x {truth.x:.3f} m, y {truth.y:.3f} m, yaw {truth.yaw:.3f} rad")
 
     Path("out").mkdir(exist_ok=True)
-    save(figure_of(atlas, scan, answer, truth), Path("out/where_am_i_cloud.png"))
+    save(draw_answer(atlas, scan, answer, truth), Path("out/where_am_i_cloud.png"))
     print("picture: out/where_am_i_cloud.png")
 
 

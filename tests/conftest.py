@@ -34,6 +34,8 @@ SLOW = (
     "test_lidar.py::test_the_demonstration",
     "test_optimise.py",
     "test_paper.py::test_the_command_prints",
+    "test_paper.py::test_the_example_can_be_had",
+    "test_paper.py::test_without_values",
     "test_silhouette.py",
     "test_space_files.py",
     "test_static.py::test_the_static_bound_is_not_violated",

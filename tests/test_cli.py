@@ -38,19 +38,59 @@ def test_a_known_error_is_one_line_and_exit_code_2(tmp_path):
     assert result.stderr == f"isovist: {path}: a picture must end in .png, .pdf or .svg.\n"
 
 
-@pytest.mark.parametrize("verb", ["demo", "paper"])
-def test_every_verb_explains_itself(verb):
-    result = CliRunner().invoke(app, [verb, "--help"])
-    assert result.exit_code == 0
-    assert "--figure" in result.output
-
-
 def verbs(command, path=()):
     """Every verb of the command line, with the words that call it."""
     if not hasattr(command, "commands"):
         yield " ".join(path), command
     for name, verb in getattr(command, "commands", {}).items():
         yield from verbs(verb, (*path, name))
+
+
+VERBS = dict(verbs(typer.main.get_command(app)))
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_explains_itself(verb):
+    for ask in ("-h", "--help"):
+        result = CliRunner().invoke(app, [*verb.split(), ask])
+        assert result.exit_code == 0
+        assert "Usage: " in result.output
+    told = VERBS[verb].help
+    assert told
+    assert told.rstrip().endswith((".", "?"))
+    for option in VERBS[verb].params:
+        assert option.help, (verb, option.name)
+        assert option.help[0].isupper() or option.help[0] == "ε", (verb, option.help)
+        assert option.help.endswith("."), (verb, option.help)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_an_example_with_options_that_it_has(verb):
+    epilog = VERBS[verb].epilog
+    assert epilog.startswith(f"Example: isovist {verb}")
+    known = {name for option in VERBS[verb].params for name in option.opts}
+    assert {word for word in epilog.split() if word.startswith("-")} <= known
+    assert CliRunner().invoke(app, [*verb.split(), "-h"]).output.count("Example: isovist") == 1
+
+
+def test_numbers_say_their_units():
+    lengths = {"--spacing", "--height", "--highest", "--resolution", "--tolerance", "--range-max",
+               "--noise", "--limit", "--reach", "--place", "--sensor"}  # fmt: skip
+    told = {name: option.help for verb in VERBS.values() for option in verb.params
+            for name in option.opts}  # fmt: skip
+    assert all(" in m" in told[name] for name in lengths)
+    assert all(" in s" in told[name] for name in ("--at", "--sweep"))
+    assert " in degrees" in told["--field-of-view"]
+
+
+def test_shells_complete_the_verbs(monkeypatch):
+    shown = CliRunner().invoke(app, ["--help"]).output
+    assert "--install-completion" in shown
+    monkeypatch.setenv("_ISOVIST_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", "isovist loc")
+    monkeypatch.setenv("COMP_CWORD", "1")
+    result = CliRunner().invoke(app, [], prog_name="isovist")
+    assert result.output.split() == ["locate"]
 
 
 def test_one_name_stands_for_one_option():

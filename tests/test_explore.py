@@ -242,7 +242,17 @@ def test_the_command_drives_and_draws(tmp_path: Path, odd: Atlas) -> None:
     assert len(report["steps"][0]["estimates"]) > 1
     assert {"direction", "distance", "gain", "path", "text"} == set(report["proposals"][0])
     with Image.open(film) as image:
-        assert getattr(image, "n_frames", 1) == len(report["steps"])
+        frames = getattr(image, "n_frames", 1)
+        assert frames == len(report["steps"])
+        held = []
+        for k in range(frames):
+            image.seek(k)
+            held.append(image.info["duration"])
+        assert held == [2500, *[200] * (frames - 2), 2500]
+        # A few pixels of a rare colour, that of rivals, stay what they are.
+        pixels = np.asarray(image.convert("RGB"), dtype=np.int64).reshape(-1, 3)
+        assert np.abs(pixels - [0x8E, 0x6B, 0xB0]).sum(axis=1).min() < 30
+    assert [path.name for path in film.parent.iterdir()] == ["drive.gif"]
 
 
 def test_a_picture_and_words_tell_the_drive(tmp_path: Path, drive: Run, odd: Atlas) -> None:

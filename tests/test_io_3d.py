@@ -259,6 +259,10 @@ class TestMeshes:
              "nan.obj: The mesh has 1 vertices that are not finite, the first is vertex 1. "
              "Remove them and their faces."),
             ("bad.ply", b"hello", "bad.ply is not a sound mesh file: Not a ply file!."),
+            ("cut.off", b"OFF\n3 2 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n", "cut.off is not a sound "
+             "mesh file: it announces 5 vertices and faces and has 4."),
+            ("cut.stl", 84 * b"\xff", "cut.stl is not a sound mesh file: bytes stand where text "
+             "was expected."),
             ("plan.dxf", b"0", "plan.dxf: a mesh is one of .ply, .obj, .stl, .off, .glb."),
         ],
     )  # fmt: skip
@@ -269,6 +273,33 @@ class TestMeshes:
         with pytest.raises(FileError) as error:
             read_mesh(tmp_path / name)
         assert str(error.value) == text
+
+    def test_what_trimesh_only_logs_is_an_error_and_not_a_traceback(self, tmp_path, capfd, caplog):
+        from isovist.io.maps.mesh_files import read_mesh
+
+        path = tmp_path / "normals.stl"
+        path.write_text(
+            "solid\nfacet normal zero 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n"
+            "vertex 0 1 0\nendloop\nendfacet\nendsolid\n"
+        )
+        with pytest.raises(FileError) as error:
+            read_mesh(path)
+        text = "normals.stl is not a sound mesh file: failed to extract face_normals."
+        assert str(error.value) == text
+        assert capfd.readouterr() == ("", "")
+        assert caplog.records == []
+
+    def test_a_picture_on_the_walls_need_not_be_there(self, tmp_path, caplog):
+        from isovist.io.maps.mesh_files import read_mesh
+
+        head = (
+            "ply\nformat ascii 1.0\ncomment TextureFile nowhere.png\nelement vertex 3\n"
+            "property float x\nproperty float y\nproperty float z\nelement face 1\n"
+            "property list uchar int vertex_indices\nend_header\n"
+        )
+        (tmp_path / "wall.ply").write_text(f"{head}0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
+        assert len(read_mesh(tmp_path / "wall.ply").faces) == 1
+        assert caplog.records == []
 
 
 @pytest.mark.parametrize("wrong", [-1, 4])

@@ -9,7 +9,9 @@ from typer.testing import CliRunner
 from isovist.cli.app import app
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import Exact
-from isovist.theory.example import as_json, paper_room, paper_rose, run_example
+from isovist.io.maps.read import write_map
+from isovist.maps.cells import OccupancyMap
+from isovist.theory.example import Setup, as_json, paper_room, paper_rose, run_example
 
 # Independent values of F at four places: Gauss–Legendre between corners, good to 1e-14.
 EXACT_F = {
@@ -137,3 +139,54 @@ def test_the_command_prints_tables_json_and_a_picture(tmp_path):
         "convergence", "nearest", "gauss_newton", "gauss_newton_exact", "singular_values", "mu",
         "singular_values_exact", "mu_exact", "singular_values_without_shadow",
     }  # fmt: skip
+
+
+def test_the_example_can_be_had_with_other_values(tmp_path):
+    plan = {
+        "type": "Polygon",
+        "coordinates": [[[0, 0], [5, 0], [5, 4], [2, 4], [2, 3], [0, 3], [0, 0]]],
+    }
+    (tmp_path / "plan.geojson").write_text(json.dumps(plan))
+    room = ["--room", str(tmp_path / "plan.geojson"), "--place", "1.3", "1.2"]
+    words = ["--channels", "12", "--temperature", "0.2", "--profile", "bump", *room]
+    result = CliRunner().invoke(app, ["paper", *words, "--json"])
+    assert result.exit_code == 0, result.exception
+    data = json.loads(result.output)
+    assert len(data["phi_exact"]) == 12
+    assert (data["summary"]["profile"], data["summary"]["channels"]) == ("Bump", 12)
+    assert data["summary"]["parameter"] == pytest.approx(np.arccos(0.6))
+    assert data["summary"]["true_place"] == [1.3, 1.2]
+    assert data["summary"]["gauss_newton_exact_error"] < 1e-6
+    text = CliRunner().invoke(app, ["paper", *words]).output
+    assert "Sums of S terms at (1.30, 1.20) m" in text
+    assert "φ7" in text
+
+
+def test_without_values_the_setup_is_that_of_the_paper(rows):
+    assert as_json(run_example(Setup.of())) == rows
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["--channels", "1"], "A rose needs at least 2 directions, got 1."),
+        (["--temperature", "0"], "`temperature` must be a positive number, got 0.0. "
+         "Small is sharp; 0.5 suits 8 directions."),
+        (["--profile", "gauss"], "`profile` must be softmax, bump or cosine, got gauss."),
+        (["--profile", "cosine", "--temperature", "0.6"],
+         "`temperature` of a cosine power is at most 0.5, got 0.6."),
+        (["--place", "9", "9"], "`place` must lie in the free space of the room, got (9, 9)."),
+        (["--room", "floor.yaml"], "floor.yaml: there is no such file."),
+    ],
+)  # fmt: skip
+def test_values_that_make_no_sense_are_told_in_words(words, text):
+    assert str(CliRunner().invoke(app, ["paper", *words]).exception) == text
+
+
+def test_the_room_of_the_example_is_a_plan_of_walls(tmp_path):
+    write_map(OccupancyMap(np.zeros((20, 20), dtype=np.uint8), 0.05), tmp_path / "floor.yaml")
+    result = CliRunner().invoke(app, ["paper", "--room", str(tmp_path / "floor.yaml")])
+    assert str(result.exception) == (
+        "floor.yaml: this needs a plan of walls (.geojson). "
+        "A ROS map becomes one with `isovist convert`."
+    )

@@ -179,7 +179,7 @@ def test_the_picture_shows_the_way_and_two_panels(size, truth):
         "error of the best estimate (m)" if truth else "verdict",
     ]
     assert [axes.get_xlabel() for axes in (least, panel)] == 2 * ["way driven (m)"]
-    figure.canvas.draw()
+    figure.draw_without_rendering()
 
 
 def test_a_lost_robot_has_a_picture_too():
@@ -187,4 +187,4 @@ def test_a_lost_robot_has_a_picture_too():
     world = OccupancyMap(np.full((80, 80), Cell.FREE, dtype=np.uint8), 0.05, Pose())
     figure = draw_track(world, list(replay(Scripted(6 * (LOST,)), drive())))
     assert figure.axes[2].get_title() == "verdict"
-    figure.canvas.draw()
+    figure.draw_without_rendering()

@@ -16,7 +16,8 @@ from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.report.answers import answer_json, answer_text
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.viz.space import draw_answer_in_space, figure_of, slice_of
+from isovist.viz.answers import draw_answer
+from isovist.viz.space import slice_of
 from reference_space import LIDAR, at, house, house_atlas, symmetric_room
 
 TRUTH = at(5.0, 0.0, 0.7)
@@ -177,14 +178,14 @@ def test_words_and_pictures_show_the_height():
     answer = iv.locate(house_atlas(), taken())
     assert " z   1." in answer_text(answer)
     assert answer_json(answer)["estimates"][0]["z"] == pytest.approx(1.5, abs=0.06)
-    figure = draw_answer_in_space(house_atlas(), taken(), answer, TRUTH)
+    figure = draw_answer(house_atlas(), taken(), answer, TRUTH)
     above, oblique = figure.axes
-    assert above.get_title() == "unique"
-    assert oblique.get_visible()
-    lost = draw_answer_in_space(house_atlas(), taken(), Answer(Verdict.LOST, "", ()))
-    assert not lost.axes[1].get_visible()
-    with pytest.raises(InputError, match="must both be of the plane, or both in space"):
-        figure_of(house_atlas(), iv.Scan([0.0, 0.1], [1.0, 1.0]), answer)
+    assert above.get_title() == "The place on the map"
+    assert "2 m" in {text.get_text() for text in oblique.texts}
+    lost = draw_answer(house_atlas(), taken(), Answer(Verdict.LOST, "", ()))
+    assert len(lost.axes) == 1
+    with pytest.raises(InputError, match="The scan is of the plane, and the atlas is of a map in"):
+        draw_answer(house_atlas(), iv.Scan([0.0, 0.1], [1.0, 1.0]), answer)
 
 
 def test_a_slice_shows_the_walls_at_a_height():

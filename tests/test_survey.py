@@ -112,7 +112,7 @@ def test_the_summary_is_plain_data(case):
 
 def test_the_picture_has_its_maps_and_their_scales(case):
     figure = draw_survey(case.atlas, case.found)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     titles = [axes.get_title() for axes in figure.axes]
     if case.found.looks is None:
         assert "How fast the view changes" in titles
@@ -127,7 +127,7 @@ def test_maps_of_a_tall_site_stand_side_by_side():
     atlas = build(OccupancyMap(np.ascontiguousarray(small_room().cells.T), UNIT))
     found = survey(atlas, Lidar(range_max=3.0), most=20, localization=QUICK)
     figure = draw_survey(atlas, found)
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     left, middle = (figure.axes[k].get_position() for k in (0, 1))
     assert left.x1 < middle.x0
     assert left.y0 == pytest.approx(middle.y0, abs=0.05)
@@ -246,7 +246,7 @@ def test_the_command_line_surveys_an_atlas_in_space(space, tmp_path):
 @pytest.mark.parametrize(
     ("option", "name", "text"),
     [
-        ("-o", "site.txt", "the values of a survey are written as .npz."),
+        ("-o", "site.txt", "a survey is written as .npz, .geojson or .html."),
         ("--figure", "site.doc", "a picture must end in .png, .pdf or .svg."),
     ],
 )

@@ -8,6 +8,7 @@ from isovist.cli.bench import bench
 from isovist.cli.build import build
 from isovist.cli.convert import convert
 from isovist.cli.demo import demo
+from isovist.cli.examples import example_of
 from isovist.cli.explore import explore
 from isovist.cli.info import info
 from isovist.cli.locate import locate
@@ -21,11 +22,11 @@ app = typer.Typer(
     name="isovist",
     help="Where am I on this map?  Localization from one range scan, with an honest verdict.",
     no_args_is_help=True,
-    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
 for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
-    app.command()(verb)
+    app.command(epilog=example_of(verb.__name__))(verb)
 
 
 app.add_typer(bench, name="bench")

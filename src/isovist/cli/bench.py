@@ -10,6 +10,7 @@ import typer
 
 from isovist.cli import options
 from isovist.cli.bench_track import follow, kidnap, starts
+from isovist.cli.examples import example_of
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 
@@ -21,11 +22,10 @@ class Split(StrEnum):
     REVISIT = "revisit"
 
 
-@bench.command()
 def carmen(
     logs: options.Logs,
     split: Annotated[
-        Split, typer.Option(help="Every fifth scan asks, or later visits.")
+        Split, typer.Option(help="Which scans ask: every fifth, or those of later visits.")
     ] = Split.FIFTH,
     as_json: options.Json = False,
 ) -> None:
@@ -38,13 +38,15 @@ def carmen(
     report(((log.name.split(".")[0], *make(read_carmen(log))) for log in logs), as_json)
 
 
-@bench.command()
 def scans(
     world: options.Map,
-    scans: Annotated[Path, typer.Argument(metavar="SCANS.npz")],
+    scans: Annotated[
+        Path, typer.Argument(metavar="SCANS.npz", help="A file of scans with their poses.")
+    ],
     held_out: options.HeldOut = False,
     index: Annotated[
-        Path | None, typer.Option(help="Only scans that `index` in this .npz names.")
+        Path | None,
+        typer.Option(help="Ask only with the scans that `index` in this .npz file names."),
     ] = None,
     prefix: options.Prefix = "",
     as_json: options.Json = False,
@@ -61,10 +63,9 @@ def scans(
     report([(name, read_map(world), trials)], as_json)
 
 
-@bench.command()
 def simulate(
     worlds: options.Maps,
-    count: Annotated[int, typer.Option(help="Poses per map.")] = 400,
+    count: Annotated[int, typer.Option(help="Number of random poses on each map.")] = 400,
     field_of_view: options.FieldOfView = 360.0,
     beams: options.Beams = 360,
     range_max: options.RangeMax = 10.0,
@@ -81,15 +82,14 @@ def simulate(
     report(simulated(worlds, lidar, count, seed), as_json)
 
 
-@bench.command()
 def simulate3d(
     worlds: options.Maps,
-    count: Annotated[int, typer.Option(help="Poses per map.")] = 200,
+    count: Annotated[int, typer.Option(help="Number of random poses on each map.")] = 200,
     height: Annotated[float, options.height()] = 1.0,
     rings: Annotated[int, options.rings()] = 16,
-    low: Annotated[float, typer.Option(help="Elevation of the lowest, in degrees.")] = -15.0,
-    high: Annotated[float, typer.Option(help="Elevation of the highest, in degrees.")] = 15.0,
-    azimuths: Annotated[int, typer.Option(help="Beams around.")] = 900,
+    low: Annotated[float, typer.Option(help="Elevation of the lowest ring, in degrees.")] = -15.0,
+    high: Annotated[float, typer.Option(help="Elevation of the highest ring, in degrees.")] = 15.0,
+    azimuths: Annotated[int, typer.Option(help="Number of beams of each ring in one turn.")] = 900,
     range_max: options.RangeMax = 30.0,
     noise: options.Noise = 0.03,
     clutter: options.Clutter = 0.1,
@@ -106,10 +106,11 @@ def simulate3d(
     report(simulated(worlds, lidar, count, seed, height), as_json, height)
 
 
-@bench.command()
 def cross(
     logs: options.Logs,
-    count: Annotated[int, typer.Option(help="Scans of each site.")] = 50,
+    count: Annotated[
+        int, typer.Option(help="Number of scans of each site that ask elsewhere.")
+    ] = 50,
     as_json: options.Json = False,
 ) -> None:
     """Scans of every log on the maps of all the others: none should be "unique"."""
@@ -123,5 +124,5 @@ def cross(
     typer.echo(json.dumps(row) if as_json else text.format(**row))
 
 
-for verb in (starts, follow, kidnap):
-    bench.command()(verb)
+for verb in (carmen, scans, simulate, simulate3d, cross, starts, follow, kidnap):
+    bench.command(epilog=example_of(f"bench {verb.__name__}"))(verb)

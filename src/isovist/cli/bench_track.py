@@ -8,13 +8,13 @@ import typer
 
 from isovist.cli.options import HeldOut, Json, Logs, Map, Prefix, Seed, Sensor, Sweep
 
-Drive = Annotated[Path, typer.Argument(metavar="LOG", help="With odometry and truth.")]
+Drive = Annotated[Path, typer.Argument(metavar="LOG", help="A log with odometry and true poses.")]
 
 
 def starts(
     logs: Logs,
-    count: Annotated[int, typer.Option(help="Random starts per log.")] = 100,
-    reach: Annotated[float, typer.Option(help="Way of each drive in m.")] = 8.0,
+    count: Annotated[int, typer.Option(help="Number of random starts on each log.")] = 100,
+    reach: Annotated[float, typer.Option(help="Length of the way of each drive, in m.")] = 8.0,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:
@@ -58,7 +58,9 @@ def kidnap(
     prefix: Prefix = "",
     sensor: Sensor = None,
     sweep: Sweep = 0.0,
-    count: Annotated[int, typer.Option(help="Times the robot is carried away.")] = 50,
+    count: Annotated[
+        int, typer.Option(help="Number of times that the robot is carried away.")
+    ] = 50,
     seed: Seed = 0,
     as_json: Json = False,
 ) -> None:

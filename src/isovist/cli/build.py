@@ -13,7 +13,7 @@ def build(
     output: Annotated[Path, options.output("the atlas as this folder")],
     spacing: Annotated[
         float | None,
-        typer.Option(help="Distance of the nodes, in m, in whole cells; 0.25 if not given."),
+        typer.Option(help="Distance between nodes, in m, in whole cells; 0.25 if not given."),
     ] = None,
     height: options.Height = None,
     highest: options.Highest = None,

@@ -7,12 +7,15 @@ import typer
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="Map to read: .yaml (ROS) or .geojson.")],
-    target: Annotated[Path, typer.Argument(help="Map to write: .yaml (ROS) or .geojson.")],
+    source: Annotated[Path, typer.Argument(help="The map to read: .yaml (ROS) or .geojson.")],
+    target: Annotated[Path, typer.Argument(help="The map to write: .yaml (ROS) or .geojson.")],
     resolution: Annotated[
         float | None, typer.Option(help="Side of a cell, in m; that of the source, 0.05 for plans.")
     ] = None,
-    tolerance: Annotated[float, typer.Option(help="Of outlines of cells, in m.")] = 0.0,
+    tolerance: Annotated[
+        float,
+        typer.Option(help="Most that a wall may differ from the outlines of the cells, in m."),
+    ] = 0.0,
 ) -> None:
     """Convert a map: ROS maps to plans of walls and back, or to cells of another size."""
     from isovist.io.maps.read import convert_map, read_map, write_map

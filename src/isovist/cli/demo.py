@@ -16,7 +16,7 @@ def demo(
     seed: options.Seed = 0,
     figure: Annotated[Path, options.figure()] = Path("isovist-demo.png"),
     in_space: Annotated[
-        bool, typer.Option("--3d", help="A building in space and a lidar of 16 rings.")
+        bool, typer.Option("--3d", help="Take a building in space and a lidar of 16 rings.")
     ] = False,
     as_json: options.Json = False,
 ) -> None:
@@ -24,15 +24,15 @@ def demo(
     from isovist.bench.demonstration import demonstrate, demonstrate_in_space
     from isovist.cli.progress import busy
     from isovist.report.answers import answer_json, answer_text, pose_json
+    from isovist.viz.answers import draw_answer
     from isovist.viz.figures import can_draw, check_suffix, save
-    from isovist.viz.space import figure_of
 
     check_suffix(figure)
     drawn = can_draw()
     with busy("Describing the office and compiling"):
         shown = demonstrate_in_space(seed) if in_space else demonstrate(seed)
     if drawn:
-        save(figure_of(shown.atlas, shown.scan, shown.answer, shown.truth), figure)
+        save(draw_answer(shown.atlas, shown.scan, shown.answer, shown.truth), figure)
     gap, turn = shown.error
     truth = shown.truth
     if as_json:

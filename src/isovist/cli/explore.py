@@ -13,12 +13,14 @@ from isovist.cli import options
 def explore(
     world: options.World,
     rule: Annotated[
-        str, typer.Option(help="Where to drive: b or rivals, a or gramian, random.")
+        str, typer.Option(help="Where the robot drives: b or rivals, a or gramian, or random.")
     ] = "rivals",
     seed: options.Seed = 0,
     field_of_view: options.FieldOfView = 360.0,
     range_max: options.RangeMax = 6.0,
-    limit: Annotated[float, typer.Option(help="Give up after this way, in m.")] = 40.0,
+    limit: Annotated[
+        float, typer.Option(help="Length of the way after which it gives up, in m.")
+    ] = 40.0,
     figure: Annotated[Path | None, options.figure(".png, .pdf, .svg, or .gif that moves")] = None,
     as_json: options.Json = False,
 ) -> None:

@@ -11,8 +11,10 @@ from isovist.cli.options import Json
 
 
 def info(
-    atlas: Annotated[Path, typer.Argument(help="Folder that `isovist build` wrote.")],
-    check: Annotated[bool, typer.Option("--check", help="Verify every byte.")] = False,
+    atlas: Annotated[Path, typer.Argument(help="A folder that `isovist build` wrote.")],
+    check: Annotated[
+        bool, typer.Option("--check", help="Compare every byte with its checksum.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
     """What is inside an atlas: sizes, spacing, area.  Exit code 2 if it is damaged."""

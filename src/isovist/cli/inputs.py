@@ -1,6 +1,7 @@
 """Maps, atlases and logs as the verbs want them, read with a bar."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 
 from isovist.atlas.base import Atlas
@@ -9,14 +10,18 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
+from isovist.io.files import quote
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
 from isovist.maps.kinds import AnyMap
+from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 
 Place = tuple[float, float, float] | None
+SENSOR = ("field-of-view", "beams", "range-max", "noise", "rings")
+"""Options of a simulated sensor."""
 
 
 def plane_of(path: Path) -> PlaneAtlas:
@@ -25,6 +30,17 @@ def plane_of(path: Path) -> PlaneAtlas:
     if not isinstance(atlas, PlaneAtlas):
         raise InputError("The map is in space, and this verb needs one of the plane.")
     return atlas
+
+
+def plan_of(path: Path) -> SegmentMap:
+    """A map of walls."""
+    world = read_map(path)
+    if not isinstance(world, SegmentMap):
+        raise InputError(
+            f"{path.name}: this needs a plan of walls (.geojson). "
+            "A ROS map becomes one with `isovist convert`."
+        )
+    return world
 
 
 def atlas_of(
@@ -75,12 +91,41 @@ def drive_of(
     return name, read_map(world), drive
 
 
-def sensor_of(
-    atlas: Atlas, field_of_view: float, beams: int, range_max: float, noise: float, rings: int
-) -> Lidar | SpinningLidar:
-    """The simulated sensor that fits an atlas; the view in degrees."""
+def sensors_of(
+    atlas: Atlas, usual: Mapping[str, float], compare: tuple[str, str] | None
+) -> list[Lidar | SpinningLidar]:
+    """The simulated sensor that fits an atlas, or two that differ from it.
+
+    Args:
+        atlas: Of the site.
+        usual: The options of a sensor by name, the view in degrees.
+        compare: What changes in each of two sensors, e.g. `range-max=30,beams=720`.
+    """
+    if compare is None:
+        return [_sensor(atlas, usual)]
+    return [_sensor(atlas, {**usual, **_changes(text, usual)}) for text in compare]
+
+
+def _sensor(atlas: Atlas, options: Mapping[str, float]) -> Lidar | SpinningLidar:
+    view, beams, range_max, noise, rings = (options[name] for name in SENSOR)
     if atlas.dimension == 2:
-        return Lidar(math.radians(field_of_view), beams, range_max, noise)
-    if field_of_view != 360.0:
+        return Lidar(math.radians(view), int(beams), range_max, noise)
+    if view != 360.0:
         raise InputError("A spinning lidar sees 360° around; leave out `--field-of-view`.")
-    return SpinningLidar(rings, azimuths=beams, range_max=range_max, noise=noise)
+    return SpinningLidar(int(rings), azimuths=int(beams), range_max=range_max, noise=noise)
+
+
+def _changes(text: str, usual: Mapping[str, float]) -> dict[str, float]:
+    """Numbers by the name of their option, out of e.g. `range-max=30,beams=720`."""
+    changed = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        try:
+            # Whole numbers stay whole: counts are none otherwise.
+            changed[name] = type(usual[name])(value)
+        except (KeyError, ValueError):
+            raise InputError(
+                f"A sensor to compare is told by {', '.join(SENSOR[:-1])} or {SENSOR[-1]}, "
+                f"e.g. range-max=30,beams=720, got {quote(part)}."
+            ) from None
+    return changed

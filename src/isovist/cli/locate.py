@@ -12,13 +12,19 @@ from isovist.cli.options import At, Figure, Height, Highest, Json, ScanTopic, Se
 def locate(
     world: World,
     scan: Annotated[
-        Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag; a cloud of points in space.")
+        Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
     ],
     scan_topic: ScanTopic = None,
     at: At = None,
     sensor: Sensor = None,
     height: Height = None,
     highest: Highest = None,
+    why: Annotated[
+        bool,
+        typer.Option(
+            "--why", help="Say which beams tell the two best places apart, in --figure too."
+        ),
+    ] = False,
     figure: Figure = None,
     as_json: Json = False,
 ) -> None:
@@ -26,16 +32,23 @@ def locate(
     from isovist.cli.inputs import atlas_of, place_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
+    from isovist.localization.contrast import contrast
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
+    from isovist.report.contrasts import contrast_json, contrast_text
+    from isovist.viz.answers import draw_answer
     from isovist.viz.figures import check_suffix, save
-    from isovist.viz.space import figure_of
 
     check_suffix(figure)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
     atlas = atlas_of(world, height=height, highest=highest)
     answer = locate_scan(atlas, seen, certificate=True)
+    told = contrast(atlas, seen, answer) if why else None
     if figure is not None:
-        save(figure_of(atlas, seen, answer), figure)
-    typer.echo(json.dumps(answer_json(answer), indent=1) if as_json else answer_text(answer))
+        save(draw_answer(atlas, seen, answer, contrast=told), figure)
+    if as_json:
+        more = {"why": contrast_json(told)} if why else {}
+        typer.echo(json.dumps(answer_json(answer) | more, indent=1))
+    else:
+        typer.echo(answer_text(answer) + (f"\n  why: {contrast_text(told)}" if why else ""))
     raise typer.Exit(0 if answer.verdict is Verdict.UNIQUE else 1)

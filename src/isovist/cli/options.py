@@ -21,47 +21,85 @@ def output(what: str) -> Any:
 
 def height(note: str = "") -> Any:
     """The option `--height`, with a note on when it counts."""
-    return typer.Option("--height", help=f"Of the sensor above the floor, in m{note}.")
+    return typer.Option("--height", help=f"Height of the sensor above the floor, in m{note}.")
 
 
 def rings(note: str = "") -> Any:
     """The option `--rings`, with a note on where they look."""
-    return typer.Option("--rings", help=f"Of the sensor in space: beams above each other{note}.")
+    return typer.Option(
+        "--rings", help=f"Number of rings of beams above each other, of a sensor in space{note}."
+    )
 
 
 Figure = Annotated[Path | None, figure()]
-Seed = Annotated[int, typer.Option(help="Of all that is random; the same seed, the same result.")]
+Seed = Annotated[
+    int,
+    typer.Option(
+        help="Number that all random choices follow from: the same seed, the same result."
+    ),
+]
 
 # Maps
 _MAP = typer.Argument(
-    metavar="MAP", help="ROS map (.yaml), plan (.geojson), OctoMap, mesh or point cloud."
+    metavar="MAP", help="A map: ROS (.yaml), plan (.geojson), OctoMap, mesh or point cloud."
 )
 Map = Annotated[Path, _MAP]
 Maps = Annotated[list[Path], _MAP]
 World = Annotated[
-    Path, typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder of `isovist build`.")
+    Path,
+    typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder that `isovist build` wrote."),
 ]
 Height = Annotated[float | None, height("; for maps in space, 1 if not given")]
 Highest = Annotated[
-    float | None, typer.Option(help="Of a drone: its highest height, in m, with --height.")
+    float | None,
+    typer.Option(help="Greatest height of the sensor of a drone, in m; --height is its least."),
 ]
 
 # Scans and logs
-Logs = Annotated[list[Path], typer.Argument(metavar="LOG", help="CARMEN logs, plain, .gz or .bz2.")]
-ScanTopic = Annotated[str | None, typer.Option(help="LaserScan topic of a bag.")]
-OdometryTopic = Annotated[str | None, typer.Option(help="Odometry topic of a bag, or /tf.")]
-At = Annotated[float | None, typer.Option(help="s after the first scan of a bag.")]
+Logs = Annotated[
+    list[Path],
+    typer.Argument(metavar="LOG", help="CARMEN logs with corrected poses, plain, .gz or .bz2."),
+]
+ScanTopic = Annotated[
+    str | None, typer.Option(help="Topic of a bag that holds the scans, if it has several.")
+]
+OdometryTopic = Annotated[
+    str | None, typer.Option(help="Topic of a bag that holds the odometry, or /tf.")
+]
+At = Annotated[
+    float | None, typer.Option(help="Time of the scan after the first one of a bag, in s.")
+]
 Sensor = Annotated[
     tuple[float, float, float] | None,
     typer.Option(metavar="X Y YAW", help="Where the sensor sits on the robot, in m and rad."),
 ]
-Sweep = Annotated[float, typer.Option(help="s of one turn of the sensor, to straighten scans.")]
-Prefix = Annotated[str, typer.Option(help="Of the keys of an .npz, e.g. nav_.")]
-HeldOut = Annotated[bool, typer.Option("--held-out", help="Only scans not in the map.")]
+Sweep = Annotated[
+    float,
+    typer.Option(
+        help="Time of one turn of the sensor, in s, to straighten scans with; 0 leaves them."
+    ),
+]
+Prefix = Annotated[
+    str, typer.Option(help="Beginning of the names of the arrays of an .npz file, e.g. nav_.")
+]
+HeldOut = Annotated[
+    bool, typer.Option("--held-out", help="Use only scans that the map was not made of.")
+]
 
 # Simulated sensors
-FieldOfView = Annotated[float, typer.Option(help="Of the sensor, in degrees.")]
-Beams = Annotated[int, typer.Option(help="Of one scan.")]
-RangeMax = Annotated[float, typer.Option(help="Beams that would be longer return nothing, in m.")]
+FieldOfView = Annotated[float, typer.Option(help="Angle that the sensor sees, in degrees.")]
+Beams = Annotated[int, typer.Option(help="Number of beams of one scan.")]
+RangeMax = Annotated[
+    float, typer.Option(help="Longest range of the sensor, in m; longer beams return nothing.")
+]
 Noise = Annotated[float, typer.Option(help="Standard deviation of a range, in m.")]
-Clutter = Annotated[float, typer.Option(help="Share of beams cut short.")]
+Compare = Annotated[
+    tuple[str, str] | None,
+    typer.Option(
+        metavar="SENSOR SENSOR",
+        help="Compare two sensors; each says what changes, e.g. range-max=30,beams=720.",
+    ),
+]
+Clutter = Annotated[
+    float, typer.Option(help="Share of the beams that something unmapped cuts short, from 0 to 1.")
+]

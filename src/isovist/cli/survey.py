@@ -19,31 +19,37 @@ def survey(
     height: options.Height = None,
     count: Annotated[
         int | None,
-        typer.Option(help="Most scans that are simulated: 1000 if not given, fewer on large maps."),
+        typer.Option(help="Most scans that are simulated; 1000 if not given, fewer on large maps."),
     ] = None,
     seed: options.Seed = 0,
-    output: Annotated[Path | None, options.output("the values to this .npz file")] = None,
+    compare: options.Compare = None,
+    output: Annotated[
+        Path | None, options.output("values (.npz), shapes (.geojson) or a page (.html)")
+    ] = None,
     figure: options.Figure = None,
     as_json: options.Json = False,
 ) -> None:
     """Say where one scan is enough to know the place, and where it is not."""
-    from isovist.cli.inputs import atlas_of, sensor_of
+    from isovist.cli.inputs import atlas_of, sensors_of
     from isovist.cli.progress import bar
-    from isovist.report.surveys import survey_json, survey_text
-    from isovist.surveying import survey as surveys
-    from isovist.viz import figures
-    from isovist.viz.surveys import draw_survey
+    from isovist.report.comparisons import surveys_json, surveys_text
+    from isovist.surveying.survey import survey as survey_site
+    from isovist.viz.figures import check_suffix, save
+    from isovist.viz.survey_files import check_file, write_surveys
+    from isovist.viz.surveys import draw_surveys
 
     # A name that cannot be written is better told before the work than after.
-    if output is not None:
-        surveys.check_suffix(output)
-    figures.check_suffix(figure)
+    check_file(output, 1 if compare is None else 2)
+    check_suffix(figure)
     atlas = atlas_of(world, height=height)
-    lidar = sensor_of(atlas, field_of_view, beams, range_max, noise, rings)
-    with bar("Surveying") as advance:
-        found = surveys.survey(atlas, lidar, seed=seed, most=count, progress=advance)
+    usual = {"field-of-view": field_of_view, "beams": beams, "range-max": range_max,
+             "noise": noise, "rings": rings}  # fmt: skip
+    found = []
+    for lidar in sensors_of(atlas, usual, compare):
+        with bar("Surveying") as advance:
+            found.append(survey_site(atlas, lidar, seed=seed, most=count, progress=advance))
     if output is not None:
-        surveys.write_survey(found, output)
+        write_surveys(atlas, found, output, world.stem)
     if figure is not None:
-        figures.save(draw_survey(atlas, found), figure)
-    typer.echo(json.dumps(survey_json(found), indent=1) if as_json else survey_text(found))
+        save(draw_surveys(atlas, found), figure)
+    typer.echo(json.dumps(surveys_json(found), indent=1) if as_json else surveys_text(found))

@@ -18,10 +18,14 @@ def track(
     sweep: options.Sweep = 0.0,
     prefix: options.Prefix = "",
     held_out: options.HeldOut = False,
-    every: Annotated[int, typer.Option(help="Use every so many scans.")] = 1,
-    start: Annotated[int, typer.Option(help="The first scan, counted from 0.")] = 0,
-    stop: Annotated[int | None, typer.Option(help="The scan after the last.")] = None,
-    tum: Annotated[Path | None, typer.Option(help="Write the unique poses as TUM text.")] = None,
+    every: Annotated[int, typer.Option(help="Use one of so many scans.")] = 1,
+    start: Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")] = 0,
+    stop: Annotated[
+        int | None, typer.Option(help="Number of the scan after the last, counted from 0.")
+    ] = None,
+    tum: Annotated[
+        Path | None, typer.Option(help="Write the unique poses to this file as TUM text (s and m).")
+    ] = None,
     figure: options.Figure = None,
     as_json: options.JsonLines = False,
 ) -> None:

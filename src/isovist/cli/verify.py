@@ -7,7 +7,9 @@ import typer
 
 from isovist.cli.options import Json
 
-Quick = Annotated[bool, typer.Option("--quick", help="40 cases each instead of 1000.")]
+Quick = Annotated[
+    bool, typer.Option("--quick", help="Try 40 cases of each statement instead of 1000.")
+]
 
 
 def verify(as_json: Json = False, quick: Quick = False) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose3
 
 
@@ -60,10 +61,41 @@ def answer_text(answer: Answer) -> str:
     return "\n".join(lines)
 
 
+def headline(answer: Answer) -> str:
+    """The verdict, how firmly the best place holds and how many beams it explains."""
+    best, rivals = answer.best, len(answer.rivals)
+    if best is None:
+        return answer.verdict.value
+    others = ""
+    if answer.verdict is Verdict.AMBIGUOUS and rivals:
+        more = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
+        others = f", {rivals}{more} rival{'s' if rivals > 1 else ''}"
+    fit = f"{best.inliers:.0%} of the beams fit"
+    return f"{answer.verdict.value}{others}:  {spread_text(best)},  {fit}"
+
+
+def chance_text(probability: float) -> str:
+    """A probability in whole percents, but never 0 % or 100 % of what is only nearly so."""
+    if probability < 0.005:
+        return "<1%"
+    return ">99%" if probability > 0.995 else f"{probability:.0%}"
+
+
+def spread_text(estimate: Estimate) -> str:
+    """Standard deviations of the position along its worst axis and of the heading."""
+    spread, turn = _spread(estimate)
+    return f"± {100.0 * spread:.1f} cm, {math.degrees(turn):.2f}°"
+
+
+def _spread(e: Estimate) -> tuple[float, float]:
+    """Standard deviations along the worst level axis and of the heading, in m and rad."""
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
+    return float(spread), math.sqrt(max(float(e.covariance[2, 2]), 0.0))
+
+
 def estimate_text(e: Estimate) -> str:
     """An estimate in one line."""
-    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(e.covariance[:2, :2]), 0.0)).max()
-    turn = math.sqrt(max(float(e.covariance[2, 2]), 0.0))
+    spread, turn = _spread(e)
     height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
     return (
         f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"

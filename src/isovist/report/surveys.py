@@ -55,13 +55,42 @@ def area_words(area: Area) -> str:
     return f"{where}: the sensor sees too little"
 
 
+def share_text(survey: Survey) -> str:
+    """How much of the floor is uniquely localizable, in a sentence."""
+    return (
+        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable "
+        f"with a {sensor_words(survey.lidar)}."
+    )
+
+
+def survey_rows(survey: Survey) -> list[tuple[str, str]]:
+    """The numbers of a survey, each with what it is."""
+    asked, areas = survey.asked, survey.areas
+    middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
+    rows = [
+        ("sensor", sensor_words(survey.lidar)),
+        ("uniquely localizable", f"{percent(survey.share)} of {survey.area:.0f} m²"),
+        ("standard error", f"{100.0 * survey.standard_error:.1f} points"),
+        ("simulated scans", f"{len(asked)}, {int(asked.unique.sum())} of them unique"),
+        ("σ of the position", f"{middle:.2f} m (95 %: {most:.2f} m)"),
+        ("σ of the heading", f"{np.nanmedian(survey.sigma_deg):.1f}°"),
+    ]
+    if survey.looks is None:
+        return rows
+    size = sum(area.size for area in areas)
+    return [
+        *rows,
+        ("no wall in reach", f"{float(survey.looks.blind_share.mean()):.1%}"),
+        ("areas seldom unique", f"{len(areas)}, {size:.0f} m² together"),
+    ]
+
+
 def survey_text(survey: Survey) -> str:
     """The survey in a few lines."""
     asked = survey.asked
     middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
     lines = [
-        f"{percent(survey.share)} of the floor ({survey.area:.0f} m²) is uniquely localizable "
-        f"with a {sensor_words(survey.lidar)}.",
+        share_text(survey),
         f"  ± {100.0 * survey.standard_error:.1f} points (standard error), from {len(asked)} "
         f"simulated scans, {int(asked.unique.sum())} of them unique",
         f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
@@ -110,17 +139,19 @@ def survey_json(survey: Survey) -> dict[str, Any]:
         "median_sigma_deg": float(np.nanmedian(survey.sigma_deg)),
         "median_mu": float(np.nanmedian(survey.mu)),
         "sensor": sensor_json(survey.lidar),
-        "areas": [
-            {
-                "x": area.x,
-                "y": area.y,
-                "area_m2": area.size,
-                "unique_share": area.unique_share,
-                "reason": area.reason.value,
-                "axis_deg": area.axis_deg,
-                "alias": None if area.alias is None else list(area.alias),
-                "turn_deg": area.turn_deg,
-            }
-            for area in survey.areas
-        ],
+        "areas": [area_json(area) for area in survey.areas],
+    }
+
+
+def area_json(area: Area) -> dict[str, Any]:
+    """An area as plain data, in m and m²."""
+    return {
+        "x": area.x,
+        "y": area.y,
+        "area_m2": area.size,
+        "unique_share": area.unique_share,
+        "reason": area.reason.value,
+        "axis_deg": area.axis_deg,
+        "alias": None if area.alias is None else list(area.alias),
+        "turn_deg": area.turn_deg,
     }

@@ -10,6 +10,11 @@ def _place(position: Any) -> str:
     return f"({position[0]:.3f}, {position[1]:.3f})"
 
 
+def place_text(position: Any) -> str:
+    """A place in a title, in m."""
+    return f"({position[0]:.2f}, {position[1]:.2f})"
+
+
 def _table(title: str, *columns: str) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     for column in columns:
@@ -20,17 +25,19 @@ def _table(title: str, *columns: str) -> Table:
 def print_example(rows: dict[str, Any]) -> None:
     """The tables of the paper's section 7, each beside the exact value."""
     console = Console()
-    table = _table(
-        "Sums of S terms at (1.5, 2.0)", "S", "φ1", "φ2", "φ5", "to S = 16384", "to exact"
-    )
     exact = rows["phi_exact"]
+    shown = (0, 1, len(exact) // 2)
+    table = _table(
+        f"Sums of S terms at {place_text(rows['summary']['described'])} m", "S",
+        *[f"φ{i + 1}" for i in shown], "to S = 16384", "to exact",
+    )  # fmt: skip
     for row in rows["convergence"]:
         phi = row["phi"]
         true = max(abs(a - b) for a, b in zip(phi, exact, strict=True))
         gap = f"{row['error']:.1e}" if row["error"] else "—"
-        cells = [f"{phi[i]:.4f}" for i in (0, 1, 4)]
+        cells = [f"{phi[i]:.4f}" for i in shown]
         table.add_row(str(row["S"]), *cells, gap, f"{true:.1e}")
-    table.add_row("exact", *[f"{exact[i]:.4f}" for i in (0, 1, 4)], "", "0")
+    table.add_row("exact", *[f"{exact[i]:.4f}" for i in shown], "", "0")
     console.print(table)
 
     table = _table("Nearest nodes", "rank", "node (m)", "‖F − F_obs‖", "true error (m)")

@@ -1,4 +1,4 @@
-"""The worked example of the paper, beside its exact values.
+"""The worked example of the paper, beside its exact values, or the same with other values.
 
 The room is [0, 6] × [0, 4] m with a wall x = 3, y ∈ [1, 3] and a pillar [4.5, 5] × [1.5, 2.5];
 the signal is the range, the rose has 8 directions at i·π/4 and temperature 0.5.
@@ -10,8 +10,10 @@ import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, Exact
+from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
+from isovist.roses.profiles import Bump, CosinePower, Profile, Softmax
 from isovist.theory.static import Descent, DescriptorGrid, gauss_newton
 from isovist.types import FloatArray, IntArray
 
@@ -21,6 +23,86 @@ TRUE_PLACE = (1.3, 1.7)
 SPACING = 0.5
 REGION = (0.0, 0.0, 2.75, 4.0)  # the paper's 35 nodes, left of the inner wall
 STEP = 0.05  # m, of the paper's central differences
+CHANNELS, TEMPERATURE = 8, 0.5
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setup:
+    """What the example is computed for.
+
+    Attributes:
+        world: The room.
+        rose: The directions and their weights.
+        place: Where the robot is, (x, y) in m.
+        described: Where sums of S terms are compared, (x, y) in m.
+        region: The box (x0, y0, x1, y1) that the nodes lie in, in m, or `None` for all of it.
+    """
+
+    world: SegmentMap
+    rose: Rose
+    place: tuple[float, float] = TRUE_PLACE
+    described: tuple[float, float] = CONVERGENCE_AT
+    region: tuple[float, float, float, float] | None = REGION
+
+    @classmethod
+    def of(
+        cls,
+        channels: int = CHANNELS,
+        temperature: float = TEMPERATURE,
+        profile: str = "softmax",
+        room: SegmentMap | None = None,
+        place: tuple[float, float] | None = None,
+    ) -> "Setup":
+        """With other values than the paper's.
+
+        Args:
+            channels: Directions of the rose.
+            temperature: How wide the weights are (`profile_of`).
+            profile: softmax, bump or cosine.
+            room: A plan of walls; the paper's room when `None`.
+            place: Where the robot is, in m; where there is most room when `None`, in the paper's
+                room where the paper has it.
+        """
+        rose = Rose.circle(channels, profile=profile_of(profile, temperature))
+        world = paper_room() if room is None else room
+        if place is not None and not world.contains(place):
+            raise InputError(
+                f"`place` must lie in the free space of the room, got ({place[0]:g}, {place[1]:g})."
+            )
+        if room is None:
+            return cls(world, rose, TRUE_PLACE if place is None else place)
+        chosen = _roomiest(room) if place is None else place
+        return cls(world, rose, chosen, chosen, None)
+
+
+def profile_of(name: str, temperature: float) -> Profile:
+    """A profile about as wide as the softmax of a temperature ε.
+
+    The cosine power falls as fast near its direction, k = 1/ε; the bump vanishes where the
+    softmax has fallen to e⁻², 1 − cos ρ = 2ε.
+    """
+    softmax = Softmax(temperature)
+    if name == "softmax":
+        return softmax
+    if name == "bump":
+        return Bump(float(np.arccos(max(-1.0, 1.0 - 2.0 * temperature))))
+    if name != "cosine":
+        raise InputError(f"`profile` must be softmax, bump or cosine, got {name}.")
+    if temperature > 0.5:
+        raise InputError(f"`temperature` of a cosine power is at most 0.5, got {temperature:g}.")
+    return CosinePower(1.0 / temperature)
+
+
+def _roomiest(world: SegmentMap) -> tuple[float, float]:
+    """A free place far from walls, on a lattice beside that of the nodes, in m."""
+    low, high = world.bounds
+    x, y = (np.arange(a + SPACING / 3.0, b, SPACING) for a, b in zip(low, high, strict=True))
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    places = places[world.contains(places)]
+    if len(places) == 0:
+        raise InputError("The room is too small for nodes every 0.5 m. Are its lengths in m?")
+    best = places[int(np.argmax(world.clearance(places)))]
+    return float(best[0]), float(best[1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,17 +110,19 @@ class Example:
     """Every number of the paper's section 7, as the paper computes it and exactly.
 
     Attributes:
-        phi: S-term sums of F at (1.5, 2.0) for S in `TERMS`, shape (5, 8).
+        setup: What it is computed for.
+        phi: S-term sums of F at `setup.described` for S in `TERMS`, shape (5, n).
         errors: Largest difference of each row to the last.
         phi_exact: F there, to 1e-14.
-        grid: The 35 nodes, described with S = 1024.
+        grid: The nodes, 35 in the paper, described with S = 1024.
         order: The nodes, nearest in descriptor space first.
         distances: ‖F(p_k) − F_obs‖₂ in that order.
         descent: Gauss–Newton with S = 1024 and differences of 0.05 m.
         descent_exact: Gauss–Newton with exact F and J.
-        J, J_exact, J_without_shadow: Jacobians at the nearest node, shape (8, 2).
+        J, J_exact, J_without_shadow: Jacobians at the nearest node, shape (n, 2).
     """
 
+    setup: Setup
     phi: FloatArray
     errors: FloatArray
     phi_exact: FloatArray
@@ -61,26 +145,28 @@ def paper_room() -> SegmentMap:
 
 def paper_rose() -> Rose:
     """The 8 directions of the paper's example, temperature 0.5."""
-    return Rose.circle(8, 0.5)
+    return Rose.circle(CHANNELS, TEMPERATURE)
 
 
-def run_example() -> Example:
-    """Compute the whole example."""
-    world, rose = paper_room(), paper_rose()
+def run_example(setup: Setup | None = None) -> Example:
+    """Compute the whole example, with the paper's values unless others are given."""
+    setup = Setup(paper_room(), paper_rose()) if setup is None else setup
+    world, rose, place = setup.world, setup.rose, setup.place
     exact = Descriptor(rose, quadrature=Exact(1e-14))
     phi = np.stack(
-        [Descriptor(rose, quadrature=CircleSum(S)).at(world, CONVERGENCE_AT)[0] for S in TERMS]
+        [Descriptor(rose, quadrature=CircleSum(S)).at(world, setup.described)[0] for S in TERMS]
     )
     plain = Descriptor(rose, quadrature=CircleSum(1024), step=STEP)
-    grid = DescriptorGrid.over(world, plain, SPACING, region=REGION)
-    F_obs, _ = plain.at(world, TRUE_PLACE)
+    grid = DescriptorGrid.over(world, plain, SPACING, region=setup.region)
+    F_obs, _ = plain.at(world, place)
     order, distances = grid.nearest(F_obs, len(grid.nodes))
     start = grid.nodes[order[0]]
-    F_obs_exact, _ = exact.at(world, TRUE_PLACE)
+    F_obs_exact, _ = exact.at(world, place)
     return Example(
+        setup=setup,
         phi=phi,
         errors=np.abs(phi - phi[-1]).max(axis=1),
-        phi_exact=exact.at(world, CONVERGENCE_AT)[0],
+        phi_exact=exact.at(world, setup.described)[0],
         grid=grid,
         order=order,
         distances=distances,
@@ -94,7 +180,8 @@ def run_example() -> Example:
 
 def as_json(example: Example) -> dict[str, object]:
     """The example as plain data; positions and errors in m."""
-    nodes = example.grid.nodes[example.order]
+    nodes, setup = example.grid.nodes[example.order], example.setup
+    place = np.array(setup.place)
     singular = [
         np.linalg.svd(J, compute_uv=False)
         for J in (example.J, example.J_exact, example.J_without_shadow)
@@ -106,11 +193,11 @@ def as_json(example: Example) -> dict[str, object]:
         ],
         "phi_exact": example.phi_exact.tolist(),
         "nearest": [
-            {"node": node.tolist(), "distance": float(distance), "true_error": true_error(node)}
+            {"node": node.tolist(), "distance": float(distance), "true_error": _gap(node, place)}
             for node, distance in zip(nodes[:4], example.distances[:4], strict=True)
         ],
-        "gauss_newton": _descent_rows(example.descent),
-        "gauss_newton_exact": _descent_rows(example.descent_exact),
+        "gauss_newton": _descent_rows(example.descent, place),
+        "gauss_newton_exact": _descent_rows(example.descent_exact, place),
         "singular_values": singular[0].tolist(),
         "mu": float(singular[0][-1]),
         "singular_values_exact": singular[1].tolist(),
@@ -121,21 +208,25 @@ def as_json(example: Example) -> dict[str, object]:
             "nodes": len(nodes),
             "spacing": SPACING,
             "covering_radius": example.grid.covering_radius,
-            "true_place": list(TRUE_PLACE),
-            "nearest_error": true_error(nodes[0]),
-            "gauss_newton_error": true_error(example.descent.positions[-1]),
-            "gauss_newton_exact_error": true_error(example.descent_exact.positions[-1]),
+            "channels": len(setup.rose),
+            "profile": type(setup.rose.profile).__name__,
+            "parameter": setup.rose.profile.parameter,
+            "described": list(setup.described),
+            "true_place": list(setup.place),
+            "nearest_error": _gap(nodes[0], place),
+            "gauss_newton_error": _gap(example.descent.positions[-1], place),
+            "gauss_newton_exact_error": _gap(example.descent_exact.positions[-1], place),
         },
     }
 
 
-def true_error(position: FloatArray) -> float:
-    """Distance to the true place of the example, in m."""
-    return float(np.linalg.norm(position - np.array(TRUE_PLACE)))
+def _gap(position: FloatArray, place: FloatArray) -> float:
+    """Distance to the true place, in m."""
+    return float(np.linalg.norm(position - place))
 
 
-def _descent_rows(descent: Descent) -> list[dict[str, object]]:
+def _descent_rows(descent: Descent, place: FloatArray) -> list[dict[str, object]]:
     return [
-        {"position": p.tolist(), "residual": float(residual), "error": true_error(p)}
+        {"position": p.tolist(), "residual": float(residual), "error": _gap(p, place)}
         for p, residual in zip(descent.positions, descent.residuals, strict=True)
     ]

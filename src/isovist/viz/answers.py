@@ -1,122 +1,219 @@
-"""Drawing maps of cells, scans laid on them, and answers."""
+"""Answers as pictures, in the plane and in space: where the robot is, and what its beams say."""
 
 from typing import Any
 
 import numpy as np
 
-from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.maps.cells import Cell, OccupancyMap
-from isovist.poses import AnyPose, Pose, unit_vectors
-from isovist.sensing.scan import Scan
-from isovist.viz.figures import ACCENT, INK, SECOND, new_figure, show_between
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.space import SpaceAtlas
+from isovist.kernels.beam import EXPLAINED
+from isovist.localization.answer import Answer, Verdict
+from isovist.localization.contrast import TELLING, Contrast, rate_at
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.cells import OccupancyMap
+from isovist.poses import AnyPose, Pose3
+from isovist.report.answers import chance_text, headline, spread_text
+from isovist.report.contrasts import contrast_text
+from isovist.types import BoolArray, FloatArray
+from isovist.viz.cells import draw_cells, draw_isovist, known_size
+from isovist.viz.figures import INK, THIRD, explain_below, new_figure
+from isovist.viz.robots import (
+    ASTRAY,
+    FITS,
+    PLAIN,
+    draw_beams,
+    draw_ellipse,
+    draw_ends,
+    draw_robot,
+    draw_truth,
+    mark,
+)
+from isovist.viz.space import SLAB, draw_oblique, slice_of
 
-SHADES = {
-    Cell.FREE: (1.0, 1.0, 1.0),
-    Cell.OCCUPIED: (0.13, 0.19, 0.24),
-    Cell.UNKNOWN: (0.86, 0.89, 0.91),
-}
-
-
-def draw_cells(axes: Any, world: OccupancyMap) -> Any:
-    """Free white, walls dark, unknown grey, in m."""
-    table = np.array([SHADES[cell] for cell in sorted(SHADES)])
-    smooth = "nearest" if max(world.shape) < 1500 else "antialiased"
-    image = draw_raster(axes, world, table[world.cells], world.resolution, interpolation=smooth)
-    show_between(axes, *known_bounds(world))
-    return image
-
-
-def draw_raster(axes: Any, world: OccupancyMap, table: Any, side: float, **style: Any) -> Any:
-    """Values or colours of squares with a side in m, where the cells of a map begin."""
-    from matplotlib.transforms import Affine2D
-
-    height, width = table.shape[:2]
-    extent = (0.0, width * side, 0.0, height * side)
-    image = axes.imshow(table, origin="lower", extent=extent, **style)
-    place = Affine2D().rotate(world.origin.yaw).translate(world.origin.x, world.origin.y)
-    image.set_transform(place + axes.transData)
-    return image
-
-
-def known_bounds(world: OccupancyMap) -> tuple[Any, Any]:
-    """Smallest and largest coordinates of what is free, with a margin, in m."""
-    rows, cols = np.nonzero(world.cells == Cell.FREE)
-    corners = world.centres(
-        [rows.min(), rows.min(), rows.max(), rows.max()],
-        [cols.min(), cols.max(), cols.min(), cols.max()],
-    )
-    return corners.min(axis=0) - 0.7, corners.max(axis=0) + 0.7
-
-
-def known_size(world: OccupancyMap) -> Any:
-    """Width and height of what is free, with a margin, in m."""
-    low, high = known_bounds(world)
-    return high - low
-
-
-def draw_scan(axes: Any, scan: Scan, pose: Pose, colour: str = ACCENT) -> Any:
-    """Ends of the valid beams of a sensor at a pose."""
-    points = pose.apply(scan.endpoints)
-    return axes.plot(*points.T, ".", color=colour, markersize=2.5, alpha=0.9, zorder=3)
-
-
-def draw_pose(axes: Any, pose: AnyPose, colour: str, size: float, label: str | None = None) -> Any:
-    """A dot with an arrow along the heading, `size` m long."""
-    tip = pose.position[:2] + size * unit_vectors(pose.yaw)
-    arrow = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
-    axes.annotate("", tip, (pose.x, pose.y), arrowprops=arrow, zorder=5)
-    return axes.plot(pose.x, pose.y, "o", color=colour, markersize=5, label=label, zorder=5)
-
-
-def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
-    """The 95 % ellipse of a position."""
-    from matplotlib.patches import Ellipse
-
-    values, vectors = np.linalg.eigh(estimate.covariance[:2, :2])
-    width, height = 2.0 * np.sqrt(5.991 * np.maximum(values[::-1], 0.0))
-    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
-    ellipse = Ellipse(
-        (estimate.pose.x, estimate.pose.y), width, height, angle=angle,
-        fill=False, edgecolor=colour, linewidth=1.2, zorder=6,
-    )  # fmt: skip
-    return axes.add_patch(ellipse)
-
-
-def draw_places(
-    axes: Any, world: OccupancyMap, answer: Answer, truth: AnyPose | None, size: float | None = None
-) -> None:
-    """The map with the places of an answer as arrows of a size in m, the truth, and the verdict."""
-    draw_cells(axes, world)
-    size = 0.035 * float(known_size(world).max()) if size is None else size
-    rivals = answer.rivals if answer.verdict is Verdict.AMBIGUOUS else ()
-    for rival in rivals:
-        draw_pose(axes, rival.pose, SECOND, size)
-    if answer.best is not None:
-        draw_ellipse(axes, answer.best, ACCENT)
-        draw_pose(axes, answer.best.pose, ACCENT, size, label="estimate")
-    if truth is not None:
-        axes.plot(truth.x, truth.y, "+", color=INK, markersize=14, label="truth", zorder=7)
-    others = f", with {len(rivals)} other place{'s' * (len(rivals) > 1)}" if rivals else ""
-    axes.set_title(f"{answer.verdict.value}{others}")
+BEST, RIVAL = THIRD, "#8e6bb0"
+NEAR = (1.5, 7.0)
+"""Least and most that a close view shows around a place, in m."""
+LENGTH = 0.03, 0.06
+"""Of a robot, as a share of the whole plan and of a close view."""
 
 
 def draw_answer(
-    world: OccupancyMap, scan: Scan, answer: Answer, truth: AnyPose | None = None
+    atlas: Atlas,
+    scan: AnyScan,
+    answer: Answer,
+    truth: AnyPose | None = None,
+    contrast: Contrast | None = None,
 ) -> Any:
-    """The map with the scan at the best estimate, all rivals, and a close view."""
-    width, height = known_size(world)
-    figure = new_figure(12.0, 6.0) if width >= height else new_figure(10.0, 8.0)
-    whole, close = figure.subplots(1, 2, width_ratios=(1.7, 1.0))
-    draw_places(whole, world, answer, truth)
-    draw_places(close, world, answer, truth, 0.8)
-    if answer.best is None:
-        close.set_visible(False)
-        return figure
-    pose = Pose.from_vector(answer.best.pose.vector[:3])
-    for axes in (whole, close):
-        draw_scan(axes, scan, pose @ scan.T_robot_sensor)
-    reach = max(1.0, min(6.0, float(np.percentile(scan.ranges[scan.valid], 80.0))))
-    show_between(close, pose.position - reach, pose.position + reach)
-    close.set_title("the scan at the estimate")
-    close.legend(loc="upper right", framealpha=0.9)
+    """The plan with all places that may be right, and the scan at the best of them.
+
+    With a contrast, its two places side by side take the place of the close view, with the beams
+    that favour the one and the other.
+
+    Args:
+        atlas: The map, described.
+        scan: What the sensor saw.
+        answer: Of `locate`.
+        truth: T_world_robot, where it is known.
+        contrast: Of `localization.contrast`.
+    """
+    atlas.check(scan)
+    plan = plan_of(atlas, scan, answer)
+    figure, panels = _panels(plan, answer.best is not None, contrast is not None)
+    handles = draw_places(panels["whole"], plan, answer, truth)
+    heading = headline(answer)
+    if answer.best is not None:
+        pose, held = answer.best.pose, scan.within(atlas.diagonal) or scan
+        sensor = (pose @ held.T_level_robot.inverse).position
+        handles += _shade(panels["whole"], atlas, plan, sensor)
+        if contrast is not None:
+            heading += f"\n{contrast_text(contrast)}"
+            handles += _draw_contrast(panels, atlas, plan, held, answer, contrast)
+        else:
+            ends, fits = _rated(atlas, held, pose)
+            points = pose.apply(ends)
+            level = _level(points, sensor)
+            colours = {ASTRAY: ~fits & level, FITS: fits & level}
+            draw_ends(panels["whole"], points, colours)
+            handles += [_dot(FITS, "beam that fits"), _dot(ASTRAY, "beam that does not")]
+            if isinstance(atlas, SpaceAtlas):
+                robot = Pose3.lifted(pose)
+                draw_oblique(panels["close"], atlas.world, points, fits, robot, sensor)
+            else:
+                low, high = _around(pose, ends)
+                draw_cells(panels["close"], plan, low, high)
+                _shade(panels["close"], atlas, plan, sensor)
+                draw_beams(panels["close"], sensor, points, colours)
+                draw_robots(panels["close"], answer, truth, LENGTH[1] * float(np.max(high - low)))
+                panels["close"].set_title("The scan at the best place")
+    figure.suptitle(heading)
+    explain_below(figure, handles)
     return figure
+
+
+def plan_of(atlas: Atlas, scan: AnyScan, answer: Answer) -> OccupancyMap:
+    """The map of the plane; of a map in space, that at the height of the sensor."""
+    if isinstance(atlas, PlaneAtlas):
+        return atlas.world
+    assert isinstance(atlas, SpaceAtlas)  # there is no third kind
+    if answer.best is None:
+        return slice_of(atlas.world, float(np.median(atlas.positions[:, 2])))
+    place = Pose3.lifted(answer.best.pose) @ Pose3.lifted(scan.T_robot_sensor)
+    return slice_of(atlas.world, float(place.z))
+
+
+def draw_places(axes: Any, plan: OccupancyMap, answer: Answer, truth: AnyPose | None) -> list[Any]:
+    """The plan with the places of an answer; gives what a legend should explain."""
+    draw_cells(axes, plan)
+    axes.set_title("The places that may be right" if answer.rivals else "The place on the map")
+    return draw_robots(axes, answer, truth, LENGTH[0] * float(known_size(plan).max()))
+
+
+def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -> list[Any]:
+    """Each place as a robot of a size in m, its number and probability beside it."""
+    rivals = answer.rivals if answer.verdict is not Verdict.UNIQUE else ()
+    handles = []
+    for number, estimate in reversed(list(enumerate(answer.estimates, start=1))):
+        if estimate in rivals:
+            draw_robot(axes, estimate.pose, RIVAL, size, zorder=4.0)
+            mark(axes, estimate.pose, f"{number}: {chance_text(estimate.probability)}")
+    if answer.best is not None:
+        draw_ellipse(axes, answer.best, INK)
+        draw_robot(axes, answer.best.pose, BEST, size)
+        handles.append(_dot(BEST, "best place", "p"))
+        if rivals:
+            mark(axes, answer.best.pose, f"1: {chance_text(answer.best.probability)}")
+            handles.append(_dot(RIVAL, "rival with its probability", "p"))
+    if truth is not None:
+        draw_truth(axes, truth)
+        handles.append(_dot(INK, "truth", "+"))
+    return handles
+
+
+def _panels(plan: OccupancyMap, found: bool, compared: bool) -> tuple[Any, Any]:
+    """A figure with room for the plan and for the close views."""
+    width, height = known_size(plan)
+    shape = float(height / width)
+    if not found:
+        figure = new_figure(9.0, min(9.0, 8.4 * shape + 1.3))
+        return figure, {"whole": figure.subplots()}
+    if shape < 0.45:
+        tall = 10.4 * shape
+        figure = new_figure(11.0, tall + 6.2)
+        rows = [["whole", "whole"], ["first", "second"]] if compared else [["whole"], ["close"]]
+        return figure, figure.subplot_mosaic(rows, height_ratios=(tall, 4.6))
+    if compared:
+        figure = new_figure(12.0, 8.6)
+        rows, ratios = [["whole", "first"], ["whole", "second"]], (1.7, 1.0)
+    else:
+        figure = new_figure(12.0, float(np.clip(6.6 * shape, 4.4, 7.2)) + 1.2)
+        rows, ratios = [["whole", "close"]], (1.55, 1.0)
+    return figure, figure.subplot_mosaic(rows, width_ratios=ratios)
+
+
+def _draw_contrast(
+    panels: Any, atlas: Atlas, plan: OccupancyMap, scan: AnyScan, answer: Answer, contrast: Contrast
+) -> list[Any]:
+    """Two places side by side, with the beams that favour the one and the other."""
+    first, second = contrast.numbers
+    colours = {
+        PLAIN: ~contrast.telling,
+        FITS: contrast.favour >= TELLING,
+        ASTRAY: contrast.favour <= -TELLING,
+    }
+    sides = zip(("first", "second"), contrast.numbers, contrast.poses, strict=True)
+    for name, number, pose in sides:
+        axes, estimate = panels[name], answer.estimates[number - 1]
+        sensor = (pose @ scan.T_level_robot.inverse).position
+        low, high = _around(pose, contrast.ends)
+        draw_cells(axes, plan, low, high)
+        _shade(axes, atlas, plan, sensor)
+        draw_beams(axes, sensor, pose.apply(contrast.ends), colours)
+        draw_robot(
+            axes, pose, BEST if number == first else RIVAL, LENGTH[1] * float(np.max(high - low))
+        )
+        axes.set_title(
+            f"Place {number}: {chance_text(estimate.probability)}, {spread_text(estimate)}"
+        )
+    return [
+        _dot(FITS, f"beam for place {first}"),
+        _dot(ASTRAY, f"beam for place {second}"),
+        _dot(PLAIN, "beam that cannot tell"),
+    ]
+
+
+def _rated(atlas: Atlas, scan: AnyScan, pose: AnyPose) -> tuple[FloatArray, BoolArray]:
+    """Ends of all beams in the frame of the robot, and whether each fits with it at a pose."""
+    settings = LocalizationSettings()
+    beams = atlas.beams(scan, (1 << 30, 1e-3), settings.block)
+    _, kinds = rate_at(atlas, scan, beams, [pose], settings)
+    return scan.T_level_robot.inverse.apply(beams.ends), np.asarray(kinds[0] == EXPLAINED)
+
+
+def _level(points: FloatArray, sensor: FloatArray) -> BoolArray:
+    """Which points are about as high as the sensor: those that a plan shows."""
+    return np.asarray((np.abs((points - sensor)[:, 2:]) <= SLAB).all(axis=1))
+
+
+def _around(pose: AnyPose, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Corners of a square around a place, in m, that most of the beams end in."""
+    reach = float(np.clip(1.15 * np.percentile(np.hypot(*ends[:, :2].T), 85.0), *NEAR))
+    centre = pose.position[:2]
+    return centre - reach, centre + reach
+
+
+def _shade(axes: Any, atlas: Atlas, plan: OccupancyMap, sensor: FloatArray) -> list[Any]:
+    """The isovist of the sensor; gives what a legend should explain."""
+    (patch,) = draw_isovist(axes, plan, sensor[:2], atlas.settings.reach)
+    patch.set_label("isovist")
+    return [patch]
+
+
+def _dot(colour: str, label: str, marker: str = "o") -> Any:
+    """A symbol of a legend."""
+    from matplotlib.lines import Line2D
+
+    style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "", "label": label}
+    edge = {"markeredgecolor": INK} if marker == "p" else {}
+    style |= {"markersize": 10 if marker == "+" else 7} | edge
+    return Line2D([], [], **style)

@@ -9,21 +9,34 @@ from PIL import Image
 
 from isovist.bench.explore import Run
 from isovist.bench.robot import Step
+from isovist.io.files import replace_file
 from isovist.localization.answer import Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.types import FloatArray
-from isovist.viz.answers import draw_cells, draw_pose, draw_scan, known_size
-from isovist.viz.figures import ACCENT, INK, SECOND, SOFT, check_suffix, new_figure, save
+from isovist.viz.answers import BEST, RIVAL
+from isovist.viz.cells import draw_cells, known_size
+from isovist.viz.figures import (
+    ACCENT,
+    INK,
+    SECOND,
+    SOFT,
+    check_suffix,
+    explain_below,
+    new_figure,
+    save,
+    to_bytes,
+)
+from isovist.viz.robots import draw_ends, draw_robot, draw_truth
 
 PANELS = 4
 """Moments in a picture: the start, the end, and those between."""
 FRAMES = 60
 """Most frames of an animation."""
-SECONDS, PAUSE = 0.18, 2.5
-"""Of a frame, and of the last one."""
-FAINT = 0.25
+SECONDS, HELD = 0.2, 2.5
+"""Of a frame, and of the first and the last one."""
+FAINT = 0.35
 """Least opacity of a rival."""
 SAME = 1.0
 """A place of the start is still possible when an estimate is this near to it, in m."""
@@ -62,7 +75,7 @@ def draw_run(world: OccupancyMap, run: Run) -> Any:
 def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
     """The map with the way so far, the places still possible, those refuted, the way proposed."""
     draw_cells(axes, world)
-    size = 0.05 * float(known_size(world).max())
+    size = 0.035 * float(known_size(world).max())
     past = run.steps[: run.steps.index(step) + 1]
     axes.plot(*np.array([s.truth.vector[:2] for s in past]).T, color=INK, linewidth=1.6, zorder=4)
     for pose in _refuted(past):
@@ -72,16 +85,17 @@ def draw_step(axes: Any, world: OccupancyMap, run: Run, step: Step) -> None:
     if best is not None:
         for rival in belief.estimates[1:] if belief.verdict is not Verdict.UNIQUE else ():
             likely = rival.probability / max(best.probability, 1e-9)
-            draw_pose(axes, rival.pose, SECOND, size)[0].set_alpha(max(FAINT, min(1.0, likely)))
+            faint = max(FAINT, min(1.0, likely))
+            draw_robot(axes, rival.pose, RIVAL, size, alpha=faint, zorder=4.5)
         pose = Pose.from_vector(best.pose.vector[:3])
-        draw_scan(axes, step.scan, pose @ step.scan.T_robot_sensor)
-        draw_pose(axes, best.pose, ACCENT, size)
+        points = (pose @ step.scan.T_robot_sensor).apply(step.scan.endpoints)
+        draw_ends(axes, points, {SECOND: np.ones(len(points), dtype=np.bool_)})
+        draw_robot(axes, best.pose, BEST, size)
     ahead = _ahead(run, step)
     if ahead is not None:
         axes.plot(*ahead.T, "--", color=ACCENT, linewidth=1.2, zorder=4)
-    axes.plot(step.truth.x, step.truth.y, "+", color=INK, markersize=13, mew=1.8, zorder=7)
+    draw_truth(axes, step.truth)
     axes.set_title(_title(step), fontsize=10)
-    axes.set(xlabel="", ylabel="")
     axes.tick_params(labelsize=8, color=SOFT)
 
 
@@ -90,18 +104,15 @@ def _explain(figure: Any) -> None:
     from matplotlib.lines import Line2D
 
     symbols = (
-        ("best estimate", {"color": ACCENT, "marker": "o", "linestyle": ""}),
-        ("rival", {"color": SECOND, "marker": "o", "linestyle": ""}),
+        ("best place", {"color": BEST, "marker": "p", "linestyle": "", "markeredgecolor": INK}),
+        ("rival", {"color": RIVAL, "marker": "p", "linestyle": "", "markeredgecolor": INK}),
+        ("its scan", {"color": SECOND, "marker": ".", "linestyle": ""}),
         ("refuted", {"color": DEAD, "marker": "x", "linestyle": ""}),
         ("truth", {"color": INK, "marker": "+", "markersize": 10, "linestyle": ""}),
         ("driven", {"color": INK}),
         ("proposed", {"color": ACCENT, "linestyle": "--"}),
     )
-    lines = [Line2D([], [], label=label, **style) for label, style in symbols]
-    columns = 6 if figure.get_figwidth() >= 7.0 else 3
-    figure.legend(
-        handles=lines, loc="outside lower center", ncols=columns, frameon=False, fontsize=9
-    )
+    explain_below(figure, [Line2D([], [], label=label, **style) for label, style in symbols])
 
 
 def _refuted(past: tuple[Step, ...]) -> list[AnyPose]:
@@ -146,14 +157,26 @@ def _animate(world: OccupancyMap, run: Run, path: Path) -> None:
     steps = [*run.steps[:-1:every], run.steps[-1]]
     images = []
     for step in steps:
-        figure = new_figure(width, width * min(shape, 1.8) + 1.1)
+        figure = new_figure(width, width * min(shape, 1.8) + 1.4)
         draw_step(figure.subplots(), world, run, step)
         _explain(figure)
-        buffer = BytesIO()
-        figure.savefig(buffer, format="png", dpi=90)
-        images.append(Image.open(buffer).convert("RGB"))
-    path.parent.mkdir(parents=True, exist_ok=True)
-    palette = images[0].quantize(64)
-    frames: list[Image.Image] = [image.quantize(palette=palette) for image in images]
-    times = [int(1e3 * SECONDS)] * (len(frames) - 1) + [int(1e3 * PAUSE)]
-    frames[0].save(path, save_all=True, append_images=frames[1:], duration=times, loop=0)
+        images.append(Image.open(BytesIO(to_bytes(figure, "png", 110))).convert("RGB"))
+    frames = _in_one_palette(images)
+    times = [int(1e3 * SECONDS)] * len(frames)
+    times[0] = times[-1] = int(1e3 * HELD)
+    film = BytesIO()
+    frames[0].save(
+        film, format="GIF", save_all=True, append_images=frames[1:], duration=times, loop=0
+    )
+    replace_file(path, film.getvalue(), parents=True)
+
+
+def _in_one_palette(images: list[Image.Image]) -> list[Image.Image]:
+    """Images with the colours of the first, the middle and the last: places come and go."""
+    some = [images[0], images[len(images) // 2], images[-1]]
+    width, height = images[0].size
+    together = Image.new("RGB", (width, len(some) * height))
+    for k, image in enumerate(some):
+        together.paste(image, (0, k * height))
+    palette = together.quantize(255, Image.Quantize.FASTOCTREE)  # keeps what is small and rare
+    return [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]

@@ -6,7 +6,8 @@ import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum
-from isovist.theory.example import CONVERGENCE_AT, TRUE_PLACE, Example, paper_room, paper_rose
+from isovist.report.tables import place_text
+from isovist.theory.example import Example
 from isovist.viz.figures import ACCENT, INK, SOFT, new_figure
 from isovist.viz.plans import draw_isovist, draw_map, draw_petals, draw_weights
 
@@ -15,8 +16,8 @@ def draw_example(example: Example) -> Any:
     """Room with nodes, query and Gauss–Newton path; weights; petals; convergence."""
     figure = new_figure(11.0, 7.2)
     grid = figure.add_gridspec(2, 3, height_ratios=(1.5, 1.0))
-    world, rose = paper_room(), paper_rose()
-    place = np.array(TRUE_PLACE)
+    world, rose = example.setup.world, example.setup.rose
+    place = np.array(example.setup.place)
 
     room = figure.add_subplot(grid[0, :2])
     draw_isovist(room, world, place)
@@ -36,14 +37,18 @@ def draw_example(example: Example) -> Any:
 
     weights = figure.add_subplot(grid[1, 0], projection="polar")
     draw_weights(weights, rose)
-    weights.set_title("The eight weights")
+    weights.set_title("The weights")
 
     sums = figure.add_subplot(grid[1, 1])
     terms = 2 ** np.arange(4, 15)
     errors = [_sum_error(int(S), example) for S in terms]
     sums.loglog(terms, errors, "o-", color=INK, markersize=4, label="S-term sum")
     sums.axhline(1e-14, color=ACCENT, label="exact quadrature,\nabout 100 evaluations")
-    sums.set(xlabel="S", ylabel="error of F at (1.5, 2.0)", ylim=(1e-15, 1.0))
+    sums.set(
+        xlabel="terms S",
+        ylabel=f"error of F at {place_text(example.setup.described)} (m)",
+        ylim=(1e-15, 1.0),
+    )
     sums.legend(frameon=False, fontsize=8)
     sums.set_title("Quadrature")
 
@@ -61,5 +66,6 @@ def draw_example(example: Example) -> Any:
 
 
 def _sum_error(terms: int, example: Example) -> float:
-    F, _ = Descriptor(paper_rose(), quadrature=CircleSum(terms)).at(paper_room(), CONVERGENCE_AT)
+    setup = example.setup
+    F, _ = Descriptor(setup.rose, quadrature=CircleSum(terms)).at(setup.world, setup.described)
     return float(np.abs(F - example.phi_exact).max())

@@ -1,6 +1,7 @@
 """Surveys as pictures."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -8,18 +9,42 @@ import numpy as np
 from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.maps.cells import OccupancyMap
+from isovist.report.comparisons import difference_text
 from isovist.report.surveys import LISTED, percent, sensor_words
 from isovist.surveying.regions import Reason
 from isovist.surveying.survey import Looks, Survey
 from isovist.types import FloatArray, IntArray
-from isovist.viz.answers import draw_cells, draw_raster
+from isovist.viz.cells import draw_cells, draw_raster
 from isovist.viz.figures import ACCENT, INK, PAPER, new_figure, show_between
 
 STROKES = 900
 """Most strokes of the weakest direction."""
 TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+DOTS = {"s": 14, "marker": "s", "linewidths": 0}
+"""Nodes in space, from above."""
 GOOD = 0.8
 """Strokes are drawn where less than this share is unique."""
+
+
+def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> Any:
+    """The picture of one survey, or where one scan is enough with each of two sensors."""
+    if len(surveys) == 1:
+        return draw_survey(atlas, surveys[0])
+    low, high = _bounds(surveys[0])
+    wide, tall = high - low
+    stacked = wide > 1.5 * tall
+    size = 9.0 * tall / wide + 1.0
+    figure = new_figure(11.0, 2.0 * size) if stacked else new_figure(13.0, 5.2 * tall / wide + 1.2)
+    panels = figure.subplots(2, 1) if stacked else figure.subplots(1, 2)
+    for axes, survey in zip(panels, surveys, strict=True):
+        if isinstance(atlas, PlaneAtlas):
+            draw_cells(axes, atlas.world, low, high)
+            _draw_verdicts(axes, atlas.world, survey)
+        else:
+            _draw_shares(axes, survey)
+        axes.set_title(f"{percent(survey.share)} with a {sensor_words(survey.lidar)}", fontsize=10)
+    figure.suptitle(difference_text(surveys))
+    return figure
 
 
 def draw_survey(atlas: Atlas, survey: Survey) -> Any:
@@ -104,7 +129,9 @@ def _draw_nodes(
     rows, cols = _lattice(world, survey)
     table = np.full((rows.max() + 1, cols.max() + 1), np.nan)
     table[rows, cols] = values
-    image = draw_raster(axes, world, table, survey.spacing, interpolation="nearest", **colours)
+    colours |= {"interpolation": "nearest", "zorder": 1.0}
+    image = draw_raster(axes, world, table, survey.spacing, **colours)
+    draw_cells(axes, world, *_bounds(survey), walls=True)
     show_between(axes, *_bounds(survey))
     return axes.figure.colorbar(image, ax=axes, shrink=0.8, label=label)
 
@@ -126,7 +153,8 @@ def _mark_areas(axes: Any, survey: Survey) -> None:
 
 def _bounds(survey: Survey) -> tuple[FloatArray, FloatArray]:
     """Smallest and largest coordinates of the floor, with a margin, in m."""
-    return survey.places.min(axis=0) - 0.7, survey.places.max(axis=0) + 0.7
+    flat = survey.places[:, :2]
+    return flat.min(axis=0) - 0.7, flat.max(axis=0) + 0.7
 
 
 def _draw_from_above(survey: Survey) -> Any:
@@ -138,9 +166,7 @@ def _draw_from_above(survey: Survey) -> Any:
     size = 9.0 * tall / wide + 1.0
     figure = new_figure(11.0, 2.0 * size) if stacked else new_figure(13.0, 6.5 * tall / wide + 1.0)
     panels = figure.subplots(2, 1) if stacked else figure.subplots(1, 2)
-    dots = {"s": 14, "marker": "s", "linewidths": 0}
-    shown = panels[0].scatter(x, y, c=survey.unique_share, cmap="RdYlBu", vmin=0, vmax=1, **dots)
-    figure.colorbar(shown, ax=panels[0], shrink=0.8, label="share answered “unique”")
+    _draw_shares(panels[0], survey)
     panels[0].set_title(
         f"{percent(survey.share)} is uniquely localizable with a {sensor_words(survey.lidar)}"
     )
@@ -151,9 +177,16 @@ def _draw_from_above(survey: Survey) -> Any:
             arrow = {"arrowstyle": "-|>", "color": ACCENT, "linewidth": 0.7}
             panels[0].annotate("", alias, place[:2], arrowprops=arrow)
     held = np.isfinite(survey.mu)
-    shown = panels[1].scatter(x[held], y[held], c=survey.mu[held], cmap="viridis", **dots)
+    shown = panels[1].scatter(x[held], y[held], c=survey.mu[held], cmap="viridis", **DOTS)
     figure.colorbar(shown, ax=panels[1], shrink=0.8, label="μ, in the weakest direction (per m)")
     panels[1].set_title("How fast the view changes")
-    for axes in panels:
-        axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    panels[1].set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
     return figure
+
+
+def _draw_shares(axes: Any, survey: Survey) -> None:
+    """Share of unique answers at nodes in space, from above."""
+    x, y = survey.places[:, 0], survey.places[:, 1]
+    shown = axes.scatter(x, y, c=survey.unique_share, cmap="RdYlBu", vmin=0, vmax=1, **DOTS)
+    axes.figure.colorbar(shown, ax=axes, shrink=0.8, label="share answered “unique”")
+    axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")

@@ -60,7 +60,8 @@ def draw_rose_over_map(
                 [centre[0], tip[0]], [centre[1], tip[1]],
                 color=colour, linewidth=1.4, label=label if k == 0 else None,
             )  # fmt: skip
-    axes.legend(frameon=False, fontsize=8, loc="upper right")
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncols": len(roses)}
+    axes.legend(frameon=False, fontsize=8, **below)
     return lines
 
 

@@ -10,8 +10,9 @@ from isovist.localization.answer import Verdict
 from isovist.maps.cells import OccupancyMap
 from isovist.tracking.replay import Update
 from isovist.types import FloatArray
-from isovist.viz.answers import draw_cells, draw_ellipse, draw_pose, known_size
-from isovist.viz.figures import ACCENT, INK, SECOND, new_figure
+from isovist.viz.cells import draw_cells, known_size
+from isovist.viz.figures import ACCENT, INK, SECOND, THIRD, explain_below, new_figure
+from isovist.viz.robots import draw_ellipse, draw_robot
 
 COLOURS = {Verdict.UNIQUE: SECOND, Verdict.AMBIGUOUS: "#e2a13a", Verdict.LOST: ACCENT}
 ODOMETRY = "#7b8994"
@@ -30,8 +31,7 @@ def draw_track(world: OccupancyMap, updates: Sequence[Update]) -> Any:
     axes = figure.subplot_mosaic(rows, **sizes)
     draw_cells(axes["plan"], world)
     draw_way(axes["plan"], updates, 0.03 * float(max(width, height)))
-    handles, labels = axes["plan"].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
+    explain_below(figure, axes["plan"].get_legend_handles_labels()[0])
     draw_least(axes["least"], updates)
     if any(update.error is not None for update in updates):
         draw_errors(axes["error"], updates)
@@ -49,7 +49,7 @@ def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
     Args:
         axes: With the map.
         updates: In their order.
-        size: Of the arrow at the end, in m.
+        size: Of the robot at the end, in m.
     """
     from matplotlib.collections import LineCollection
 
@@ -75,7 +75,8 @@ def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
     last = updates[-1].belief
     if last.best is not None:
         draw_ellipse(axes, last.best, INK)
-        draw_pose(axes, last.best.pose, INK, size, label=f"the end: {last.verdict.value}")
+        body = draw_robot(axes, last.best.pose, THIRD, size, zorder=7.0)
+        body.set_label(f"the end: {last.verdict.value}")
 
 
 def draw_least(axes: Any, updates: Sequence[Update]) -> None:

@@ -4,6 +4,9 @@ Vertices with equal coordinates are made one, since many formats write them once
 heap of triangles is read; where the mesh is closed its inside is free space (see `MeshMap`).
 """
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +57,50 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
 def _load(path: Path) -> Any:
     with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
-    with decoding(path, "is not a sound mesh file", most=80):
-        loaded = trimesh.load(path, process=False)
-        return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+    damaged = "is not a sound mesh file"
+    with decoding(path, damaged, most=80):
+        if path.suffix.lower() == ".off":
+            _check_off(path)
+        with _complaints() as told:
+            # Pictures on the walls are other files, and no ray meets them.
+            more: dict[str, Any] = (
+                {"skip_materials": True} if path.suffix.lower() in (".ply", ".obj") else {}
+            )
+            try:
+                loaded = trimesh.load(path, process=False, **more)
+            except ImportError as error:  # trimesh has no detector of encodings at hand
+                raise ValueError("bytes stand where text was expected") from error
+        if told:
+            raise ValueError(told[0])
+        with _complaints():  # columns that differ from part to part are left out
+            return loaded.to_mesh() if isinstance(loaded, trimesh.Scene) else loaded
+
+
+@contextmanager
+def _complaints() -> Iterator[list[str]]:
+    """What trimesh logs as a warning or worse: it goes on with half a file, and prints why."""
+    told: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: told.append(record.getMessage())  # type: ignore[method-assign]
+    logger = logging.getLogger("trimesh")
+    passes_on = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield told
+    finally:
+        logger.propagate = passes_on
+        logger.removeHandler(handler)
+
+
+def _check_off(path: Path) -> None:
+    """`ValueError` where there are fewer lines than the file announces; trimesh reads on."""
+    text = path.read_text(encoding="utf-8", errors="replace").replace("COFF", "OFF")
+    lines = (line.split("#")[0].replace("OFF", "") for line in text.splitlines())
+    counts, *rest = [line for line in lines if line.strip()] or [""]
+    announced = [int(word) for word in counts.split()[:2]]
+    if len(rest) < sum(announced):
+        raise ValueError(f"it announces {sum(announced)} vertices and faces and has {len(rest)}")
 
 
 def _reflectance(loaded: Any, faces: int) -> FloatArray | None:

@@ -1,0 +1,27 @@
+"""One example for each verb, shown below its help; the words before the first option call it."""
+
+EXAMPLES = (
+    "isovist demo --figure demo.png",
+    "isovist build office.yaml -o office.atlas",
+    "isovist info office.atlas --check",
+    "isovist convert office.yaml office.geojson --tolerance 0.05",
+    "isovist locate office.atlas scan.json --why --figure answer.png",
+    "isovist track office.atlas run.mcap --scan-topic /scan --tum way.tum",
+    "isovist explore warehouse.yaml --seed 3 --figure drive.gif",
+    "isovist survey warehouse.yaml --range-max 10 -o survey.html",
+    "isovist paper --channels 12 --temperature 0.3 --figure paper.png",
+    "isovist verify --quick",
+    "isovist bench carmen intel.log.gz --json",
+    "isovist bench scans map.yaml scans.npz --held-out",
+    "isovist bench simulate warehouse.yaml --count 100 --range-max 10",
+    "isovist bench simulate3d building.bt --height 1 --rings 16",
+    "isovist bench cross intel.log.gz aces.log.gz --count 50",
+    "isovist bench starts intel.log.gz --reach 8",
+    "isovist bench follow map.yaml run.npz --held-out",
+    "isovist bench kidnap map.yaml run.npz --count 20",
+)
+
+
+def example_of(verb: str) -> str:
+    """The line that a verb, such as "locate" or "bench carmen", is called with."""
+    return "Example: " + next(x for x in EXAMPLES if f"{x} ".startswith(f"isovist {verb} "))

@@ -1,0 +1,55 @@
+"""Surveys of one sensor, or of two on the same map side by side, as words and as JSON."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from isovist.report.surveys import survey_json, survey_rows, survey_text
+from isovist.surveying.survey import Survey
+
+CLEAR = 2.0
+"""Sensors differ when their shares do by so many standard errors: 95 % of equal ones do not."""
+
+
+def difference(surveys: Sequence[Survey]) -> tuple[float, float]:
+    """How much more of the floor is unique with the second sensor, and its standard error."""
+    first, second = surveys
+    return second.share - first.share, math.hypot(first.standard_error, second.standard_error)
+
+
+def difference_text(surveys: Sequence[Survey]) -> str:
+    """Which of two sensors is the better one, in a sentence."""
+    more, error = (100.0 * value for value in difference(surveys))
+    measured = f"{abs(more):.1f} ± {error:.1f} points"
+    if abs(more) < CLEAR * error:
+        return f"The sensors cannot be told apart: their shares differ by {measured}."
+    better = "second" if more > 0.0 else "first"
+    return f"The {better} sensor is unique on more of the floor, by {measured}."
+
+
+def surveys_text(surveys: Sequence[Survey]) -> str:
+    """One survey in a few lines; of two a table with a column for each, and which is better."""
+    if len(surveys) == 1:
+        return survey_text(surveys[0])
+    columns = [survey_rows(survey) for survey in surveys]
+    labels = [label for label, _ in columns[0]]
+    texts = [[text for _, text in column] for column in columns]
+    widths = [max(map(len, column)) for column in (labels, *texts)]
+    lines = [
+        "   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in zip(labels, *texts, strict=True)
+    ]
+    return "\n".join([*lines, difference_text(surveys)])
+
+
+def surveys_json(surveys: Sequence[Survey]) -> dict[str, Any]:
+    """One survey as plain data; or both, and the difference of their shares."""
+    if len(surveys) == 1:
+        return survey_json(surveys[0])
+    more, error = difference(surveys)
+    return {
+        "surveys": [survey_json(survey) for survey in surveys],
+        "difference": more,
+        "standard_error": error,
+        "text": difference_text(surveys),
+    }

@@ -1,0 +1,54 @@
+"""What beams say of two places, as words and as JSON."""
+
+from typing import Any
+
+from isovist.localization.contrast import Contrast
+
+DIRECTIONS = (
+    "ahead", "to the left ahead", "to the left", "to the left rear",
+    "behind", "to the right rear", "to the right", "to the right ahead",
+)  # fmt: skip
+NO_RIVAL = "Only one place was found, so there is none to compare it with."
+
+
+def contrast_text(contrast: Contrast | None) -> str:
+    """Which beams tell the best place from its strongest rival, in a sentence or two."""
+    if contrast is None:
+        return NO_RIVAL
+    first, second = contrast.numbers
+    told, (for_first, for_second) = int(contrast.telling.sum()), contrast.counts
+    if not told:
+        return f"None of {len(contrast)} beams tells place {first} from place {second}."
+    tell = "tells" if told == 1 else "tell"
+    return (
+        f"{told} of {len(contrast)} beams {tell} place {first} from place {second}: {for_first} "
+        f"for {first}, {for_second} for {second}; {_where(contrast)}."
+    )
+
+
+def contrast_json(contrast: Contrast | None) -> dict[str, Any] | None:
+    """The same as plain data; `by_sector` counts from ahead counter-clockwise."""
+    if contrast is None:
+        return None
+    for_first, for_second = contrast.counts
+    return {
+        "places": list(contrast.numbers),
+        "beams": len(contrast),
+        "telling": int(contrast.telling.sum()),
+        "for_first": for_first,
+        "for_second": for_second,
+        "by_sector": contrast.by_sector.tolist(),
+        "difference_nats": float(contrast.favour.sum()),
+        "text": contrast_text(contrast),
+    }
+
+
+def _where(contrast: Contrast) -> str:
+    """On which side of the robot most of the beams that tell are."""
+    counts = contrast.by_sector
+    busiest = int(counts.argmax())
+    if counts[busiest] == counts.sum():
+        return f"all {DIRECTIONS[busiest]}"
+    if 2 * counts[busiest] > counts.sum():
+        return f"most of them {DIRECTIONS[busiest]}"
+    return f"all around, most often {DIRECTIONS[busiest]}"

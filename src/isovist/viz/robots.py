@@ -1,0 +1,77 @@
+"""Drawing robots, beams and places onto a plan."""
+
+from typing import Any
+
+import numpy as np
+
+from isovist.localization.answer import Estimate
+from isovist.poses import AnyPose, Pose
+from isovist.types import BoolArray, FloatArray
+from isovist.viz.figures import ACCENT, INK, PAPER, SECOND
+
+BODY = np.array([[0.65, 0.0], [0.2, 0.36], [-0.45, 0.36], [-0.45, -0.36], [0.2, -0.36]])
+"""Outline of a robot of length 1.1 that looks along x: a box with a nose."""
+FITS, ASTRAY, PLAIN = SECOND, ACCENT, "#9aa7b0"
+"""Beams that fit, that do not, and that say nothing; or for the first place and for the second."""
+
+
+def draw_robot(
+    axes: Any, pose: AnyPose, colour: str, size: float, *, alpha: float = 1.0, zorder: float = 5.0
+) -> Any:
+    """A body with a nose along the heading, `size` m long."""
+    from matplotlib.patches import Polygon
+
+    outline = Pose(pose.x, pose.y, pose.yaw).apply(size / 1.1 * BODY)
+    body = Polygon(outline, facecolor=colour, edgecolor=INK, linewidth=0.9)
+    body.set(alpha=alpha, zorder=zorder)
+    return axes.add_patch(body)
+
+
+def mark(axes: Any, pose: AnyPose, text: str, zorder: float = 8.0) -> Any:
+    """A few letters beside a robot."""
+    style = {"boxstyle": "round,pad=0.15", "facecolor": PAPER, "edgecolor": "none", "alpha": 0.8}
+    return axes.annotate(
+        text, (pose.x, pose.y), (7, 7), textcoords="offset points", color=INK, fontsize=8,
+        bbox=style, zorder=zorder, annotation_clip=True,
+    )  # fmt: skip
+
+
+def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
+    """The 95 % ellipse of a position."""
+    from matplotlib.patches import Ellipse
+
+    values, vectors = np.linalg.eigh(estimate.covariance[:2, :2])
+    width, height = 2.0 * np.sqrt(5.991 * np.maximum(values[::-1], 0.0))
+    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
+    ellipse = Ellipse(
+        (estimate.pose.x, estimate.pose.y), width, height, angle=angle,
+        fill=False, edgecolor=colour, linewidth=1.2, zorder=6,
+    )  # fmt: skip
+    return axes.add_patch(ellipse)
+
+
+def draw_truth(axes: Any, truth: AnyPose) -> Any:
+    """A cross where the robot really is."""
+    return axes.plot(
+        truth.x, truth.y, "+", color=INK, markersize=13, markeredgewidth=1.8, zorder=7
+    )  # fmt: skip
+
+
+def draw_ends(axes: Any, points: FloatArray, colours: dict[str, BoolArray]) -> None:
+    """Ends of beams in the world, in m, shape (m, d): of each colour those that it chooses."""
+    for colour, chosen in colours.items():
+        if chosen.any():
+            axes.plot(*points[chosen, :2].T, ".", color=colour, markersize=3.2, zorder=3)
+
+
+def draw_beams(axes: Any, origin: FloatArray, points: FloatArray, colours: Any) -> None:
+    """Beams from where the sensor is to their ends, as thin lines with dots."""
+    from matplotlib.collections import LineCollection
+
+    for colour, chosen in colours.items():
+        lines = [(origin[:2], point) for point in points[chosen, :2]]
+        faint = min(0.3, 40.0 / len(points))
+        axes.add_collection(
+            LineCollection(lines, colors=colour, linewidths=0.6, alpha=faint, zorder=2)
+        )
+    draw_ends(axes, points, colours)
