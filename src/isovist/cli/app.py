@@ -11,9 +11,11 @@ from isovist.cli.demo import demo
 from isovist.cli.explore import explore
 from isovist.cli.info import info
 from isovist.cli.locate import locate
+from isovist.cli.map import map_log
 from isovist.cli.paper import paper
 from isovist.cli.survey import survey
 from isovist.cli.track import track
+from isovist.cli.verbs import Verb
 from isovist.cli.verify import verify
 from isovist.errors import IsovistError
 
@@ -25,7 +27,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
-    app.command()(verb)
+    app.command(cls=Verb)(verb)
+app.command(name="map", cls=Verb)(map_log)
 
 
 app.add_typer(bench, name="bench")

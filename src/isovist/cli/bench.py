@@ -10,6 +10,7 @@ import typer
 
 from isovist.cli import options
 from isovist.cli.bench_track import follow, kidnap, starts
+from isovist.cli.verbs import Verb
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 
@@ -21,7 +22,7 @@ class Split(StrEnum):
     REVISIT = "revisit"
 
 
-@bench.command()
+@bench.command(cls=Verb)
 def carmen(
     logs: options.Logs,
     split: Annotated[
@@ -38,7 +39,7 @@ def carmen(
     report(((log.name.split(".")[0], *make(read_carmen(log))) for log in logs), as_json)
 
 
-@bench.command()
+@bench.command(cls=Verb)
 def scans(
     world: options.Map,
     scans: Annotated[Path, typer.Argument(metavar="SCANS.npz")],
@@ -61,7 +62,7 @@ def scans(
     report([(name, read_map(world), trials)], as_json)
 
 
-@bench.command()
+@bench.command(cls=Verb)
 def simulate(
     worlds: options.Maps,
     count: Annotated[int, typer.Option(help="Poses per map.")] = 400,
@@ -81,7 +82,7 @@ def simulate(
     report(simulated(worlds, lidar, count, seed), as_json)
 
 
-@bench.command()
+@bench.command(cls=Verb)
 def simulate3d(
     worlds: options.Maps,
     count: Annotated[int, typer.Option(help="Poses per map.")] = 200,
@@ -106,7 +107,7 @@ def simulate3d(
     report(simulated(worlds, lidar, count, seed, height), as_json, height)
 
 
-@bench.command()
+@bench.command(cls=Verb)
 def cross(
     logs: options.Logs,
     count: Annotated[int, typer.Option(help="Scans of each site.")] = 50,
@@ -124,4 +125,4 @@ def cross(
 
 
 for verb in (starts, follow, kidnap):
-    bench.command()(verb)
+    bench.command(cls=Verb)(verb)

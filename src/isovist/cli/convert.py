@@ -5,11 +5,13 @@ from typing import Annotated
 
 import typer
 
+from isovist.cli.options import Resolution
+
 
 def convert(
     source: Annotated[Path, typer.Argument(help="Map to read: .yaml (ROS) or .geojson.")],
     target: Annotated[Path, typer.Argument(help="Map to write: .yaml (ROS) or .geojson.")],
-    resolution: Annotated[float, typer.Option(help="Side of a cell, in m.")] = 0.05,
+    resolution: Resolution = 0.05,
     tolerance: Annotated[float, typer.Option(help="Of outlines of cells, in m.")] = 0.0,
 ) -> None:
     """Convert a map: ROS maps to plans of walls and back."""

@@ -6,24 +6,28 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import At, Figure, Height, Highest, Json, ScanTopic, Sensor, World
+from isovist.cli import options
 
 
 def locate(
-    world: World,
+    world: options.World,
     scan: Annotated[
         Path, typer.Argument(help="Scan: .json, .npz, .csv or a bag; a cloud of points in space.")
     ],
-    scan_topic: ScanTopic = None,
-    at: At = None,
-    sensor: Sensor = None,
-    height: Height = None,
-    highest: Highest = None,
-    figure: Figure = None,
-    as_json: Json = False,
+    scan_topic: options.ScanTopic = None,
+    at: options.At = None,
+    sensor: options.Sensor = None,
+    mirror: options.Mirror = False,
+    near: options.Near = None,
+    heading: options.Heading = None,
+    tilt: options.Tilt = False,
+    height: options.Height = None,
+    highest: options.Highest = None,
+    figure: options.Figure = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.inputs import atlas_of, place_of
+    from isovist.cli.inputs import atlas_of, place_of, region_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
     from isovist.localization.locate import locate as locate_scan
@@ -32,9 +36,11 @@ def locate(
     from isovist.viz.space import figure_of
 
     check_suffix(figure)
+    prior = region_of(near, heading)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
+    seen = seen.mirrored() if mirror else seen
     atlas = atlas_of(world, height=height, highest=highest)
-    answer = locate_scan(atlas, seen, certificate=True)
+    answer = locate_scan(atlas, seen, prior=prior, tilt=tilt, certificate=True)
     if figure is not None:
         save(figure_of(atlas, seen, answer), figure)
     typer.echo(json.dumps(answer_json(answer), indent=1) if as_json else answer_text(answer))

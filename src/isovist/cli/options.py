@@ -41,6 +41,7 @@ Maps = Annotated[list[Path], _MAP]
 World = Annotated[
     Path, typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder of `isovist build`.")
 ]
+Resolution = Annotated[float, typer.Option(help="Side of a cell, in m.")]
 Height = Annotated[float | None, height("; for maps in space, 1 if not given")]
 Highest = Annotated[
     float | None, typer.Option(help="Of a drone: its highest height, in m, with --height.")
@@ -48,12 +49,26 @@ Highest = Annotated[
 
 # Scans and logs
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG", help="CARMEN logs, plain, .gz or .bz2.")]
-ScanTopic = Annotated[str | None, typer.Option(help="LaserScan topic of a bag.")]
+ScanTopic = Annotated[str | None, typer.Option(help="Topic of the scans in a bag.")]
 OdometryTopic = Annotated[str | None, typer.Option(help="Odometry topic of a bag, or /tf.")]
 At = Annotated[float | None, typer.Option(help="s after the first scan of a bag.")]
 Sensor = Annotated[
     tuple[float, float, float] | None,
     typer.Option(metavar="X Y YAW", help="Where the sensor sits on the robot, in m and rad."),
+]
+Near = Annotated[
+    tuple[float, float, float] | None,
+    typer.Option(metavar="X Y R", help="The robot is within R of this place, in m."),
+]
+Heading = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="YAW TOLERANCE", help="The robot heads there, give or take, in degrees."),
+]
+Tilt = Annotated[
+    bool, typer.Option("--tilt", help="In space: fit roll and pitch, when nothing measures them.")
+]
+Mirror = Annotated[
+    bool, typer.Option("--mirror", help="The sensor hangs upside down: turn the scan over.")
 ]
 Sweep = Annotated[float, typer.Option(help="s of one turn of the sensor, to straighten scans.")]
 Prefix = Annotated[str, typer.Option(help="Of the keys of an .npz, e.g. nav_.")]

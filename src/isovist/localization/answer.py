@@ -4,8 +4,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from isovist.poses import AnyPose
+import numpy as np
+
+from isovist.poses import COORDINATES, AnyPose
 from isovist.types import FloatArray
+
+ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
 
 
 class Verdict(StrEnum):
@@ -37,6 +41,17 @@ class Estimate:
     score: float
     refuted: bool = False
 
+    @property
+    def covariance_ros(self) -> FloatArray:
+        """The covariance as `geometry_msgs/PoseWithCovariance` has it, shape (36,).
+
+        Row after row of (x, y, z, roll, pitch, yaw), in m and rad; 0 for what was not fitted.
+        """
+        rows = [ROS_ORDER.index(name) for name in COORDINATES[: len(self.covariance)]]
+        full = np.zeros((6, 6))
+        full[np.ix_(rows, rows)] = self.covariance
+        return full.ravel()
+
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
@@ -67,6 +82,8 @@ class Answer:
         estimates: From most to least likely; empty when no place was found at all.
         timing_ms: Milliseconds spent on `search`, `refine`, `judge` and in `total`.
         certificate: What the theory guarantees here, or `None` when it was not asked for.
+        frame: What the poses are of: a frame that a bag names, "robot", or "sensor" where nothing
+            says where that sits on the robot.
     """
 
     verdict: Verdict
@@ -74,6 +91,7 @@ class Answer:
     estimates: tuple[Estimate, ...]
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
+    frame: str = "sensor"
 
     @property
     def best(self) -> Estimate | None:

@@ -58,9 +58,10 @@ def locate(
     atlas.check(scan)
     atlas.fitted(tilt)
     chosen = checked_settings(LocalizationSettings, settings)
+    frame = _frame_of(scan)
     held = scan.within(atlas.diagonal)
     if held is None:
-        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0))
+        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     scan = held
     answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
     if answer.verdict is Verdict.LOST and answer.estimates:
@@ -71,7 +72,13 @@ def locate(
     if certificate:
         told = certify_answer(atlas.world, scan, answer, chosen)
         answer = replace(answer, certificate=told)
-    return answer
+    return replace(answer, frame=frame)
+
+
+def _frame_of(scan: AnyScan) -> str:
+    """What the pose of an answer is of."""
+    place = scan.T_robot_sensor
+    return scan.frame or ("sensor" if place == type(place)() else "robot")
 
 
 def _attempt(

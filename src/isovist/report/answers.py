@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.poses import AnyPose, Pose3
+from isovist.poses import COORDINATES, AnyPose, Pose3
 
 
 def answer_json(answer: Answer) -> dict[str, Any]:
@@ -15,6 +15,7 @@ def answer_json(answer: Answer) -> dict[str, Any]:
     return {
         "verdict": answer.verdict.value,
         "advice": answer.advice,
+        "frame": answer.frame,
         "estimates": [estimate_json(e) for e in answer.estimates],
         "certificate": None
         if certificate is None
@@ -35,6 +36,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         **pose_json(estimate.pose),
         "probability": estimate.probability,
         "covariance": estimate.covariance.tolist(),
+        "covariance_ros": estimate.covariance_ros.tolist(),
         "inliers": estimate.inliers,
         "refuted": estimate.refuted,
     }
@@ -42,8 +44,7 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 def pose_json(pose: AnyPose) -> dict[str, float]:
     """A pose as plain data; in space with its height and tilt."""
-    names = ("x", "y", "yaw", "z", "roll", "pitch")
-    return dict(zip(names, pose.vector.tolist(), strict=False))
+    return dict(zip(COORDINATES, pose.vector.tolist(), strict=False))
 
 
 def answer_text(answer: Answer) -> str:
@@ -51,6 +52,8 @@ def answer_text(answer: Answer) -> str:
     lines = [f"{answer.verdict.value}: {answer.advice}"]
     shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
     lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
+    if shown:
+        lines.append(f"  frame: {answer.frame}")
     certificate = answer.certificate
     if certificate is not None:
         bound = f"error ≤ {certificate.bound:.3f} m" if certificate.holds else "no bound holds here"

@@ -11,7 +11,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import Pose3
-from isovist.sensing.scan import as_strengths, check_limits
+from isovist.sensing.scan import as_strengths, check_limits, scaled_limits
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
@@ -30,6 +30,7 @@ class CloudScan:
         T_robot_sensor: Where the sensor sits on the robot.
         roll: Of the robot against gravity, in rad, as an inertial sensor tells it; else 0.
         pitch: The same about the y axis.
+        frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
     """
 
     points: FloatArray
@@ -39,6 +40,7 @@ class CloudScan:
     T_robot_sensor: Pose3 = field(default_factory=Pose3)
     roll: float = 0.0
     pitch: float = 0.0
+    frame: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -77,6 +79,15 @@ class CloudScan:
             return None
         strengths = None if self.intensities is None else self.intensities[kept]
         return replace(self, points=self.points[kept], intensities=strengths)
+
+    def mirrored(self) -> "CloudScan":
+        """What the same sensor means when it hangs upside down: left for right, up for down."""
+        return replace(self, points=self.points * [1.0, -1.0, -1.0])
+
+    def scaled(self, factor: float) -> "CloudScan":
+        """The scan with points and limits times a factor, as in another unit of length."""
+        low, high = scaled_limits(self.range_min, self.range_max, factor)
+        return replace(self, points=self.points * factor, range_min=low, range_max=high)
 
     @property
     def T_level_sensor(self) -> Pose3:

@@ -33,6 +33,7 @@ class Scan:
         range_max: Largest distance the sensor reports, in m; `inf` when unknown.
         intensities: Strength of each return, or `None`.  Read-only.
         T_robot_sensor: Where the sensor sits on the robot.
+        frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
     """
 
     bearings: FloatArray
@@ -42,6 +43,7 @@ class Scan:
     range_max: float = np.inf
     intensities: FloatArray | None = None
     T_robot_sensor: Pose = field(default_factory=Pose)
+    frame: str = ""
 
     def __post_init__(self) -> None:
         bearings = as_floats("bearings", self.bearings, (None,))
@@ -117,7 +119,18 @@ class Scan:
         # Bearings stay near what they were, also where they pass ±π.
         bearings = np.where(self.valid, b + wrap_angle(np.arctan2(y, x) - b), turned)
         ranges = np.where(self.valid, np.hypot(x, y), np.inf)
-        return Scan(bearings, ranges, 0.0, np.inf, self.intensities, self.T_robot_sensor)
+        return replace(self, bearings=bearings, ranges=ranges, range_min=0.0, range_max=np.inf)
+
+    def mirrored(self) -> "Scan":
+        """What the same sensor means when it hangs upside down: left and right change sides."""
+        ranges = np.where(self.valid, self.ranges, np.nan)
+        return replace(self, bearings=-self.bearings, ranges=ranges)
+
+    def scaled(self, factor: float) -> "Scan":
+        """The scan with ranges and limits times a factor, as in another unit of length."""
+        low, high = scaled_limits(self.range_min, self.range_max, factor)
+        ranges = np.where(self.valid, self.ranges * factor, np.nan)
+        return replace(self, ranges=ranges, range_min=low, range_max=high)
 
     @staticmethod
     def from_points(
@@ -197,6 +210,13 @@ def check_limits(range_min: float, range_max: float) -> None:
             "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
             f"got {range_min} and {range_max}."
         )
+
+
+def scaled_limits(range_min: float, range_max: float, factor: float) -> tuple[float, float]:
+    """The limits of a sensor times a factor, in m."""
+    if not 0.0 < factor < np.inf:
+        raise InputError(f"`factor` must be a positive number, got {factor}.")
+    return range_min * factor, range_max * factor
 
 
 def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> FloatArray:

@@ -31,7 +31,7 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floa
 SAME = 0.01
 """Poses of a CARMEN log that differ by less, in m and rad, say the same: digits are cut off."""
 
-_BAGS = (".bag", ".db3", ".mcap")
+BAGS = (".bag", ".db3", ".mcap")
 _CARMEN = (".log", ".clf", ".gz", ".bz2")
 _FORMATS = (
     ".bag, .db3, .mcap or a folder with a ROS 2 bag, .log, .clf, .gz or .bz2 with a CARMEN log, "
@@ -50,6 +50,7 @@ class Log:
         starts: Where the readings of each scan begin, and the end, shape (m + 1,).  Read-only.
         beams: First bearing and step (rad), least and largest range (m), shape (m, 4).  Read-only.
         T_robot_sensor: Where the sensor sits on the robot.
+        frame: Name of the robot's frame.
         truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
         held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
         sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
@@ -63,6 +64,7 @@ class Log:
     starts: IntArray
     beams: FloatArray
     T_robot_sensor: Pose = field(default_factory=Pose)
+    frame: str = "robot"
     truth: FloatArray | None = None
     held_out: BoolArray | None = None
     sweep: float = 0.0
@@ -128,7 +130,7 @@ class Log:
         ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
         first, step, low, high = (float(value) for value in self.beams[index])
         bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
-        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor)
+        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor, self.frame)
         if self.sweep == 0.0 or len(self) < 3:
             return scan
         motion = self._during_sweep(index)
@@ -210,7 +212,7 @@ def read_log(
     suffix = path.suffix.lower()
     if prefix and suffix != ".npz":
         raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
-    if path.is_dir() or suffix in _BAGS:
+    if path.is_dir() or suffix in BAGS:
         from isovist.io.logs.bags import read_bag_log
 
         return read_bag_log(path, scan_topic, odometry_topic, T_robot_sensor, sweep)
