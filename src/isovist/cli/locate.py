@@ -30,6 +30,7 @@ def locate(
     from isovist.cli.inputs import atlas_of, place_of, region_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
+    from isovist.localization.hints import hints
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
     from isovist.viz.figures import check_suffix, save
@@ -41,7 +42,9 @@ def locate(
     seen = seen.mirrored() if mirror else seen
     atlas = atlas_of(world, height=height, highest=highest)
     answer = locate_scan(atlas, seen, prior=prior, tilt=tilt, certificate=True)
+    told = hints(atlas, seen, answer, prior=prior)
     if figure is not None:
         save(figure_of(atlas, seen, answer), figure)
-    typer.echo(json.dumps(answer_json(answer), indent=1) if as_json else answer_text(answer))
+    report = answer_json(answer, told)
+    typer.echo(json.dumps(report, indent=1) if as_json else answer_text(answer, told))
     raise typer.Exit(0 if answer.verdict is Verdict.UNIQUE else 1)

@@ -13,6 +13,7 @@ from isovist.localization.refine import refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.twists import doubt
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
@@ -36,7 +37,8 @@ def locate(
 
     Search every node and heading, fit the best to the walls, rate them by ray casting, then
     judge: unique, ambiguous or lost.  Before it is called lost, all is done once more with ten
-    times as many candidates.
+    times as many candidates; before it is called unique, the scan is tried mirrored and at other
+    sizes (`twists`).
 
     Args:
         atlas: The map, described (`build`).
@@ -49,7 +51,8 @@ def locate(
     if not isinstance(atlas, Atlas) or not isinstance(scan, Scan | CloudScan):
         raise InputError(
             f"`locate` needs an atlas and a scan, "
-            f"got {type(atlas).__name__} and {type(scan).__name__}."
+            f"got {type(atlas).__name__} and {type(scan).__name__}. "
+            "`build` makes an atlas of a map, `read_scan` a scan of a file."
         )
     if prior is not None and not isinstance(prior, Region):
         raise InputError(
@@ -63,12 +66,14 @@ def locate(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     scan = held
-    answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
+    answer = attempt(atlas, scan, prior, chosen, tilt)
     if answer.verdict is Verdict.LOST and answer.estimates:
         first = answer.timing_ms
-        answer = _attempt(atlas, scan, prior, chosen, tilt, thorough=True)
+        answer = attempt(atlas, scan, prior, chosen, tilt, thorough=True)
         timing = {name: first[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
+    if answer.verdict is Verdict.UNIQUE:
+        answer = _doubted(atlas, scan, answer, prior, chosen)
     if certificate:
         told = certify_answer(atlas.world, scan, answer, chosen)
         answer = replace(answer, certificate=told)
@@ -81,16 +86,35 @@ def _frame_of(scan: AnyScan) -> str:
     return scan.frame or ("sensor" if place == type(place)() else "robot")
 
 
-def _attempt(
+def _doubted(
+    atlas: Atlas,
+    scan: AnyScan,
+    answer: Answer,
+    prior: Region | None,
+    settings: LocalizationSettings,
+) -> Answer:
+    """A unique answer, or what is left of it when the scan would fit better twisted."""
+    start = perf_counter()
+    assert answer.best is not None
+    reason = doubt(atlas, scan, answer.best, prior, settings)
+    if reason:
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=reason + atlas.note(scan))
+    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
+    for step in ("judge", "total"):
+        timing[step] += spent
+    return replace(answer, timing_ms=timing)
+
+
+def attempt(
     atlas: Atlas,
     scan: AnyScan,
     prior: Region | None,
     settings: LocalizationSettings,
-    tilt: bool,
+    tilt: bool = False,
     *,
-    thorough: bool,
+    thorough: bool = False,
 ) -> Answer:
-    """The answer of the three steps, with the time that each took."""
+    """The answer of the three steps, with the time that each took; nothing is doubted yet."""
     start = perf_counter()
     seeds = search(atlas, scan, prior, settings, thorough=thorough)
     searched = perf_counter()

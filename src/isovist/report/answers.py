@@ -1,22 +1,25 @@
 """Answers as JSON and as words."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.hints import Hint
 from isovist.poses import COORDINATES, AnyPose, Pose3
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """The answer as plain data: m, rad and ms; an infinite bound is null."""
+def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
+    """The answer, and what would fit instead, as plain data: m, rad and ms; inf is null."""
     certificate = answer.certificate
     return {
         "verdict": answer.verdict.value,
         "advice": answer.advice,
         "frame": answer.frame,
         "estimates": [estimate_json(e) for e in answer.estimates],
+        "hints": [hint_json(hint) for hint in hints],
         "certificate": None
         if certificate is None
         else {
@@ -42,18 +45,25 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
     }
 
 
+def hint_json(hint: Hint) -> dict[str, Any]:
+    """A hint as plain data."""
+    head = {"cause": hint.cause, "factor": hint.factor}
+    return {**head, **pose_json(hint.pose), "text": hint.text}
+
+
 def pose_json(pose: AnyPose) -> dict[str, float]:
     """A pose as plain data; in space with its height and tilt."""
     return dict(zip(COORDINATES, pose.vector.tolist(), strict=False))
 
 
-def answer_text(answer: Answer) -> str:
-    """The answer in a few lines."""
+def answer_text(answer: Answer, hints: Sequence[Hint] = ()) -> str:
+    """The answer, and what would fit instead, in a few lines."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
     shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
     lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
     if shown:
         lines.append(f"  frame: {answer.frame}")
+    lines += [f"  hint: {hint.text}" for hint in hints]
     certificate = answer.certificate
     if certificate is not None:
         bound = f"error ≤ {certificate.bound:.3f} m" if certificate.holds else "no bound holds here"

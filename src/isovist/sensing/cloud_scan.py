@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose3
-from isovist.sensing.scan import as_strengths, check_limits, scaled_limits
+from isovist.poses import AnyPose, Pose3
+from isovist.sensing.scan import as_strengths, check_limits, in_millimetres, scaled_limits
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
@@ -50,6 +50,11 @@ class CloudScan:
         if points.ndim != 2 or points.shape[1] != 3:
             raise InputError(f"`points` must have shape (any, 3), got {points.shape}.")
         check_limits(self.range_min, self.range_max)
+        if not isinstance(self.T_robot_sensor, AnyPose):
+            raise InputError(
+                "`T_robot_sensor` must be a Pose3 or a Pose, "
+                f"got {type(self.T_robot_sensor).__name__}."
+            )
         if not np.isfinite([self.roll, self.pitch]).all():
             raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
         with np.errstate(invalid="ignore", over="ignore"):
@@ -60,6 +65,7 @@ class CloudScan:
                 f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "
                 f"{len(points)} points: the others are not finite, at the origin or outside "
                 f"[{self.range_min:g}, {self.range_max:g}) m."
+                f"{in_millimetres(ranges, self.range_min, self.range_max)}"
             )
         set_ = object.__setattr__
         set_(self, "points", readonly(points[valid]))
@@ -72,7 +78,7 @@ class CloudScan:
 
     def within(self, limit: float) -> "CloudScan | None":
         """The scan without returns farther than `limit` (m); `None` if too few are left."""
-        kept = np.linalg.norm(self.points, axis=1) <= limit
+        kept = self.distances <= limit
         if kept.all():
             return self
         if kept.sum() < FEWEST:
@@ -99,6 +105,11 @@ class CloudScan:
     def T_level_robot(self) -> Pose3:
         """The robot in that level frame."""
         return self.T_level_sensor @ self.T_robot_sensor.inverse
+
+    @property
+    def distances(self) -> FloatArray:
+        """Of the returns from the sensor, shape (k,), in m."""
+        return np.asarray(np.linalg.norm(self.points, axis=1))
 
     @property
     def level_points(self) -> FloatArray:

@@ -59,6 +59,11 @@ class Scan:
                 f"`ranges` must have shape {bearings.shape}, like `bearings`, got {ranges.shape}."
             )
         check_limits(self.range_min, self.range_max)
+        if not isinstance(self.T_robot_sensor, Pose):
+            raise InputError(
+                "`T_robot_sensor` of a scan of the plane must be Pose(x, y, yaw), "
+                f"got {type(self.T_robot_sensor).__name__}."
+            )
         with np.errstate(invalid="ignore"):
             valid = np.isfinite(ranges) & (ranges > 0.0)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
@@ -66,6 +71,7 @@ class Scan:
             raise InputError(
                 f"The scan has no valid beam among {ranges.size}: every range is NaN, infinite, 0 "
                 f"or outside [{self.range_min}, {self.range_max}) m."
+                f"{in_millimetres(ranges, self.range_min, self.range_max)}"
             )
         order = np.argsort(bearings, kind="stable")
         ranges = np.where(valid, ranges, 0.0)
@@ -179,6 +185,11 @@ class Scan:
         return np.stack([r * np.cos(b), r * np.sin(b)], axis=-1)
 
     @property
+    def distances(self) -> FloatArray:
+        """Lengths of the valid beams, shape (k,), in m."""
+        return self.ranges[self.valid]
+
+    @property
     def field_of_view(self) -> float:
         """Angle from the first to the last beam, in rad."""
         return float(self.bearings[-1] - self.bearings[0])
@@ -210,6 +221,13 @@ def check_limits(range_min: float, range_max: float) -> None:
             "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
             f"got {range_min} and {range_max}."
         )
+
+
+def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> str:
+    """A question for whoever gave ranges that would do in mm; empty when they would not."""
+    seen = ranges[np.isfinite(ranges) & (ranges > 0.0)]
+    fits = seen.size > 0 and range_min <= 0.001 * np.median(seen) < range_max
+    return " Are the ranges in mm? They must be in m." if fits else ""
 
 
 def scaled_limits(range_min: float, range_max: float, factor: float) -> tuple[float, float]:

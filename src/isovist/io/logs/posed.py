@@ -6,7 +6,8 @@ import numpy as np
 
 from isovist.errors import FileError
 from isovist.io.files import PathLike
-from isovist.io.logs.read import BAGS, compose, read_log
+from isovist.io.logs.carmen import read_carmen
+from isovist.io.logs.read import BAGS, CARMEN, check_prefix, mount_or_truth
 from isovist.io.scans.sets import read_scan_set
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
@@ -20,15 +21,21 @@ def read_posed(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray
         prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
     """
     path = Path(path)
-    if path.suffix.lower() == ".npz":
+    check_prefix(path, prefix)
+    suffix = path.suffix.lower()
+    if suffix == ".npz":
         scans = read_scan_set(path, prefix)
-        which = np.flatnonzero(scans.usable)
-        return [scans.scan(int(k)) for k in which], scans.poses[which]
-    bag = path.is_dir() or path.suffix.lower() in BAGS
-    log = None if bag else read_log(path, prefix=prefix)
-    if log is None or log.truth is None:
+    elif suffix in CARMEN and mount_or_truth(scans := read_carmen(path))[1]:
+        pass
+    elif suffix in (*CARMEN, *BAGS) or path.is_dir():
         raise FileError(
             f"{path.name} has odometry and no poses, and odometry alone makes a bent map. Give a "
             "CARMEN log that a mapper has corrected, or a set of scans (.npz) with `pose`."
         )
-    return [log.scan(k) for k in range(len(log))], compose(log.truth, log.T_robot_sensor)
+    else:
+        raise FileError(
+            f"{path.name} has no suffix of a log with poses. These are {', '.join(CARMEN)} of "
+            "CARMEN, and .npz with a set of scans."
+        )
+    which = np.flatnonzero(scans.usable)
+    return [scans.scan(int(k)) for k in which], scans.poses[which]
