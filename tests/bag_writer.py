@@ -8,6 +8,7 @@ from rosbags import rosbag1, rosbag2, typesys
 FORMATS = ["bag", "sqlite3", "mcap"]
 TYPES = {
     "scan": "sensor_msgs/msg/LaserScan",
+    "cloud": "sensor_msgs/msg/PointCloud2",
     "odometry": "nav_msgs/msg/Odometry",
     "transforms": "tf2_msgs/msg/TFMessage",
 }
@@ -28,6 +29,11 @@ def quaternion(roll=0.0, pitch=0.0, yaw=0.0):
 def scan(time, ranges=(1.0, 2.0, 3.0), frame="laser", topic="/scan", **fields):
     """A LaserScan, to be written."""
     return topic, "scan", time, {"ranges": ranges, "frame": frame, **fields}
+
+
+def cloud(time, points, frame="lidar", topic="/points", names="xyz"):
+    """A PointCloud2 of float32 fields and some padding, to be written."""
+    return topic, "cloud", time, {"points": points, "frame": frame, "names": names}
 
 
 def odometry(time, pose, frame="base", topic="/odom", turn=None):
@@ -97,6 +103,26 @@ def _scan(types, time, fields):
     )
 
 
+def _cloud(types, time, fields):
+    rows = np.asarray(fields["points"], dtype="<f4")
+    rows = np.column_stack([rows, np.full(len(rows), 7.0, dtype="<f4")])  # of no field
+    make = types["sensor_msgs/msg/PointField"]
+    named = [
+        make(name=name, offset=4 * k, datatype=7, count=1) for k, name in enumerate(fields["names"])
+    ]
+    return types["sensor_msgs/msg/PointCloud2"](
+        header=_header(types, time, fields["frame"]),
+        height=1,
+        width=len(rows),
+        fields=named,
+        is_bigendian=False,
+        point_step=4 * rows.shape[1],
+        row_step=4 * rows.size,
+        data=np.frombuffer(rows.tobytes(), dtype=np.uint8),
+        is_dense=False,
+    )
+
+
 def _odometry(types, time, fields):
     geometry = "geometry_msgs/msg/"
     zero = _xyz(types, "Vector3", (0, 0, 0))
@@ -126,4 +152,4 @@ def _transforms(types, time, fields):
     return types["tf2_msgs/msg/TFMessage"](transforms=[stamped])
 
 
-MAKERS = {"scan": _scan, "odometry": _odometry, "transforms": _transforms}
+MAKERS = {"scan": _scan, "cloud": _cloud, "odometry": _odometry, "transforms": _transforms}

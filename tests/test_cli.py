@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,8 +17,13 @@ from isovist.cli.app import app, main
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import Pose
+from isovist.maps.segments import SegmentMap
+from isovist.poses import Pose, Pose3, wrap_angle
 from isovist.sensing.lidar import Lidar
+from sites import SITES, SPACE
+
+ROOM = SegmentMap.room(6.0, 4.0).walls.reshape(-1, 2, 2)
+SEEN = SegmentMap.room(6.0, 4.0), Pose(1.3, 1.7, 0.4), np.random.default_rng(0)
 
 
 def run(*arguments):
@@ -125,13 +131,116 @@ def test_the_place_of_the_sensor_is_taken_out_of_the_answer(tmp_path):
         np.testing.assert_allclose(found, pose.vector, atol=0.05)
 
 
-def test_an_option_of_bags_is_named_as_the_command_line_knows_it(tmp_path):
-    (tmp_path / "scan.json").write_text("{}")
-    files = [str(tmp_path / "office.yaml"), str(tmp_path / "scan.json")]
-    result = CliRunner().invoke(app, ["locate", *files, "--scan-topic", "/scan"])
-    assert str(result.exception) == (
-        "`scan_topic` and `at` choose a scan of a bag, and scan.json is none."
-    )
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (
+            ["locate", "office.yaml", "scan.json", "--scan-topic", "/scan"],
+            "`--scan-topic` and `--at` choose a scan of a bag, and scan.json is none.",
+        ),
+        (
+            ["track", "office.yaml", "scan.json", "--odometry-topic", "/odom"],
+            "`--scan-topic` and `--odometry-topic` choose topics of a bag, and scan.json is none.",
+        ),
+        (
+            ["survey", "office.yaml", "--field-of-view", "400"],
+            "`--field-of-view` must be more than 0° and at most 360°, as 2π rad, got 400°.",
+        ),
+        (
+            ["survey", "office.yaml", "--noise", "-1"],
+            "`--noise` must be a length in m, 0 or more, got -1.0.",
+        ),
+        (
+            ["bench", "simulate3d", "office.yaml", "--low", "50"],
+            "`--low` and `--high` must be elevations in ascending order within ±90°, as ±π/2 rad, "
+            "got 50° and 15°.",
+        ),
+        (
+            ["locate", "office.yaml", "scan.json", "--tilt"],
+            "`--tilt` is for maps in space; this atlas is of the plane.",
+        ),
+        (
+            ["locate", "office.yaml", "scan.json", "--near", "1", "2", "0"],
+            "`--near` takes x, y and a positive radius, in m, got 1 2 0.",
+        ),
+        (
+            ["locate", "office.yaml", "scan.json", "--near", "nan", "2", "1"],
+            "`--near` takes x, y and a positive radius, in m, got nan 2 1.",
+        ),
+        (
+            ["locate", "office.yaml", "scan.json", "--heading", "90", "0"],
+            "`--heading` takes a yaw within ±360° and a tolerance above 0° and up to 180°, "
+            "got 90 0.",
+        ),
+        (
+            ["locate", "office.yaml", "scan.json", "--heading", "900", "10"],
+            "`--heading` takes a yaw within ±360° and a tolerance above 0° and up to 180°, "
+            "got 900 10.",
+        ),
+        (
+            ["map", "scan.json", "-o", "out.geojson"],
+            "out.geojson: a ROS map must end in .yaml; its image goes beside it.",
+        ),
+        (
+            ["map", "scan.json", "-o", "out.yaml", "--prefix", "nav_"],
+            "`--prefix` chooses a sensor of an .npz file, and scan.json is none.",
+        ),
+    ],
+)
+def test_an_error_names_options_as_the_command_line_knows_them(
+    tmp_path, monkeypatch, arguments, text
+):
+    monkeypatch.chdir(tmp_path)
+    write_map(OccupancyMap.from_segments(ROOM, 0.05), "office.yaml")
+    write_scan(Lidar(beams=90).scan(*SEEN), "scan.json")
+    result = CliRunner().invoke(app, arguments)
+    assert str(result.exception) == text
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_near_and_heading_choose_between_two_places_alike(tmp_path, site):
+    scan = site.look(site.lonely, world=site.twins, seed=6)
+    isovist.write_atlas(site.twin_atlas, tmp_path / "atlas")
+    write_scan(scan, tmp_path / "scan.npz")
+    files = [str(tmp_path / "atlas"), str(tmp_path / "scan.npz")]
+    far = site.twin
+    near = ["--near", str(far.x), str(far.y), "1.0"]
+    choices = [near]
+    if abs(wrap_angle(far.yaw - site.lonely.yaw)) > 1.0:
+        choices.append(["--heading", str(np.degrees(far.yaw)), "30"])
+    assert CliRunner().invoke(app, ["locate", *files, "--json"]).exit_code == 1
+    for options in choices:
+        result = CliRunner().invoke(app, ["locate", *files, "--json", *options])
+        best = json.loads(result.output)["estimates"][0]
+        assert result.exit_code == 0
+        assert np.hypot(best["x"] - far.x, best["y"] - far.y) < 0.1
+    elsewhere = ["--heading", str(np.degrees(far.yaw) + 90.0), "10", "--near", "900", "0", "1"]
+    result = CliRunner().invoke(app, ["locate", *files, "--json", *elsewhere])
+    assert json.loads(result.output)["verdict"] == "lost"
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_mirror_turns_a_scan_over(tmp_path, site):
+    scan = site.look(site.places[0])
+    isovist.write_atlas(site.atlas, tmp_path / "atlas")
+    write_scan(scan.mirrored(), tmp_path / "scan.npz")
+    files = [str(tmp_path / "atlas"), str(tmp_path / "scan.npz")]
+    result = CliRunner().invoke(app, ["locate", *files, "--json", "--mirror"])
+    best = json.loads(result.output)["estimates"][0]
+    assert np.hypot(best["x"] - site.places[0].x, best["y"] - site.places[0].y) < 0.1
+
+
+def test_tilt_fits_roll_and_pitch(tmp_path):
+    truth = SPACE.places[0] @ Pose3(roll=0.06, pitch=-0.05)
+    isovist.write_atlas(SPACE.atlas, tmp_path / "atlas")
+    write_scan(replace(SPACE.look(truth), roll=0.0, pitch=0.0), tmp_path / "scan.npz")
+    files = [str(tmp_path / "atlas"), str(tmp_path / "scan.npz")]
+    result = CliRunner().invoke(app, ["locate", *files, "--json", "--tilt"])
+    best = json.loads(result.output)["estimates"][0]
+    assert len(best["covariance"]) == 6
+    np.testing.assert_allclose([best["roll"], best["pitch"]], [truth.roll, truth.pitch], atol=0.03)
+    level = CliRunner().invoke(app, ["locate", *files, "--json"])
+    assert json.loads(level.output)["estimates"][0]["roll"] == 0.0
 
 
 def test_the_demonstration_needs_no_matplotlib(tmp_path, monkeypatch):

@@ -97,6 +97,15 @@ def test_twins_are_never_proved_unique_and_both_lie_in_the_proof():
     assert answer.proof.holds(PLANE.twin)
 
 
+def test_a_prior_bounds_the_proof():
+    scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
+    prior = iv.Region.around(PLANE.lonely, 1.0)
+    answer = iv.locate(PLANE.twin_atlas, scan, prior=prior, prove=True)
+    assert "and of the prior" in answer.proof.premise
+    assert answer.proof.holds(PLANE.lonely)
+    assert not answer.proof.holds(PLANE.twin)
+
+
 def test_a_proof_that_runs_out_of_time_claims_nothing():
     place = PLANE.places[0]
     answer = iv.locate(PLANE.atlas, PLANE.look(place), prove=True, budget_s=0.0)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.bags import read_bag_scan, read_bag_scans
 from isovist.io.logs.read import read_log
+from isovist.io.scans.bags import read_bag_scan, read_bag_scans
 from isovist.io.scans.read import read_scan
 from isovist.poses import Pose
 
@@ -85,7 +85,8 @@ def write_bag(folder, kind, topics=("/scan",)):
 @pytest.mark.parametrize("kind", FORMATS)
 def test_scans_and_odometry_are_read(tmp_path, kind):
     path = write_bag(tmp_path, kind)
-    times, scans = zip(*read_bag_scans(path), strict=True)
+    times, frames, scans = zip(*read_bag_scans(path), strict=True)
+    assert frames == ("laser",) * 3
     assert times == (100.5, 101.5, 102.5)
     assert [scan.ranges.tolist() for scan in scans] == [[1.0 + k, 0, 2, 0, 0] for k in range(3)]
     assert scans[0].bearings.tolist() == [-1.0, -0.5, 0.0, 0.5, 1.0]
@@ -103,11 +104,15 @@ def test_one_scan_is_chosen_by_time(tmp_path, kind):
     paths = [path] if kind == "bag" else [path, *path.glob("*.db3"), *path.glob("*.mcap")]
     assert len(paths) == (1 if kind == "bag" else 2)
     for place in paths:
-        assert read_scan(place).ranges[0] == 1.0
-        assert read_scan(place, at=0.9, scan_topic="/scan").ranges[0] == 2.0
-        assert read_scan(place, at=2.0).ranges[0] == 3.0
         mount = Pose(0.3, 0.0, -0.1)
-        assert read_scan(place, T_robot_sensor=mount).T_robot_sensor == mount
+        for wanted, seen in (
+            ({}, 1.0),
+            ({"at": 0.9, "scan_topic": "/scan"}, 2.0),
+            ({"at": 2.0}, 3.0),
+        ):
+            scan = read_scan(place, T_robot_sensor=mount, **wanted)
+            assert scan.ranges[0] == seen
+            assert (scan.T_robot_sensor, scan.frame) == (mount, "robot")
 
 
 def test_a_scan_without_a_return_is_left_out(tmp_path):

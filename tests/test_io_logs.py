@@ -6,10 +6,17 @@ import math
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
+from isovist.cli.app import app
 from isovist.errors import FileError, InputError
+from isovist.io.logs.carmen import read_carmen
+from isovist.io.logs.posed import read_posed
 from isovist.io.logs.read import Log, compose, read_log
-from isovist.poses import Pose
+from isovist.io.maps.read import read_map
+from isovist.maps.cells import OccupancyMap
+from isovist.maps.segments import SegmentMap
+from isovist.poses import Pose, unit_vectors
 
 OFFSET = "PARAM robot_frontlaser_offset -0.04 1.0 host 1.0\n"
 
@@ -285,3 +292,62 @@ def test_a_sweep_that_cannot_be_used_is_said(tmp_path):
     assert said(scan_set(tmp_path, t=np.array([5.0, 6.0, 5.0])), InputError, sweep=0.1) == (
         "Straightening needs scans whose stamps go on. Leave out `sweep`."
     )
+
+
+def scan_lines(truths, odometry):
+    """FLASER lines of what a lidar sees in a room from true poses, beside their odometry."""
+    room = SegmentMap.room(6.0, 4.0)
+    bearings = -np.pi / 2 + np.arange(180) * np.pi / 180
+    for k, (truth, odom) in enumerate(zip(truths, odometry, strict=True)):
+        hits = room.cast(truth[:2], unit_vectors(bearings + truth[2]))
+        ranges = " ".join(f"{r:.2f}" for r in hits.ranges)
+        poses = " ".join(f"{v:.4f}" for v in (*truth, *odom))
+        yield f"FLASER 180 {ranges} {poses} {k}.0 host {k}.0\n"
+
+
+def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path):
+    truths = [(1.0 + 0.2 * k, 2.0, 0.3 * k) for k in range(20)]
+    drifted = [(x, y + 0.05 * k, yaw) for k, (x, y, yaw) in enumerate(truths)]
+    log, out = tmp_path / "room.log", tmp_path / "map.yaml"
+    log.write_text("".join(scan_lines(truths, drifted)))
+    result = CliRunner().invoke(app, ["map", str(log), "-o", str(out)])
+    assert result.exit_code == 0, result.exception
+    world = read_map(out)
+    columns, rows = world.shape[1], world.shape[0]
+    free = f"{world.free_area:.0f} m² free"
+    assert result.output == f"{out}: {columns} × {rows} cells of 0.05 m, {free}, from 20 scans.\n"
+    assert abs(world.free_area - 24.0) < 2.0
+    np.testing.assert_allclose(world.bounds, [[0.0, 0.0], [6.0, 4.0]], atol=0.25)
+    set_ = tmp_path / "room.npz"
+    scans = read_carmen(log)
+    np.savez(set_, ranges_m=scans.ranges, pose=scans.poses, angle_min=scans.bearings[0],
+             angle_inc=np.diff(scans.bearings)[0])  # fmt: skip
+    again = tmp_path / "again.yaml"
+    options = ["-o", str(again), "--resolution", "0.1"]
+    assert CliRunner().invoke(app, ["map", str(set_), *options]).exit_code == 0
+    assert read_map(again).resolution == 0.1
+    np.testing.assert_array_equal(
+        OccupancyMap.from_scans([scans.scan(k) for k in range(20)], scans.poses).cells, world.cells
+    )
+
+
+def test_what_is_no_log_makes_no_map(tmp_path):
+    with pytest.raises(FileError) as error:
+        read_posed(tmp_path / "scan.json")
+    assert str(error.value) == (
+        "scan.json has no suffix of a log with poses. These are .log, .clf, .gz, .bz2 of CARMEN, "
+        "and .npz with a set of scans."
+    )
+
+
+def test_a_log_without_poses_makes_no_map(tmp_path):
+    log = tmp_path / "raw.log"
+    truths = [(1.0 + 0.2 * k, 2.0, 0.3 * k) for k in range(20)]
+    log.write_text("".join(scan_lines(truths, truths)))
+    for name in ("raw.log", "run.bag"):
+        with pytest.raises(FileError) as error:
+            read_posed(tmp_path / name)
+        assert str(error.value) == (
+            f"{name} has odometry and no poses, and odometry alone makes a bent map. Give a CARMEN "
+            "log that a mapper has corrected, or a set of scans (.npz) with `pose`."
+        )

@@ -235,6 +235,38 @@ def test_fits_rate_what_they_fit(site):
     )
 
 
+@pytest.mark.parametrize("tilt", [False, True])
+def test_a_covariance_in_the_order_of_ros(site, tilt):
+    """Entry (i, j) of x, y, z, roll, pitch, yaw; 0 where nothing was fitted."""
+    if tilt and site.name == "plane":
+        pytest.skip("Nothing tilts in the plane.")
+    best = iv.locate(site.atlas, site.look(site.places[0], mount=site.mount), tilt=tilt).best
+    assert best.covariance_ros.shape == (36,)
+    ours = ("x", "y", "yaw", "z", "roll", "pitch")[: len(best.covariance)]
+    ros = ("x", "y", "z", "roll", "pitch", "yaw")
+    for i, row in enumerate(ros):
+        for j, column in enumerate(ros):
+            fitted = row in ours and column in ours
+            expected = best.covariance[ours.index(row), ours.index(column)] if fitted else 0.0
+            assert best.covariance_ros[6 * i + j] == expected
+    report = answer_json(iv.locate(site.atlas, site.look(site.places[0])))
+    assert len(report["estimates"][0]["covariance_ros"]) == 36
+
+
+def test_a_scan_turned_over_twice_or_scaled_there_and_back_is_the_same(site):
+    scan = site.look(site.places[0], mount=site.mount)
+    answer = iv.locate(site.atlas, scan.mirrored().mirrored())
+    assert answer.best.pose == iv.locate(site.atlas, scan).best.pose
+    again = scan.scaled(0.5).scaled(2.0)
+    assert iv.locate(site.atlas, again).best.pose == answer.best.pose
+    assert scan.mirrored().T_robot_sensor == scan.T_robot_sensor
+    assert scan.scaled(2.0).range_max == 2.0 * scan.range_max
+    for factor in (0.0, -1.0, np.nan, np.inf):
+        with pytest.raises(InputError) as error:
+            scan.scaled(factor)
+        assert str(error.value) == f"`factor` must be a positive number, got {factor}."
+
+
 def test_a_certificate_is_filled_when_asked_and_claims_nothing_on_cells(site):
     scan = site.look(site.places[0], mount=site.mount)
     answer = iv.locate(site.atlas, scan, certificate=True)
@@ -278,7 +310,20 @@ def test_an_atlas_survives_its_folder_and_refuses_other_settings(site, tmp_path)
         ),
         (
             lambda: iv.locate(SPACE.world, SPACE.look(SPACE.places[0])),
-            "`locate` needs an atlas and a scan, got VoxelMap and CloudScan.",
+            "`locate` needs an atlas and a scan, got VoxelMap and CloudScan. "
+            "`build` makes an atlas of a map, `read_scan` a scan of a file.",
+        ),
+        (
+            lambda: iv.Region.around([0.0, 0.0, 0.0], 1.0),
+            "`pose` must be a Pose or a Pose3, got list.",
+        ),
+        (
+            lambda: iv.Scan([0.0], [1.0], T_robot_sensor=(0.2, 0.0, 0.0)),
+            "`T_robot_sensor` of a scan of the plane must be Pose(x, y, yaw), got tuple.",
+        ),
+        (
+            lambda: iv.CloudScan(np.ones((60, 3)), T_robot_sensor=[0.2, 0.0, 0.0]),
+            "`T_robot_sensor` must be a Pose3 or a Pose, got list.",
         ),
         (
             lambda: iv.locate(PLANE.atlas, PLANE.look(PLANE.places[0]), prior=Pose()),

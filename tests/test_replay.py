@@ -115,7 +115,7 @@ def test_the_way_is_that_of_the_unique_updates():
 def test_an_update_is_plain_data():
     reports = [update_json(update) for update in replay(Scripted(), drive())]
     assert json.loads(json.dumps(reports, allow_nan=False)) == reports
-    keys = "time verdict estimates lambda_min travelled_m advice update_ms error_m error_deg"
+    keys = "time verdict frame estimates lambda_min travelled_m advice update_ms error_m error_deg"
     assert all(list(report) == keys.split() for report in reports)
     assert reports[0]["estimates"] == []
     assert reports[0]["error_m"] is reports[0]["error_deg"] is None
@@ -125,7 +125,9 @@ def test_an_update_is_plain_data():
     assert math.isclose(third["error_m"], 0.1)
     assert math.isclose(third["error_deg"], math.degrees(0.1))
     (estimate,) = third["estimates"]
-    assert set(estimate) == {"x", "y", "yaw", "probability", "covariance", "inliers", "refuted"}
+    assert list(estimate) == (
+        ["x", "y", "yaw", "probability", "covariance", "covariance_ros", "inliers", "refuted"]
+    )
     assert np.allclose([estimate["x"], estimate["y"], estimate["yaw"]], [2.1, 2.0, 0.1])
     assert estimate["covariance"][1] == [0.0, 0.04, 0.0]
     assert reports[5]["lambda_min"] is None
@@ -139,6 +141,7 @@ def test_a_log_in_words():
         "unique at the end: Advice 5.",
         "  x    4.100 m   y    2.000 m   yaw    5.73°   ± 0.200 m, 1.72°   probability 0.900   "
         "80% of the beams fit",
+        "  frame: robot",
         "  6 updates over 2.5 m, median 4.0 ms, 250.0 per s after the first",
         "  unique after 1.0 m, 2.0 s, and lost that once",
         "  verdicts: unique 50.0%, ambiguous 33.3%, lost 16.7%",

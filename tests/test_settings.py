@@ -39,7 +39,7 @@ def test_settings_reach_the_answer(site):
     scan = site.look(site.places[0])
     usual = iv.locate(site.atlas, scan)
     assert usual.verdict is iv.Verdict.UNIQUE
-    strict = replace(iv.LocalizationSettings(), poor=50.0)
+    strict = replace(iv.LocalizationSettings(), poor=(50.0, 50.0))
     assert iv.locate(site.atlas, scan, settings=strict).verdict is iv.Verdict.LOST
     one = replace(iv.LocalizationSettings(), listed=1)
     assert len(iv.locate(site.atlas, scan, settings=one).estimates) == 1

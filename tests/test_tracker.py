@@ -24,7 +24,7 @@ from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
 from reference_space import house_atlas
-from sites import ABSURD
+from sites import ABSURD, PLANE, SPACE
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=270, range_max=12.0, noise=0.02)
 
@@ -507,8 +507,23 @@ def test_a_state_of_something_else_is_refused(atlas):
 @pytest.mark.parametrize(
     ("make", "text"),
     [
-        (lambda atlas: Tracker(atlas.world), "A tracker needs an atlas, got OccupancyMap."),
-        (lambda atlas: Tracker(atlas, prior=Pose()), "`prior` must be a Region"),
+        (
+            lambda atlas: Tracker(atlas.world),
+            "A tracker needs an atlas, got OccupancyMap. Build one of the map: "
+            "Tracker(build(world)).",
+        ),
+        (
+            lambda _: Tracker(SPACE.world),
+            "A tracker needs an atlas, got VoxelMap. Build one of the map: Tracker(build(world)).",
+        ),
+        (
+            lambda atlas: Tracker(atlas, prior=Pose()),
+            "`prior` must be a Region, e.g. Region.around(pose, 0.5), got Pose.",
+        ),
+        (
+            lambda atlas: Tracker(atlas).update([0.0, 0.0, 0.0], PLANE.look(PLANE.places[0])),
+            "`odometry` must be a pose, Pose(x, y, yaw), got list.",
+        ),
         (
             lambda atlas: Tracker(atlas).update([0.0, 0.0, 0.0], None),
             "A tracker follows robots in the plane by scans, got NoneType.",
@@ -522,4 +537,4 @@ def test_a_state_of_something_else_is_refused(atlas):
 def test_misuse_is_said_in_words(atlas, make, text):
     with pytest.raises(InputError) as error:
         make(atlas)
-    assert str(error.value).startswith(text)
+    assert str(error.value) == text

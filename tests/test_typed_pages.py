@@ -27,7 +27,8 @@ class LaserScan:
     range_max: float
     ranges: list[float]
 msg: LaserScan
-def publish_initialpose(pose: Any, covariance: Any) -> None: ...
+PoseWithCovarianceStamped: Any
+publisher: Any
 """,
 }
 """What a page speaks of and does not define: the robot's own odometry and its messages."""

@@ -18,6 +18,8 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.types import ArrayLike, FloatArray, readonly
 
+COORDINATES: Final = ("x", "y", "yaw", "z", "roll", "pitch")
+"""Names of the coordinates, in the order of (1)."""
 UPRIGHT: Final = 1e-7
 """Pitch this near to ±90°, in rad, leaves no more than rounding of roll."""
 
@@ -68,10 +70,9 @@ class _Rigid:
         return hash(tuple(part.tobytes() for part in self.__reduce__()[1]))
 
     def __repr__(self) -> str:
-        names = ("x", "y", "yaw", "z", "roll", "pitch")
         shown = f"shape {self.shape}"
         if self.shape == ():
-            pairs = zip(names, self.vector.tolist(), strict=False)
+            pairs = zip(COORDINATES, self.vector.tolist(), strict=False)
             shown = ", ".join(f"{name}={value:.6g}" for name, value in pairs)
         return f"{type(self).__name__}({shown})"
 

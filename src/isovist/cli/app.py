@@ -12,9 +12,11 @@ from isovist.cli.examples import example_of
 from isovist.cli.explore import explore
 from isovist.cli.info import info
 from isovist.cli.locate import locate
+from isovist.cli.map import map_log
 from isovist.cli.paper import paper
 from isovist.cli.survey import survey
 from isovist.cli.track import track
+from isovist.cli.verbs import Verb
 from isovist.cli.verify import verify
 from isovist.errors import IsovistError
 
@@ -26,7 +28,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
-    app.command(epilog=example_of(verb.__name__))(verb)
+    app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
+app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)
 
 
 app.add_typer(bench, name="bench")

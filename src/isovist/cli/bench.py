@@ -11,6 +11,7 @@ import typer
 from isovist.cli import options
 from isovist.cli.bench_track import follow, kidnap, starts
 from isovist.cli.examples import example_of
+from isovist.cli.verbs import Verb
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 
@@ -125,4 +126,4 @@ def cross(
 
 
 for verb in (carmen, scans, simulate, simulate3d, cross, starts, follow, kidnap):
-    bench.command(epilog=example_of(f"bench {verb.__name__}"))(verb)
+    bench.command(epilog=example_of(f"bench {verb.__name__}"), cls=Verb)(verb)

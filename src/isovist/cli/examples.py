@@ -4,6 +4,7 @@ EXAMPLES = (
     "isovist demo --figure demo.png",
     "isovist build office.yaml -o office.atlas",
     "isovist info office.atlas --check",
+    "isovist map run.log.gz -o office.yaml",
     "isovist convert office.yaml office.geojson --tolerance 0.05",
     "isovist locate office.atlas scan.json --why --figure answer.png",
     "isovist track office.atlas run.mcap --scan-topic /scan --tum way.tum",

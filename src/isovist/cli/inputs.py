@@ -13,6 +13,7 @@ from isovist.errors import InputError
 from isovist.io.files import quote
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
+from isovist.localization.region import Region
 from isovist.maps.kinds import AnyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
@@ -77,6 +78,25 @@ def atlas_of(
 def place_of(sensor: Place) -> Pose | None:
     """T_robot_sensor from what `--sensor` says: x, y (m) and yaw (rad)."""
     return None if sensor is None else Pose(*sensor)
+
+
+def region_of(near: Place, heading: tuple[float, float] | None) -> Region | None:
+    """Where the robot may be, from `--near` (m) and `--heading` (degrees)."""
+    if near is not None and not (all(map(math.isfinite, near)) and near[2] > 0.0):
+        raise InputError(
+            "`--near` takes x, y and a positive radius, in m, "
+            f"got {near[0]:g} {near[1]:g} {near[2]:g}."
+        )
+    region = None if near is None else Region.circle(near[:2], near[2])
+    if heading is None:
+        return region
+    yaw, tolerance = heading
+    if not (abs(yaw) <= 360.0 and 0.0 < tolerance <= 180.0):
+        raise InputError(
+            "`--heading` takes a yaw within ±360° and a tolerance above 0° and up to 180°, "
+            f"got {yaw:g} {tolerance:g}."
+        )
+    return (region or Region()).towards(math.radians(yaw), math.radians(tolerance))
 
 
 def drive_of(

@@ -6,33 +6,35 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import At, Figure, Height, Highest, Json, ScanTopic, Sensor, World
+from isovist.cli import options
 
 
 def locate(
-    world: World,
+    world: options.World,
     scan: Annotated[
         Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
     ],
-    scan_topic: ScanTopic = None,
-    at: At = None,
-    sensor: Sensor = None,
-    height: Height = None,
-    highest: Highest = None,
-    why: Annotated[
-        bool,
-        typer.Option(
-            "--why", help="Say which beams tell the two best places apart, in --figure too."
-        ),
-    ] = False,
-    figure: Figure = None,
-    as_json: Json = False,
+    scan_topic: options.ScanTopic = None,
+    at: options.At = None,
+    sensor: options.Sensor = None,
+    mirror: options.Mirror = False,
+    near: options.Near = None,
+    heading: options.Heading = None,
+    tilt: options.Tilt = False,
+    height: options.Height = None,
+    highest: options.Highest = None,
+    prove: options.Prove = False,
+    budget: options.Budget = None,
+    why: options.Why = False,
+    figure: options.Figure = None,
+    as_json: options.Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.inputs import atlas_of, place_of
+    from isovist.cli.inputs import atlas_of, place_of, region_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.answer import Verdict
     from isovist.localization.contrast import contrast
+    from isovist.localization.hints import hints
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
     from isovist.report.contrasts import contrast_json, contrast_text
@@ -40,15 +42,21 @@ def locate(
     from isovist.viz.figures import check_suffix, save
 
     check_suffix(figure)
+    prior = region_of(near, heading)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
+    seen = seen.mirrored() if mirror else seen
     atlas = atlas_of(world, height=height, highest=highest)
-    answer = locate_scan(atlas, seen, certificate=True)
+    answer = locate_scan(
+        atlas, seen, prior=prior, tilt=tilt, certificate=True, prove=prove, budget_s=budget
+    )
+    instead = hints(atlas, seen, answer, prior=prior)
     told = contrast(atlas, seen, answer) if why else None
     if figure is not None:
         save(draw_answer(atlas, seen, answer, contrast=told), figure)
     if as_json:
         more = {"why": contrast_json(told)} if why else {}
-        typer.echo(json.dumps(answer_json(answer) | more, indent=1))
+        typer.echo(json.dumps(answer_json(answer, instead) | more, indent=1))
     else:
-        typer.echo(answer_text(answer) + (f"\n  why: {contrast_text(told)}" if why else ""))
+        because = f"\n  why: {contrast_text(told)}" if why else ""
+        typer.echo(answer_text(answer, instead) + because)
     raise typer.Exit(0 if answer.verdict is Verdict.UNIQUE else 1)

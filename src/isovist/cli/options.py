@@ -49,6 +49,7 @@ World = Annotated[
     Path,
     typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder that `isovist build` wrote."),
 ]
+Resolution = Annotated[float, typer.Option(help="Side of a cell, in m.")]
 Height = Annotated[float | None, height("; for maps in space, 1 if not given")]
 Highest = Annotated[
     float | None,
@@ -72,6 +73,31 @@ At = Annotated[
 Sensor = Annotated[
     tuple[float, float, float] | None,
     typer.Option(metavar="X Y YAW", help="Where the sensor sits on the robot, in m and rad."),
+]
+Near = Annotated[
+    tuple[float, float, float] | None,
+    typer.Option(metavar="X Y R", help="The robot is within R of this place, in m."),
+]
+Heading = Annotated[
+    tuple[float, float] | None,
+    typer.Option(metavar="YAW TOLERANCE", help="The robot heads there, give or take, in degrees."),
+]
+Tilt = Annotated[
+    bool, typer.Option("--tilt", help="In space: fit roll and pitch, when nothing measures them.")
+]
+Mirror = Annotated[
+    bool, typer.Option("--mirror", help="The sensor hangs upside down: turn the scan over.")
+]
+Prove = Annotated[
+    bool,
+    typer.Option("--prove", help="Search the whole map, so that no other place can be missed."),
+]
+Budget = Annotated[
+    float | None, typer.Option(help="Time after which a proof is given up, in s; 5 if not given.")
+]
+Why = Annotated[
+    bool,
+    typer.Option("--why", help="Say which beams tell the two best places apart, in --figure too."),
 ]
 Sweep = Annotated[
     float,

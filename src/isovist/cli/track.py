@@ -51,7 +51,7 @@ def track(
             updates.append(update)
             advance(len(updates) / len(which))
             if as_json:
-                typer.echo(json.dumps(update_json(update)))
+                typer.echo(json.dumps(update_json(update, seen.frame)))
     if tum is not None:
         write_tum(tum, *unique_way(updates))
     if figure is not None:

@@ -1,62 +1,22 @@
-"""Scans in bags: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`, without ROS.
+"""Messages of bags: ROS 1 `.bag`, ROS 2 folders, `.db3` and `.mcap`, without ROS.
 
 The bags are read by `rosbags`, an optional part: pip install 'isovist[bags]'.
 """
 
-import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.files import PathLike, decoding, existing_file
+from isovist.io.files import decoding, existing_file
 from isovist.sensing.scan import Scan
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
+POINT_CLOUD = "sensor_msgs/msg/PointCloud2"
 ODOMETRY = "nav_msgs/msg/Odometry"
-TOPICS = {LASER_SCAN: "scan_topic", ODOMETRY: "odometry_topic"}
+TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
+TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odometry_topic"}
 """What the topic of each kind of message is called by whoever chooses it."""
-
-
-def read_bag_scans(path: PathLike, scan_topic: str | None = None) -> Iterator[tuple[float, Scan]]:
-    """The scans of a topic in the order of the bag, each with the time of its header, in s.
-
-    A message without any valid beam is left out, since no `Scan` can be made of it.
-
-    Args:
-        path: The bag.
-        scan_topic: Of type LaserScan; `None` when the bag has only one.
-    """
-    path = Path(path)
-    for _, message in read_messages(path, lambda all_: choose(path, all_, LASER_SCAN, scan_topic)):
-        scan = scan_of(path, message)
-        if scan is not None:
-            yield time_of(message.header), scan
-
-
-def read_bag_scan(
-    path: PathLike, *, scan_topic: str | None = None, at: float | None = None
-) -> Scan:
-    """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`."""
-    wanted = 0.0 if at is None else at
-    if not wanted >= 0.0:
-        raise InputError(f"`at` must be 0 s or more, got {wanted:g}.")
-    best, best_gap, first, since = None, math.inf, None, 0.0
-    for time, scan in read_bag_scans(path, scan_topic):
-        first = time if first is None else first
-        since = time - first
-        gap = abs(since - wanted)
-        if best is None or gap < best_gap:
-            best, best_gap = scan, gap
-        elif since > wanted:
-            break
-    if best is None:
-        raise FileError(f"{Path(path).name} has no scan with a valid beam on that topic.")
-    if wanted > since:
-        raise InputError(
-            f"`at` must be from 0 to {since:.3f} s in {Path(path).name}, got {wanted:g}."
-        )
-    return best
 
 
 def time_of(header: Any) -> float:
@@ -97,7 +57,9 @@ def read_messages(
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
     types = get_typestore(Stores.ROS2_HUMBLE)
     with decoding(path, "is no sound bag"), AnyReader([path], default_typestore=types) as reader:
-        for connection, _, data in reader.messages(connections=choice(reader.connections)):
+        chosen = choice(reader.connections)
+        # To rosbags no connection at all means every one.
+        for connection, _, data in reader.messages(connections=chosen) if chosen else ():
             yield connection, reader.deserialize(data, connection.msgtype)
 
 

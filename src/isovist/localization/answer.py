@@ -6,8 +6,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from isovist.poses import AnyPose, wrap_angle
+from isovist.poses import COORDINATES, AnyPose, wrap_angle
 from isovist.types import FloatArray
+
+ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
 
 
 class Verdict(StrEnum):
@@ -38,6 +40,17 @@ class Estimate:
     inliers: float
     score: float
     refuted: bool = False
+
+    @property
+    def covariance_ros(self) -> FloatArray:
+        """The covariance as `geometry_msgs/PoseWithCovariance` has it, shape (36,).
+
+        Row after row of (x, y, z, roll, pitch, yaw), in m and rad; 0 for what was not fitted.
+        """
+        rows = [ROS_ORDER.index(name) for name in COORDINATES[: len(self.covariance)]]
+        full = np.zeros((6, 6))
+        full[np.ix_(rows, rows)] = self.covariance
+        return full.ravel()
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +114,8 @@ class Answer:
         timing_ms: Milliseconds spent on `search`, `refine`, `judge` and in `total`.
         certificate: What the theory guarantees here, or `None` when it was not asked for.
         proof: Where else it could be, certainly, or `None` when it was not asked for.
+        frame: What the poses are of: a frame that a bag names, "robot", or "sensor" where nothing
+            says where that sits on the robot.
     """
 
     verdict: Verdict
@@ -109,6 +124,7 @@ class Answer:
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     proof: Proof | None = None
+    frame: str = "sensor"
 
     @property
     def best(self) -> Estimate | None:

@@ -73,7 +73,7 @@ def verdict_of(
     witnesses: int, rivals: int, best: Estimate, settings: LocalizationSettings
 ) -> tuple[Verdict, str]:
     """What follows from the number of witnesses and of rivals, and what to do about it."""
-    if best.score < settings.poor:
+    if best.score < settings.poor[0]:
         return Verdict.LOST, (
             f"Nowhere in the map does the scan fit: at best {best.inliers:.0%} of the beams end at "
             "a wall. Check that the map is of this place and up to date."

@@ -16,6 +16,7 @@ from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.twists import doubt
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
@@ -45,7 +46,8 @@ def locate(
 
     Search every node and heading, fit the best to the walls, rate them by ray casting, then
     judge: unique, ambiguous or lost.  Unless one place is the only one, and well ahead of whatever
-    was not looked at, all is done once more with ten times as many candidates.
+    was not looked at, all is done once more with ten times as many candidates.  Before it is
+    called unique, the scan is tried mirrored and at other sizes (`twists`).
 
     Args:
         atlas: The map, described (`build`).
@@ -61,7 +63,8 @@ def locate(
     if not isinstance(atlas, Atlas) or not isinstance(scan, Scan | CloudScan):
         raise InputError(
             f"`locate` needs an atlas and a scan, "
-            f"got {type(atlas).__name__} and {type(scan).__name__}."
+            f"got {type(atlas).__name__} and {type(scan).__name__}. "
+            "`build` makes an atlas of a map, `read_scan` a scan of a file."
         )
     if prior is not None and not isinstance(prior, Region):
         raise InputError(
@@ -70,24 +73,27 @@ def locate(
     atlas.check(scan)
     atlas.fitted(tilt)
     chosen = checked_settings(LocalizationSettings, settings)
+    frame = _frame_of(scan)
     held = scan.within(atlas.diagonal)
     if held is None:
-        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0))
+        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     scan = held
-    answer, sure = _attempt(atlas, scan, prior, chosen, tilt, thorough=False)
+    answer, sure = _look(atlas, scan, prior, chosen, tilt)
     if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
         first = answer.timing_ms
-        answer, sure = _attempt(atlas, scan, prior, chosen, tilt, thorough=True)
+        answer, sure = _look(atlas, scan, prior, chosen, tilt, thorough=True)
         timing = {name: first[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
         if not sure and answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=CROWDED)
     if prove and answer.best is not None:
         answer = _proved(atlas, scan, prior, answer, chosen, tilt, budget_s)
+    if answer.verdict is Verdict.UNIQUE:
+        answer = _doubted(atlas, scan, answer, prior, chosen)
     if certificate:
         told = certify_answer(atlas.world, scan, answer, chosen)
         answer = replace(answer, certificate=told)
-    return answer
+    return replace(answer, frame=frame)
 
 
 def _proved(
@@ -102,7 +108,7 @@ def _proved(
     """The answer with a proof; places that only the complete search found are judged too."""
     start = perf_counter()
     limits = ProofSettings() if budget_s is None else ProofSettings(seconds=budget_s)
-    found = prove_answer(atlas, scan, answer, settings, limits)
+    found = prove_answer(atlas, scan, answer, prior, settings, limits)
     if len(found.places):
         known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
         seeds = np.concatenate([np.stack([pose.vector for pose in known]), found.places])
@@ -117,6 +123,40 @@ def _proved(
     return replace(answer, proof=found.proof, timing_ms=timing)
 
 
+def _doubted(
+    atlas: Atlas,
+    scan: AnyScan,
+    answer: Answer,
+    prior: Region | None,
+    settings: LocalizationSettings,
+) -> Answer:
+    """A unique answer, or what is left of it when the scan would fit better twisted."""
+    start = perf_counter()
+    assert answer.best is not None
+    reason = doubt(atlas, scan, answer.best, prior, settings)
+    if reason:
+        proof = None if answer.proof is None else replace(answer.proof, unique=False)
+        advice = reason + atlas.note(scan)
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice, proof=proof)
+    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
+    for step in ("judge", "total"):
+        timing[step] += spent
+    return replace(answer, timing_ms=timing)
+
+
+def _frame_of(scan: AnyScan) -> str:
+    """What the pose of an answer is of."""
+    place = scan.T_robot_sensor
+    return scan.frame or ("sensor" if place == type(place)() else "robot")
+
+
+def attempt(
+    atlas: Atlas, scan: AnyScan, prior: Region | None, settings: LocalizationSettings
+) -> Answer:
+    """What one look gives; nothing is doubted yet."""
+    return _look(atlas, scan, prior, settings)[0]
+
+
 def _held(atlas: Atlas, scan: AnyScan, prior: Region | None, fits: Fits) -> Fits:
     """Those fits that the prior allows."""
     if prior is None:
@@ -124,14 +164,14 @@ def _held(atlas: Atlas, scan: AnyScan, prior: Region | None, fits: Fits) -> Fits
     return fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
 
 
-def _attempt(
+def _look(
     atlas: Atlas,
     scan: AnyScan,
     prior: Region | None,
     settings: LocalizationSettings,
-    tilt: bool,
+    tilt: bool = False,
     *,
-    thorough: bool,
+    thorough: bool = False,
 ) -> tuple[Answer, bool]:
     """The answer of the three steps, and whether it is well ahead of what was not looked at."""
     start = perf_counter()

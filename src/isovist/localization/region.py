@@ -58,6 +58,8 @@ class Region:
     @classmethod
     def around(cls, pose: AnyPose, radius: float, tolerance: float = np.pi) -> "Region":
         """Near a pose of the robot: within `radius` (m) and `tolerance` (rad) of it."""
+        if not isinstance(pose, AnyPose):
+            raise InputError(f"`pose` must be a Pose or a Pose3, got {type(pose).__name__}.")
         return cls.circle([pose.x, pose.y], radius).towards(pose.yaw, tolerance)
 
     @classmethod

@@ -74,7 +74,8 @@ class LocalizationSettings:
         witnesses: Fewest blocks for a unique answer: 60°.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
-        poor: A mean rating below this explains nothing, in nats; a scan in its own map has 4 to 5.
+        poor: A mean rating below the first of them explains nothing, in nats; a scan in its own
+            map has 4 to 5.  Below the second a place must also stand the mirrored scan (`twists`).
         same: Estimates nearer than this, in m and rad, are the same place; so near to the truth
             an answer is right.
         listed: Most estimates in an answer.
@@ -103,7 +104,7 @@ class LocalizationSettings:
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6
     loose: float = 0.5
-    poor: float = 1.5
+    poor: tuple[float, float] = (1.5, 4.4)
     same: tuple[float, float] = (0.5, float(np.radians(10.0)))
     listed: int = 10
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))

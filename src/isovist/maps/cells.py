@@ -73,6 +73,7 @@ class OccupancyMap:
         *,
         maximum: float = np.inf,
         share: float = 0.25,
+        progress: Callable[[float], None] = lambda _: None,
     ) -> "OccupancyMap":
         """From scans with known poses, by counting hits and misses (see `maps.mapping`).
 
@@ -82,6 +83,7 @@ class OccupancyMap:
             resolution: Side of a cell in m.
             maximum: Returns farther than this, in m, clear cells up to it and mark none.
             share: Least share of hits among hits and misses that makes a cell occupied.
+            progress: Called with the share that is done.
         """
         from isovist.maps import mapping
 
@@ -89,7 +91,8 @@ class OccupancyMap:
         check_reach(maximum)
         if not 0.0 < share <= 1.0:
             raise InputError(f"`share` must lie in (0, 1], got {share}.")
-        hits, misses, corner = mapping.count(*mapping.gather(scans, poses, maximum), resolution)
+        beams = mapping.gather(scans, poses, maximum)
+        hits, misses, corner = mapping.count(*beams, resolution, progress)
         cells = mapping.classify(hits, misses, share)
         return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
 

@@ -13,7 +13,7 @@ measured range, and in the middle 3 cm before it; a smaller ρ makes walls thick
 opens them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +25,8 @@ from isovist.poses import unit_vectors
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
 
 MARGIN = 2
+PARTS = 8
+"""Beams are counted in so many parts, and progress is told after each."""
 MOST_CELLS = 1 << 26
 
 
@@ -60,11 +62,15 @@ def gather(
 
 
 def count(
-    starts: FloatArray, ends: FloatArray, returned: BoolArray, resolution: float
+    starts: FloatArray,
+    ends: FloatArray,
+    returned: BoolArray,
+    resolution: float,
+    progress: Callable[[float], None] = lambda _: None,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
     """Hits and misses per cell, shapes (height, width), and the lower left corner in m.
 
-    The grid goes around all starts and ends, with a margin.
+    The grid goes around all starts and ends, with a margin.  `progress` is told the share done.
     """
     from isovist.kernels.mapping import count_hits, count_misses
 
@@ -78,7 +84,10 @@ def count(
     hits = np.zeros((height, width), dtype=np.int32)
     misses = np.zeros((height, width + 1), dtype=np.int32)
     count_hits(b[returned], hits)
-    count_misses(a, b, misses)
+    for part in range(PARTS):
+        some = slice(part * len(a) // PARTS, (part + 1) * len(a) // PARTS)
+        count_misses(a[some], b[some], misses)
+        progress((part + 1) / PARTS)
     return hits, np.cumsum(misses, axis=1, dtype=np.int32)[:, :-1], corner
 
 

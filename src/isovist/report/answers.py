@@ -1,22 +1,29 @@
 """Answers as JSON and as words."""
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.answer import Answer, Estimate, Proof, Verdict
+from isovist.localization.hints import Hint
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, Pose3
+from isovist.poses import COORDINATES, AnyPose, Pose3
+
+REGIONS = 1000
+"""Most regions of a proof that JSON holds; `count` tells how many there are."""
 
 
-def answer_json(answer: Answer) -> dict[str, Any]:
-    """The answer as plain data: m, rad and ms; an infinite bound is null."""
+def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
+    """The answer, and what would fit instead, as plain data: m, rad and ms; inf is null."""
     certificate = answer.certificate
     return {
         "verdict": answer.verdict.value,
         "advice": answer.advice,
+        "frame": answer.frame,
         "estimates": [estimate_json(e) for e in answer.estimates],
+        "hints": [hint_json(hint) for hint in hints],
         "certificate": None
         if certificate is None
         else {
@@ -26,8 +33,33 @@ def answer_json(answer: Answer) -> dict[str, Any]:
             "separation": finite(certificate.separation),
             "assumptions": list(certificate.assumptions),
         },
+        "proof": None if answer.proof is None else proof_json(answer.proof),
         "timing_ms": {key: round(value, 3) for key, value in answer.timing_ms.items()},
     }
+
+
+def proof_json(proof: Proof) -> dict[str, Any]:
+    """A proof as plain data; regions are discs of poses of the robot, at most `REGIONS` of them."""
+    names = ("x", "y", "yaw", "radius", "turn")
+    regions = [dict(zip(names, row, strict=True)) for row in proof.regions[:REGIONS].tolist()]
+    return {
+        "complete": proof.complete,
+        "unique": proof.unique,
+        "premise": proof.premise,
+        "regions": regions,
+        "count": len(proof.regions),
+        "lookups": proof.lookups,
+    }
+
+
+def proof_text(proof: Proof) -> str:
+    """A proof in one line."""
+    if not proof.complete:
+        return "not complete: the search was given up, and nothing is claimed. Try --budget."
+    if proof.unique:
+        return f"no other place can explain the scan ({proof.lookups / 1e6:.0f} million look-ups)"
+    count = len(proof.regions)
+    return f"not unique: {count} region{'s' if count != 1 else ''} may explain the scan as well"
 
 
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
@@ -36,26 +68,37 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
         **pose_json(estimate.pose),
         "probability": estimate.probability,
         "covariance": estimate.covariance.tolist(),
+        "covariance_ros": estimate.covariance_ros.tolist(),
         "inliers": estimate.inliers,
         "refuted": estimate.refuted,
     }
 
 
+def hint_json(hint: Hint) -> dict[str, Any]:
+    """A hint as plain data."""
+    head = {"cause": hint.cause, "factor": hint.factor}
+    return {**head, **pose_json(hint.pose), "text": hint.text}
+
+
 def pose_json(pose: AnyPose) -> dict[str, float]:
     """A pose as plain data; in space with its height and tilt."""
-    names = ("x", "y", "yaw", "z", "roll", "pitch")
-    return dict(zip(names, pose.vector.tolist(), strict=False))
+    return dict(zip(COORDINATES, pose.vector.tolist(), strict=False))
 
 
-def answer_text(answer: Answer) -> str:
-    """The answer in a few lines."""
+def answer_text(answer: Answer, hints: Sequence[Hint] = ()) -> str:
+    """The answer, and what would fit instead, in a few lines."""
     lines = [f"{answer.verdict.value}: {answer.advice}"]
     shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
     lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
+    if shown:
+        lines.append(f"  frame: {answer.frame}")
+    lines += [f"  hint: {hint.text}" for hint in hints]
     certificate = answer.certificate
     if certificate is not None:
         bound = f"error ≤ {certificate.bound:.3f} m" if certificate.holds else "no bound holds here"
         lines.append(f"  certificate: μ {certificate.mu:.3f} per m, {bound}")
+    if answer.proof is not None:
+        lines.append(f"  proof: {proof_text(answer.proof)}")
     times = ", ".join(f"{key} {value:.1f}" for key, value in answer.timing_ms.items())
     lines.append(f"  time in ms: {times}")
     return "\n".join(lines)

@@ -10,12 +10,18 @@ from isovist.report.answers import estimate_json, estimate_text, finite
 from isovist.tracking.replay import Summary, Update
 
 
-def update_json(update: Update) -> dict[str, Any]:
-    """An update as plain data: m, rad, s and ms; errors only when the truth is known."""
+def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
+    """An update as plain data: m, rad, s and ms; errors only when the truth is known.
+
+    Args:
+        update: Of a tracker.
+        frame: What the poses are of.
+    """
     belief = update.belief
     report: dict[str, Any] = {
         "time": update.time,
         "verdict": belief.verdict.value,
+        "frame": frame,
         "estimates": [estimate_json(e) for e in belief.estimates],
         "lambda_min": finite(belief.least),
         "travelled_m": belief.travelled,
@@ -35,7 +41,7 @@ def track_text(log: Log, summary: Summary) -> str:
     shares = ", ".join(f"{verdict.value} {share:.1%}" for verdict, share in summary.shares.items())
     lines = [f"{last.verdict.value} at the end: {last.advice}"]
     if last.best is not None:
-        lines.append(f"  {estimate_text(last.best)}")
+        lines += [f"  {estimate_text(last.best)}", f"  frame: {log.frame}"]
     lines.append(
         f"  {summary.updates} updates over {last.travelled:.1f} m, median {summary.median_ms:.1f} "
         f"ms, {summary.per_second:.1f} per s after the first"

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose3
-from isovist.sensing.scan import NEAREST, as_strengths, check_limits
+from isovist.poses import AnyPose, Pose3
+from isovist.sensing.scan import NEAREST, as_strengths, check_limits, in_millimetres, scaled_limits
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
@@ -32,6 +32,7 @@ class CloudScan:
         T_robot_sensor: Where the sensor sits on the robot.
         roll: Of the robot against gravity, in rad, as an inertial sensor tells it; else 0.
         pitch: The same about the y axis.
+        frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
     """
 
     points: FloatArray
@@ -41,6 +42,7 @@ class CloudScan:
     T_robot_sensor: Pose3 = field(default_factory=Pose3)
     roll: float = 0.0
     pitch: float = 0.0
+    frame: str = ""
 
     def __post_init__(self) -> None:
         try:
@@ -50,6 +52,11 @@ class CloudScan:
         if points.ndim != 2 or points.shape[1] != 3:
             raise InputError(f"`points` must have shape (any, 3), got {points.shape}.")
         check_limits(self.range_min, self.range_max)
+        if not isinstance(self.T_robot_sensor, AnyPose):
+            raise InputError(
+                "`T_robot_sensor` must be a Pose3 or a Pose, "
+                f"got {type(self.T_robot_sensor).__name__}."
+            )
         if not np.isfinite([self.roll, self.pitch]).all():
             raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
         with np.errstate(invalid="ignore", over="ignore"):
@@ -60,6 +67,7 @@ class CloudScan:
                 f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "
                 f"{len(points)} points: the others are not finite, at the origin or outside "
                 f"[{self.range_min:g}, {self.range_max:g}) m."
+                f"{in_millimetres(ranges, self.range_min, self.range_max)}"
             )
         set_ = object.__setattr__
         set_(self, "points", readonly(points[valid]))
@@ -72,13 +80,22 @@ class CloudScan:
 
     def within(self, limit: float) -> "CloudScan | None":
         """The scan without returns farther than `limit` (m); `None` if too few are left."""
-        kept = np.linalg.norm(self.points, axis=1) <= limit
+        kept = self.distances <= limit
         if kept.all():
             return self
         if kept.sum() < FEWEST:
             return None
         strengths = None if self.intensities is None else self.intensities[kept]
         return replace(self, points=self.points[kept], intensities=strengths)
+
+    def mirrored(self) -> "CloudScan":
+        """What the same sensor means when it hangs upside down: left for right, up for down."""
+        return replace(self, points=self.points * [1.0, -1.0, -1.0])
+
+    def scaled(self, factor: float) -> "CloudScan":
+        """The scan with points and limits times a factor, as in another unit of length."""
+        low, high = scaled_limits(self.range_min, self.range_max, factor)
+        return replace(self, points=self.points * factor, range_min=low, range_max=high)
 
     @property
     def T_level_sensor(self) -> Pose3:
@@ -90,6 +107,11 @@ class CloudScan:
     def T_level_robot(self) -> Pose3:
         """The robot in that level frame."""
         return self.T_level_sensor @ self.T_robot_sensor.inverse
+
+    @property
+    def distances(self) -> FloatArray:
+        """Of the returns from the sensor, shape (k,), in m."""
+        return np.asarray(np.linalg.norm(self.points, axis=1))
 
     @property
     def level_points(self) -> FloatArray:

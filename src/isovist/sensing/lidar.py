@@ -37,7 +37,10 @@ class Lidar:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.field_of_view <= 2.0 * np.pi + 1e-12:
-            raise InputError(f"`field_of_view` must lie in (0, 2π] rad, got {self.field_of_view}.")
+            raise InputError(
+                "`field_of_view` must be more than 0° and at most 360°, as 2π rad, "
+                f"got {np.degrees(self.field_of_view):g}°."
+            )
         if self.beams < 1:
             raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
         check_faults(self)
@@ -65,11 +68,10 @@ class Lidar:
 
 def check_faults(lidar: "Lidar | SpinningLidar") -> None:
     """An error unless clutter is a share and noise a length."""
-    if not 0.0 <= lidar.clutter < 1.0 or lidar.noise < 0.0:
-        raise InputError(
-            f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
-            f"got {lidar.clutter} and {lidar.noise}."
-        )
+    if not 0.0 <= lidar.clutter < 1.0:
+        raise InputError(f"`clutter` must lie in [0, 1), got {lidar.clutter}.")
+    if not lidar.noise >= 0.0:
+        raise InputError(f"`noise` must be a length in m, 0 or more, got {lidar.noise}.")
 
 
 def cluttered(

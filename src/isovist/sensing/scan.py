@@ -38,6 +38,7 @@ class Scan:
         range_max: Largest distance the sensor reports, in m; `inf` when unknown.
         intensities: Strength of each return, or `None`.  Read-only.
         T_robot_sensor: Where the sensor sits on the robot.
+        frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
     """
 
     bearings: FloatArray
@@ -47,6 +48,7 @@ class Scan:
     range_max: float = np.inf
     intensities: FloatArray | None = None
     T_robot_sensor: Pose = field(default_factory=Pose)
+    frame: str = ""
 
     def __post_init__(self) -> None:
         bearings = as_floats("bearings", self.bearings, (None,))
@@ -62,6 +64,11 @@ class Scan:
                 f"`ranges` must have shape {bearings.shape}, like `bearings`, got {ranges.shape}."
             )
         check_limits(self.range_min, self.range_max)
+        if not isinstance(self.T_robot_sensor, Pose):
+            raise InputError(
+                "`T_robot_sensor` of a scan of the plane must be Pose(x, y, yaw), "
+                f"got {type(self.T_robot_sensor).__name__}."
+            )
         with np.errstate(invalid="ignore"):
             valid = np.isfinite(ranges) & (ranges > NEAREST)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
@@ -69,6 +76,7 @@ class Scan:
             raise InputError(
                 f"The scan has no valid beam among {ranges.size}: every range is NaN, infinite, 0 "
                 f"or outside [{self.range_min}, {self.range_max}) m."
+                f"{in_millimetres(ranges, self.range_min, self.range_max)}"
             )
         order = np.argsort(bearings, kind="stable")
         ranges = np.where(valid, ranges, 0.0)
@@ -122,7 +130,18 @@ class Scan:
         # Bearings stay near what they were, also where they pass ±π.
         bearings = np.where(self.valid, b + wrap_angle(np.arctan2(y, x) - b), turned)
         ranges = np.where(self.valid, np.hypot(x, y), np.inf)
-        return Scan(bearings, ranges, 0.0, np.inf, self.intensities, self.T_robot_sensor)
+        return replace(self, bearings=bearings, ranges=ranges, range_min=0.0, range_max=np.inf)
+
+    def mirrored(self) -> "Scan":
+        """What the same sensor means when it hangs upside down: left and right change sides."""
+        ranges = np.where(self.valid, self.ranges, np.nan)
+        return replace(self, bearings=-self.bearings, ranges=ranges)
+
+    def scaled(self, factor: float) -> "Scan":
+        """The scan with ranges and limits times a factor, as in another unit of length."""
+        low, high = scaled_limits(self.range_min, self.range_max, factor)
+        ranges = np.where(self.valid, self.ranges * factor, np.nan)
+        return replace(self, ranges=ranges, range_min=low, range_max=high)
 
     @staticmethod
     def from_points(
@@ -171,6 +190,11 @@ class Scan:
         return np.stack([r * np.cos(b), r * np.sin(b)], axis=-1)
 
     @property
+    def distances(self) -> FloatArray:
+        """Lengths of the valid beams, shape (k,), in m."""
+        return self.ranges[self.valid]
+
+    @property
     def field_of_view(self) -> float:
         """Angle from the first to the last beam, in rad."""
         return float(self.bearings[-1] - self.bearings[0])
@@ -209,6 +233,20 @@ def check_limits(range_min: float, range_max: float) -> None:
             "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
             f"got {range_min} and {range_max}."
         )
+
+
+def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> str:
+    """A question for whoever gave ranges that would do in mm; empty when they would not."""
+    seen = ranges[np.isfinite(ranges) & (ranges > 0.0)]
+    fits = seen.size > 0 and range_min <= 0.001 * np.median(seen) < range_max
+    return " Are the ranges in mm? They must be in m." if fits else ""
+
+
+def scaled_limits(range_min: float, range_max: float, factor: float) -> tuple[float, float]:
+    """The limits of a sensor times a factor, in m."""
+    if not 0.0 < factor < np.inf:
+        raise InputError(f"`factor` must be a positive number, got {factor}.")
+    return range_min * factor, range_max * factor
 
 
 def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> FloatArray:

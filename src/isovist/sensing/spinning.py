@@ -44,8 +44,8 @@ class SpinningLidar:
             )
         if not -np.pi / 2.0 <= self.low <= self.high <= np.pi / 2.0:
             raise InputError(
-                "`low` and `high` must be elevations in ascending order within ±π/2 rad, "
-                f"got {self.low} and {self.high}."
+                "`low` and `high` must be elevations in ascending order within ±90°, as ±π/2 rad, "
+                f"got {np.degrees(self.low):g}° and {np.degrees(self.high):g}°."
             )
         check_faults(self)
 

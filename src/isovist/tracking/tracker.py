@@ -92,7 +92,10 @@ class Tracker:
         localization: LocalizationSettings | None = None,
     ) -> None:
         if not isinstance(atlas, Atlas):
-            raise InputError(f"A tracker needs an atlas, got {type(atlas).__name__}. Use `build`.")
+            raise InputError(
+                f"A tracker needs an atlas, got {type(atlas).__name__}. "
+                "Build one of the map: Tracker(build(world))."
+            )
         if not isinstance(atlas, PlaneAtlas):
             raise InputError("A tracker follows robots in the plane; this atlas is in space.")
         self.atlas = atlas
@@ -327,7 +330,7 @@ class Tracker:
 
     def _least_score(self) -> float:
         """Mean rating below which a scan surprises, in nats: it would be lost, or fell as far."""
-        poor = self.localization.poor
+        poor = self.localization.poor[0]
         return max(poor, self._usual - poor)
 
     def _recapture(self, scan: Scan, found: tuple[FloatArray, FloatArray]) -> float:
@@ -431,7 +434,7 @@ class Tracker:
         return float(np.sqrt(np.linalg.eigvalsh(self.bank.spreads[0, :2, :2])[-1]))
 
     def _verdict(self, recent: float, rivals: int) -> tuple[Verdict, str]:
-        if recent < self.localization.poor:
+        if recent < self.localization.poor[0]:
             return Verdict.LOST, "The last scans fit nowhere in the map."
         if self._shaken:
             return Verdict.AMBIGUOUS, (

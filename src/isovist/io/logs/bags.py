@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.bags import LASER_SCAN, ODOMETRY, choose, read_messages, scan_of, time_of
+from isovist.io.bags import (
+    LASER_SCAN,
+    ODOMETRY,
+    TRANSFORMS,
+    choose,
+    read_messages,
+    scan_of,
+    time_of,
+)
 from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
 from isovist.poses import Pose, Pose3
 from isovist.types import BoolArray, FloatArray
-
-TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
 
 
 def read_bag_log(
@@ -145,6 +151,7 @@ class _Gathered:
             starts=np.cumsum(self.sizes),
             beams=beams,
             T_robot_sensor=sensor,
+            frame=robot if self.sensor is None else "robot",
             sweep=sweep,
             blind=self.blind,
             outside=int((~inside).sum()),

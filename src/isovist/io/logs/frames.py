@@ -58,6 +58,18 @@ class Frames:
             chain += parents
         return chain
 
+    def robot(self, sensor: str, named: set[str]) -> str:
+        """The frame of the robot that carries a sensor.
+
+        It is what odometry names, else what moves in `odom`, else the topmost above the sensor:
+        the sensor itself, where no link holds it.
+        """
+        for known in (named, {child for parent, child in self.links if _is_odom(parent)}):
+            if len(known) == 1:
+                return next(iter(known))
+        chain = self.above(sensor, _is_fixed)
+        return chain[-2] if _is_fixed(chain[-1]) and len(chain) > 1 else chain[-1]
+
     def odometry(self, sensor: str) -> tuple[str, FloatArray]:
         """The robot's frame, and time, x, y and yaw of it in `odom`, shape (k, 4)."""
         chain = self.above(sensor, _is_odom)
@@ -122,6 +134,11 @@ def frame_name(text: str) -> str:
 def _is_odom(frame: str) -> bool:
     """Of any robot, and also `odom_combined` and the like."""
     return frame.rsplit("/", 1)[-1].startswith("odom")
+
+
+def _is_fixed(frame: str) -> bool:
+    """In which robots move (REP 105)."""
+    return _is_odom(frame) or frame.rsplit("/", 1)[-1] in ("map", "world", "earth")
 
 
 def place_on_robot(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:

@@ -31,8 +31,8 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floa
 SAME = 0.01
 """Poses of a CARMEN log that differ by less, in m and rad, say the same: digits are cut off."""
 
-_BAGS = (".bag", ".db3", ".mcap")
-_CARMEN = (".log", ".clf", ".gz", ".bz2")
+BAGS = (".bag", ".db3", ".mcap")
+CARMEN = (".log", ".clf", ".gz", ".bz2")
 _FORMATS = (
     ".bag, .db3, .mcap or a folder with a ROS 2 bag, .log, .clf, .gz or .bz2 with a CARMEN log, "
     "and .npz with a set of scans"
@@ -50,6 +50,7 @@ class Log:
         starts: Where the readings of each scan begin, and the end, shape (m + 1,).  Read-only.
         beams: First bearing and step (rad), least and largest range (m), shape (m, 4).  Read-only.
         T_robot_sensor: Where the sensor sits on the robot.
+        frame: Name of the robot's frame.
         truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
         held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
         sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
@@ -63,6 +64,7 @@ class Log:
     starts: IntArray
     beams: FloatArray
     T_robot_sensor: Pose = field(default_factory=Pose)
+    frame: str = "robot"
     truth: FloatArray | None = None
     held_out: BoolArray | None = None
     sweep: float = 0.0
@@ -128,7 +130,7 @@ class Log:
         ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
         first, step, low, high = (float(value) for value in self.beams[index])
         bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
-        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor)
+        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor, self.frame)
         if self.sweep == 0.0 or len(self) < 3:
             return scan
         motion = self._during_sweep(index)
@@ -208,9 +210,8 @@ def read_log(
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    if prefix and suffix != ".npz":
-        raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
-    if path.is_dir() or suffix in _BAGS:
+    check_prefix(path, prefix)
+    if path.is_dir() or suffix in BAGS:
         from isovist.io.logs.bags import read_bag_log
 
         return read_bag_log(path, scan_topic, odometry_topic, T_robot_sensor, sweep)
@@ -218,7 +219,7 @@ def read_log(
         raise InputError(
             f"`scan_topic` and `odometry_topic` choose topics of a bag, and {path.name} is none."
         )
-    if suffix not in (*_CARMEN, ".npz"):
+    if suffix not in (*CARMEN, ".npz"):
         raise FileError(f"{path.name} has no suffix of a log. Logs are read from {_FORMATS}.")
     existing_file(path, "a log")
     if suffix == ".npz":
@@ -228,6 +229,12 @@ def read_log(
     if len(log) == 0:
         raise FileError(f"{path.name} has no scan with a valid beam.")
     return log
+
+
+def check_prefix(path: Path, prefix: str) -> None:
+    """An error unless a prefix can choose among the arrays of a file."""
+    if prefix and path.suffix.lower() != ".npz":
+        raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
 
 
 def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log:
@@ -248,10 +255,7 @@ def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log
 def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
     scans, offset = read_carmen_offset(path)
     assert scans.odometry is not None
-    places = _relative(scans.odometry, scans.poses)
-    middle = np.median(places, axis=0)
-    apart = np.abs(_relative(middle[None, :], places)).max(axis=1)
-    corrected = float(np.quantile(apart, 0.9)) > SAME
+    middle, corrected = mount_or_truth(scans)
     if sensor is None and offset is not None:
         sensor = Pose(x=offset)
     elif sensor is None:
@@ -261,6 +265,18 @@ def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
     if not corrected and float(np.abs(middle).max()) < 1e-4:
         odometry = robot
     return Log.from_set(scans, odometry, robot if corrected else None, sensor, sweep)
+
+
+def mount_or_truth(scans: ScanSet) -> tuple[FloatArray, bool]:
+    """Where the laser of a CARMEN log is by odometry, in the middle, and whether it was corrected.
+
+    T_robot_laser as x, y (m) and yaw (rad); it stays where it is unless somebody corrected it.
+    """
+    assert scans.odometry is not None
+    places = _relative(scans.odometry, scans.poses)
+    middle = np.median(places, axis=0)
+    apart = np.abs(_relative(middle[None, :], places)).max(axis=1)
+    return middle, float(np.quantile(apart, 0.9)) > SAME
 
 
 def compose(poses: FloatArray, T: Pose) -> FloatArray:

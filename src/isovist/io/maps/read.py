@@ -76,6 +76,12 @@ def write_map(world: AnyMap, path: PathLike) -> None:
         )
 
 
+def check_ros_name(path: PathLike) -> None:
+    """An error, before the work, unless a ROS map can be written there."""
+    if Path(path).suffix.lower() not in _ROS:
+        raise FileError(f"{path}: a ROS map must end in .yaml; its image goes beside it.")
+
+
 def convert_map(
     world: AnyMap, path: PathLike, *, resolution: float | None, tolerance: float
 ) -> AnyMap:

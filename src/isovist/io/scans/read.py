@@ -59,25 +59,28 @@ def read_scan(
         path: The file, or the folder of a ROS 2 bag.
         scan_topic: For bags: the topic of the scans; `None` when there is only one.
         at: For bags: the scan nearest to this time, in s after the first one; `None` for the first.
-        T_robot_sensor: Where the sensor sits on the robot; `None` is its centre.  For a scan in
-            space a pose of the plane is lifted.
+        T_robot_sensor: Where the sensor sits on the robot; `None` takes what a bag says in /tf and
+            /tf_static, and the centre of the robot for other files.  For a scan in space a pose of
+            the plane is lifted.
     """
-    scan = _read(Path(path), scan_topic, at)
+    scan = _read(Path(path), scan_topic, at, on_robot=T_robot_sensor is None)
     if T_robot_sensor is None:
         return scan
     if isinstance(scan, CloudScan):
-        return replace(scan, T_robot_sensor=Pose3.lifted(T_robot_sensor))
+        return replace(scan, T_robot_sensor=Pose3.lifted(T_robot_sensor), frame="robot")
     if not isinstance(T_robot_sensor, Pose):
         raise InputError("`T_robot_sensor` of a scan of the plane must be a Pose of the plane.")
-    return replace(scan, T_robot_sensor=T_robot_sensor)
+    return replace(scan, T_robot_sensor=T_robot_sensor, frame="robot")
 
 
-def _read(path: Path, scan_topic: str | None, at: float | None) -> Scan | CloudScan:
+def _read(
+    path: Path, scan_topic: str | None, at: float | None, *, on_robot: bool
+) -> Scan | CloudScan:
     suffix = path.suffix.lower()
     if path.is_dir() or suffix in _BAGS:
-        from isovist.io.bags import read_bag_scan
+        from isovist.io.scans.bags import read_bag_scan
 
-        return read_bag_scan(path, scan_topic=scan_topic, at=at)
+        return read_bag_scan(path, scan_topic=scan_topic, at=at, on_robot=on_robot)
     if scan_topic is not None or at is not None:
         raise InputError(f"`scan_topic` and `at` choose a scan of a bag, and {path.name} is none.")
     if suffix not in (".json", ".npz", ".csv", *_CLOUDS):

@@ -1,0 +1,146 @@
+"""One scan of a bag: a LaserScan or a PointCloud2, and where its sensor sits on the robot.
+
+The robot is the frame that the Odometry of the bag names, else the one below `odom` in /tf, else
+the topmost above the sensor; where the sensor sits on it is read from /tf and /tf_static, as for a
+log (`io.logs.frames`).  Where a bag knows no frame but that of the sensor, the pose is of that.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import FileError, InputError
+from isovist.io.bags import (
+    LASER_SCAN,
+    ODOMETRY,
+    POINT_CLOUD,
+    TRANSFORMS,
+    choose,
+    read_messages,
+    scan_of,
+    time_of,
+)
+from isovist.io.files import PathLike
+from isovist.io.logs.frames import Frames, frame_name, place_on_robot
+from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+
+_SCANS = (LASER_SCAN, POINT_CLOUD)
+_NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
+"""Types of the fields of a PointCloud2, from 1 on."""
+
+
+def read_bag_scan(
+    path: PathLike, *, scan_topic: str | None = None, at: float | None = None, on_robot: bool = True
+) -> Scan | CloudScan:
+    """One scan of a bag: the nearest to `at`, in s after the first one; the first for `None`.
+
+    Args:
+        path: The bag.
+        scan_topic: Of type LaserScan or PointCloud2; `None` when the bag has only one.
+        at: When, in s.
+        on_robot: Read where the sensor sits from /tf; else it is the centre of the robot.
+    """
+    path = Path(path)
+    wanted = 0.0 if at is None else at
+    if not wanted >= 0.0:
+        raise InputError(f"`at` must be 0 s or more, got {wanted:g}.")
+    best, best_gap, first, since = None, math.inf, None, 0.0
+    for time, frame, scan in read_bag_scans(path, scan_topic):
+        first = time if first is None else first
+        since = time - first
+        gap = abs(since - wanted)
+        if best is None or gap < best_gap:
+            best, best_gap = (frame, scan), gap
+        elif since > wanted:
+            break
+    if best is None:
+        raise FileError(f"{path.name} has no scan with a valid beam on that topic.")
+    if wanted > since:
+        raise InputError(f"`at` must be from 0 to {since:.3f} s in {path.name}, got {wanted:g}.")
+    return _placed(path, *best) if on_robot else best[1]
+
+
+def read_bag_scans(
+    path: PathLike, scan_topic: str | None = None
+) -> Iterator[tuple[float, str, Scan | CloudScan]]:
+    """The scans of a topic in the order of the bag: time of the header in s, frame, and scan.
+
+    A message without any valid beam is left out, since no scan can be made of it.  The scans are
+    as the sensor saw them, at the centre of the robot.
+
+    Args:
+        path: The bag.
+        scan_topic: Of type LaserScan or PointCloud2; `None` when the bag has only one.
+    """
+    path = Path(path)
+    for connection, message in read_messages(path, lambda all_: _scans(path, all_, scan_topic)):
+        make = cloud_of if connection.msgtype == POINT_CLOUD else scan_of
+        scan = make(path, message)
+        if scan is not None:
+            yield time_of(message.header), frame_name(message.header.frame_id), scan
+
+
+def cloud_of(path: Path, message: Any) -> CloudScan | None:
+    """A PointCloud2 as a `CloudScan`; `None` when it has too few returns for one."""
+    order = ">" if message.is_bigendian else "<"
+    fields = {field.name: field for field in message.fields}
+    for name in "xyz":
+        if name not in fields:
+            raise FileError(f"{path.name} has a broken cloud: the field `{name}` is missing.")
+    shape, steps = (message.height, message.width), (message.row_step, message.point_step)
+
+    def column(name: str) -> FloatArray:
+        field = fields[name]
+        if not 1 <= field.datatype <= len(_NUMBERS):
+            raise FileError(f"{path.name} has a broken cloud: `{name}` is of no known type.")
+        kind = np.dtype(order + _NUMBERS[field.datatype - 1])
+        try:
+            values = np.ndarray(shape, kind, message.data.tobytes(), field.offset, steps)
+        except (TypeError, ValueError) as error:
+            raise FileError(
+                f"{path.name} has a broken cloud: its data are shorter than it says."
+            ) from error
+        return values.astype(np.float64).ravel()
+
+    points = np.stack([column(name) for name in "xyz"], axis=1)
+    strengths = column("intensity") if "intensity" in fields else None
+    seen = np.isfinite(points).all(axis=1) & points.any(axis=1)
+    if seen.sum() < FEWEST:
+        return None
+    try:
+        return CloudScan(points[seen], None if strengths is None else strengths[seen])
+    except InputError as error:
+        raise FileError(f"{path.name} has a broken cloud: {error}") from error
+
+
+def _scans(path: Path, connections: list[Any], topic: str | None) -> list[Any]:
+    """The connections of the scans: LaserScan, unless clouds are asked for or all there is."""
+    topics = {kind: {c.topic for c in connections if c.msgtype == kind} for kind in _SCANS}
+    clouds = topic in topics[POINT_CLOUD] or (topic is None and not topics[LASER_SCAN])
+    kind = POINT_CLOUD if clouds and topics[POINT_CLOUD] else LASER_SCAN
+    return choose(path, connections, kind, topic)
+
+
+def _placed(path: Path, sensor: str, scan: Scan | CloudScan) -> Scan | CloudScan:
+    """The scan with the place of its sensor on the robot, turned over if that hangs upside down."""
+    frames, named = Frames(path.name), set[str]()
+    wanted = (*TRANSFORMS, ODOMETRY)
+    for connection, message in read_messages(
+        path, lambda all_: [c for c in all_ if c.msgtype in wanted]
+    ):
+        if connection.msgtype == ODOMETRY:
+            named.add(frame_name(message.child_frame_id))
+        else:
+            frames.add(message)
+    robot = frames.robot(sensor, named - {""})
+    T = frames.T(robot, sensor)
+    if isinstance(scan, CloudScan):
+        return replace(scan, T_robot_sensor=T, frame=robot)
+    place, flipped = place_on_robot(path.name, sensor, T)
+    return replace(scan.mirrored() if flipped else scan, T_robot_sensor=place, frame=robot)

@@ -1,0 +1,123 @@
+"""What would fit: hints for a scan that has no unique place.
+
+The scan is located once more mirrored, 5 and 10 % larger and smaller, and, where most of it is
+longer than the map is wide, as if it were in mm.  What has a place to itself then, and a better fit
+than the scan as it is, is worth a hint.  This takes as long as half a dozen answers, so it is asked
+for; `isovist locate` does.
+"""
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.settings import checked_settings
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.locate import attempt
+from isovist.localization.region import Region
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.twists import SCALES, WIDER, margin, rescaled
+from isovist.poses import AnyPose
+
+MILLIMETRE = 0.001
+FACTORS = (*SCALES, *WIDER)
+NEARBY = np.linspace(0.97, 1.03, 7)
+"""Around a factor that fits, the best of these times it is told."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hint:
+    """How the scan would have to be changed to fit somewhere.
+
+    Attributes:
+        cause: "mirror" or "scale".
+        factor: That the ranges are to be multiplied by; 1 for a mirrored scan.
+        pose: T_world_robot, where it would fit.
+        score: Of the fit, as in `Estimate`.
+        text: All this in words.
+    """
+
+    cause: str
+    factor: float
+    pose: AnyPose
+    score: float
+    text: str
+
+
+def hints(
+    atlas: Atlas,
+    scan: AnyScan,
+    answer: Answer,
+    *,
+    prior: Region | None = None,
+    settings: LocalizationSettings | None = None,
+) -> tuple[Hint, ...]:
+    """What would fit instead, best first; nothing for an answer that is unique.
+
+    Args:
+        atlas: The map, described.
+        scan: What the sensor saw.
+        answer: Of `locate` for this scan.
+        prior: That was given to it.
+        settings: How to locate.
+    """
+    if answer.verdict is Verdict.UNIQUE:
+        return ()
+    chosen = checked_settings(LocalizationSettings, settings)
+    least = -math.inf if answer.best is None else answer.best.score + margin(chosen)
+    found = []
+    turned = _place(atlas, scan.mirrored(), prior, chosen)
+    if turned is not None and turned.score > least:
+        found.append(_hint("mirror", 1.0, turned))
+    far = float(np.median(scan.distances)) > atlas.diagonal
+    sizes = []
+    for factor in (MILLIMETRE,) if far else FACTORS:
+        place = _place(atlas, scan.scaled(factor), prior, chosen)
+        if place is not None:
+            sizes.append((place.score, factor, place))
+    if sizes:
+        _, factor, place = max(sizes, key=lambda size: size[0])
+        if factor != MILLIMETRE:
+            factor, place = _sharpened(atlas, scan, factor, place, chosen)
+        if place.score > least:
+            found.append(_hint("scale", factor, place))
+    return tuple(sorted(found, key=lambda hint: -hint.score))
+
+
+def _place(
+    atlas: Atlas, scan: AnyScan, prior: Region | None, settings: LocalizationSettings
+) -> Estimate | None:
+    """The only place of a scan, if it has one."""
+    held = scan.within(atlas.diagonal)
+    if held is None:
+        return None
+    answer = attempt(atlas, held, prior, settings)
+    return answer.best if answer.verdict is Verdict.UNIQUE else None
+
+
+def _sharpened(
+    atlas: Atlas, scan: AnyScan, factor: float, place: Estimate, settings: LocalizationSettings
+) -> tuple[float, Estimate]:
+    """The factor near a given one that fits best around a place, and the fit."""
+    tried = []
+    for share in NEARBY:
+        fits = rescaled(atlas, scan, factor * float(share), place, settings)
+        tried.append((float(fits.scores[0]), factor * float(share), fits.poses))
+    score, best, poses = max(tried, key=lambda trial: trial[0])
+    pose = (atlas.lift(poses) @ scan.T_level_robot)[0]
+    return best, replace(place, pose=pose, score=score)
+
+
+def _hint(cause: str, factor: float, place: Estimate) -> Hint:
+    pose = place.pose
+    where = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"
+    if cause == "mirror":
+        what, why = "mirrored scan", "is the sensor mounted upside down? Try `--mirror`, in Python "
+        why += "`scan.mirrored()`."
+    elif factor == MILLIMETRE:
+        what, why = f"scan times {factor:g}", "are the ranges in mm? They must be in m."
+    else:
+        what = f"scan times {factor:.2f}"
+        why = "is the resolution of the map right, and are the ranges in m?"
+    return Hint(cause, factor, pose, place.score, f"The {what} would fit at {where}: {why}")
