@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
+from isovist.cli.options import Resolution
+
 
 def convert(
     source: Annotated[Path, typer.Argument(help="The map to read: .yaml (ROS) or .geojson.")],
     target: Annotated[Path, typer.Argument(help="The map to write: .yaml (ROS) or .geojson.")],
-    resolution: Annotated[
-        float | None, typer.Option(help="Side of a cell, in m; that of the source, 0.05 for plans.")
-    ] = None,
+    resolution: Resolution = None,
     tolerance: Annotated[
         float,
         typer.Option(help="Most that a wall may differ from the outlines of the cells, in m."),

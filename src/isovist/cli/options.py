@@ -49,7 +49,10 @@ World = Annotated[
     Path,
     typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder that `isovist build` wrote."),
 ]
-Resolution = Annotated[float, typer.Option(help="Side of a cell, in m.")]
+Resolution = Annotated[
+    float | None,
+    typer.Option(help="Side of a cell of the map, in m; that of a map that is read, else 0.05."),
+]
 Height = Annotated[float | None, height("; for maps in space, 1 if not given")]
 Highest = Annotated[
     float | None,

@@ -68,7 +68,8 @@ def prove(
     robots = (atlas.lift(discs[:, :3]) @ mount).vector
     wide = discs[:, 3] + 2.0 * lever * np.sin(0.5 * np.minimum(discs[:, 4], np.pi))
     premise = (
-        f"The robot is in free space of the map{'' if prior is None else ' and of the prior'}, and its {len(beams)} beams are worth at least "
+        f"The robot is in free space of the map{'' if prior is None else ' and of the prior'}, and "
+        f"its {len(beams)} beams are worth at least "
         f"{floor:.2f} nats on average there by the sensor model, {settings.refuted[1]:g} less than "
         f"at the best place, where {answer.best.inliers:.0%} of them end within "
         f"{3.0 * atlas.model(settings.model)[0]:.2f} m of a wall in view."
