@@ -3,8 +3,9 @@
 A lidar that hangs upside down gives a mirrored scan, and a map whose resolution is off one of the
 wrong size.  Either may fit somewhere, and alone there, so before a place is called unique the scan
 is tried the other way: 5 % larger and smaller from that place, and, where the fit is mediocre, also
-10 % and 15 %, and mirrored everywhere.  A true place stands this: of 1546 unique answers on six real logs
-(`isovist bench carmen`) one is lost, and of those with a mediocre fit none fitted better mirrored.
+10 and 15 %, and mirrored everywhere.  A true place stands this: of 1546 unique answers on six real
+logs (`isovist bench carmen`) one is lost, and of those with a mediocre fit none fitted better
+mirrored.
 """
 
 import math
