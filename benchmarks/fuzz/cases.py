@@ -1,0 +1,102 @@
+"""One case: a seed, a wound, and what came of it.
+
+Case k of seed S is always the same: its kind is the k-th in turn, and all that is random comes
+from a generator of (S, k).
+"""
+
+import shutil
+import tempfile
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import isovist as iv
+from benchmarks.fuzz import readers, scans
+
+SHARE = 6
+"""So many turns of each kind of destroyed scan come in a round of all kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        number: k.
+        row: What was read or asked, e.g. "cloud.laz".
+        refused: Whether it was refused with words.
+        finding: What should not have happened, in one line; empty when all is well.
+        detail: The traceback of a finding, or the words of a refusal.
+    """
+
+    number: int
+    row: str
+    refused: bool = False
+    finding: str = ""
+    detail: str = ""
+
+
+def rows(folder: Path) -> list[str]:
+    """All that is tried, in turn."""
+    files = sorted(path.name for path in folder.iterdir())
+    return files + SHARE * list(scans.ASKED)
+
+
+def run_case(folder: Path, seed: int, number: int) -> Outcome:
+    """Try one case; nothing that it raises gets out but an interruption."""
+    turn = rows(folder)
+    row = turn[number % len(turn)]
+    random = np.random.default_rng([seed, number])
+    with tempfile.TemporaryDirectory(prefix="isovist-fuzz-") as scratch:
+        try:
+            if row in scans.ASKED:
+                scans.ASKED[row](random)
+            else:
+                _read(folder / row, Path(scratch), random)
+        except iv.IsovistError as error:
+            return _refused(number, row, error)
+        except readers.Wrong as error:
+            return Outcome(number, row, finding=str(error), detail=traceback.format_exc())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a panic of a compiled part is no Exception
+            return Outcome(number, row, finding=_site(error), detail=traceback.format_exc())
+    return Outcome(number, row)
+
+
+def _read(home: Path, scratch: Path, random: np.random.Generator) -> None:
+    """Damage a copy of a seed, then use it."""
+    kind = home.name.split(".")[0]
+    copy = scratch / home.name
+    shutil.copytree(home, copy)
+    targets = sorted(copy.iterdir(), key=lambda path: path.suffix not in (".yaml", ""))
+    readers.WOUNDS.get(kind, readers.damage_file)(copy, targets[0], random)
+    readers.USES[kind](targets[0])
+
+
+def _refused(number: int, row: str, error: iv.IsovistError) -> Outcome:
+    """A refusal, which must be one clear line about the file and no want of memory."""
+    text, finding = str(error), ""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, MemoryError):
+            finding = f"too much memory: {text}"
+        cause = cause.__cause__ or cause.__context__
+    about_file = row.split(".")[0] not in ("locate", "state")
+    if not text.isprintable() or not text.endswith((".", "?")) or len(text) > 600:
+        finding = f"no clear line: {text[:300]!r}"
+    elif about_file and "seed" not in text.split()[0].rsplit("/", 1)[-1]:
+        if f"/{row}/" not in text.split()[0] and not text.startswith("seed"):
+            finding = f"the file is not named first: {text[:200]!r}"
+    return Outcome(number, row, True, finding, text)
+
+
+def _site(error: BaseException) -> str:
+    """Kind and place of an error, the same for the same fault."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "isovist" in Path(frame.filename).parts] or frames
+    place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
+    text = (str(error).splitlines() or [""])[0][:120]
+    return f"{type(error).__name__} at {place}: {text}"
