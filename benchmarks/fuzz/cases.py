@@ -4,6 +4,7 @@ Case k of seed S is always the same: its kind is the k-th in turn, and all that 
 from a generator of (S, k).
 """
 
+import re
 import shutil
 import tempfile
 import traceback
@@ -57,7 +58,7 @@ def run_case(folder: Path, seed: int, number: int) -> Outcome:
                 _read(folder / row, Path(scratch), random)
         except iv.IsovistError as error:
             return _refused(number, row, error)
-        except readers.Wrong as error:
+        except readers.WrongError as error:
             return Outcome(number, row, finding=str(error), detail=traceback.format_exc())
         except KeyboardInterrupt:
             raise
@@ -71,26 +72,37 @@ def _read(home: Path, scratch: Path, random: np.random.Generator) -> None:
     kind = home.name.split(".")[0]
     copy = scratch / home.name
     shutil.copytree(home, copy)
-    targets = sorted(copy.iterdir(), key=lambda path: path.suffix not in (".yaml", ""))
-    readers.WOUNDS.get(kind, readers.damage_file)(copy, targets[0], random)
-    readers.USES[kind](targets[0])
+    readers.WOUNDS.get(kind, readers.damage_file)(copy, _target(copy), random)
+    _use(copy)
+
+
+def _target(home: Path) -> Path:
+    """What is read of a seed: not the image beside its YAML file."""
+    return min(home.iterdir(), key=lambda path: path.suffix not in (".yaml", ""))
+
+
+def _use(home: Path) -> None:
+    readers.USES[home.name.split(".")[0]](_target(home))
 
 
 def _refused(number: int, row: str, error: iv.IsovistError) -> Outcome:
-    """A refusal, which must be one clear line about the file and no want of memory."""
+    """A refusal, which must be one clear line, and that of a file must name it first."""
     text, finding = str(error), ""
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, MemoryError):
-            finding = f"too much memory: {text}"
-        cause = cause.__cause__ or cause.__context__
-    about_file = row.split(".")[0] not in ("locate", "state")
     if not text.isprintable() or not text.endswith((".", "?")) or len(text) > 600:
         finding = f"no clear line: {text[:300]!r}"
-    elif about_file and "seed" not in text.split()[0].rsplit("/", 1)[-1]:
-        if f"/{row}/" not in text.split()[0] and not text.startswith("seed"):
-            finding = f"the file is not named first: {text[:200]!r}"
-    return Outcome(number, row, True, finding, text)
+    elif isinstance(error, iv.FileError) and not re.match(
+        r"(/.*/)?seed", text.split(maxsplit=1)[0]
+    ):
+        finding = f"the file is not named first: {text[:200]!r}"
+    return Outcome(number, row, not finding, finding, text)
+
+
+def warm(folder: Path) -> None:
+    """Use every seed as it is: all must be accepted, and what they need is loaded."""
+    for home in sorted(folder.iterdir()):
+        _use(home)
+    for ask in scans.ASKED.values():
+        ask(np.random.default_rng(0))
 
 
 def _site(error: BaseException) -> str:

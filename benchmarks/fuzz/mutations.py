@@ -188,7 +188,9 @@ def damage_array(array: np.ndarray, random: Random) -> np.ndarray:
     way = int(random.integers(7))
     with np.errstate(all="ignore"):
         if way == 0:
-            return array.astype(_pick(("f2", "f4", "f8", "i1", "i8", "u8", "c16", "?", "U4"), random))
+            return array.astype(
+                _pick(("f2", "f4", "f8", "i1", "i8", "u8", "c16", "?", "U4"), random)
+            )
         if way == 1:
             return array[: len(array) // 2] if array.ndim else array[None]
         if way == 2:

@@ -21,7 +21,7 @@ MOST_CELLS = 200_000
 """Larger maps are not described: that takes its time, rightly."""
 
 
-class Wrong(Exception):
+class WrongError(Exception):
     """What was read, or answered, is not what it claims to be."""
 
 
@@ -30,11 +30,13 @@ def use_map(path: Path) -> None:
     world = iv.read_map(path)
     middle = world.bounds.mean(axis=0)
     if not np.isfinite(world.bounds).all():
-        raise Wrong("the bounds of the map are not finite")
+        raise WrongError("the bounds of the map are not finite")
+    size = np.ptp(world.bounds, axis=0) / getattr(world, "resolution", 0.1)
+    if np.prod(size) > 100 * MOST_CELLS:
+        return  # rays need several bytes a cell
     along = np.eye(world.dimension)
     if np.isnan(world.cast(np.broadcast_to(middle, along.shape), along).ranges).any():
-        raise Wrong("a ray has no length")
-    size = np.ptp(world.bounds, axis=0) / getattr(world, "resolution", 0.1)
+        raise WrongError("a ray has no length")
     if np.prod(size) < MOST_CELLS:
         answers(iv.build(world))
 
@@ -43,7 +45,7 @@ def use_cloud(path: Path) -> None:
     """Read a cloud as a cloud, as a map and as a scan."""
     cloud = read_cloud(path)
     if not np.isfinite(cloud.points).all():
-        raise Wrong("a point is not finite")
+        raise WrongError("a point is not finite")
     iv.read_map(path)
     if path.suffix in (".ply", ".pcd", ".bin"):
         iv.read_scan(path)
@@ -60,7 +62,7 @@ def use_log(path: Path) -> None:
     """Read a log and every scan of it."""
     log = iv.read_log(path)
     if not (np.isfinite(log.odometry).all() and np.isfinite(log.times).all()):
-        raise Wrong("odometry or a time is not finite")
+        raise WrongError("odometry or a time is not finite")
     for k in range(len(log)):
         log.scan(k)
     if path.suffix == ".npz":
@@ -90,7 +92,8 @@ def use_atlas(path: Path) -> None:
 
 def use_state(path: Path) -> None:
     """Bring a tracker back and let it go on."""
-    tracker = iv.Tracker.from_state(plane_atlas(), json.loads(path.read_bytes()))
+    state = json.loads(path.read_bytes())
+    tracker = iv.Tracker.from_state(plane_atlas(), state)
     said(tracker.update(iv.Pose(0.3, 0.0, 0.0), seeds.plane_scan()))
 
 
@@ -104,11 +107,12 @@ def said(answer: iv.Answer | iv.Belief) -> None:
     for estimate in answer.estimates:
         numbers = [*estimate.pose.vector, estimate.probability, *np.ravel(estimate.covariance)]
         if not np.isfinite(numbers).all():
-            raise Wrong("a number of the answer is not finite")
+            raise WrongError("a number of the answer is not finite")
 
 
 def damage_file(home: Path, target: Path, random: Random) -> None:
     """One of the files of a seed."""
+    del target
     files = sorted(path for path in home.rglob("*") if path.is_file())
     path = files[int(random.integers(len(files)))]
     path.write_bytes(damage(path.name, path.read_bytes(), random))
@@ -130,6 +134,15 @@ def damage_atlas(home: Path, target: Path, random: Random) -> None:
         write_folder(target, KIND, VERSION, meta, arrays)
     except iv.IsovistError:  # what cannot be written cannot be met
         damage_file(home, target, random)
+
+
+def damage_state(home: Path, target: Path, random: Random) -> None:
+    """What it says: whoever keeps states reads the JSON himself."""
+    del home
+    tree = json.loads(target.read_bytes())
+    for _ in range(int(random.choice([1, 1, 3]))):
+        tree = damage_tree(tree, random)
+    target.write_text(json.dumps(tree))
 
 
 def damage_bag(home: Path, target: Path, random: Random) -> None:
@@ -169,5 +182,7 @@ USES: dict[str, Callable[[Path], None]] = {
     "map": use_map, "plan": use_map, "octomap": use_map, "mesh": use_map, "cloud": use_cloud,
     "scan": use_scan, "log": use_log, "bag": use_bag, "atlas": use_atlas, "state": use_state,
 }  # fmt: skip
-WOUNDS: dict[str, Callable[[Path, Path, Random], None]] = {"atlas": damage_atlas, "bag": damage_bag}
+WOUNDS: dict[str, Callable[[Path, Path, Random], None]] = {
+    "atlas": damage_atlas, "bag": damage_bag, "state": damage_state,
+}  # fmt: skip
 """How a kind is damaged where bytes are not enough."""

@@ -81,7 +81,7 @@ def check(answer: iv.Answer, truth: iv.Pose) -> None:
     away = float(np.hypot(pose.x - truth.x, pose.y - truth.y))
     turn = abs(float(wrap_angle(pose.yaw - truth.yaw)))
     if away > NEAR or turn > TURN:
-        raise readers.Wrong(f"unique, and {away:.2f} m and {np.degrees(turn):.0f}° off")
+        raise readers.WrongError(f"unique, and {away:.2f} m and {np.degrees(turn):.0f}° off")
 
 
 @lru_cache

@@ -89,7 +89,11 @@ def write_seeds(folder: Path) -> None:
         iv.write_scan(plane_scan(), place(f"scan.{suffix}", f"seed.{suffix}"))
     iv.write_scan(space_scan(), place("scan.points", "seed.npz"))
     _write_logs(place)
-    for variant, kind, ending in (("ros1", "bag", ".bag"), ("db3", "sqlite3", ""), ("mcap",) * 2 + ("",)):
+    for variant, kind, ending in (
+        ("ros1", "bag", ".bag"),
+        ("db3", "sqlite3", ""),
+        ("mcap",) * 2 + ("",),
+    ):
         home = place(f"bag.{variant}", f"seed{ending}").parent
         write_bag(home, bag_messages(), kind, "seed")
     atlas = iv.build(flat, spacing=SPACING)
@@ -116,14 +120,14 @@ def _rooms() -> dict[str, object]:
     }  # fmt: skip
 
 
-def _write_meshes(place) -> None:  # noqa: ANN001
+def _write_meshes(place) -> None:
     box = trimesh.creation.box((4.0, 3.0, 2.5))
     for suffix in ("ply", "obj", "stl", "off", "glb"):
         box.export(place(f"mesh.{suffix}", f"seed.{suffix}"))
     box.export(place("mesh.plytext", "seed.ply"), encoding="ascii")
 
 
-def _write_clouds(place) -> None:  # noqa: ANN001
+def _write_clouds(place) -> None:
     table = np.c_[POINTS, VALUES].astype(np.float32)
     for variant, form in (("plytext", "ascii"), ("ply", "binary_little_endian")):
         place(f"cloud.{variant}", "seed.ply").write_bytes(ply(form))
@@ -141,7 +145,7 @@ def _write_clouds(place) -> None:  # noqa: ANN001
     np.savetxt(place("cloud.xyz", "seed.xyz"), POINTS, fmt="%.4f")
 
 
-def _write_logs(place) -> None:  # noqa: ANN001
+def _write_logs(place) -> None:
     rows = np.random.default_rng(2).uniform(1.0, 20.0, (6, 90)).round(2)
     lines = ["PARAM robot_front_laser_max 30.0 1.0 host 1.0\n", "# a comment\n"]
     for k, row in enumerate(rows):

@@ -8,7 +8,7 @@ from multiprocessing import connection, get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fuzz.cases import Outcome, rows, run_case
+from benchmarks.fuzz.cases import Outcome, rows, run_case, warm
 
 LIMIT_S, MEMORY = 30.0, 4 << 30
 PROCESSES = 2
@@ -20,6 +20,7 @@ def work(pipe: Any, folder: Path, seed: int) -> None:
     import warnings
 
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # a panic of a compiled part prints itself
+    warm(folder)
     warnings.simplefilter("error")
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     pipe.send(None)
@@ -96,9 +97,7 @@ def outcomes(folder: Path, seed: int, count: int, until: float) -> Iterator[Outc
                 if finding:
                     if worker.case is None:
                         raise RuntimeError(f"A process cannot start: {finding}.")
-                    yield Outcome(
-                        worker.case, turn[worker.case % len(turn)], finding=finding
-                    )
+                    yield Outcome(worker.case, turn[worker.case % len(turn)], finding=finding)
                     worker.end()
                     workers.remove(worker)
                     worker = Worker(folder, seed)  # noqa: PLW2901

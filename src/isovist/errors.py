@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-
 MOST = 1000
 """Characters of an error text; what is longer loses its middle."""
 

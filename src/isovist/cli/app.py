@@ -18,7 +18,7 @@ from isovist.cli.track import track
 from isovist.cli.verify import verify
 from isovist.errors import IsovistError, one_line
 
-UsageError = typer.BadParameter.__mro__[1]
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises on a wrong command line, whether it brings its own click or not."""
 
 app = typer.Typer(

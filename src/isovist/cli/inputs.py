@@ -2,6 +2,7 @@
 
 import math
 from pathlib import Path
+from typing import Any
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
@@ -9,8 +10,10 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
+from isovist.io.logs.carmen import read_carmen
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
+from isovist.io.scans.sets import ScanSet
 from isovist.maps.kinds import AnyMap
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
@@ -63,11 +66,23 @@ def place_of(sensor: Place) -> Pose | None:
     return None if sensor is None else Pose(*sensor)
 
 
+def log_of(path: Path, **options: Any) -> Log:
+    """A log, read with a bar; the options are those of `read_log`."""
+    with bar("Reading") as advance:
+        return read_log(path, progress=advance, **options)
+
+
+def carmen_of(path: Path) -> ScanSet:
+    """The scans of a CARMEN log, read with a bar."""
+    with bar("Reading") as advance:
+        return read_carmen(path, progress=advance)
+
+
 def drive_of(
     world: Path, path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
 ) -> tuple[str, AnyMap, Log]:
     """Name, map and log of a drive whose truth is known."""
-    log = read_log(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
+    log = log_of(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
     name = f"{path.parent.name}{'/' + prefix if prefix else ''}"

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from isovist.sensing.cloud_scan import CloudScan
 
 
+SHORTEST = 1e-6
+"""A shorter return, in m, is none: no sensor measures it, and its square may vanish."""
 MOST_TURNS = 1.5
 """A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
 
@@ -58,7 +60,7 @@ class Scan:
             )
         check_limits(self.range_min, self.range_max)
         with np.errstate(invalid="ignore"):
-            valid = np.isfinite(ranges) & (ranges > 0.0)
+            valid = np.isfinite(ranges) & (ranges > SHORTEST)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
         if not valid.any():
             raise InputError(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import shapely
 
-from isovist.errors import FileError
+from isovist.errors import FileError, InputError
 from isovist.io.files import PathLike, about
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
 from isovist.io.maps.ros_map import read_ros_map, write_ros_map
@@ -41,7 +41,9 @@ def read_map(path: PathLike) -> AnyMap:
     if suffix in _ROS:
         return read_ros_map(path)
     if suffix in _PLANS:
-        return map_of_plan(read_geojson(path))
+        plan = read_geojson(path)
+        with about(path):
+            return map_of_plan(plan)
     if suffix in (".bt", ".ot"):
         from isovist.io.maps.octomap import read_octomap
 
@@ -99,10 +101,10 @@ def map_of_plan(plan: PlanGeometry) -> SegmentMap:
     solid = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.obstacles]
     for polygon in (*rooms, *solid):
         if not polygon.is_valid:
-            raise FileError(
+            raise InputError(
                 f"A polygon of the plan crosses itself: {shapely.is_valid_reason(polygon)}."
             )
     free = shapely.union_all(rooms).difference(shapely.union_all(solid))
     if free.is_empty:
-        raise FileError("The obstacles of the plan cover its rooms: no free space is left.")
+        raise InputError("The obstacles of the plan cover its rooms: no free space is left.")
     return SegmentMap.from_segments(plan.walls, free=free)
