@@ -1,6 +1,7 @@
 """What is done with a damaged file: it is read, and what was read is used a little."""
 
 import json
+import shutil
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -159,13 +160,18 @@ def damage_bag(home: Path, target: Path, random: Random) -> None:
     try:
         made = write_bag(home, messages, kinds[home.name], "other")
     except Exception:  # what cannot be written cannot be met
+        _remove(home / f"other{target.suffix}")
         damage_file(home, target, random)
         return
-    if target.is_dir():
-        for path in target.iterdir():
-            path.unlink()
-        target.rmdir()
+    _remove(target)
     made.replace(target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 @lru_cache

@@ -44,13 +44,14 @@ def ask_space(random: Random) -> None:
 
 
 def destroy(values: FloatArray, random: Random, *, whole: bool = False) -> FloatArray:
-    """Readings that are replaced, repeated, cut off, mixed up or scaled.
+    """Readings that are replaced, repeated, mixed up, scaled or cut off.
 
-    With `whole` as many are given back as there were.
+    With `whole` as many are given back as there were, and they are not scaled: a scan that is
+    squeezed along one axis looks like a sound one of a narrower place.
     """
     values = np.array(values)
     some = random.random(values.size) < random.choice([0.05, 0.3, 0.8, 1.0])
-    way = int(random.integers(7 if whole else 8))
+    way = int(random.integers(6 if whole else 8))
     with np.errstate(all="ignore"):
         if way == 0:
             values[some] = HOSTILE[int(random.integers(len(HOSTILE)))]
@@ -61,12 +62,12 @@ def destroy(values: FloatArray, random: Random, *, whole: bool = False) -> Float
         elif way == 3:
             values[some] = random.permutation(values[some])
         elif way == 4:
-            values *= float(random.choice([0.001, 0.1, 0.3048, 0.5, 1.5, 2.0, 39.37, 1000.0]))
-        elif way == 5:
             values = np.repeat(values[:: int(random.choice([2, 5, 30]))], 30)[: values.size]
             values = np.resize(values, some.size)
-        elif way == 6:
+        elif way == 5:
             values[some] = random.uniform(0.0, 12.0, int(some.sum()))
+        elif way == 6:
+            values *= float(random.choice([0.001, 0.1, 0.3048, 0.5, 1.5, 2.0, 39.37, 1000.0]))
         else:
             values = values[: int(random.choice([1, 2, 5, 20, 60]))]
     return values

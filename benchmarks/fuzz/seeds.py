@@ -124,6 +124,9 @@ def _write_meshes(place) -> None:
     box = trimesh.creation.box((4.0, 3.0, 2.5))
     for suffix in ("ply", "obj", "stl", "off", "glb"):
         box.export(place(f"mesh.{suffix}", f"seed.{suffix}"))
+    trimesh.Trimesh([[0, 0, 0], [4, 0, 0], [0, 3, 1]], [[0, 1, 2]]).export(
+        place("mesh.open", "seed.off")
+    )
     box.export(place("mesh.plytext", "seed.ply"), encoding="ascii")
 
 

@@ -19,6 +19,7 @@ from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 
+FARTHEST = 100.0  # m: what is farther off does not sit on a robot
 Place = tuple[float, float, float] | None
 
 
@@ -63,7 +64,14 @@ def atlas_of(
 
 def place_of(sensor: Place) -> Pose | None:
     """T_robot_sensor from what `--sensor` says: x, y (m) and yaw (rad)."""
-    return None if sensor is None else Pose(*sensor)
+    if sensor is None:
+        return None
+    if not all(abs(value) <= FARTHEST for value in sensor):
+        raise InputError(
+            "`--sensor` must be x, y (m) and yaw (rad) on the robot, within "
+            f"±{FARTHEST:g}, got {', '.join(f'{value:g}' for value in sensor)}."
+        )
+    return Pose(*sensor)
 
 
 def log_of(path: Path, **options: Any) -> Log:

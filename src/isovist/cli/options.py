@@ -26,11 +26,15 @@ def height(note: str = "") -> Any:
 
 def rings(note: str = "") -> Any:
     """The option `--rings`, with a note on where they look."""
-    return typer.Option("--rings", help=f"Of the sensor in space: beams above each other{note}.")
+    return typer.Option(
+        "--rings", min=1, help=f"Of the sensor in space: beams above each other{note}."
+    )
 
 
 Figure = Annotated[Path | None, figure()]
-Seed = Annotated[int, typer.Option(help="Of all that is random; the same seed, the same result.")]
+Seed = Annotated[
+    int, typer.Option(min=0, help="Of all that is random; the same seed, the same result.")
+]
 
 # Maps
 _MAP = typer.Argument(

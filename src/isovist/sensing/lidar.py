@@ -64,8 +64,13 @@ class Lidar:
 
 
 def check_faults(lidar: "Lidar | SpinningLidar") -> None:
-    """An error unless clutter is a share and noise a length."""
-    if not 0.0 <= lidar.clutter < 1.0 or lidar.noise < 0.0:
+    """An error unless clutter is a share, noise a length, and there are ranges to report."""
+    if not lidar.range_min < lidar.range_max:
+        raise InputError(
+            f"`range_max` must be more than `range_min`, {lidar.range_min:g} m, "
+            f"got {lidar.range_max:g} m."
+        )
+    if not 0.0 <= lidar.clutter < 1.0 or not 0.0 <= lidar.noise < np.inf:
         raise InputError(
             f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
             f"got {lidar.clutter} and {lidar.noise}."

@@ -52,7 +52,7 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
 def _load(path: Path) -> Any:
     with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
-    with decoding(path, "is not a sound mesh file", most=80):
+    with decoding(path, "is not a sound mesh file", most=80), np.errstate(all="ignore"):
         # From memory, so that a mesh cannot have other files opened, such as those of materials.
         content = io.BytesIO(read_bytes(path, "a mesh", LIMIT))
         loaded = trimesh.load(content, file_type=path.suffix[1:].lower(), process=False)

@@ -12,7 +12,7 @@ import shapely
 from isovist.errors import FileError, InputError
 from isovist.io.files import PathLike, about
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
-from isovist.io.maps.ros_map import read_ros_map, write_ros_map
+from isovist.io.maps.ros_map import RESOLUTIONS, read_ros_map, write_ros_map
 from isovist.io.ply import has_faces
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.kinds import AnyMap
@@ -85,6 +85,11 @@ def convert_map(world: AnyMap, path: PathLike, *, resolution: float, tolerance: 
         resolution: Side of a cell in m, when walls become cells.
         tolerance: Largest distance in m of an outline to the walls, when cells become walls.
     """
+    low, high = RESOLUTIONS
+    if not low <= resolution <= high:
+        raise InputError(
+            f"`resolution` must be from {low} to {high:g} m per cell, got {resolution:g}."
+        )
     suffix = Path(path).suffix.lower()
     if isinstance(world, SegmentMap) and suffix in _ROS:
         return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), resolution)
