@@ -10,6 +10,7 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
+from isovist.io.files import is_folder
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
@@ -48,7 +49,7 @@ def atlas_of(
     """
     if highest is not None and height is None:
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
-    if path.is_dir():
+    if is_folder(path):
         if height is not None:
             raise InputError(
                 "`--height` is said when an atlas is built; this one is built already."

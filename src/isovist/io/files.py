@@ -90,6 +90,14 @@ def existing_file(path: PathLike, kind: str) -> Path:
     return path
 
 
+def is_folder(path: PathLike) -> bool:
+    """Whether a path is that of a folder; a `FileError` when that cannot be told."""
+    try:
+        return Path(path).is_dir()
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise unreadable(Path(path), error) from error
+
+
 def unreadable(path: Path, error: OSError) -> FileError:
     """What to say when the operating system refuses."""
     return FileError(f"{path} cannot be read: {error.strerror or error}.")

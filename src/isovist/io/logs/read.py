@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, existing_file
+from isovist.io.files import PathLike, existing_file, is_folder
 from isovist.io.logs.carmen import read_carmen_offset
 from isovist.io.scans.sets import ScanSet, read_scan_set
 from isovist.poses import Pose
@@ -217,7 +217,7 @@ def read_log(
     suffix = path.suffix.lower()
     if prefix and suffix != ".npz":
         raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
-    if path.is_dir() or suffix in _BAGS:
+    if is_folder(path) or suffix in _BAGS:
         from isovist.io.logs.bags import read_bag_log
 
         return read_bag_log(path, scan_topic, odometry_topic, T_robot_sensor, sweep)
