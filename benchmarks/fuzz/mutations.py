@@ -45,7 +45,7 @@ def damage(name: str, content: bytes, random: Random) -> bytes:
     if b"\n" in content[:200]:  # a header in text before what is not
         ways += [damage_header]
     for _ in range(int(random.choice([1, 1, 1, 2, 4]))):
-        content = ways[int(random.integers(len(ways)))](content, random)
+        content = ways[int(random.integers(len(ways)))](content or b"\0", random)
     return content
 
 

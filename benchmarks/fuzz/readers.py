@@ -32,8 +32,9 @@ def use_map(path: Path) -> None:
     middle = world.bounds.mean(axis=0)
     if not np.isfinite(world.bounds).all():
         raise WrongError("the bounds of the map are not finite")
-    size = np.ptp(world.bounds, axis=0) / getattr(world, "resolution", 0.1)
-    if np.prod(size) > 100 * MOST_CELLS:
+    with np.errstate(over="ignore"):
+        size = np.ptp(world.bounds, axis=0) / getattr(world, "resolution", 0.1)
+    if not np.prod(size) <= 100 * MOST_CELLS:
         return  # rays need several bytes a cell
     along = np.eye(world.dimension)
     if np.isnan(world.cast(np.broadcast_to(middle, along.shape), along).ranges).any():

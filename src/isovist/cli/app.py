@@ -63,7 +63,8 @@ def main() -> None:
 def _usage(error: Any) -> str:
     """What is wrong with a command line, and where to read how it goes."""
     verb = error.ctx.command_path if error.ctx else "isovist"
-    return f"{error.format_message().rstrip('.')}. See `{verb} --help`."
+    text = error.format_message().rstrip(".")
+    return f"{text}{'' if text.endswith('?') else '.'} See `{verb} --help`."
 
 
 def _refuse(text: str) -> NoReturn:

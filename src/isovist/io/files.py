@@ -136,7 +136,7 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
-    damaged = decoding(path, "is not a sound .npz file", silent="it is cut off")
+    damaged = decoding(path, "is not a sound .npz file", silent="it is cut off", most=120)
     with damaged, zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
         total = sum(m.file_size for m in members)

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from isovist.sensing.spinning import SpinningLidar
 
 
+MOST_BEAMS = 10_000_000
+"""Of one scan: a hundred times those of the densest sensors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lidar:
     """A planar lidar.
@@ -40,6 +44,7 @@ class Lidar:
             raise InputError(f"`field_of_view` must lie in (0, 2π] rad, got {self.field_of_view}.")
         if self.beams < 1:
             raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
+        check_beams(self.beams)
         check_faults(self)
 
     @staticmethod
@@ -61,6 +66,12 @@ class Lidar:
         with np.errstate(invalid="ignore"):
             ranges = ranges + rng.normal(0.0, self.noise, self.beams)
         return Scan(bearings, ranges, self.range_min, self.range_max)
+
+
+def check_beams(count: int) -> None:
+    """An error when a scan would have more beams than any sensor."""
+    if count > MOST_BEAMS:
+        raise InputError(f"A lidar has at most {MOST_BEAMS} beams, got {count}.")
 
 
 def check_faults(lidar: "Lidar | SpinningLidar") -> None:
