@@ -88,12 +88,12 @@ def test_walls_become_cells_and_cells_become_walls(tmp_path):
         (
             "room.geojson",
             plan(feature("Polygon", [[[0, 0], [1, 1], [1, 0], [0, 1], [0, 0]]])),
-            "A polygon of the plan crosses itself: Self-intersection[0.5 0.5].",
+            "room.geojson: A polygon of the plan crosses itself: Self-intersection[0.5 0.5].",
         ),
         (
             "room.geojson",
             plan(feature("Polygon", [PILLAR]), feature("Polygon", [SQUARE], obstacle=True)),
-            "The obstacles of the plan cover its rooms: no free space is left.",
+            "room.geojson: The obstacles of the plan cover its rooms: no free space is left.",
         ),
     ],
 )
