@@ -81,7 +81,9 @@ def check_faults(lidar: "Lidar | SpinningLidar") -> None:
             f"`range_max` must be more than `range_min`, {lidar.range_min:g} m, "
             f"got {lidar.range_max:g} m."
         )
-    if not 0.0 <= lidar.clutter < 1.0 or not 0.0 <= lidar.noise < np.inf:
+    if not np.isfinite(lidar.noise):
+        raise InputError(f"`noise` must be a length in m, got {lidar.noise}.")
+    if not 0.0 <= lidar.clutter < 1.0 or lidar.noise < 0.0:
         raise InputError(
             f"`clutter` must lie in [0, 1) and `noise` must not be negative, "
             f"got {lidar.clutter} and {lidar.noise}."
