@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from bag_writer import odometry, scan, write_bag
+from bag_writer import link, odometry, scan, write_bag
 from isovist.atlas.store import KIND, VERSION
 from isovist.errors import FileError, InputError, IsovistError, one_line
 from isovist.io.clouds import read_cloud
@@ -267,6 +267,33 @@ def test_times_and_angles_of_a_log_are_finite(tmp_path):
     )
 
 
+def test_poses_and_origins_beyond_all_measure_are_refused(tmp_path):
+    path = tmp_path / "log.log"
+    path.write_bytes(flaser(1).replace(b"1.5 0 0", b"1.5 1e300 0"))
+    assert said(read_carmen, path) == (
+        "log.log, line 1: FLASER cannot be read: a pose lies beyond 1e+18 m."
+    )
+    sets = {"ranges_m": np.ones((2, 9)), "angle_min": 0.0, "angle_inc": 0.1}
+    np.savez(tmp_path / "set.npz", pose=np.full((2, 3), 1e300), **sets)
+    assert said(read_scan_set, tmp_path / "set.npz") == "set.npz: `pose` has a value beyond ±1e+18."
+    world = iv.OccupancyMap(np.zeros((4, 4), np.uint8), 0.1)
+    iv.write_map(world, tmp_path / "map.yaml")
+    text = (tmp_path / "map.yaml").read_text()
+    (tmp_path / "map.yaml").write_text(text.replace("[0.0, 0.0, 0.0]", "[0.0, -1.0e+300, 0.0]"))
+    assert said(iv.read_map, tmp_path / "map.yaml") == (
+        "map.yaml: x and y of `origin` must lie within ±1e+18 m, got 0 and -1e+300."
+    )
+    far = [scan(1.0), odometry(0.0, (1e300, 0, 0)), odometry(2.0, (0, 0, 0))]
+    log = lambda bag: iv.read_log(bag, T_robot_sensor=iv.Pose())  # noqa: E731
+    assert said(log, write_bag(tmp_path, far)) == (
+        "run.bag: the odometry has a value beyond ±1e+18."
+    )
+    tree = [scan(1.0), link(0.0, "odom", "laser", (1e300, 0, 0)), link(2.0, "odom", "laser")]
+    assert said(iv.read_log, write_bag(tmp_path, tree, name="tree")) == (
+        "tree.bag: the link from `odom` to `laser` has a value beyond ±1e+18."
+    )
+
+
 def test_readings_beyond_all_measure_are_missing(tmp_path):
     path = tmp_path / "log.log"
     path.write_bytes(flaser(1) + flaser(1).replace(b"1.5 1.5 1.5", b"1e308 1e-308 1.5"))
@@ -337,6 +364,8 @@ def test_a_bag_that_asks_for_all_memory_is_refused(tmp_path, monkeypatch):
         ("bare", lambda a: a[:-1], "`bare` is uint8 of shape"),
         ("settings", lambda a: {**a, "channels": "x"}, "`channels` must be a positive number"),
         ("spacing", lambda _: "x\x1b", "could not convert string to float: 'x\\x1b'."),
+        ("spacing", lambda _: 1e300, "`spacing` must be above 0 and at most 1e+09, got 1e+300."),
+        ("settings", lambda a: {**a, "reach": 1e300}, "`reach` must be above 0 and at most 1e+09,"),
         ("spacing", lambda _: None, "float() argument must be a string or a real number"),
     ],
 )  # fmt: skip

@@ -14,7 +14,7 @@ from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
-from isovist.maps.cells import OccupancyMap, check_length
+from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
 KIND, VERSION = "atlas", 2
@@ -150,7 +150,9 @@ def _check_arrays(atlas: Atlas) -> None:
     room = reduce(np.minimum, ways) + np.uint8(2)
     if not all((skip <= room).all() for skip in (atlas.clear, atlas.bare)):
         raise InputError("a ray would leave the map")
-    check_length("spacing", atlas.spacing)
+    for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
+        if not 0.0 < value <= FARTHEST:
+            raise InputError(f"`{name}` must be above 0 and at most {FARTHEST:g}, got {value:g}")
     if not np.abs(atlas.world.bounds).max() <= FARTHEST:
         raise InputError(f"the map lies more than {FARTHEST:g} m from the origin")
 

@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
+LARGEST = 1e18
+"""A coordinate or a time beyond this, in m, rad or s, is none, and its square may be infinite."""
 
 _QUOTE = reprlib.Repr()
 _QUOTE.maxlevel, _QUOTE.maxlist, _QUOTE.maxdict, _QUOTE.maxtuple = 2, 6, 3, 6

@@ -13,6 +13,7 @@ import numpy as np
 
 from isovist.errors import FileError
 from isovist.io.bags import LASER_SCAN, ODOMETRY, choose, read_messages, scan_of, time_of
+from isovist.io.files import LARGEST
 from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
 from isovist.poses import Pose, Pose3
@@ -165,6 +166,8 @@ def _at(name: str, rows: FloatArray, times: FloatArray) -> tuple[FloatArray, Boo
     """Odometry at the given times, shape (m, 3), and which of them lie within its span."""
     if not np.isfinite(rows).all():
         raise FileError(f"{name}: the odometry is not finite.")
+    if np.abs(rows).max(initial=0.0) > LARGEST:
+        raise FileError(f"{name}: the odometry has a value beyond ±{LARGEST:g}.")
     # Several nodes may write /tf; what counts is the stamp.
     rows = rows[np.unique(rows[:, 0], return_index=True)[1]]
     first, last = rows[0, 0], rows[-1, 0]

@@ -35,7 +35,7 @@ from typing import IO
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.files import PathLike, existing_file, quote, unreadable
+from isovist.io.files import LARGEST, PathLike, existing_file, quote, unreadable
 from isovist.io.scans.sets import ScanSet
 from isovist.types import FloatArray, readonly
 
@@ -180,6 +180,8 @@ def _add(rows: _Rows, ranges: list[float], poses: list[bytes] | list[float], tim
     numbers = [float(word) for word in poses]
     if len(numbers) != 6 or not all(map(math.isfinite, numbers)):
         raise _LineError("its poses are not three finite numbers each")
+    if max(map(abs, numbers)) > LARGEST:
+        raise _LineError(f"a pose lies beyond {LARGEST:g} m")
     stamp = float(time)
     if not math.isfinite(stamp):
         raise _LineError(f"its time must be finite, got {stamp}")
