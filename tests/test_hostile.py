@@ -24,6 +24,7 @@ from isovist.io.logs import carmen
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.maps.mesh_files import read_mesh
 from isovist.io.scans.sets import read_scan_set
+from isovist.maps import split
 from sites import SITES
 from space_writer import POINTS, octree, ply
 
@@ -294,6 +295,21 @@ def test_poses_and_origins_beyond_all_measure_are_refused(tmp_path):
     )
 
 
+def test_angles_and_turns_beyond_all_measure_are_refused(tmp_path):
+    fields = {"angle_min": 0.0, "angle_increment": 1e308, "ranges": [1, 1, 1], "range_min": 0,
+              "range_max": 9}  # fmt: skip
+    (tmp_path / "scan.json").write_text(json.dumps(fields))
+    assert said(iv.read_scan, tmp_path / "scan.json") == (
+        "scan.json: `bearings` must be finite, got NaN or infinity."
+    )
+    turned = [scan(1.0), odometry(0.0, (0, 0, 0), turn=(1e300, 0, 0, 1))]
+    assert said(iv.read_log, write_bag(tmp_path, turned)) == (
+        "run.bag: /odom has a quaternion that is no rotation."
+    )
+    np.savetxt(tmp_path / "wide.xyz", np.concatenate([POINTS, [[1e300, 0, 0]]]))
+    assert said(read_cloud, tmp_path / "wide.xyz").startswith("wide.xyz: The cloud spans 1e+300 × ")
+
+
 def test_readings_beyond_all_measure_are_missing(tmp_path):
     path = tmp_path / "log.log"
     path.write_bytes(flaser(1) + flaser(1).replace(b"1.5 1.5 1.5", b"1e308 1e-308 1.5"))
@@ -328,6 +344,21 @@ def test_bad_plans_are_named(tmp_path, content, text):
     path = tmp_path / "plan.geojson"
     path.write_text(json.dumps(content))
     assert said(iv.read_map, path) == text
+
+
+def test_a_wall_that_is_drawn_a_thousand_times_is_one(monkeypatch):
+    room = iv.SegmentMap.room(6, 4).walls.reshape(-1, 2, 2)
+    cross = np.array([[[1.0, 1.0], [5.0, 3.0]], [[1.0, 3.0], [5.0, 1.0]]])
+    walls = np.concatenate([room, cross])
+    once = iv.SegmentMap.from_segments(walls)
+    pairs = []
+    cut = split._cut_pair
+    monkeypatch.setattr(split, "_cut_pair", lambda *given: (pairs.append(1), cut(*given)))
+    again = np.concatenate([walls, np.tile(walls[:, ::-1], (200, 1, 1))])
+    many = iv.SegmentMap.from_segments(again)
+    assert len(pairs) < 20
+    np.testing.assert_array_equal(many.walls, once.walls)
+    np.testing.assert_array_equal(many.parents, once.parents)
 
 
 def test_cells_of_an_octomap_have_a_size_that_can_be(tmp_path):

@@ -96,7 +96,8 @@ class Scan:
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
-        bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
+        with np.errstate(over="ignore"):  # what is infinite is refused below
+            bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
         place = Pose() if T_robot_sensor is None else T_robot_sensor
         return cls(bearings, values, range_min, range_max, strengths, place)

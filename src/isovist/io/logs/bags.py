@@ -5,6 +5,7 @@ first or after the last odometry is left out, and so is one without a valid beam
 The stamp of a scan is the time of its first beam; with a sweep, what counts is the middle of it.
 """
 
+import math
 from array import array
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ class _Gathered:
             self.frames.add(message)
         elif kind == ODOMETRY:
             at, turn = message.pose.pose.position, message.pose.pose.orientation
-            if not 0.98 < turn.x**2 + turn.y**2 + turn.z**2 + turn.w**2 < 1.02:
+            if not 0.99 < math.hypot(turn.x, turn.y, turn.z, turn.w) < 1.01:
                 raise FileError(f"{self.path.name}: {topic} has a quaternion that is no rotation.")
             self.robots.add(frame_name(message.child_frame_id))
             pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
