@@ -25,6 +25,7 @@ RUNS = {
     "static_bound": ("300",),
     "certificate": ("200",),
     "dynamic_bound": ("30",),
+    "fuzz": ("--count", "300"),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""
 WORLDS = ("building",)

@@ -2,11 +2,18 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from benchmarks import __main__ as bench
 
+from isovist.errors import FileError, InputError
+
 ROOT = Path(__file__).parent.parent
-NAMES = sorted(path.stem for path in (ROOT / "benchmarks").glob("[!_]*.py"))
+FOLDER = ROOT / "benchmarks"
+NAMES = sorted(
+    [path.stem for path in FOLDER.glob("[!_]*.py")]
+    + [path.parent.name for path in FOLDER.glob("*/__main__.py")]
+)
 
 
 def test_every_module_is_run_or_makes_a_world():
@@ -16,6 +23,48 @@ def test_every_module_is_run_or_makes_a_world():
 @pytest.mark.parametrize("name", bench.RUNS)
 def test_every_benchmark_has_a_row_with_its_command(name):
     assert f"`python -m benchmarks.{name}" in (ROOT / "BENCHMARK.md").read_text()
+
+
+def test_a_case_of_the_fuzzing_is_always_the_same():
+    from benchmarks.fuzz.mutations import damage
+
+    content = b"ply\nformat ascii 1.0\nelement vertex 3\n"
+    for k in range(50):
+        a, b = (damage("a.ply", content, np.random.default_rng([7, k])) for _ in range(2))
+        assert a == b
+    changed = [damage("a.json", b'{"a": [1, 2]}', np.random.default_rng(k)) for k in range(50)]
+    assert len(set(changed)) > 30
+
+
+def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
+    from benchmarks.fuzz import cases, readers
+
+    home = tmp_path / "scan.csv"
+    home.mkdir()
+    (home / "seed.csv").write_text("bearing,range\n0.0,1.0\n0.1,1.0\n")
+    monkeypatch.setattr(cases.scans, "ASKED", {})
+    said = {
+        FileError("seed.csv: no."): "",
+        FileError("it is broken."): "the file is not named first: 'it is broken.'",
+        InputError("no full stop"): "no clear line: 'no full stop'",
+        readers.WrongError("unique, and far off"): "unique, and far off",
+    }
+    for error, finding in said.items():
+
+        def use(_path, error=error):
+            raise error
+
+        monkeypatch.setitem(readers.USES, "scan", use)
+        outcome = cases.run_case(tmp_path, 0, 3)
+        assert (outcome.row, outcome.finding) == ("scan.csv", finding)
+        assert outcome.refused == (not finding)
+
+    def fail(_path):
+        raise KeyError("x")
+
+    monkeypatch.setitem(readers.USES, "scan", fail)
+    outcome = cases.run_case(tmp_path, 0, 3)
+    assert outcome.finding.startswith("KeyError at ")
 
 
 def test_what_lacks_its_data_is_skipped_in_one_line(tmp_path, capsys):

@@ -111,12 +111,12 @@ def test_a_ros_map_is_written_in_cells_of_the_side_that_was_asked_for(tmp_path):
         (
             "room.geojson",
             plan(feature("Polygon", [[[0, 0], [1, 1], [1, 0], [0, 1], [0, 0]]])),
-            "A polygon of the plan crosses itself: Self-intersection[0.5 0.5].",
+            "room.geojson: A polygon of the plan crosses itself: Self-intersection[0.5 0.5].",
         ),
         (
             "room.geojson",
             plan(feature("Polygon", [PILLAR]), feature("Polygon", [SQUARE], obstacle=True)),
-            "The obstacles of the plan cover its rooms: no free space is left.",
+            "room.geojson: The obstacles of the plan cover its rooms: no free space is left.",
         ),
     ],
 )

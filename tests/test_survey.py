@@ -165,7 +165,7 @@ def test_fewer_poses_are_asked_on_large_maps_and_in_space():
     ("lidar", "options", "text"),
     [
         ({"range_max": 0.01}, {}, "`range_max` must be more than `range_min`, 0.05 m, got 0.01 m."),
-        ({"noise": np.nan}, {}, "`noise` must be a length in m, got nan."),
+        ({"noise": np.nan}, {}, "`noise` must be a length in m, 0 or more, got nan."),
         ({}, {"seed": -1}, "`seed` must not be negative, got -1."),
         ({}, {"most": 5}, "A survey needs at least 20 simulated scans, got 5."),
         (

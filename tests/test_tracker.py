@@ -499,9 +499,17 @@ def test_a_state_of_something_else_is_refused(atlas):
         Tracker.from_state(build(twin_rooms()), state)
     with pytest.raises(InputError, match=r"^This is the state of another version, 9; 2 is read"):
         Tracker.from_state(atlas, {**state, "version": 9})
-    del state["poses"]
-    with pytest.raises(InputError, match=r"^This is not the state of a tracker: 'poses'\.$"):
+    damaged = r"^The state is damaged: its checksum differs\. Begin with a new tracker\.$"
+    for change in ({"poses": [[0.0, 0.0, 1e308]]}, {"flags": None}, {"frames": [1]}):
+        with pytest.raises(InputError, match=damaged):
+            Tracker.from_state(atlas, {**state, **change})
+    del state["crc32"]
+    with pytest.raises(
+        InputError, match=r"^This is not the state of a tracker: 'crc32' is missing\.$"
+    ):
         Tracker.from_state(atlas, state)
+    with pytest.raises(InputError, match=r"^This is not the state of a tracker: list ind"):
+        Tracker.from_state(atlas, [1])
 
 
 @pytest.mark.parametrize(

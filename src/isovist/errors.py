@@ -3,9 +3,25 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+MOST = 1000
+"""Characters of an error text; what is longer loses its middle."""
+
+
+def one_line(text: str) -> str:
+    """A text fit for a terminal: what cannot be printed is escaped, what is endless is cut."""
+    if len(text) > MOST:
+        text = f"{text[: MOST // 2]} … {text[-MOST // 2 :]}"
+    if text.isprintable():
+        return text
+    escaped = (c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(escaped)
+
 
 class IsovistError(Exception):
-    """Root of every error that isovist raises on purpose."""
+    """Root of every error that isovist raises on purpose; its text is one line."""
+
+    def __init__(self, text: object = "") -> None:
+        super().__init__(one_line(str(text)))
 
 
 class InputError(IsovistError, ValueError):

@@ -3,8 +3,6 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-import numpy as np
-
 from isovist.atlas.base import Atlas
 from isovist.atlas.plane import build_plane
 from isovist.atlas.settings import AtlasSettings, checked_settings
@@ -14,7 +12,7 @@ from isovist.maps.cells import OccupancyMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.voxels import WIDEST, VoxelMap
 
 
 def build(
@@ -40,8 +38,9 @@ def build(
     tell = progress or (lambda _share: None)
     cells = as_cells(world, chosen)
     if spacing is not None:
-        if not (np.isfinite(spacing) and spacing > 0.0):
-            raise InputError(f"`spacing` must be a positive length in m, got {spacing}.")
+        if not 0.0 < spacing <= WIDEST:
+            what = "a positive length" if not spacing > 0.0 else f"at most {WIDEST:g}"
+            raise InputError(f"`spacing` must be {what} in m, got {spacing}.")
         chosen = replace(chosen, spacing=float(spacing))
     if isinstance(cells, OccupancyMap):
         if height is not None:

@@ -2,6 +2,7 @@
 
 import zlib
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,14 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
-from isovist.errors import FileError, IsovistError
-from isovist.io.files import PathLike
+from isovist.errors import FileError, InputError, IsovistError
+from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
 KIND, VERSION = "atlas", 2
+FARTHEST = 1e9  # m
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +68,13 @@ def read_atlas(path: PathLike, *, settings: AtlasSettings | None = None) -> Atla
     try:
         kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
         atlas = kind.from_arrays(meta, arrays)
+        _check_arrays(atlas)
         sound = meta["map_checksum"] == map_checksum(atlas.world)
-    except (KeyError, TypeError, IndexError, IsovistError) as error:
-        raise FileError(f"{name} is not a whole atlas: {error}") from error
+    except KeyError as error:
+        raise FileError(f"{name} is not a whole atlas: {error} is missing.") from error
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        reason = first_line(error, None if isinstance(error, IsovistError) else 80)
+        raise FileError(f"{name} is not a whole atlas: {reason}.") from error
     if not sound:
         raise FileError(f"{name} was built from another map. Build it again.")
     if settings is not None and settings != atlas.settings:
@@ -100,8 +106,8 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             nbytes=sum(entry.nbytes for entry in manifest.arrays.values()),
             map_checksum=str(meta["map_checksum"]),
         )
-    except (KeyError, TypeError, IndexError, ValueError) as error:
-        raise FileError(f"{name} is not a whole atlas: {error}.") from error
+    except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
+        raise FileError(f"{name} is not a whole atlas: {first_line(error, 80)}.") from error
 
 
 def check_atlas(path: PathLike) -> list[str]:
@@ -114,6 +120,41 @@ def check_atlas(path: PathLike) -> list[str]:
     except FileError as error:
         return [str(error)]
     return []
+
+
+def _check_arrays(atlas: Atlas) -> None:
+    """An error unless the arrays fit the map and each other: kernels trust them."""
+    cells, n = atlas.world.cells, len(atlas.nodes)
+    walk = tuple(size + 2 for size in cells.shape)
+    wanted: dict[str, tuple[type, tuple[int | None, ...]]] = {
+        "nodes": (np.int64, (n,)),
+        "descriptors": (np.float32, (n, None, int(atlas.settings.channels))),
+        "wall_distance": (np.float32, cells.shape),
+        "clear": (np.uint8, walk),
+        "bare": (np.uint8, walk),
+    }
+    for name, (dtype, shape) in wanted.items():
+        array = getattr(atlas, name)
+        fits = array.ndim == len(shape) and all(
+            want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+        )
+        if array.dtype != dtype or not fits or 0 in array.shape:
+            raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
+        if array.dtype.kind == "f" and not np.isfinite(array).all():
+            raise InputError(f"`{name}` is not finite")
+    if atlas.nodes.min() < 0 or atlas.nodes.max() >= cells.size:
+        raise InputError("a node lies outside the map")
+    # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
+    edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
+    ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
+    room = reduce(np.minimum, ways) + np.uint8(2)
+    if not all((skip <= room).all() for skip in (atlas.clear, atlas.bare)):
+        raise InputError("a ray would leave the map")
+    for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
+        if not 0.0 < value <= FARTHEST:
+            raise InputError(f"`{name}` must be above 0 and at most {FARTHEST:g}, got {value:g}")
+    if not np.abs(atlas.world.bounds).max() <= FARTHEST:
+        raise InputError(f"the map lies more than {FARTHEST:g} m from the origin")
 
 
 def map_checksum(world: OccupancyMap | VoxelMap) -> str:

@@ -1,6 +1,7 @@
 """The command line: one verb per file, known errors in one line, exit code 2."""
 
 import sys
+from typing import Any, NoReturn
 
 import typer
 
@@ -18,7 +19,10 @@ from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verbs import Verb
 from isovist.cli.verify import verify
-from isovist.errors import IsovistError
+from isovist.errors import IsovistError, one_line
+
+UsageError: type[Exception] = typer.BadParameter.__mro__[1]
+"""What typer raises on a wrong command line, whether it brings its own click or not."""
 
 app = typer.Typer(
     name="isovist",
@@ -47,14 +51,28 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main() -> None:
     """Run the command line; a known error is one line and exit code 2."""
+    bare = len(sys.argv) < 2  # then typer prints its help
     try:
-        app()
+        code = app(prog_name="isovist", standalone_mode=bare)
     except (IsovistError, OSError) as error:
-        sys.stderr.write(f"isovist: {error}\n")
-        raise SystemExit(2) from None
+        _refuse(str(error))
+    except UsageError as error:
+        _refuse(_usage(error))
     except MemoryError as error:
-        sys.stderr.write(f"isovist: out of memory. {error or 'Take a smaller map'}.\n")
-        raise SystemExit(2) from None
+        _refuse(f"out of memory. {error or 'Take a smaller map'}.")
     except KeyboardInterrupt:
         sys.stderr.write("isovist: interrupted; nothing was written.\n")
         raise SystemExit(130) from None
+    raise SystemExit(code)
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with a command line, and where to read how it goes."""
+    verb = error.ctx.command_path if error.ctx else "isovist"
+    text = error.format_message().rstrip(".")
+    return f"{text}{'' if text.endswith('?') else '.'} See `{verb} --help`."
+
+
+def _refuse(text: str) -> NoReturn:
+    sys.stderr.write(f"isovist: {one_line(text)}\n")
+    raise SystemExit(2) from None

@@ -32,11 +32,11 @@ def carmen(
 ) -> None:
     """Real logs with corrected poses: a map from some scans, the others ask."""
     from isovist.bench import trials as protocol
+    from isovist.cli.inputs import carmen_of
     from isovist.cli.rows import report
-    from isovist.io.logs.carmen import read_carmen
 
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
-    report(((log.name.split(".")[0], *make(read_carmen(log))) for log in logs), as_json)
+    report(((log.name.split(".")[0], *make(carmen_of(log))) for log in logs), as_json)
 
 
 def scans(
@@ -116,11 +116,12 @@ def cross(
 ) -> None:
     """Scans of every log on the maps of all the others: none should be "unique"."""
     from isovist.bench.trials import cross_trials
+    from isovist.cli.inputs import carmen_of
     from isovist.cli.progress import bar
-    from isovist.io.logs.carmen import read_carmen
 
+    sites = {log.name: carmen_of(log) for log in logs}
     with bar("Asking elsewhere") as advance:
-        row = cross_trials({log.name: read_carmen(log) for log in logs}, count, advance)
+        row = cross_trials(sites, count, advance)
     text = "{asked} scans asked on maps of other buildings: {unique} unique, {lost} lost"
     typer.echo(json.dumps(row) if as_json else text.format(**row))
 

@@ -20,13 +20,13 @@ def starts(
 ) -> None:
     """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
     from isovist.bench.drives import start_logs, summarise_starts
+    from isovist.cli.inputs import carmen_of
     from isovist.cli.rows import print_rows, tracked
-    from isovist.io.logs.carmen import read_carmen
 
     rows = []
     for log in logs:
         noise = (0.02, math.radians(1.0))
-        world, pieces = start_logs(read_carmen(log), count, reach, seed=seed, noise=noise)
+        world, pieces = start_logs(carmen_of(log), count, reach, seed=seed, noise=noise)
         site = log.name.split(".")[0]
         rows.append(summarise_starts(site, tracked(site, world, pieces)))
     print_rows(rows, as_json)

@@ -22,8 +22,9 @@ def build(
     from isovist.atlas.store import write_atlas
     from isovist.cli.inputs import atlas_of
     from isovist.errors import InputError
+    from isovist.io.files import is_folder
 
-    if world.is_dir():
+    if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
     atlas = atlas_of(world, spacing=spacing, height=height, highest=highest)
     write_atlas(atlas, output)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
@@ -10,9 +11,11 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.cli.progress import bar
 from isovist.errors import InputError
-from isovist.io.files import quote
+from isovist.io.files import is_folder, quote
+from isovist.io.logs.carmen import read_carmen
 from isovist.io.logs.read import Log, read_log
 from isovist.io.maps.read import read_map
+from isovist.io.scans.sets import ScanSet
 from isovist.localization.region import Region
 from isovist.maps.kinds import AnyMap
 from isovist.maps.segments import SegmentMap
@@ -20,6 +23,7 @@ from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 
+FARTHEST = 100.0  # m: what is farther off does not sit on a robot
 Place = tuple[float, float, float] | None
 SENSOR = ("field-of-view", "beams", "range-max", "noise", "rings")
 """Options of a simulated sensor."""
@@ -61,7 +65,7 @@ def atlas_of(
     """
     if highest is not None and height is None:
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
-    if path.is_dir():
+    if is_folder(path):
         if height is not None:
             raise InputError(
                 "`--height` is said when an atlas is built; this one is built already."
@@ -77,7 +81,26 @@ def atlas_of(
 
 def place_of(sensor: Place) -> Pose | None:
     """T_robot_sensor from what `--sensor` says: x, y (m) and yaw (rad)."""
-    return None if sensor is None else Pose(*sensor)
+    if sensor is None:
+        return None
+    if not all(abs(value) <= FARTHEST for value in sensor):
+        raise InputError(
+            "`--sensor` must be x, y (m) and yaw (rad) on the robot, within "
+            f"±{FARTHEST:g}, got {', '.join(f'{value:g}' for value in sensor)}."
+        )
+    return Pose(*sensor)
+
+
+def log_of(path: Path, **options: Any) -> Log:
+    """A log, read with a bar; the options are those of `read_log`."""
+    with bar("Reading") as advance:
+        return read_log(path, progress=advance, **options)
+
+
+def carmen_of(path: Path) -> ScanSet:
+    """The scans of a CARMEN log, read with a bar."""
+    with bar("Reading") as advance:
+        return read_carmen(path, progress=advance)
 
 
 def region_of(near: Place, heading: tuple[float, float] | None) -> Region | None:
@@ -103,7 +126,7 @@ def drive_of(
     world: Path, path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
 ) -> tuple[str, AnyMap, Log]:
     """Name, map and log of a drive whose truth is known."""
-    log = read_log(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
+    log = log_of(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
     name = f"{path.parent.name}{'/' + prefix if prefix else ''}"

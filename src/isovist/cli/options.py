@@ -27,7 +27,9 @@ def height(note: str = "") -> Any:
 def rings(note: str = "") -> Any:
     """The option `--rings`, with a note on where they look."""
     return typer.Option(
-        "--rings", help=f"Number of rings of beams above each other, of a sensor in space{note}."
+        "--rings",
+        min=1,
+        help=f"Number of rings of beams above each other, of a sensor in space{note}.",
     )
 
 
@@ -35,7 +37,7 @@ Figure = Annotated[Path | None, figure()]
 Seed = Annotated[
     int,
     typer.Option(
-        help="Number that all random choices follow from: the same seed, the same result."
+        min=0, help="Number that all random choices follow from: the same seed, the same result."
     ),
 ]
 

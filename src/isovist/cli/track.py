@@ -30,9 +30,8 @@ def track(
     as_json: options.JsonLines = False,
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
-    from isovist.cli.inputs import place_of, plane_of
+    from isovist.cli.inputs import log_of, place_of, plane_of
     from isovist.cli.progress import bar
-    from isovist.io.logs.read import read_log
     from isovist.io.logs.tum import write_tum
     from isovist.report.tracks import track_text, update_json
     from isovist.tracking.replay import replay, summarise, unique_way
@@ -41,8 +40,8 @@ def track(
     from isovist.viz.tracks import draw_track
 
     check_suffix(figure)
-    seen = read_log(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
-                    T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
+    seen = log_of(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
+                  T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
     atlas = plane_of(world)
     updates = []

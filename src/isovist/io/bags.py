@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.files import decoding, existing_file
+from isovist.io.files import decoding, existing_file, is_folder
 from isovist.sensing.scan import Scan
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
@@ -50,10 +50,14 @@ def read_messages(
     with MissingExtraError.unless_found("Reading a bag", "bags"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
-    if not path.is_dir():
+    if not is_folder(path):
         existing_file(path, "a bag")
     elif not (path / "metadata.yaml").exists():
         raise FileError(f"{path} is a folder without metadata.yaml, so it is no ROS 2 bag.")
+    else:
+        for inside in sorted(path.iterdir()):  # opening a pipe would wait for ever
+            if inside.suffix in (".yaml", ".db3", ".mcap"):
+                existing_file(inside, "a part of a bag")
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
     types = get_typestore(Stores.ROS2_HUMBLE)
     with decoding(path, "is no sound bag"), AnyReader([path], default_typestore=types) as reader:

@@ -12,6 +12,7 @@ import numpy as np
 
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.files import PathLike, about, decoding, existing_file, read_bytes
+from isovist.io.las import check_las
 from isovist.io.ply import read_vertices
 from isovist.maps.cloud import Cloud
 from isovist.maps.voxels import checked_cloud
@@ -41,7 +42,8 @@ def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
     missing = [name for name in "xyz" if name not in columns]
     if missing:
         raise FileError(f"{path.name} has no column `{missing[0]}`.")
-    points = np.stack([columns[name] for name in "xyz"], axis=1) * scale
+    with np.errstate(all="ignore"):
+        points = np.stack([columns[name] for name in "xyz"], axis=1) * scale
     valid = np.isfinite(points).all(axis=1)
     named = {name.lower(): values for name, values in columns.items()}
     found = [named[name] for name in _INTENSITIES if name in named]
@@ -56,7 +58,8 @@ def _read_bin(path: Path) -> Columns:
         raise FileError(
             f"{path.name} has {len(content)} bytes; a KITTI scan has 16 for each point."
         )
-    table = np.frombuffer(content, "<f4").reshape(-1, 4).astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        table = np.frombuffer(content, "<f4").reshape(-1, 4).astype(np.float64)
     return dict(zip(("x", "y", "z", "intensity"), table.T, strict=True))
 
 
@@ -75,22 +78,23 @@ def _read_text(path: Path) -> Columns:
 def _read_pcd(path: Path) -> Columns:
     with MissingExtraError.unless_found("Reading .pcd", "clouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
-    with decoding(path, "is not a PCD file", most=80):
+    with decoding(path, "is not a PCD file", most=80), np.errstate(all="ignore"):
         cloud = PointCloud.from_path(path)
-    return {
-        name: cloud.numpy((name,))[:, 0].astype(np.float64)
-        for name in cloud.fields
-        if name in ("x", "y", "z") or name.lower() in _INTENSITIES
-    }
+        return {
+            name: cloud.numpy((name,))[:, 0].astype(np.float64)
+            for name in cloud.fields
+            if name in ("x", "y", "z") or name.lower() in _INTENSITIES
+        }
 
 
 def _read_las(path: Path) -> Columns:
     with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "clouds"):
         import laspy
-    with decoding(path, "is not a LAS file", most=80):
+    check_las(path)
+    with decoding(path, "is not a LAS file", most=80), np.errstate(all="ignore"):
         cloud = laspy.read(path)
-    names = ("x", "y", "z", "intensity")
-    return {name: np.array(getattr(cloud, name), dtype=np.float64) for name in names}
+        names = ("x", "y", "z", "intensity")
+        return {name: np.array(getattr(cloud, name), dtype=np.float64) for name in names}
 
 
 _READERS: dict[str, Callable[[Path], Columns]] = {

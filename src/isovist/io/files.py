@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 from isovist.errors import FileError, InputError, IsovistError
 
 PathLike = str | os.PathLike[str]
+LARGEST = 1e18
+"""A coordinate or a time beyond this, in m, rad or s, is none, and its square may be infinite."""
 
 _QUOTE = reprlib.Repr()
 _QUOTE.maxlevel, _QUOTE.maxlist, _QUOTE.maxdict, _QUOTE.maxtuple = 2, 6, 3, 6
@@ -55,9 +57,16 @@ def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None
         yield
     except IsovistError:
         raise
+    except MemoryError as error:
+        raise FileError(f"{path.name} {verdict}: it asks for more memory than there is.") from error
     except Exception as error:
-        reason = str(error).splitlines()[0][:most] if str(error) else silent or type(error).__name__
-        raise FileError(f"{path.name} {verdict}: {reason.rstrip('.')}.") from error
+        reason = first_line(error, most) or silent or type(error).__name__
+        raise FileError(f"{path.name} {verdict}: {reason}.") from error
+
+
+def first_line(error: Exception, most: int | None = None) -> str:
+    """What an error says, on one line without its full stop, cut to so many characters."""
+    return (str(error).strip().splitlines() or [""])[0][:most].rstrip(". ")
 
 
 def existing_file(path: PathLike, kind: str) -> Path:
@@ -75,11 +84,20 @@ def existing_file(path: PathLike, kind: str) -> Path:
             raise FileError(f"{path}: there is no such file.")
         if not path.is_file():
             raise FileError(f"{path} is not a regular file, so it cannot be {kind}.")
-        if path.stat().st_size == 0:
-            raise FileError(f"{path.name} is empty; {kind} was expected.")
+        with path.open("rb") as stream:  # what may not be read is told before any decoder tries
+            if not stream.read(1):
+                raise FileError(f"{path.name} is empty; {kind} was expected.")
     except OSError as error:
         raise unreadable(path, error) from error
     return path
+
+
+def is_folder(path: PathLike) -> bool:
+    """Whether a path is that of a folder; a `FileError` when that cannot be told."""
+    try:
+        return Path(path).is_dir()
+    except OSError as error:  # a name too long, a folder that may not be looked into
+        raise unreadable(Path(path), error) from error
 
 
 def unreadable(path: Path, error: OSError) -> FileError:
@@ -109,8 +127,7 @@ def read_json(path: PathLike, kind: str, limit: int) -> Any:
     except RecursionError as error:
         raise FileError(f"{Path(path).name} is not {kind}: it is nested too deep.") from error
     except ValueError as error:  # also of bytes that are no text, and of endless integers
-        reason = str(error).splitlines()[0]
-        raise FileError(f"{Path(path).name} is not JSON: {reason}.") from error
+        raise FileError(f"{Path(path).name} is not JSON: {first_line(error)}.") from error
 
 
 def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
@@ -121,7 +138,7 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
     """
     path = existing_file(path, kind)
     arrays: dict[str, NDArray[Any]] = {}
-    damaged = decoding(path, "is not a sound .npz file", silent="it is cut off")
+    damaged = decoding(path, "is not a sound .npz file", silent="it is cut off", most=120)
     with damaged, zipfile.ZipFile(path) as archive:
         members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
         total = sum(m.file_size for m in members)

@@ -29,7 +29,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, quote, read_bytes, sync_folder, unreadable, write_synced
+from isovist.io.files import (
+    PathLike,
+    is_folder,
+    quote,
+    read_bytes,
+    sync_folder,
+    unreadable,
+    write_synced,
+)
 
 MANIFEST, FORMAT = "manifest.json", "isovist folder 2"
 
@@ -234,7 +242,7 @@ def _read(path: Path) -> tuple[Manifest, dict[str, Array], list[str]]:
 
 def _manifest(path: Path) -> bytes:
     """The bytes of the manifest that is in place."""
-    if not path.is_dir():
+    if not is_folder(path):
         raise FileError(f"{path}: there is no such folder.")
     return read_bytes(path / MANIFEST, "a manifest", _MANIFEST_BYTES)
 

@@ -71,7 +71,8 @@ def read_vertices(path: PathLike) -> dict[str, NDArray[np.float64]]:
         held = (len(content) - start - skipped) // row.itemsize
         raise FileError(f"{path.name} is cut off: {held} of {element.rows} vertices.")
     data = np.frombuffer(content, row, count=element.rows, offset=start + skipped)
-    return {name: data[name].astype(np.float64) for name in names}
+    with np.errstate(invalid="ignore"):  # NaN of a damaged file may be a signalling one
+        return {name: data[name].astype(np.float64) for name in names}
 
 
 def _row(element: _Element, form: str) -> np.dtype:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from isovist.maps.mapping import Beams
 
 
+LOOSEST = 1000.0
+"""Largest tolerance of an outline, in m: larger ones leave nothing of any building."""
+
+
 class Cell(IntEnum):
     """What is known of a cell."""
 
@@ -157,8 +161,9 @@ class OccupancyMap:
         """
         from isovist.maps import contours
 
-        if not (np.isfinite(tolerance) and tolerance >= 0.0):
-            raise InputError(f"`tolerance` must be a length in m, 0 or more, got {tolerance}.")
+        if not 0.0 <= tolerance <= LOOSEST:
+            rule = f"at most {LOOSEST:g}" if tolerance > LOOSEST else "0 or more"
+            raise InputError(f"`tolerance` must be a length in m, {rule}, got {tolerance}.")
         loops = contours.outlines(self.cells == Cell.OCCUPIED)
         sides = contours.simplified(loops, tolerance / self.resolution)
         return self.origin.apply(sides * self.resolution)

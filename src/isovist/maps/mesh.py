@@ -84,7 +84,7 @@ class MeshMap:
             attribute: One value per vertex.
         """
         v = np.array(_finite_vertices(vertices))
-        f = _checked_faces(faces, len(v))
+        f = checked_faces(faces, len(v))
         mesh = cls(readonly(v), readonly(f), "everywhere")
         if not (mesh.areas > 0.0).any():
             raise InputError(f"The mesh has {len(f)} faces, and none of them has an area.")
@@ -363,7 +363,8 @@ def _finite_vertices(vertices: ArrayLike) -> FloatArray:
     return v
 
 
-def _checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
+def checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
+    """Faces that name vertices 0 to `vertices` − 1, shape (any, 3); an `InputError` otherwise."""
     f = np.asarray(faces)
     if f.size == 0:
         raise InputError("The mesh is empty: it has no faces.")

@@ -21,7 +21,12 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
     Args:
         segments: Ends (x0, y0, x1, y1), shape (m, 4).
     """
-    s = _merge_ends(segments)
+    # A segment that is drawn again adds nothing but pairs, and these grow with the square.
+    forth, back = segments, segments[:, [2, 3, 0, 1]]
+    turned = (forth[:, 0] > back[:, 0]) | ((forth[:, 0] == back[:, 0]) & (forth[:, 1] > back[:, 1]))
+    sorted_ends = np.where(turned[:, None], back, forth)
+    kept = np.sort(np.unique(sorted_ends, axis=0, return_index=True)[1])
+    s = _merge_ends(segments[kept])
     lines = shapely.linestrings(s.reshape(-1, 2, 2))
     tree = shapely.STRtree(lines)
     first, second = tree.query(lines, predicate="dwithin", distance=TOUCH)
@@ -43,7 +48,7 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
             if a != b and key not in known:
                 known.add(key)
                 walls.append((*a, *b))
-                parents.append(k)
+                parents.append(int(kept[k]))
     return np.array(walls), np.array(parents, dtype=np.int64)
 
 

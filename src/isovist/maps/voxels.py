@@ -208,7 +208,7 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
     size = np.ptp(p, axis=0)
     if size.max() > WIDEST:
         raise InputError(
-            f"The cloud spans {size[0]:.0f} × {size[1]:.0f} × {size[2]:.0f} m. Is it in "
+            f"The cloud spans {size[0]:.6g} × {size[1]:.6g} × {size[2]:.6g} m. Is it in "
             f"millimetres? Scale it to m (scale=0.001), or cut it to at most {WIDEST:.0f} m."
         )
     return p

@@ -11,7 +11,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose3
-from isovist.sensing.scan import NEAREST, as_strengths, check_limits, in_millimetres, scaled_limits
+from isovist.sensing.scan import SHORTEST, as_strengths, check_limits, in_millimetres, scaled_limits
 from isovist.types import FloatArray, IntArray, readonly
 
 FEWEST = 50
@@ -61,7 +61,7 @@ class CloudScan:
             raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
         with np.errstate(invalid="ignore", over="ignore"):
             ranges = np.sqrt((points**2).sum(axis=1))
-            valid = (ranges > NEAREST) & (ranges >= self.range_min) & (ranges < self.range_max)
+            valid = (ranges > SHORTEST) & (ranges >= self.range_min) & (ranges < self.range_max)
         if valid.sum() < FEWEST:
             raise InputError(
                 f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "

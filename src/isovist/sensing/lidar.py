@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from isovist.sensing.spinning import SpinningLidar
 
 
+MOST_BEAMS = 10_000_000
+"""Of one scan: a hundred times those of the densest sensors."""
+
+
 @dataclass(frozen=True, slots=True)
 class Lidar:
     """A planar lidar.
@@ -43,6 +47,7 @@ class Lidar:
             )
         if self.beams < 1:
             raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
+        check_beams(self.beams)
         check_faults(self)
 
     @staticmethod
@@ -66,11 +71,22 @@ class Lidar:
         return Scan(bearings, ranges, self.range_min, self.range_max)
 
 
+def check_beams(count: int) -> None:
+    """An error when a scan would have more beams than any sensor."""
+    if count > MOST_BEAMS:
+        raise InputError(f"A lidar has at most {MOST_BEAMS} beams, got {count}.")
+
+
 def check_faults(lidar: "Lidar | SpinningLidar") -> None:
-    """An error unless clutter is a share and noise a length."""
+    """An error unless clutter is a share, noise a length, and there are ranges to report."""
+    if not lidar.range_min < lidar.range_max:
+        raise InputError(
+            f"`range_max` must be more than `range_min`, {lidar.range_min:g} m, "
+            f"got {lidar.range_max:g} m."
+        )
     if not 0.0 <= lidar.clutter < 1.0:
         raise InputError(f"`clutter` must lie in [0, 1), got {lidar.clutter}.")
-    if not lidar.noise >= 0.0:
+    if not 0.0 <= lidar.noise < np.inf:
         raise InputError(f"`noise` must be a length in m, 0 or more, got {lidar.noise}.")
 
 

@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from isovist.sensing.cloud_scan import CloudScan
 
 
+SHORTEST = 1e-6
+"""A shorter return, in m, is none: no sensor measures it, and its square may vanish."""
 MOST_TURNS = 1.5
 """A sweep closes on itself after one turn; one that goes on for longer is in degrees."""
-NEAREST = 1e-9
-"""A return nearer than this, in m, has no direction and is missing: 0, and what rounds to it."""
 SAME = 1e-6
 """Beams nearer than this, in rad, repeat a bearing: no lidar has a thousandth of its usual step."""
 
@@ -70,7 +70,7 @@ class Scan:
                 f"got {type(self.T_robot_sensor).__name__}."
             )
         with np.errstate(invalid="ignore"):
-            valid = np.isfinite(ranges) & (ranges > NEAREST)
+            valid = np.isfinite(ranges) & (ranges > SHORTEST)
             valid &= (ranges >= self.range_min) & (ranges < self.range_max)
         if not valid.any():
             raise InputError(
@@ -107,7 +107,8 @@ class Scan:
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
             raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
-        bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
+        with np.errstate(over="ignore"):  # what is infinite is refused below
+            bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
         place = Pose() if T_robot_sensor is None else T_robot_sensor
         return cls(bearings, values, range_min, range_max, strengths, place)

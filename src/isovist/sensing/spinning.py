@@ -8,7 +8,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.lidar import check_faults, cluttered
+from isovist.sensing.lidar import check_beams, check_faults, cluttered
 from isovist.types import FloatArray
 
 
@@ -42,6 +42,7 @@ class SpinningLidar:
                 "A spinning lidar needs at least 1 ring and 1 azimuth, "
                 f"got {self.rings} and {self.azimuths}."
             )
+        check_beams(self.rings * self.azimuths)
         if not -np.pi / 2.0 <= self.low <= self.high <= np.pi / 2.0:
             raise InputError(
                 "`low` and `high` must be elevations in ascending order within ±90°, as ±π/2 rad, "

@@ -161,7 +161,7 @@ def survey(
     locating = checked_settings(LocalizationSettings, localization)
     most = chosen.affordable(len(atlas.nodes), atlas.dimension) if most is None else most
     check_lidar(atlas.world, lidar)
-    _check(lidar, seed, most)
+    _check(seed, most)
     tell = progress if progress is not None else lambda _share: None
     outlook = look_out(atlas, lidar, chosen, locating, lambda share: tell(0.3 * share))
     walls = bare_walls(atlas.world)
@@ -189,14 +189,7 @@ def survey(
     )
 
 
-def _check(lidar: Lidar | SpinningLidar, seed: int, most: int) -> None:
-    if not lidar.range_max > lidar.range_min:
-        raise InputError(
-            f"`range_max` must be more than `range_min`, {lidar.range_min:g} m, "
-            f"got {lidar.range_max:g} m."
-        )
-    if not np.isfinite(lidar.noise):
-        raise InputError(f"`noise` must be a length in m, got {lidar.noise}.")
+def _check(seed: int, most: int) -> None:
     if seed < 0:
         raise InputError(f"`seed` must not be negative, got {seed}.")
     if most < LEAST:

@@ -1,8 +1,10 @@
 """A tracker as plain data, so that it survives a restart of its process.
 
-What comes back goes on as if nothing had happened: the same scans give the same bits.
+What comes back goes on as if nothing had happened: the same scans give the same bits.  A checksum
+finds what was damaged on the way; against forgery it is no protection.
 """
 
+import json
 import zlib
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -12,6 +14,7 @@ import numpy as np
 from isovist.atlas.base import Atlas, Beams
 from isovist.atlas.settings import BeamModel
 from isovist.errors import InputError
+from isovist.io.files import first_line, quote
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
@@ -38,7 +41,7 @@ def fingerprint(atlas: Atlas) -> int:
 def to_state(tracker: "Tracker") -> dict[str, Any]:
     """Everything that a tracker knows, ready for JSON."""
     bank, prior = tracker.bank, tracker._prior
-    return {
+    state = {
         "version": VERSION,
         "atlas": fingerprint(tracker.atlas),
         "settings": _plain(asdict(tracker.settings)),
@@ -60,6 +63,13 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
             for frame in bank.frames
         ],
     }
+    return {**state, "crc32": _checksum(state)}
+
+
+def _checksum(state: dict[str, Any]) -> int:
+    """Of all that a state says, whatever the order of its names."""
+    said = {name: value for name, value in state.items() if name != "crc32"}
+    return zlib.crc32(json.dumps(said, sort_keys=True).encode())
 
 
 def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
@@ -69,7 +79,12 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
     try:
         if state["version"] != VERSION:
             raise InputError(
-                f"This is the state of another version, {state['version']}; {VERSION} is read."
+                "This is the state of another version, "
+                f"{quote(state['version'])}; {VERSION} is read."
+            )
+        if state["crc32"] != _checksum(state):
+            raise InputError(
+                "The state is damaged: its checksum differs. Begin with a new tracker."
             )
         if state["atlas"] != fingerprint(atlas):
             raise InputError("The state is of a tracker on another map.")
@@ -87,10 +102,12 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
         tracker.bank.poses = np.array(state["poses"], dtype=np.float64).reshape(-1, 3)
         tracker.bank.spreads = np.array(state["spreads"], dtype=np.float64).reshape(-1, 3, 3)
         tracker.bank.frames = [_frame(row) for row in state["frames"]]
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except KeyError as error:
+        raise InputError(f"This is not the state of a tracker: {error} is missing.") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"This is not the state of a tracker: {error}.") from error
+        raise InputError(f"This is not the state of a tracker: {first_line(error, 80)}.") from error
     return tracker
 
 

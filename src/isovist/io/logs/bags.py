@@ -5,6 +5,7 @@ first or after the last odometry is left out, and so is one without a valid beam
 The stamp of a scan is the time of its first beam; with a sweep, what counts is the middle of it.
 """
 
+import math
 from array import array
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from isovist.io.bags import (
     scan_of,
     time_of,
 )
+from isovist.io.files import LARGEST
 from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
 from isovist.poses import Pose, Pose3
@@ -91,7 +93,7 @@ class _Gathered:
             self.frames.add(message)
         elif kind == ODOMETRY:
             at, turn = message.pose.pose.position, message.pose.pose.orientation
-            if not 0.98 < turn.x**2 + turn.y**2 + turn.z**2 + turn.w**2 < 1.02:
+            if not 0.99 < math.hypot(turn.x, turn.y, turn.z, turn.w) < 1.01:
                 raise FileError(f"{self.path.name}: {topic} has a quaternion that is no rotation.")
             self.robots.add(frame_name(message.child_frame_id))
             pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
@@ -172,6 +174,8 @@ def _at(name: str, rows: FloatArray, times: FloatArray) -> tuple[FloatArray, Boo
     """Odometry at the given times, shape (m, 3), and which of them lie within its span."""
     if not np.isfinite(rows).all():
         raise FileError(f"{name}: the odometry is not finite.")
+    if np.abs(rows).max(initial=0.0) > LARGEST:
+        raise FileError(f"{name}: the odometry has a value beyond ±{LARGEST:g}.")
     # Several nodes may write /tf; what counts is the stamp.
     rows = rows[np.unique(rows[:, 0], return_index=True)[1]]
     first, last = rows[0, 0], rows[-1, 0]

@@ -16,6 +16,7 @@ import numpy as np
 
 from isovist.errors import FileError
 from isovist.io.bags import time_of
+from isovist.io.files import LARGEST
 from isovist.poses import Pose, Pose3
 from isovist.types import FloatArray
 
@@ -121,6 +122,8 @@ class Frames:
         link = f"{self.name}: the link from `{parent}` to `{child}`"
         if not np.isfinite(rows).all():
             raise FileError(f"{link} is not finite.")
+        if np.abs(rows).max(initial=0.0) > LARGEST:
+            raise FileError(f"{link} has a value beyond ±{LARGEST:g}.")
         if not (np.abs(np.linalg.norm(rows[:, 4:], axis=1) - 1.0) < 0.01).all():
             raise FileError(f"{link} has a quaternion that is no rotation.")
         return rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])

@@ -15,13 +15,14 @@ A set of scans (`.npz`) does not say where the sensor sits: at the centre of the
 `T_robot_sensor` says otherwise.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, existing_file
+from isovist.io.files import PathLike, existing_file, is_folder
 from isovist.io.logs.carmen import read_carmen_offset
 from isovist.io.scans.sets import ScanSet, read_scan_set
 from isovist.poses import Pose
@@ -86,7 +87,9 @@ class Log:
         if self.sweep > 0.0 and not (self.times[2:] > self.times[:-2]).all():
             raise InputError("Straightening needs scans whose stamps go on. Leave out `sweep`.")
         # A reading at the limit must stay at the limit when it is rounded to 4 bytes.
-        beams = np.concatenate([self.beams[:, :2], self.beams[:, 2:].astype(np.float32)], axis=1)
+        with np.errstate(over="ignore"):
+            limits = self.beams[:, 2:].astype(np.float32)
+        beams = np.concatenate([self.beams[:, :2], limits], axis=1)
         object.__setattr__(self, "beams", beams)
         for array in (self.times, self.odometry, self.readings, self.starts, self.beams):
             readonly(array)
@@ -106,12 +109,14 @@ class Log:
         """From scans of one sensor that have times; those without a valid beam are left out."""
         assert scans.times is not None
         m, n = scans.ranges.shape
+        with np.errstate(over="ignore"):  # what is beyond all measure becomes infinite: missing
+            readings = scans.ranges.astype(np.float32).ravel()
         step = scans.bearings[1] - scans.bearings[0] if n > 1 else 0.0
         split = scans.in_map_split
         log = cls(
             times=scans.times.copy(),
             odometry=odometry,
-            readings=scans.ranges.astype(np.float32).ravel(),
+            readings=readings,
             starts=n * np.arange(m + 1),
             beams=np.tile([scans.bearings[0], step, 0.0, scans.range_max], (m, 1)),
             T_robot_sensor=sensor,
@@ -196,6 +201,7 @@ def read_log(
     prefix: str = "",
     T_robot_sensor: Pose | None = None,
     sweep: float = 0.0,
+    progress: Callable[[float], None] | None = None,
 ) -> Log:
     """Read scans with odometry; the suffix says how.
 
@@ -207,11 +213,12 @@ def read_log(
         prefix: For `.npz`: what the names of its arrays start with, e.g. "nav_".
         T_robot_sensor: Where the sensor sits; `None` takes what the log says.
         sweep: Time that the sensor takes for one scan, in s, to straighten it by odometry.
+        progress: Told the share of a CARMEN log that is read.
     """
     path = Path(path)
     suffix = path.suffix.lower()
     check_prefix(path, prefix)
-    if path.is_dir() or suffix in BAGS:
+    if is_folder(path) or suffix in BAGS:
         from isovist.io.logs.bags import read_bag_log
 
         return read_bag_log(path, scan_topic, odometry_topic, T_robot_sensor, sweep)
@@ -225,7 +232,7 @@ def read_log(
     if suffix == ".npz":
         log = _from_npz(path, prefix, T_robot_sensor, sweep)
     else:
-        log = _from_carmen(path, T_robot_sensor, sweep)
+        log = _from_carmen(path, T_robot_sensor, sweep, progress)
     if len(log) == 0:
         raise FileError(f"{path.name} has no scan with a valid beam.")
     return log
@@ -252,8 +259,10 @@ def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log
     )
 
 
-def _from_carmen(path: Path, sensor: Pose | None, sweep: float) -> Log:
-    scans, offset = read_carmen_offset(path)
+def _from_carmen(
+    path: Path, sensor: Pose | None, sweep: float, progress: Callable[[float], None] | None
+) -> Log:
+    scans, offset = read_carmen_offset(path, progress)
     assert scans.odometry is not None
     middle, corrected = mount_or_truth(scans)
     if sensor is None and offset is not None:

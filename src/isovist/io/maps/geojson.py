@@ -56,6 +56,8 @@ class _Plan:
     def add(self, content: Any, properties: Any = None) -> None:
         """Take in every geometry, with the properties of its feature."""
         kind = content.get("type") if isinstance(content, dict) else None
+        if isinstance(kind, list | dict):
+            raise FileError(f"{self.path.name}: `type` must be a word, got {quote(kind)}.")
         if kind in _MEMBERS:
             for member in self._list(content.get(_MEMBERS[kind]), _MEMBERS[kind]):
                 self.add(member, properties)

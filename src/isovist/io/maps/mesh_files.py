@@ -4,6 +4,7 @@ Vertices with equal coordinates are made one, since many formats write them once
 heap of triangles is read; where the mesh is closed its inside is free space (see `MeshMap`).
 """
 
+import io
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.files import PathLike, about, decoding, existing_file
-from isovist.maps.mesh import Free, MeshMap
+from isovist.io.files import PathLike, about, decoding, existing_file, read_bytes
+from isovist.maps.mesh import Free, MeshMap, checked_faces
 from isovist.types import FloatArray
 
 FORMATS = ".ply, .obj, .stl, .off, .glb"
+LIMIT = 1 << 32
 _SUFFIXES = frozenset(FORMATS.split(", "))
 
 
@@ -38,7 +40,7 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
         raise InputError(f"`scale` must be positive, in m per unit, got {scale}.")
     loaded = _load(path)
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3), int)))
-    vertices = np.asarray(loaded.vertices, dtype=np.float64)
+    vertices = np.asarray(getattr(loaded, "vertices", np.empty((0, 3))), dtype=np.float64)
     if faces.size == 0:
         hint = " It holds points: read it with `read_cloud`." if vertices.size else ""
         raise FileError(f"{path.name}: the mesh is empty, it has no faces.{hint}")
@@ -48,26 +50,26 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
             f"{path.name}: a face names vertex {wrong}, and the vertices are 0 to "
             f"{len(vertices) - 1}. Repair the file, or export the mesh anew."
         )
-    with about(path):
+    with about(path), np.errstate(over="ignore"):
         return MeshMap.from_triangles(
-            scale * vertices[faces], free=free, reflectance=_reflectance(loaded, len(faces))
+            scale * vertices[checked_faces(faces, len(vertices))],
+            free=free,
+            reflectance=_reflectance(loaded, len(faces)),
         )
 
 
 def _load(path: Path) -> Any:
     with MissingExtraError.unless_found("Reading meshes", "mesh"):
         import trimesh
-    damaged = "is not a sound mesh file"
-    with decoding(path, damaged, most=80):
-        if path.suffix.lower() == ".off":
-            _check_off(path)
+    suffix, content = path.suffix[1:].lower(), read_bytes(path, "a mesh", LIMIT)
+    with decoding(path, "is not a sound mesh file", most=80), np.errstate(all="ignore"):
+        if suffix == "off":
+            _check_off(content)
         with _complaints() as told:
-            # Pictures on the walls are other files, and no ray meets them.
-            more: dict[str, Any] = (
-                {"skip_materials": True} if path.suffix.lower() in (".ply", ".obj") else {}
-            )
+            # From memory, and without the pictures on the walls, so that no other file is opened.
+            more: dict[str, Any] = {"skip_materials": True} if suffix in ("ply", "obj") else {}
             try:
-                loaded = trimesh.load(path, process=False, **more)
+                loaded = trimesh.load(io.BytesIO(content), file_type=suffix, process=False, **more)
             except ImportError as error:  # trimesh has no detector of encodings at hand
                 raise ValueError("bytes stand where text was expected") from error
         if told:
@@ -93,9 +95,9 @@ def _complaints() -> Iterator[list[str]]:
         logger.removeHandler(handler)
 
 
-def _check_off(path: Path) -> None:
+def _check_off(content: bytes) -> None:
     """`ValueError` where there are fewer lines than the file announces; trimesh reads on."""
-    text = path.read_text(encoding="utf-8", errors="replace").replace("COFF", "OFF")
+    text = content.decode("utf-8", errors="replace").replace("COFF", "OFF")
     lines = (line.split("#")[0].replace("OFF", "") for line in text.splitlines())
     counts, *rest = [line for line in lines if line.strip()] or [""]
     announced = [int(word) for word in counts.split()[:2]]

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import FileError
 from isovist.io.files import PathLike, about, quote, read_bytes
+from isovist.io.maps.ros_map import RESOLUTIONS
 from isovist.maps.cells import Cell
 from isovist.maps.voxels import MOST_CELLS, VoxelMap
 
@@ -30,6 +31,11 @@ def read_octomap(path: PathLike) -> VoxelMap:
     resolution = _number(path, header, "res", float, ", the side of a cell in m")
     if not (np.isfinite(resolution) and resolution > 0.0):
         raise FileError(f"{path.name}: `res` must be a positive length in m, got {resolution}.")
+    if not RESOLUTIONS[0] <= resolution <= RESOLUTIONS[1]:
+        raise FileError(
+            f"{path.name}: `res` must be from {RESOLUTIONS[0]} to {RESOLUTIONS[1]:g} m per cell, "
+            f"got {resolution:g}."
+        )
     nodes = _number(path, header, "size", int, " of nodes")
     if nodes < 1:
         raise FileError(f"{path.name} holds an empty tree.")

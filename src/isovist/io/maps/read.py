@@ -12,7 +12,7 @@ import shapely
 from isovist.errors import FileError, InputError
 from isovist.io.files import PathLike, about
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
-from isovist.io.maps.ros_map import read_ros_map, write_ros_map
+from isovist.io.maps.ros_map import RESOLUTIONS, read_ros_map, write_ros_map
 from isovist.io.ply import has_faces
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.kinds import AnyMap
@@ -43,7 +43,9 @@ def read_map(path: PathLike) -> AnyMap:
     if suffix in _ROS:
         return read_ros_map(path)
     if suffix in _PLANS:
-        return map_of_plan(read_geojson(path))
+        plan = read_geojson(path)
+        with about(path):
+            return map_of_plan(plan)
     if suffix in (".bt", ".ot"):
         from isovist.io.maps.octomap import read_octomap
 
@@ -94,6 +96,11 @@ def convert_map(
             cells of 0.05 m.
         tolerance: Largest distance in m of an outline to the walls, when cells become walls.
     """
+    low, high = RESOLUTIONS
+    if not low <= resolution <= high:
+        raise InputError(
+            f"`resolution` must be from {low} to {high:g} m per cell, got {resolution:g}."
+        )
     suffix = Path(path).suffix.lower()
     if isinstance(world, SegmentMap) and suffix in _ROS:
         side = PLAN_RESOLUTION if resolution is None else resolution
@@ -115,10 +122,10 @@ def map_of_plan(plan: PlanGeometry) -> SegmentMap:
     solid = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.obstacles]
     for polygon in (*rooms, *solid):
         if not polygon.is_valid:
-            raise FileError(
+            raise InputError(
                 f"A polygon of the plan crosses itself: {shapely.is_valid_reason(polygon)}."
             )
     free = shapely.union_all(rooms).difference(shapely.union_all(solid))
     if free.is_empty:
-        raise FileError("The obstacles of the plan cover its rooms: no free space is left.")
+        raise InputError("The obstacles of the plan cover its rooms: no free space is left.")
     return SegmentMap.from_segments(plan.walls, free=free)

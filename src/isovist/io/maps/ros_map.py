@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, quote, read_bytes, replace_file
+from isovist.io.files import LARGEST, PathLike, quote, read_bytes, replace_file
 from isovist.io.maps.images import Brightness, read_brightness
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
@@ -114,6 +114,11 @@ class _Header:
                 f"{path.name}: `mode` must be trinary, scale or raw, got {quote(mode)}."
             )
         x, y, yaw = (_number(path, "origin", value) for value in origin)
+        if max(abs(x), abs(y)) > LARGEST:
+            raise FileError(
+                f"{path.name}: x and y of `origin` must lie within ±{LARGEST:g} m, "
+                f"got {x:g} and {y:g}."
+            )
         if abs(yaw) > 2.0 * math.pi:
             raise FileError(
                 f"{path.name}: the yaw of `origin` must be in rad, within ±2π, got {yaw:g}. "

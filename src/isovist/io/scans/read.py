@@ -25,6 +25,7 @@ from isovist.io.files import (
     PathLike,
     about,
     existing_file,
+    is_folder,
     quote,
     read_bytes,
     read_json,
@@ -77,7 +78,7 @@ def _read(
     path: Path, scan_topic: str | None, at: float | None, *, on_robot: bool
 ) -> Scan | CloudScan:
     suffix = path.suffix.lower()
-    if path.is_dir() or suffix in _BAGS:
+    if is_folder(path) or suffix in _BAGS:
         from isovist.io.scans.bags import read_bag_scan
 
         return read_bag_scan(path, scan_topic=scan_topic, at=at, on_robot=on_robot)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, read_npz
+from isovist.io.files import LARGEST, PathLike, read_npz
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray, readonly
 
@@ -136,4 +136,6 @@ def _array(
     floats = value.astype(np.float64)
     if finite and not np.isfinite(floats).all():
         raise FileError(f"{path.name}: `{name}` must be finite, got NaN or infinity.")
+    if finite and not (np.abs(floats) <= LARGEST).all():
+        raise FileError(f"{path.name}: `{name}` has a value beyond ±{LARGEST:g}.")
     return floats

@@ -1,0 +1,1 @@
+"""Damaged files and destroyed scans, by the thousand (`python -m benchmarks.fuzz`)."""

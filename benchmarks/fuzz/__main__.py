@@ -1,0 +1,70 @@
+"""Damaged files of every kind and destroyed scans: is every one refused with words, or harmless?
+
+    python -m benchmarks.fuzz [--minutes N] [--count N] [--seed S] [--replay K]
+
+Sound little files are made first; case k damages one of them and reads it, or destroys a scan and
+locates it.  Cases run in two processes.  These are findings: an error that is not ours, a text that
+is not one printable line with the file's name in front, a warning, more than 30 s, more than 4 GB,
+a process that dies, an answer that is unique and wrong or not finite.  Exits with 1 on findings.
+`--replay K` runs case K of the seed alone and says all about it.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--minutes", type=float, default=20.0, help="begin no case after these")
+    parser.add_argument("--count", type=int, default=20_000, help="most cases")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--replay", type=int, metavar="K", help="one case, and all about it")
+    given = parser.parse_args()
+    os.environ.update(NUMBA_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
+    with tempfile.TemporaryDirectory(prefix="isovist-seeds-") as scratch:
+        folder = Path(scratch) / "seeds"
+        from benchmarks.fuzz.cases import run_case, warm
+        from benchmarks.fuzz.seeds import write_seeds
+
+        write_seeds(folder)
+        warm(folder)  # and so the kernels are compiled before time is taken
+        if given.replay is not None:
+            outcome = run_case(folder, given.seed, given.replay)
+            print(f"{outcome.row}: {outcome.finding or 'no finding'}\n{outcome.detail}")
+            sys.exit(1 if outcome.finding else 0)
+        found = run(folder, given.seed, given.count, time.monotonic() + 60.0 * given.minutes)
+    sys.exit(1 if found else 0)
+
+
+def run(folder: Path, seed: int, count: int, until: float) -> int:
+    """Run the cases, tell findings as they come and a table at the end; how many there were."""
+    cases, refused, found = Counter[str](), Counter[str](), Counter[str]()
+    told: set[tuple[str, str]] = set()
+    from benchmarks.fuzz.workers import outcomes
+
+    for outcome in outcomes(folder, seed, count, until):
+        kind = outcome.row
+        cases[kind] += 1
+        refused[kind] += outcome.refused and not outcome.finding
+        found[kind] += bool(outcome.finding)
+        if outcome.finding and (kind, outcome.finding) not in told:
+            told.add((kind, outcome.finding))
+            print(f"--seed {seed} --replay {outcome.number}: {kind}: {outcome.finding}", flush=True)
+        done = cases.total()
+        if done % 500 == 0:
+            print(f"{done} of {count} cases, {found.total()} findings", file=sys.stderr, flush=True)
+    print("| reader | cases | refused with words | accepted | findings |\n|---|---|---|---|---|")
+    for kind in [*sorted(cases), ""]:
+        some = [c[kind] if kind else c.total() for c in (cases, refused, found)]
+        accepted = some[0] - some[1] - some[2]
+        print(f"| {kind or 'all'} | {some[0]} | {some[1]} | {accepted} | {some[2]} |")
+    return found.total()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,116 @@
+"""One case: a seed, a wound, and what came of it.
+
+Case k of seed S is always the same: its kind is the k-th in turn, and all that is random comes
+from a generator of (S, k).
+"""
+
+import re
+import shutil
+import tempfile
+import traceback
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+import isovist as iv
+from benchmarks.fuzz import readers, scans
+
+SHARE = 6
+"""So many turns of each kind of destroyed scan come in a round of all kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a case.
+
+    Attributes:
+        number: k.
+        row: What was read or asked, e.g. "cloud.laz".
+        refused: Whether it was refused with words.
+        finding: What should not have happened, in one line; empty when all is well.
+        detail: The traceback of a finding, or the words of a refusal.
+    """
+
+    number: int
+    row: str
+    refused: bool = False
+    finding: str = ""
+    detail: str = ""
+
+
+def rows(folder: Path) -> list[str]:
+    """All that is tried, in turn."""
+    files = sorted(path.name for path in folder.iterdir())
+    return files + SHARE * list(scans.ASKED)
+
+
+def run_case(folder: Path, seed: int, number: int) -> Outcome:
+    """Try one case; nothing that it raises gets out but an interruption."""
+    turn = rows(folder)
+    row = turn[number % len(turn)]
+    random = np.random.default_rng([seed, number])
+    with tempfile.TemporaryDirectory(prefix="isovist-fuzz-") as scratch:
+        try:
+            if row in scans.ASKED:
+                scans.ASKED[row](random)
+            else:
+                _read(folder / row, Path(scratch), random)
+        except iv.IsovistError as error:
+            return _refused(number, row, error)
+        except readers.WrongError as error:
+            return Outcome(number, row, finding=str(error), detail=traceback.format_exc())
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a panic of a compiled part is no Exception
+            return Outcome(number, row, finding=_site(error), detail=traceback.format_exc())
+    return Outcome(number, row)
+
+
+def _read(home: Path, scratch: Path, random: np.random.Generator) -> None:
+    """Damage a copy of a seed, then use it."""
+    kind = home.name.split(".")[0]
+    copy = scratch / home.name
+    shutil.copytree(home, copy)
+    readers.WOUNDS.get(kind, readers.damage_file)(copy, _target(copy), random)
+    _use(copy)
+
+
+def _target(home: Path) -> Path:
+    """What is read of a seed: not the image beside its YAML file."""
+    return min(home.iterdir(), key=lambda path: path.suffix not in (".yaml", ""))
+
+
+def _use(home: Path) -> None:
+    readers.USES[home.name.split(".")[0]](_target(home))
+
+
+def _refused(number: int, row: str, error: iv.IsovistError) -> Outcome:
+    """A refusal, which must be one clear line, and that of a file must name it first."""
+    text, finding = str(error), ""
+    if not text.isprintable() or not text.endswith((".", "?")) or len(text) > 600:
+        finding = f"no clear line: {text[:300]!r}"
+    elif isinstance(error, iv.FileError) and not re.match(
+        r"(/.*/)?seed", text.split(maxsplit=1)[0]
+    ):
+        finding = f"the file is not named first: {text[:200]!r}"
+    return Outcome(number, row, not finding, finding, text)
+
+
+def warm(folder: Path) -> None:
+    """Use every seed as it is, so that what they need is loaded; all must be accepted."""
+    for home in sorted(folder.iterdir()):
+        with suppress(iv.InputError):  # a cube of eight cells is a map, but cannot be described
+            _use(home)
+    for ask in scans.ASKED.values():
+        ask(np.random.default_rng(0))
+
+
+def _site(error: BaseException) -> str:
+    """Kind and place of an error, the same for the same fault."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "isovist" in Path(frame.filename).parts] or frames
+    place = f"{Path(ours[-1].filename).name}:{ours[-1].lineno}"
+    text = (str(error).splitlines() or [""])[0][:120]
+    return f"{type(error).__name__} at {place}: {text}"
