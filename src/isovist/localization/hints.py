@@ -17,7 +17,7 @@ from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.locate import attempt
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.twists import SCALES, WIDER, margin, rescaled
+from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
 
 MILLIMETRE = 0.001
@@ -65,10 +65,11 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
-    least = -math.inf if answer.best is None else answer.best.score + margin(chosen)
+    score = -math.inf if answer.best is None else answer.best.score
+    sized, over = margins(chosen)
     found = []
     turned = _place(atlas, scan.mirrored(), prior, chosen)
-    if turned is not None and turned.score > least:
+    if turned is not None and turned.score > score + over:
         found.append(_hint("mirror", 1.0, turned))
     far = float(np.median(scan.distances)) > atlas.diagonal
     sizes = []
@@ -80,7 +81,7 @@ def hints(
         _, factor, place = max(sizes, key=lambda size: size[0])
         if factor != MILLIMETRE:
             factor, place = _sharpened(atlas, scan, factor, place, chosen)
-        if place.score > least:
+        if place.score > score + sized:
             found.append(_hint("scale", factor, place))
     return tuple(sorted(found, key=lambda hint: -hint.score))
 

@@ -4,7 +4,10 @@ Beams side by side see the same wall, and err together.  So the scan is cut into
 space of azimuth and of elevation, and a block counts as one witness: with ℓ_jb the mean rating of
 block b from place j,
 
-    p_j ∝ exp(Σ_b ℓ_jb).                                                                  (1)
+    p_j ∝ exp(Σ_b (ℓ_jb + κ e_j)),                                                        (1)
+
+where e_j is the share of beams explained.  Clutter and unknown space explain any beam a little,
+so that a place which leaves much to them can rate as high as one that accounts for the walls.
 
 A rival is refuted when the witnesses agree that it is worse.  What stands on the floor of a map in
 space fills several blocks above each other; so here columns of blocks, one for each azimuth, are
@@ -46,7 +49,7 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
     fits = fits.select(unlike(fits.poses, *settings.same))
-    totals = fits.blocks.sum(axis=1)
+    totals = (fits.blocks + settings.explained * fits.inliers[:, None]).sum(axis=1)
     order = np.argsort(-totals, kind="stable")
     fits, totals = fits.select(order), totals[order]
     chances = np.exp(totals - totals[0])

@@ -68,6 +68,8 @@ class LocalizationSettings:
             last of them.
         keep: Places that are fitted with many beams; in space half.
         model: What a beam's range is worth at a pose.
+        explained: κ of `judge` (1), in nats: of 0, 1, 2, 3, 4 and 6 the one with the best mean
+            success over both splits of the six logs.
         block: Width of a witness in rad: beams nearer to each other see the same thing.
         refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one block
             must speak, and differences below 0.2 nats in all say nothing.
@@ -100,6 +102,7 @@ class LocalizationSettings:
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
     keep: int = 40
     model: BeamModel = field(default_factory=BeamModel)
+    explained: float = 2.0
     block: float = float(np.radians(10.0))
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6
