@@ -116,7 +116,7 @@ class PlaneAtlas(Atlas):
     def to_cells(self, poses: FloatArray) -> FloatArray:
         """Poses in the grid, in cells and rad, as kernels want them; a copy."""
         place = self.world.to_grid(poses[..., :2])
-        return np.concatenate([place, poses[..., 2:] - self.heading], axis=-1)
+        return np.ascontiguousarray(np.concatenate([place, poses[..., 2:] - self.heading], axis=-1))
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
         """The way back."""

@@ -10,8 +10,9 @@ from a wide σ to a narrow one.  Beams that end far from any wall lose their say
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import inner, kernel
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -20,7 +21,7 @@ Singles = NDArray[np.float32]
 REACH = 3.5
 
 
-@njit(cache=True, nogil=True)
+@inner
 def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float]:
     """Bilinear value and gradient at (x, y), in cells; values sit at the centres of cells.
 
@@ -47,10 +48,11 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     return value, slope_x, slope_y
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel("f4[:,::1], f8[:,::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses")
 def align(
-    field: Singles, ends: Floats, widths: Floats, damping: float, poses: Floats, normal: Floats
-) -> None:
+    first: int, last: int, field: Singles, ends: Floats, widths: Floats, damping: float,
+    poses: Floats, normal: Floats,
+) -> None:  # fmt: skip
     """Improve poses, each on its own.
 
     Args:
@@ -67,7 +69,7 @@ def align(
     for k in range(m):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
     arm /= m
-    for q in prange(len(poses)):
+    for q in range(first, last):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
         for k in range(8):
             normal[q, k] = 0.0
