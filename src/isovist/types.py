@@ -1,5 +1,6 @@
 """Array types, and the checks that stand at every door of the library."""
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ __all__ = [
     "IntArray",
     "as_floats",
     "readonly",
+    "restore",
 ]
 
 
@@ -28,6 +30,15 @@ def readonly(array: NDArray[Any]) -> NDArray[Any]:
     """The array itself, with writing switched off."""
     array.flags.writeable = False
     return array
+
+
+def restore(self: Any, state: list[Any] | dict[str, Any]) -> None:
+    """`__setstate__` of frozen dataclasses: arrays come out of a pickle read-only again."""
+    names = [field.name for field in fields(self)]
+    named = state if isinstance(state, dict) else dict(zip(names, state, strict=True))
+    for name, value in named.items():
+        kept = readonly(value) if isinstance(value, np.ndarray) else value
+        object.__setattr__(self, name, kept)
 
 
 def as_floats(

@@ -15,7 +15,7 @@ from isovist.errors import InputError
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
-from isovist.types import Float32Array, FloatArray, IntArray, readonly
+from isovist.types import Float32Array, FloatArray, IntArray, readonly, restore
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
@@ -28,6 +28,8 @@ class PlaneAtlas(Atlas):
     world: OccupancyMap
 
     dimension: ClassVar[int] = 2
+
+    __setstate__ = restore
 
     @property
     def positions(self) -> FloatArray:
@@ -103,6 +105,13 @@ class PlaneAtlas(Atlas):
     def model(self, model: BeamModel) -> FloatArray:
         """As the kernels want it: walls lie anywhere in their cells."""
         return model.row(self.settings.reach, self.world.resolution / np.sqrt(12.0))
+
+    @staticmethod
+    def kernels() -> tuple[Any, ...]:
+        from isovist.kernels.align import align
+        from isovist.kernels.score import score
+
+        return align, score
 
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""

@@ -1,5 +1,6 @@
 """The command line: one verb per file, known errors in one line, exit code 2."""
 
+import logging
 import sys
 
 import typer
@@ -15,6 +16,7 @@ from isovist.cli.paper import paper
 from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verify import verify
+from isovist.cli.warm_up import warm_up
 from isovist.errors import IsovistError
 
 app = typer.Typer(
@@ -24,7 +26,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
+for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify, warm_up):
     app.command()(verb)
 
 
@@ -43,6 +45,10 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main() -> None:
     """Run the command line; a known error is one line and exit code 2."""
+    notes = logging.StreamHandler()
+    notes.setFormatter(logging.Formatter("isovist: %(message)s"))
+    logging.getLogger("isovist").addHandler(notes)
+    logging.getLogger("isovist").setLevel(logging.INFO)
     try:
         app()
     except (IsovistError, OSError) as error:

@@ -2,19 +2,19 @@
 
 import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
-from isovist.cli.progress import bar
 from isovist.errors import InputError
-from isovist.io.logs.read import Log, read_log
-from isovist.io.maps.read import read_map
-from isovist.maps.kinds import AnyMap
 from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.spinning import SpinningLidar
+
+if TYPE_CHECKING:
+    from isovist.io.logs.read import Log
+    from isovist.maps.kinds import AnyMap
+    from isovist.sensing.lidar import Lidar
+    from isovist.sensing.spinning import SpinningLidar
 
 Place = tuple[float, float, float] | None
 
@@ -50,6 +50,10 @@ def atlas_of(
                 "`--height` is said when an atlas is built; this one is built already."
             )
         return read_atlas(path)
+    from isovist.atlas.build import build
+    from isovist.cli.progress import bar
+    from isovist.io.maps.read import read_map
+
     world = read_map(path)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
@@ -65,8 +69,11 @@ def place_of(sensor: Place) -> Pose | None:
 
 def drive_of(
     world: Path, path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
-) -> tuple[str, AnyMap, Log]:
+) -> "tuple[str, AnyMap, Log]":
     """Name, map and log of a drive whose truth is known."""
+    from isovist.io.logs.read import read_log
+    from isovist.io.maps.read import read_map
+
     log = read_log(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
@@ -77,8 +84,11 @@ def drive_of(
 
 def sensor_of(
     atlas: Atlas, field_of_view: float, beams: int, range_max: float, noise: float, rings: int
-) -> Lidar | SpinningLidar:
+) -> "Lidar | SpinningLidar":
     """The simulated sensor that fits an atlas; the view in degrees."""
+    from isovist.sensing.lidar import Lidar
+    from isovist.sensing.spinning import SpinningLidar
+
     if atlas.dimension == 2:
         return Lidar(math.radians(field_of_view), beams, range_max, noise)
     if field_of_view != 360.0:
