@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 RUNS = {
+    "first_minutes": (),
     "demo": ("6",),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),

@@ -21,14 +21,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from numba import njit, types
+from numba import njit
 from numba.core import config, event
+from numba.core import types as numba_types
 from numba.core.compiler import Compiler
 from numba.misc import appdirs
 
 from isovist.kernels.threads import share
 
 NUMBA: Any = config
+types: Any = numba_types
 FOLDERS: Any = appdirs.AppDirs
 KERNELS: "dict[str, Kernel]" = {}
 """By module and name, as far as their modules are imported."""
@@ -109,7 +111,7 @@ def kernel(
     return make
 
 
-class _Apart(Compiler):  # type: ignore[misc]
+class _Apart(Compiler):
     """What is written to overlaps no other argument, which lets loops become vector code."""
 
     def __init__(self, *arguments: Any) -> None:
@@ -134,7 +136,7 @@ def _read_only(kind: Any) -> Any:
     return kind.copy(readonly=True) if isinstance(kind, types.Array) else kind
 
 
-class _Notice(event.Listener):  # type: ignore[misc]
+class _Notice(event.Listener):
     """Says once that kernels are being compiled, since nothing else happens for a while."""
 
     said = False
