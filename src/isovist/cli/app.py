@@ -1,6 +1,7 @@
 """The command line: one verb per file, known errors in one line, exit code 2."""
 
 import logging
+import os
 import sys
 
 import typer
@@ -45,6 +46,8 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 
 def main() -> None:
     """Run the command line; a known error is one line and exit code 2."""
+    # Our matrices are small: threads of the linear algebra would only spin beside ours.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     notes = logging.StreamHandler()
     notes.setFormatter(logging.Formatter("isovist: %(message)s"))
     logging.getLogger("isovist").addHandler(notes)
