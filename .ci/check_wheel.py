@@ -12,13 +12,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-MAP = """image: room.pgm
-resolution: 0.05
-origin: [0.0, 0.0, 0.0]
-negate: 0
-occupied_thresh: 0.65
-free_thresh: 0.196
-"""
 MAKE = """
 import numpy as np, isovist as iv
 from pathlib import Path
@@ -27,6 +20,18 @@ cells = iv.OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), 0.05)
 iv.write_map(cells, Path("room.yaml"))
 scan = iv.Lidar(range_max=10.0).scan(world, iv.Pose(1.3, 1.7, 0.4), np.random.default_rng(0))
 iv.write_scan(scan, Path("scan.json"))
+rows = []
+for k in range(8):
+    pose = iv.Pose(1.3 + 0.2 * k, 1.7, 0.1 * k)
+    seen = iv.Lidar(field_of_view=np.pi, beams=181, range_max=10.0).scan(
+        world, pose, np.random.default_rng(k)
+    )
+    place = f"{pose.x:.3f} {pose.y:.3f} {pose.yaw:.3f} "
+    ranges = " ".join(f"{r:.3f}" for r in seen.ranges)
+    rows.append(f"FLASER 181 {ranges} {place}{place}{k}.0 robot {k}.0\\n")
+Path("drive.log").write_text("".join(rows))
+hall = iv.SegmentMap.from_polygons([[(0, 0), (12, 0), (12, 2), (11, 2), (11, 3), (0, 3)]])
+iv.write_map(iv.OccupancyMap.from_segments(hall.walls.reshape(-1, 2, 2), 0.05), Path("hall.yaml"))
 for name in ("room.stl", "cloud.pcd", "cloud.las", "run.mcap", "run.bag"):
     Path(name).write_bytes(b"0" * 64)
 """
@@ -62,6 +67,9 @@ def main() -> None:
         pose = answer["estimates"][0]
         if abs(pose["x"] - 1.3) + abs(pose["y"] - 1.7) > 0.1:
             sys.exit(f"The wheel locates at {pose}, not at (1.3, 1.7).")
+        expect(0, "unique", isovist, "track", "room.atlas", "drive.log")
+        expect(0, "scans", isovist, "survey", "room.atlas", "--count", "20")
+        expect(0, "unique", isovist, "explore", "hall.yaml", "--range-max", "3")
         for extra, code, command in (
             ("figures", 1, (python, "-c", PICTURE)),
             ("figures", 2, (isovist, "locate", "room.atlas", "scan.json", "--figure", "a.png")),

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 RUNS = {
+    "first_minutes": (),
     "demo": ("6",),
     "misuse": ("DATA/carmen/seattle-corrected.log.gz", "8"),
     "explore": ("--starts", "2", "hall"),

@@ -47,7 +47,7 @@ def test_a_read_only_installation_compiles_into_a_temporary_folder():
         "from isovist.kernels.bvh import build_bvh\n"
         "from numba.core import config\n"
         "assert 'isovist-' in config.CACHE_DIR\n"
-        "assert build_bvh._cache.cache_path.startswith(config.CACHE_DIR)\n"
+        "assert build_bvh.loop._cache.cache_path.startswith(config.CACHE_DIR)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

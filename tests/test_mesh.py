@@ -1,6 +1,5 @@
 """Meshes: rays, watertightness, free space, solids."""
 
-import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -92,14 +91,12 @@ def test_ranges_are_the_same_from_far_away_and_in_large_coordinates():
     np.testing.assert_allclose(back - 980.0, outside, atol=1e-9)
 
 
-def test_answers_do_not_depend_on_the_number_of_threads():
+def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
     world = MeshMap.from_arrays(*sphere(16))
     d = np.random.default_rng(2).standard_normal((3000, 3))
     many = world.cast([0.1, 0.2, 0.3], d)
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
+    monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
     one = world.cast([0.1, 0.2, 0.3], d)
-    numba.set_num_threads(before)
     assert np.array_equal(many.ranges, one.ranges)
     assert np.array_equal(many.walls, one.walls)
 

@@ -3,7 +3,6 @@
 import json
 from itertools import pairwise
 
-import numba
 import numpy as np
 import pytest
 
@@ -108,13 +107,10 @@ def test_probabilities_add_up_and_estimates_are_sorted(atlas):
         assert belief.best is belief.estimates[0]
 
 
-def test_the_same_way_gives_the_same_bits_whatever_the_threads(atlas):
+def test_the_same_way_gives_the_same_bits_whatever_the_threads(atlas, monkeypatch):
     def last(threads):
-        numba.set_num_threads(threads)
-        try:
-            belief = drive(Tracker(atlas), atlas.world, CORRIDOR[:12])[-1]
-        finally:
-            numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
+        monkeypatch.setattr("isovist.kernels.threads.COUNT", threads)
+        belief = drive(Tracker(atlas), atlas.world, CORRIDOR[:12])[-1]
         return belief.best.pose.vector.tobytes() + belief.best.covariance.tobytes()
 
     assert last(1) == last(2)

@@ -1,6 +1,7 @@
 """Array types, and the checks that stand at every door of the library."""
 
 import os
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ __all__ = [
     "check_memory",
     "check_whole",
     "readonly",
+    "restore",
 ]
 
 
@@ -32,6 +34,15 @@ def readonly(array: NDArray[Any]) -> NDArray[Any]:
     """The array itself, with writing switched off."""
     array.flags.writeable = False
     return array
+
+
+def restore(self: Any, state: list[Any] | dict[str, Any]) -> None:
+    """`__setstate__` of frozen dataclasses: arrays come out of a pickle read-only again."""
+    names = [field.name for field in fields(self)]
+    named = state if isinstance(state, dict) else dict(zip(names, state, strict=True))
+    for name, value in named.items():
+        kept = readonly(value) if isinstance(value, np.ndarray) else value
+        object.__setattr__(self, name, kept)
 
 
 def as_floats(

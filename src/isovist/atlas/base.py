@@ -226,6 +226,11 @@ class Atlas(ABC):
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         """ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
 
+    @staticmethod
+    @abstractmethod
+    def kernels() -> tuple[Any, ...]:
+        """What `fit` and `rate` call (`kernels.compiled`)."""
+
     @abstractmethod
     def fitted(self, tilt: bool) -> int:
         """How many coordinates the last fit of a scan is of."""

@@ -15,7 +15,7 @@ from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors
 from isovist.sensing.scan import Scan
-from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
@@ -30,6 +30,8 @@ class PlaneAtlas(Atlas):
     world: OccupancyMap
 
     dimension: ClassVar[int] = 2
+
+    __setstate__ = restore
 
     @property
     def positions(self) -> FloatArray:
@@ -106,6 +108,13 @@ class PlaneAtlas(Atlas):
         """As the kernels want it: walls lie anywhere in their cells."""
         return model.row(self.settings.reach, self.world.resolution / np.sqrt(12.0))
 
+    @staticmethod
+    def kernels() -> tuple[Any, ...]:
+        from isovist.kernels.align import align
+        from isovist.kernels.score import score
+
+        return align, score
+
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""
         if tilt:
@@ -118,7 +127,7 @@ class PlaneAtlas(Atlas):
     def to_cells(self, poses: FloatArray) -> FloatArray:
         """Poses in the grid, in cells and rad, as kernels want them; a copy."""
         place = self.world.to_grid(poses[..., :2])
-        return np.concatenate([place, poses[..., 2:] - self.heading], axis=-1)
+        return np.ascontiguousarray(np.concatenate([place, poses[..., 2:] - self.heading], axis=-1))
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
         """The way back."""

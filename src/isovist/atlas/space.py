@@ -27,7 +27,7 @@ from isovist.maps.floor import floor_levels
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
 if TYPE_CHECKING:
     from isovist.maps.sweep3d import VoxelSweep
@@ -54,6 +54,8 @@ class SpaceAtlas(Atlas):
     shine: tuple[float, float] | None = None
 
     dimension: ClassVar[int] = 3
+
+    __setstate__ = restore
 
     @property
     def positions(self) -> FloatArray:
@@ -136,6 +138,13 @@ class SpaceAtlas(Atlas):
             beams.strengths, self.to_cells(poses), ratings, kinds,
         )  # fmt: skip
         return ratings, kinds
+
+    @staticmethod
+    def kernels() -> tuple[Any, ...]:
+        from isovist.kernels.align3d import align_in_space
+        from isovist.kernels.score3d import score_in_space
+
+        return align_in_space, score_in_space
 
     def fitted(self, tilt: bool) -> int:
         """x, y, yaw and z; roll and pitch too when nobody knows the tilt."""

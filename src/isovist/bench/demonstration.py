@@ -87,7 +87,6 @@ def _ask(
     rng: np.random.Generator,
 ) -> Demonstration:
     scan = lidar.scan(reality, truth, rng)
-    locate(atlas, scan)  # the first call compiles; the second is what a robot sees
     return Demonstration(atlas, scan, truth, locate(atlas, scan))
 
 

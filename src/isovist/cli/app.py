@@ -1,5 +1,7 @@
 """The command line: one verb per file, known errors in one line, exit code 2."""
 
+import logging
+import os
 import sys
 from typing import Any, NoReturn
 
@@ -19,6 +21,7 @@ from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verbs import Verb
 from isovist.cli.verify import verify
+from isovist.cli.warm_up import warm_up
 from isovist.errors import IsovistError, one_line
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
@@ -34,6 +37,7 @@ app = typer.Typer(
 for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)
+app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb)(warm_up)
 
 
 app.add_typer(bench, name="bench")
@@ -52,6 +56,12 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 def main() -> None:
     """Run the command line; a known error is one line and exit code 2."""
     bare = len(sys.argv) < 2  # then typer prints its help
+    # Our matrices are small: threads of the linear algebra would only spin beside ours.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    notes = logging.StreamHandler()
+    notes.setFormatter(logging.Formatter("isovist: %(message)s"))
+    logging.getLogger("isovist").addHandler(notes)
+    logging.getLogger("isovist").setLevel(logging.INFO)
     try:
         code = app(prog_name="isovist", standalone_mode=bare)
     except (IsovistError, OSError) as error:

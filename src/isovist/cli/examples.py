@@ -12,6 +12,7 @@ EXAMPLES = (
     "isovist survey warehouse.yaml --range-max 10 -o survey.html",
     "isovist paper --channels 12 --temperature 0.3 --figure paper.png",
     "isovist verify --quick",
+    "isovist warm-up",
     "isovist bench carmen intel.log.gz --json",
     "isovist bench scans map.yaml scans.npz --held-out",
     "isovist bench simulate warehouse.yaml --count 100 --range-max 10",

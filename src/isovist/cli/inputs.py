@@ -3,25 +3,23 @@
 import math
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
-from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.files import is_folder, quote
-from isovist.io.logs.carmen import read_carmen
-from isovist.io.logs.read import Log, read_log
-from isovist.io.maps.read import read_map
-from isovist.io.scans.sets import ScanSet
-from isovist.localization.region import Region
-from isovist.maps.kinds import AnyMap
-from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.spinning import SpinningLidar
+
+if TYPE_CHECKING:
+    from isovist.io.logs.read import Log
+    from isovist.io.scans.sets import ScanSet
+    from isovist.localization.region import Region
+    from isovist.maps.kinds import AnyMap
+    from isovist.maps.segments import SegmentMap
+    from isovist.sensing.lidar import Lidar
+    from isovist.sensing.spinning import SpinningLidar
 
 FARTHEST = 100.0  # m: what is farther off does not sit on a robot
 Place = tuple[float, float, float] | None
@@ -37,8 +35,11 @@ def plane_of(path: Path) -> PlaneAtlas:
     return atlas
 
 
-def plan_of(path: Path) -> SegmentMap:
+def plan_of(path: Path) -> "SegmentMap":
     """A map of walls."""
+    from isovist.io.maps.read import read_map
+    from isovist.maps.segments import SegmentMap
+
     world = read_map(path)
     if not isinstance(world, SegmentMap):
         raise InputError(
@@ -71,6 +72,10 @@ def atlas_of(
                 "`--height` is said when an atlas is built; this one is built already."
             )
         return read_atlas(path)
+    from isovist.atlas.build import build
+    from isovist.cli.progress import bar
+    from isovist.io.maps.read import read_map
+
     world = read_map(path)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
@@ -91,20 +96,28 @@ def place_of(sensor: Place) -> Pose | None:
     return Pose(*sensor)
 
 
-def log_of(path: Path, **options: Any) -> Log:
+def log_of(path: Path, **options: Any) -> "Log":
     """A log, read with a bar; the options are those of `read_log`."""
+    from isovist.cli.progress import bar
+    from isovist.io.logs.read import read_log
+
     with bar("Reading") as advance:
         return read_log(path, progress=advance, **options)
 
 
-def carmen_of(path: Path) -> ScanSet:
+def carmen_of(path: Path) -> "ScanSet":
     """The scans of a CARMEN log, read with a bar."""
+    from isovist.cli.progress import bar
+    from isovist.io.logs.carmen import read_carmen
+
     with bar("Reading") as advance:
         return read_carmen(path, progress=advance)
 
 
-def region_of(near: Place, heading: tuple[float, float] | None) -> Region | None:
+def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | None":
     """Where the robot may be, from `--near` (m) and `--heading` (degrees)."""
+    from isovist.localization.region import Region
+
     if near is not None and not (all(map(math.isfinite, near)) and near[2] > 0.0):
         raise InputError(
             "`--near` takes x, y and a positive radius, in m, "
@@ -124,8 +137,10 @@ def region_of(near: Place, heading: tuple[float, float] | None) -> Region | None
 
 def drive_of(
     world: Path, path: Path, prefix: str, held_out: bool, sensor: Place, sweep: float
-) -> tuple[str, AnyMap, Log]:
+) -> "tuple[str, AnyMap, Log]":
     """Name, map and log of a drive whose truth is known."""
+    from isovist.io.maps.read import read_map
+
     log = log_of(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
         raise InputError(f"{path.name} has no truth, so nothing can be measured.")
@@ -136,7 +151,7 @@ def drive_of(
 
 def sensors_of(
     atlas: Atlas, usual: Mapping[str, float], compare: tuple[str, str] | None
-) -> list[Lidar | SpinningLidar]:
+) -> "list[Lidar | SpinningLidar]":
     """The simulated sensor that fits an atlas, or two that differ from it.
 
     Args:
@@ -149,7 +164,10 @@ def sensors_of(
     return [_sensor(atlas, {**usual, **_changes(text, usual)}) for text in compare]
 
 
-def _sensor(atlas: Atlas, options: Mapping[str, float]) -> Lidar | SpinningLidar:
+def _sensor(atlas: Atlas, options: Mapping[str, float]) -> "Lidar | SpinningLidar":
+    from isovist.sensing.lidar import Lidar
+    from isovist.sensing.spinning import SpinningLidar
+
     view, beams, range_max, noise, rings = (options[name] for name in SENSOR)
     if atlas.dimension == 2:
         return Lidar(math.radians(view), int(beams), range_max, noise)

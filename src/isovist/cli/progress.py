@@ -3,9 +3,6 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
-
 
 @contextmanager
 def bar(what: str, *, hidden: bool = False) -> Iterator[Callable[[float], None]]:
@@ -15,6 +12,9 @@ def bar(what: str, *, hidden: bool = False) -> Iterator[Callable[[float], None]]
         what: Goes on.
         hidden: No bar, for verbs that print while they work.
     """
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
     columns = (TextColumn(what), BarColumn(), TimeRemainingColumn())
     console = Console(stderr=True)
     silent = hidden or not console.is_terminal
@@ -26,6 +26,8 @@ def bar(what: str, *, hidden: bool = False) -> Iterator[Callable[[float], None]]
 @contextmanager
 def busy(what: str) -> Iterator[None]:
     """A spinner on standard error, for work whose length nobody knows."""
+    from rich.console import Console
+
     console = Console(stderr=True)
     with console.status(what) if console.is_terminal else nullcontext():
         yield

@@ -72,7 +72,7 @@ def separate(
     delta = np.empty((V, K, K, m), dtype=np.float32)
     score.separate(
         atlas.wall_distance, atlas.world.resolution, atlas.model(replace(model, noise=blur)), z,
-        along, cells[..., :2].astype(np.float32), delta,
+        along, cells[..., :2].astype(np.float32, order="C"), delta,
     )  # fmt: skip
     return delta, np.isfinite(z) & (z > 0.0)
 

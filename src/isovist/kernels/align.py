@@ -10,8 +10,9 @@ from a wide σ to a narrow one.  Beams that end far from any wall lose their say
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import inner, kernel
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -20,7 +21,7 @@ Singles = NDArray[np.float32]
 REACH = 3.5
 
 
-@njit(cache=True, nogil=True)
+@inner
 def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float]:
     """Bilinear value and gradient at (x, y), in cells; values sit at the centres of cells.
 
@@ -49,7 +50,7 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     return value, slope_x, slope_y
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, yaw: float):  # type: ignore[no-untyped-def]
     """Σ w J Jᵀ as xx, xy, xa, yy, ya, aa, then Σ w, Σ w e² and Σ w J e, at a pose in cells."""
     scale, reach = 0.5 / (sigma * sigma), REACH * sigma
@@ -77,10 +78,11 @@ def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, y
     return xx, xy, xa, yy, ya, aa, total, square, gx, gy, ga
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel("f4[:,::1], f8[:,::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses")
 def align(
-    field: Singles, ends: Floats, widths: Floats, damping: float, poses: Floats, normal: Floats
-) -> None:
+    first: int, last: int, field: Singles, ends: Floats, widths: Floats, damping: float,
+    poses: Floats, normal: Floats,
+) -> None:  # fmt: skip
     """Improve poses, each on its own.
 
     Args:
@@ -97,7 +99,7 @@ def align(
     for k in range(m):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
     arm /= m
-    for q in prange(len(poses)):
+    for q in range(first, last):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
         for sigma in widths:
             xx, xy, xa, yy, ya, aa, _, _, gx, gy, ga = _sum_beams(field, ends, sigma, x, y, yaw)

@@ -13,12 +13,12 @@ and the axes of yaw, roll and pitch are ẑ, R_z R_y x̂ and R_z ŷ.
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from isovist.kernels.align import REACH
+from isovist.kernels.compiled import inner, kernel
 
 
-@njit(cache=True, nogil=True)
+@inner
 def distance_in_space(field, x, y, z):
     """Trilinear value and gradient at (x, y, z), in cells; values sit at the centres of cells.
 
@@ -53,7 +53,7 @@ def distance_in_space(field, x, y, z):
     return value, slope_x, slope_y, slope_z
 
 
-@njit(cache=True, nogil=True)
+@inner
 def turn(pose, R):
     """Fill R (3, 3) with the rotation of a pose (x, y, yaw, z, roll, pitch)."""
     cy, sy = math.cos(pose[2]), math.sin(pose[2])
@@ -64,7 +64,7 @@ def turn(pose, R):
     R[2, 0], R[2, 1], R[2, 2] = -sp, cp * sr, cp * cr
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _solve(H, g, n):
     """Overwrite g with H⁻¹ g for the first n rows, by Cholesky; False when H is not positive."""
     for j in range(n):
@@ -88,7 +88,7 @@ def _solve(H, g, n):
     return True
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sum_beams(field, ends, sigma, pose, H, g):
     """Fill H (6, 6), lower half, and g (6,) with Σ w J Jᵀ and −Σ w J e.  Returns Σ w and Σ w e²."""
     R, J = np.empty((3, 3)), np.empty(6)
@@ -122,7 +122,7 @@ def _sum_beams(field, ends, sigma, pose, H, g):
     return total, square
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
     """Improve one pose (6,); normal (6, 6) and sums (2,) as in `align_in_space`."""
     m = len(ends)
@@ -145,8 +145,10 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
     sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g)
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
+@kernel(
+    "f4[:,:,::1], f8[:,::1], f8[::1], f8, i8 -> f8[:,::1], f8[:,:,::1], f8[:,::1]", over="poses"
+)
+def align_in_space(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
     """Improve poses, each on its own.
 
     Args:
@@ -163,5 +165,5 @@ def align_in_space(field, ends, widths, damping, fitted, poses, normal, sums):
     for k in range(len(ends)):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
     arm /= len(ends)
-    for q in prange(len(poses)):
+    for q in range(first, last):
         _fit(field, ends, widths, damping, arm, fitted, poses[q], normal[q], sums[q])

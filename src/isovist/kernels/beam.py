@@ -18,25 +18,25 @@ A model is the row σ, Z, a, b, r₀, c, u, λ, s₀, s₁; lengths in m (`atlas
 
 import math
 
-from numba import njit
+from isovist.kernels.compiled import inner
 
 WALL, UNKNOWN = 0, 1
 EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
 
 
-@njit(cache=True, nogil=True)
+@inner
 def is_unseen(model, z, r, ending):
     """Whether a beam of z m ends where the map knows nothing: beyond r, where no wall is."""
     return ending != WALL and z > r - model[8]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def is_through(model, z, wall):
     """Whether a beam of z m has gone through the wall at `wall` m."""
     return z > wall + model[8] + model[9] * z
 
 
-@njit(cache=True, nogil=True)
+@inner
 def rate_beam(model, z, r, miss, unseen):
     """ℓ of a beam of z m that ends `miss` m from where it should."""
     sigma, longest, a, b, nearest, random, u, fading, _slack, _share = model
@@ -50,7 +50,7 @@ def rate_beam(model, z, r, miss, unseen):
     return math.log(longest * p + random)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sort_beam(model, z, r, miss, unseen, through):
     """EXPLAINED (ends within 3σ of a wall that it can see), UNSEEN, THROUGH, SHORT or ASTRAY."""
     if miss <= 3.0 * model[0] and not through:

@@ -24,14 +24,15 @@ wall by more than s(z), or |z − r| ≥ U beyond where it entered unknown space
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import inner, kernel
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
 
-@njit(cache=True, nogil=True)
+@inner
 def ceiling(model, z, miss, dark):
     """Equation (2) for a beam of z m that ends at least `miss` and `dark` m off, or less than 0."""
     sigma, longest, hits, short, nearest, random, beyond, fading, slack, share = model
@@ -45,7 +46,7 @@ def ceiling(model, z, miss, dark):
     return math.log(longest * max(seen, unseen) + random)
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8 -> u2[:,::1], f8[::1]")
 def tabulate(
     model: Floats, lengths: Floats, walls: Floats, frontiers: Floats, taken: Floats,
     unit: float, tables: NDArray[np.uint16], tops: Floats,
@@ -73,8 +74,12 @@ def tabulate(
                 tables[k, i * len(frontiers) + j] = np.uint16(min(lost, 65535.0))
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "u1[:,::1], i8[:,::1], i4[:,::1], i4[:,:,::1], u2[:,::1], i8 -> i4[::1], i8[::1]", over="tasks"
+)
 def bound(
+    first: int,
+    last: int,
     codes: NDArray[np.uint8],
     tasks: Integers,
     places: NDArray[np.int32],
@@ -99,7 +104,7 @@ def bound(
     height, width = codes.shape
     m = len(tables)
     flat = codes.reshape(-1)
-    for t in prange(len(tasks)):
+    for t in range(first, last):
         group, start, stop = tasks[t, 0], tasks[t, 1], tasks[t, 2]
         alive = stop - start
         sums = np.zeros(alive, dtype=np.int32)

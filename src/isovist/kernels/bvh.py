@@ -5,12 +5,13 @@ a leaf has `count[k] > 0` boxes, which stand at `link[k]`, … in `order`.
 """
 
 import numpy as np
-from numba import njit
+
+from isovist.kernels.compiled import inner, kernel
 
 LEAF = 4
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _sort(order, spare, first, last, centre, axis):
     """Sort order[first:last] by centre[:, axis]; equal ones keep their order.
 
@@ -36,7 +37,7 @@ def _sort(order, spare, first, last, centre, axis):
         width *= 2
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[:,::1], f8[:,::1] -> f8[:,::1], f8[:,::1], i8[::1], i8[::1], i8[::1]")
 def build_bvh(lo, hi, node_lo, node_hi, link, count, order):
     """Split at the median of the longest side until at most LEAF boxes are left.
 

@@ -14,8 +14,9 @@ space (1) is summed over rings of latitude, of which the plane has one.
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import inner, kernel
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -24,7 +25,7 @@ Floats = NDArray[np.float64]
 FINITE = {"nnan", "nsz"}
 
 
-@njit(cache=True, nogil=True, fastmath=FINITE)
+@inner(fastmath=FINITE)
 def _add_costs(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
     """One term of equation (1) for all headings; f starts at its channel.  Shapes (n,)."""
     for k in range(len(cost)):
@@ -34,8 +35,13 @@ def _add_costs(f: Singles, o: np.float32, low: np.float32, high: np.float32, cos
         cost[k] += abs(d)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,:,:], i8[::1], f4[:,:,::1], b1[:,:,::1], b1[::1], f8, f8 -> f4[:,::1], i4[:,::1]",
+    over="active",
+)
 def correlate(
+    first: int,
+    last: int,
     nodes: Singles,
     active: NDArray[np.int64],
     windows: Singles,
@@ -65,12 +71,12 @@ def correlate(
     turns = n * phases
     keep = costs.shape[1]
     low, high = np.float32(-short), np.float32(long)
-    for i in prange(len(active)):
+    for i in range(first, last):
         f = np.empty(2 * n, dtype=np.float32)
         table = np.zeros((phases, n), dtype=np.float32)
         for ring in range(rings):
-            f[:n] = nodes[active[i], ring]
-            f[n:] = f[:n]
+            for c in range(n):
+                f[c] = f[n + c] = nodes[active[i], ring, c]
             for p in range(phases):
                 for c in range(m):
                     if seen[p, ring, c]:
@@ -98,7 +104,7 @@ def correlate(
             headings[i, j] = k
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[:,::1], f8, f8 -> i8[::1]")
 def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64]) -> int:
     """Choose poses, best first, none near one chosen before.
 

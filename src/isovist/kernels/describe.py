@@ -9,14 +9,15 @@ because there the integrand has no pole nearer than iπ/2, however grazing the v
 """
 
 import numpy as np
-from numba import njit, prange
+
+from isovist.kernels.compiled import inner, kernel
 
 GAP = -1  # no wall
 LOST = 42.0  # a weight below exp(−42) of the largest is lost in the rounding of their sum
 STRIP = 0.9 * np.pi / 2.0  # longest stretch in u: 0.9 of the distance to the poles
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _step(angle, length, edges, poles):
     """Longest stretch from `angle` over which the weights are smooth enough.
 
@@ -36,7 +37,7 @@ def _step(angle, length, edges, poles):
     return min(grown, max(0.9 * pole_ahead, 0.47 * ahead), length, ahead)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _fewest(fill, reach):
     """Fewest nodes for a stretch that fills the share `fill` of the longest allowed one."""
     m = 1
@@ -45,7 +46,7 @@ def _fewest(fill, reach):
     return m
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write,
            direction, weight, span, seen):  # fmt: skip
     """Nodes of one piece of wall from angle a0 to a1.  Returns the index after the last node."""
@@ -109,8 +110,13 @@ def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reac
     return at
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
+@kernel(
+    "f8[:,::1], f8[:,::1], i8[:,::1], i8[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[::1] "
+    "-> i8[::1], b1, f8[:,::1], f8[::1], f8[::1], i8[::1]",
+    over="points",
+)
+def place_nodes(first, last, points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
                 x, w, reach, offsets, write, direction, weight, span, seen):  # fmt: skip
     """Nodes of all visible pieces within the view, point after point.
 
@@ -120,7 +126,7 @@ def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges,
     nodes of point i; with write true, point i writes direction (m, 2), weight, span (the
     range), seen (the wall), each (m,), from offsets[i] on.
     """
-    for i in prange(len(points)):
+    for i in range(first, last):
         at = offsets[i] if write else 0
         for k in range(pieces[i]):
             for v in range(len(view)):
@@ -134,7 +140,7 @@ def place_nodes(points, angle, wall, pieces, view, walls, breaks, length, edges,
             offsets[i + 1] = at
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _log_profile(code, parameter, t):
     if code == 0:
         return t * parameter
@@ -144,7 +150,7 @@ def _log_profile(code, parameter, t):
     return parameter * np.log(t) if t > 0.0 else -np.inf
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _cosine(direction, rose, s, i):
     t = 0.0
     for k in range(rose.shape[1]):
@@ -152,7 +158,7 @@ def _cosine(direction, rose, s, i):
     return min(t, 1.0)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _window(direction, rose, s, code, parameter, peak, logs):
     """Log profiles around the nearest direction of a rose sorted by angle.
 
@@ -193,8 +199,8 @@ def _window(direction, rose, s, code, parameter, peak, logs):
     return peak, left, right
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def accumulate(offsets, direction, value, rose, order, code, parameter, out):
+@kernel("i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8, f8 -> f8[:,:,::1]", over="out")
+def accumulate(first, last, offsets, direction, value, rose, order, code, parameter, out):
     """out[p, order[i], :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
 
     offsets (P + 1,); direction (m, d); value (m, k); rose (n, d), on the circle sorted by angle,
@@ -202,9 +208,11 @@ def accumulate(offsets, direction, value, rose, order, code, parameter, out):
     """
     n, d = rose.shape
     channels = value.shape[1]
-    for p in prange(len(offsets) - 1):
+    for p in range(first, last):
         logs = np.empty(n)
-        out[p] = 0.0
+        for i in range(n):
+            for k in range(channels):
+                out[p, i, k] = 0.0
         peak = 0
         for s in range(offsets[p], offsets[p + 1]):
             if d == 2:

@@ -1,22 +1,27 @@
 """Counting the cells that beams pass and end in.  Coordinates in cells."""
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import kernel
 
 BAND = 16
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[:,::1] -> i4[:,::1]")
 def count_hits(ends: NDArray[np.float64], hits: NDArray[np.int32]) -> None:
     """Add one to the cell of each end; `ends` (m, 2) as (x, y), `hits` (height, width)."""
     for k in range(len(ends)):
         hits[int(ends[k, 1]), int(ends[k, 0])] += 1
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel("f8[:,::1], f8[:,::1] -> i4[:,::1]", over="steps", block=BAND)
 def count_misses(
-    starts: NDArray[np.float64], ends: NDArray[np.float64], steps: NDArray[np.int32]
+    first: int,
+    last: int,
+    starts: NDArray[np.float64],
+    ends: NDArray[np.float64],
+    steps: NDArray[np.int32],
 ) -> None:
     """Mark the runs of cells that each beam passes, row by row.
 
@@ -24,9 +29,8 @@ def count_misses(
     (height, width + 1), whose running sum along rows is then the number of passes.  The cell of
     the end is left out.  Bands of rows are independent, so the cores share nothing.
     """
-    height = len(steps)
-    for band in prange((height + BAND - 1) // BAND):
-        bottom, top = band * BAND, min((band + 1) * BAND, height)
+    for bottom in range(first, last, BAND):
+        top = min(bottom + BAND, last)
         for k in range(len(starts)):
             x0, y0, x1, y1 = starts[k, 0], starts[k, 1], ends[k, 0], ends[k, 1]
             if max(y0, y1) < bottom or min(y0, y1) >= top:
@@ -38,9 +42,9 @@ def count_misses(
             for row in range(max(bottom, int(y0)), min(top, int(y1) + 1)):
                 a = x0 + slope * (row - y0) if row > y0 else x0
                 b = x0 + slope * (row + 1 - y0) if row + 1 < y1 else x1
-                first, last = int(min(a, b)), int(max(a, b))
-                steps[row, first] += 1
-                steps[row, last + 1] -= 1
-                if row == last_row and first <= last_col <= last:
+                low, high = int(min(a, b)), int(max(a, b))
+                steps[row, low] += 1
+                steps[row, high + 1] -= 1
+                if row == last_row and low <= last_col <= high:
                     steps[row, last_col] -= 1
                     steps[row, last_col + 1] += 1

@@ -17,16 +17,17 @@ the same distance the one with the smaller index wins.
 """
 
 import numpy as np
-from numba import njit, prange
 
+from isovist.kernels.compiled import inner, kernel
 from isovist.kernels.mesh_node import WIDER, enter_four
 from isovist.kernels.mesh_tree import BIG, STACK
 from isovist.kernels.ray_order import ray_key, sort_keys
 
 WALL, EDGE = 0, 2
+MOST_RAYS = 131_072  # sorted at once
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def first_face(origin, direction, inverse, shift, counting, corners, order, boxes, child, stack,
                entry, near4):  # fmt: skip
     """First face along a ray.  Returns (t, face) with the hit at origin + t · direction.
@@ -120,7 +121,7 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
     return best, face
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def enter_mesh(origin, direction, half, inverse):
     """Least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) if it never is.
 
@@ -135,55 +136,58 @@ def enter_mesh(origin, direction, half, inverse):
     return (near, far) if near <= far * (1.0 + 1e-12) else (np.inf, np.inf)
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def cast_faces(origins, directions, counting, parts, centre, half, corners, normals, order, boxes,
-               child, ranges, faces, facing, endings):  # fmt: skip
+@kernel(
+    "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[::1], f4[:,:,::1], "
+    "i4[:,:] -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
+    over="origins",
+    most=MOST_RAYS,
+)
+def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, order,
+               boxes, child, ranges, faces, facing, endings):  # fmt: skip
     """First face along each ray, or how many faces it meets; see `first_face`.
 
     origins, directions (m, 3), directions of any length; normals (f, 3) of the faces.  The rays
-    are cut into parts, each sorted and followed by one thread; the answers do not depend on it.
+    of a part are sorted and followed by one thread; the answers do not depend on the parts.
     Outputs ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the
     origin, endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only
     faces and endings have a meaning.
     """
-    m, per_size = len(origins), 1.0 / max(half[0], half[1], half[2])
-    for k in prange(parts):
-        first, last = k * m // parts, (k + 1) * m // parts
-        stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
-        near4, p, d, inverse = np.empty(4, np.float32), np.empty(3), np.empty(3), np.empty(3)
-        keys, reach = np.empty(last - first, np.int64), np.empty(last - first)
-        for i in range(first, last):
-            keys[i - first] = i | ray_key(
-                origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
-                directions[i, 0], directions[i, 1], directions[i, 2], per_size,
-            ) << 32  # fmt: skip
-        sort_keys(keys, np.empty_like(keys))
-        # Fetched in a loop of their own, rays do not wait for each other.
-        rays = np.empty((last - first, 6))
-        for j in range(last - first):
-            i = keys[j] & 0xFFFFFFFF
-            for c in range(3):
-                rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
-        for j in range(last - first):
-            i = keys[j] & 0xFFFFFFFF
-            for c in range(3):
-                p[c], d[c] = rays[j, c], rays[j, 3 + c]
-            shift, _ = enter_mesh(p, d, half, inverse)
-            reach[i - first], faces[i] = np.inf, 0 if counting else -1
-            if shift < np.inf:
-                reach[i - first], faces[i] = first_face(
-                    p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry,
-                    near4,
-                )  # fmt: skip
-        for i in range(first, last):
-            dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
-            endings[i] = WALL if faces[i] >= 0 else EDGE
-            if dx == 0.0 and dy == 0.0 and dz == 0.0:
-                endings[i] = 255
-            if not counting:
-                ranges[i] = reach[i - first] * np.sqrt(dx * dx + dy * dy + dz * dz)
-                x, y, z = 0.0, 0.0, 0.0
-                if faces[i] >= 0:
-                    x, y, z = normals[faces[i], 0], normals[faces[i], 1], normals[faces[i], 2]
-                sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
-                facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
+    per_size = 1.0 / max(half[0], half[1], half[2])
+    stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
+    near4, p, d, inverse = np.empty(4, np.float32), np.empty(3), np.empty(3), np.empty(3)
+    keys, reach = np.empty(last - first, np.int64), np.empty(last - first)
+    for i in range(first, last):
+        keys[i - first] = i | ray_key(
+            origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
+            directions[i, 0], directions[i, 1], directions[i, 2], per_size,
+        ) << 32  # fmt: skip
+    sort_keys(keys, np.empty_like(keys))
+    # Fetched in a loop of their own, rays do not wait for each other.
+    rays = np.empty((last - first, 6))
+    for j in range(last - first):
+        i = keys[j] & 0xFFFFFFFF
+        for c in range(3):
+            rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
+    for j in range(last - first):
+        i = keys[j] & 0xFFFFFFFF
+        for c in range(3):
+            p[c], d[c] = rays[j, c], rays[j, 3 + c]
+        shift, _ = enter_mesh(p, d, half, inverse)
+        reach[i - first], faces[i] = np.inf, 0 if counting else -1
+        if shift < np.inf:
+            reach[i - first], faces[i] = first_face(
+                p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry,
+                near4,
+            )  # fmt: skip
+    for i in range(first, last):
+        dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
+        endings[i] = WALL if faces[i] >= 0 else EDGE
+        if dx == 0.0 and dy == 0.0 and dz == 0.0:
+            endings[i] = 255
+        if not counting:
+            ranges[i] = reach[i - first] * np.sqrt(dx * dx + dy * dy + dz * dz)
+            x, y, z = 0.0, 0.0, 0.0
+            if faces[i] >= 0:
+                x, y, z = normals[faces[i], 0], normals[faces[i], 1], normals[faces[i], 2]
+            sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
+            facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z

@@ -8,16 +8,17 @@ import platform
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from isovist.kernels.compiled import inner
 from isovist.kernels.mesh_tree import BIG
 
 WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
 
 
-@njit(nogil=True)
+@inner
 def enter_plain(boxes, node, rows, ray, reach, out):
     """Where a ray enters the four boxes of a node, written to out (4,); BIG where it does not.
 

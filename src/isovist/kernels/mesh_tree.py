@@ -6,7 +6,8 @@ that rounding never loses one.
 """
 
 import numpy as np
-from numba import njit
+
+from isovist.kernels.compiled import inner, kernel
 
 BINS = 16
 LEAF = 3
@@ -16,13 +17,13 @@ BIG = np.float32(3e37)
 GROWN = 4e-7  # of the extent, added to every box: 4 times the rounding of a float32
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _half_area(lo, hi):
     x, y, z = hi[0] - lo[0], hi[1] - lo[1], hi[2] - lo[2]
     return x * y + y * z + z * x
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _split(lo, hi, order, first, last, bin_lo, bin_hi, bin_count, right_cost):
     """Best plane by the surface-area heuristic.  Returns (axis, least centre, bins per m, bin).
 
@@ -80,7 +81,7 @@ def _split(lo, hi, order, first, last, bin_lo, bin_hi, bin_count, right_cost):
     return best_axis, c_lo[best_axis], scale, best_bin
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[:,::1], f8[:,::1] -> i8[::1], f8[:,::1], f8[:,::1], i8[::1], i8[::1]")
 def build_tree(lo, hi, order, node_lo, node_hi, link, count):
     """Binary tree over boxes lo, hi (m, 3), numbered as in `kernels.bvh`.
 
@@ -122,7 +123,8 @@ def build_tree(lo, hi, order, node_lo, node_hi, link, count):
                     else:
                         scratch[behind] = j
                         behind += 1
-                order[middle:last] = scratch[:behind]
+                for i in range(behind):
+                    order[middle + i] = scratch[i]
             elif last - first > LEAF:
                 middle = (first + last) // 2
         if middle < 0:
@@ -136,7 +138,7 @@ def build_tree(lo, hi, order, node_lo, node_hi, link, count):
     return used
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[:,::1], f8[:,::1], i8[::1], i8[::1], f8[::1], f8 -> f4[:,:,::1], i4[:,:]")
 def flatten_tree(node_lo, node_hi, link, count, centre, grown, boxes, child):
     """Nodes of four children from a binary tree.
 

@@ -18,8 +18,9 @@ a ray along a grid line runs through the cells on its left.
 """
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import inner, kernel
 
 Skip = NDArray[np.uint8]
 Ray = tuple[float, int, int, int]
@@ -33,7 +34,7 @@ SURE = 1e-11
 CLEAR = 1e-7
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _two_product(a: float, b: float) -> tuple[float, float]:
     """Product and its rounding error, exactly (Dekker)."""
     p = a * b
@@ -46,7 +47,7 @@ def _two_product(a: float, b: float) -> tuple[float, float]:
     return p, ((a1 * b1 - p) + a1 * b0 + a0 * b1) + a0 * b0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _two_difference(a: float, b: float) -> tuple[float, float]:
     """Difference and its rounding error, exactly (Knuth)."""
     s = a - b
@@ -54,7 +55,7 @@ def _two_difference(a: float, b: float) -> tuple[float, float]:
     return s, (a - (s - t)) - (b + t)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float) -> int:
     """Sign of |fx − x| ady − |fy − y| adx in exact arithmetic: the sum of eight floats."""
     a1, a0 = _two_difference(fx, x)
@@ -83,7 +84,7 @@ def _exact_sign(fx: float, x: float, ady: float, fy: float, y: float, adx: float
     return 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _y_first(fx: float, x: float, ady: float, fy: float, y: float, adx: float, tie: bool) -> bool:
     """Whether the face y = fy comes before x = fx: equation (2), `tie` when both come at once."""
     ax = abs(fx - x) * ady
@@ -94,7 +95,7 @@ def _y_first(fx: float, x: float, ady: float, fy: float, y: float, adx: float, t
     return tie if sign == 0 else sign > 0
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _last_inside(
     guess: float,
     start: int,
@@ -123,7 +124,7 @@ def _last_inside(
     return k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: float) -> Ray:
     """Follow one ray from (x, y) along (dx, dy), all in cells.
 
@@ -194,8 +195,10 @@ def cast_one(skip: Skip, x: float, y: float, dx: float, dy: float, maximum: floa
             return maximum, MAXIMUM, -1, -1
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel("u1[:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins")
 def cast_rays(
+    first: int,
+    last: int,
     skip: Skip,
     origins: NDArray[np.float64],
     directions: NDArray[np.float64],
@@ -209,7 +212,7 @@ def cast_rays(
 
     Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
     """
-    for k in prange(len(origins)):
+    for k in range(first, last):
         dx, dy = directions[k, 0], directions[k, 1]
         length = np.hypot(dx, dy)
         reach, endings[k], cells[k], axes[k] = cast_one(

@@ -1,14 +1,15 @@
 """Leaves of an octree out of the bytes of an OctoMap file."""
 
 import numpy as np
-from numba import njit
+
+from isovist.kernels.compiled import inner, kernel
 
 DEPTH = 16
 FREE, OCCUPIED = 0, 1
 CUT_OFF, TOO_DEEP, TOO_MANY = -1, -2, -3
 
 
-@njit(cache=True, nogil=True)
+@kernel("u1[::1], i8 -> i8[:,::1]")
 def read_leaves(data, payload, leaves):
     """Walk a tree in the order in which OctoMap writes it, depth first.
 
@@ -33,7 +34,8 @@ def read_leaves(data, payload, leaves):
         if at + size > len(data):
             return CUT_OFF, at
         if payload > 0:
-            value[:] = data[at : at + 4]
+            for i in range(4):
+                value[i] = data[at + i]
             bits = 0
             children = data[at + payload]
             for i in range(8):
@@ -70,12 +72,12 @@ def read_leaves(data, payload, leaves):
     return found, at
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _put(leaves, k, x, y, z, side, code):
     leaves[k, 0], leaves[k, 1], leaves[k, 2], leaves[k, 3], leaves[k, 4] = x, y, z, side, code
 
 
-@njit(cache=True, nogil=True)
+@kernel("i8[:,::1], i8[::1] -> u1[:,:,::1]")
 def fill_cells(leaves, low, cells):
     """Write leaves (k, 5) as blocks of cells [z, y, x]; low (3,) is the place of cell 0."""
     for k in range(len(leaves)):

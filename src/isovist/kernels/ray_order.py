@@ -6,19 +6,20 @@ it heads, each on a lattice of 16³ boxes, and the bits of both are interleaved.
 """
 
 import numpy as np
-from numba import njit
+
+from isovist.kernels.compiled import inner
 
 DIGIT = 12  # bits sorted at a time
 
 
-@njit(nogil=True)
+@inner
 def _place(u):
     """Which of the 16 boxes between −1 and 1, its four bits moved six places apart."""
     box = np.int64(min(max(8.0 * u + 8.0, 0.0), 15.0))
     return (box * 0x8421) & 0x41041
 
 
-@njit(nogil=True, error_model="numpy")
+@inner
 def ray_key(px, py, pz, dx, dy, dz, per_size):
     """24 bits for the ray from p along d; per_size is 1 over half the size of the mesh."""
     per_length = 1.0 / (abs(dx) + abs(dy) + abs(dz) + 1e-300)
@@ -27,7 +28,7 @@ def ray_key(px, py, pz, dx, dy, dz, per_size):
     return start | along << 3
 
 
-@njit(nogil=True)
+@inner
 def sort_keys(keys, other):
     """Sort keys (m,) by their bits 32 to 55, equal ones as they come.  other (m,) is scratch."""
     starts = np.empty((1 << DIGIT) + 1, np.int64)

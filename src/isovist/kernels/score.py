@@ -3,19 +3,24 @@
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
 from isovist.kernels.align import distance_at
 from isovist.kernels.beam import UNKNOWN, is_through, is_unseen, rate_beam, sort_beam
+from isovist.kernels.compiled import kernel
 from isovist.kernels.occupancy import cast_one
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    over="poses",
+)
 def score(
+    first: int,
+    last: int,
     skip: NDArray[np.uint8],
     walls: NDArray[np.uint8],
     field: Singles,
@@ -40,7 +45,7 @@ def score(
         kinds: Output, what became of each beam, shape (K, m).
     """
     reach = model[1] / unit
-    for q in prange(len(poses)):
+    for q in range(first, last):
         x, y = poses[q, 0], poses[q, 1]
         c, s = math.cos(poses[q, 2]), math.sin(poses[q, 2])
         for k in range(len(ends)):
@@ -62,10 +67,13 @@ def score(
             kinds[q, k] = sort_beam(model, z, r, miss, unseen, through)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,::1], f8, f8[::1], f4[:,:,::1], f4[:,:,:,::1], f4[:,:,::1] -> f4[:,:,:,::1]",
+    over="ranges",
+)
 def separate(
-    field: Singles, unit: float, model: Floats, ranges: Singles, along: Singles, places: Singles,
-    delta: Singles,
+    first: int, last: int, field: Singles, unit: float, model: Floats, ranges: Singles,
+    along: Singles, places: Singles, delta: Singles,
 ) -> None:  # fmt: skip
     """By how much beams predicted at one place favour it over every other place.
 
@@ -80,10 +88,10 @@ def separate(
         delta: Output, ℓ_ii − ℓ_ij when i is right and j is not, 0 where i has no return, shape
             (V, K, K, m).
     """
-    V, K, m = ranges.shape
+    _V, K, m = ranges.shape
     height, width = field.shape
     longest = model[1]
-    for v in prange(V):
+    for v in range(first, last):
         for i in range(K):
             for k in range(m):
                 z = ranges[v, i, k]

@@ -12,7 +12,6 @@ with I the width of the intensities of the map, so that 0 stands for a random on
 import math
 
 import numpy as np
-from numba import njit, prange
 
 from isovist.kernels.align3d import distance_in_space, turn
 from isovist.kernels.beam import (
@@ -24,10 +23,11 @@ from isovist.kernels.beam import (
     rate_beam,
     sort_beam,
 )
+from isovist.kernels.compiled import inner, kernel
 from isovist.kernels.voxels import cast_one
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found):
     """ℓ, kind and cell (−1 for none) of a beam from o along d, in cells, of z m.
 
@@ -57,7 +57,7 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
     return rating, kind, cell
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, ratings, kinds):
     """Rate the beams from one pose (6,); see `score_in_space`."""
     spread, width, share = gloss
@@ -80,10 +80,15 @@ def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, 
         ratings[k], kinds[k] = rating, kind
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "u1[:,:,::1], u1[:,:,::1], f4[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[:,::1], "
+    "f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    over="poses",
+)
 def score_in_space(
-    skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings, kinds
-):
+    first, last, skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings,
+    kinds,
+):  # fmt: skip
     """Rate each beam from each pose.
 
     Args:
@@ -100,7 +105,7 @@ def score_in_space(
         ratings: Output, ℓ, shape (K, m).
         kinds: Output, what became of each beam, shape (K, m).
     """
-    for q in prange(len(poses)):
+    for q in range(first, last):
         _scan(
             skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],
             kinds[q],

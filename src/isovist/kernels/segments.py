@@ -7,12 +7,13 @@ angle a + 0" throughout.
 """
 
 import numpy as np
-from numba import njit, prange
+
+from isovist.kernels.compiled import inner, kernel
 
 GAP = -1  # no wall
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stack, entry):
     """First wall along d from p.  Returns (t, wall) with the hit at p + t·d; (inf, GAP) if none.
 
@@ -68,7 +69,7 @@ def first_wall(px, py, dx, dy, walls, node_lo, node_hi, link, count, order, stac
     return best, wall
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _entry(px, py, ix, iy, node_lo, node_hi, node):
     """Where the ray enters a box, in units of |d|; inf if it misses.  ix, iy are 1/d."""
     a, b = (node_lo[node, 0] - px) * ix, (node_hi[node, 0] - px) * ix
@@ -78,20 +79,23 @@ def _entry(px, py, ix, iy, node_lo, node_hi, node):
     return near if near <= far * (1.0 + 1e-12) else np.inf
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def cast_walls(origins, directions, walls, node_lo, node_hi, link, count, order, out_t, out_wall):
+@kernel(
+    "f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8[::1], i8[::1] "
+    "-> f8[::1], i8[::1]",
+    over="origins",
+)
+def cast_walls(first, last, origins, directions, walls, node_lo, node_hi, link, count, order,
+               out_t, out_wall):  # fmt: skip
     """First wall along each ray.  origins, directions (m, 2); out_t, out_wall (m,)."""
-    block = 256
-    for k in prange((len(origins) + block - 1) // block):
-        stack, entry = np.empty(64, np.int64), np.empty(64)
-        for i in range(k * block, min(len(origins), (k + 1) * block)):
-            out_t[i], out_wall[i] = first_wall(
-                origins[i, 0], origins[i, 1], directions[i, 0], directions[i, 1],
-                walls, node_lo, node_hi, link, count, order, stack, entry,
-            )  # fmt: skip
+    stack, entry = np.empty(64, np.int64), np.empty(64)
+    for i in range(first, last):
+        out_t[i], out_wall[i] = first_wall(
+            origins[i, 0], origins[i, 1], directions[i, 0], directions[i, 1],
+            walls, node_lo, node_hi, link, count, order, stack, entry,
+        )  # fmt: skip
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, order, stack):
     """The first corner met when turning left from the ray d, in front of `wall`.
 
@@ -151,8 +155,13 @@ def _next_corner(px, py, dx, dy, wall, walls, node_lo, node_hi, link, count, ord
     return found, ex, ey
 
 
-@njit(cache=True, nogil=True, parallel=True, error_model="numpy")
-def see_pieces(points, walls, node_lo, node_hi, link, count, order, out_angle, out_wall, out_count):
+@kernel(
+    "f8[:,::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8[::1], i8[::1] "
+    "-> f8[:,::1], i8[:,::1], i8[::1]",
+    over="points",
+)
+def see_pieces(first, last, points, walls, node_lo, node_hi, link, count, order, out_angle,
+               out_wall, out_count):  # fmt: skip
     """The visible walls around each point, counter-clockwise from the angle 0.
 
     points (P, 2).  Piece k of point i shows wall out_wall[i, k] from out_angle[i, k] to
@@ -161,8 +170,8 @@ def see_pieces(points, walls, node_lo, node_hi, link, count, order, out_angle, o
     """
     capacity = out_wall.shape[1]
     full = 2.0 * np.pi
-    for i in prange(len(points)):
-        stack, entry = np.empty(64, np.int64), np.empty(64)
+    stack, entry = np.empty(64, np.int64), np.empty(64)
+    for i in range(first, last):
         px, py = points[i, 0], points[i, 1]
         dx, dy, angle = 1.0, 0.0, 0.0
         pieces = 0

@@ -14,10 +14,10 @@ This is what `kernels.align` would find after a fit at the right place.
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
 from isovist.kernels.align import REACH, distance_at
+from isovist.kernels.compiled import kernel
 from isovist.kernels.correlate import _add_costs
 
 Floats = NDArray[np.float64]
@@ -26,8 +26,13 @@ Singles = NDArray[np.float32]
 RULE = ((0.0, 2.0 / 3.0), (math.sqrt(3.0), 1.0 / 6.0), (-math.sqrt(3.0), 1.0 / 6.0))
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,::1], f8[:,::1], f4[:,::1], f8[::1], i2[:,::1], f8, f8 -> f4[:,:,::1], i2[:,:,::1]",
+    over="places",
+)
 def hold(
+    first: int,
+    last: int,
     field: Singles,
     places: Floats,
     ranges: Singles,
@@ -52,17 +57,22 @@ def hold(
         seen: Output, rays that return and blocks that hold one, shape (N, H, 2).
     """
     scale, reach = 0.5 / (width * width), REACH * width
-    witnesses = blocks.max() + 1
-    for i in prange(len(places)):
+    witnesses = 0
+    for h in range(blocks.shape[0]):
+        for s in range(blocks.shape[1]):
+            witnesses = max(witnesses, blocks[h, s] + 1)
+    for i in range(first, last):
         row = np.empty(8)
         sums = np.zeros((len(blocks), 8))
         marks = np.zeros((len(blocks), witnesses), dtype=np.uint8)
-        seen[i] = 0
+        for h in range(len(blocks)):
+            seen[i, h, 0] = seen[i, h, 1] = 0
         for s in range(len(angles)):
             if not math.isfinite(ranges[s, i]):
                 continue
             c, d = math.cos(angles[s]), math.sin(angles[s])
-            row[:] = 0.0
+            for j in range(8):
+                row[j] = 0.0
             for shift, share in RULE:
                 r = ranges[s, i] + shift * noise
                 e, dx, dy = distance_at(field, places[i, 0] + r * c, places[i, 1] + r * d)
@@ -92,8 +102,13 @@ def hold(
                 seen[i, h, 1] += marks[h, block]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,::1], b1[:,::1], f4[:,::1], b1[:,::1], i8, f8, f8 -> i8[:,::1], f4[:,::1], i8[:,::1]",
+    over="views",
+)
 def compare(
+    first: int,
+    last: int,
     nodes: Singles,
     near: NDArray[np.bool_],
     views: Singles,
@@ -124,14 +139,14 @@ def compare(
     """
     n = nodes.shape[1]
     low, high = np.float32(-short), np.float32(long)
-    for q in prange(len(views)):
+    for q in range(first, last):
         f = np.empty(2 * n, dtype=np.float32)
         table = np.empty(n, dtype=np.float32)
         for i in range(which.shape[1]):
             node, turn, cost = which[q, i], 0, np.float32(np.inf)
-            f[:n] = nodes[node]
-            f[n:] = nodes[node]
-            table[:] = 0.0
+            for c in range(n):
+                f[c] = f[n + c] = nodes[node, c]
+                table[c] = 0.0
             for c in range(n):
                 if seen[q, c]:
                     _add_costs(f[c : c + n], views[q, c], low, high, table)

@@ -31,8 +31,9 @@ is limited by how fast the ranges can be written.
 """
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
+
+from isovist.kernels.compiled import inner, kernel
 
 Bytes = NDArray[np.uint8]
 Singles = NDArray[np.float32]
@@ -44,7 +45,7 @@ GROUP = 4
 CHUNK = 64
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _meet(
     lines: Singles, ends: Bytes, runs: Runs, column: int, shift: int, reach: np.float32, face: int
 ) -> None:
@@ -56,7 +57,7 @@ def _meet(
             lines[v], ends[v] = reach, code
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _read(
     lines: Singles,
     ends: Bytes,
@@ -73,7 +74,7 @@ def _read(
         endings[k] = np.uint8(np.uint8(end & three) - one)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_one(
     runs: Runs,
     du: float,
@@ -137,8 +138,14 @@ def sweep_one(
         _meet(lines, ends, runs, i + 1, shift - a, np.float32(p * per_u), 0)
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "Tuple((i8[::1], i8[::1], i8[::1], u1[::1])), f8[:,::1], i8[::1], "
+    "Tuple((i8[::1], i8[::1])) -> f4[:,:,::1], u1[:,:,::1], f4[:,::1], u1[:,::1]",
+    over="directions",
+)
 def sweep_all(
+    first: int,
+    last: int,
     runs: Runs,
     directions: NDArray[np.float64],
     places: NDArray[np.int64],
@@ -153,7 +160,7 @@ def sweep_all(
     `directions` are (du, dv), shape (s, 2); the outputs have one more axis than in `sweep_one`,
     the first, for the directions.
     """
-    for k in prange(len(directions)):
+    for k in range(first, last):
         sweep_one(
             runs,
             directions[k, 0],
@@ -167,8 +174,12 @@ def sweep_all(
         )
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1], f8, f8 -> f4[:,::1], u1[:,::1]", over="ranges"
+)
 def pick(
+    first: int,
+    last: int,
     ranges: Singles,
     endings: Bytes,
     nodes: NDArray[np.int64],
@@ -193,7 +204,7 @@ def pick(
         out_endings: Output, shape (…, nodes).
     """
     side, longest = np.float32(unit), np.float32(maximum)
-    for s in prange(len(ranges)):
+    for s in range(first, last):
         for k in range(len(nodes)):
             reach, ending = ranges[s, nodes[k]], endings[s, nodes[k]]
             if reach > longest:
@@ -202,14 +213,14 @@ def pick(
             out_endings[rows[s], slots[k]] = ending
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _add(sums: Singles, row: Singles) -> None:
     """sums_i += row_i.  Shapes (n,)."""
     for i in range(len(sums)):
         sums[i] += row[i]
 
 
-@njit(cache=True, nogil=True, fastmath={"contract"})
+@inner(fastmath={"contract"})
 def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
     """sums_ki += Σ_s v_sk w_si: two nodes and four directions at a time, which saves loads.
 
@@ -227,8 +238,15 @@ def _add_products(values: Singles, weights: Singles, sums: Singles) -> None:
                 b[i] = b[i] + b0 * w0[i] + b1 * w1[i] + b2 * w2[i] + b3 * w3[i]
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,::1], u1[:,::1], i8[::1], i8[::1], f4[:,::1], b1[::1], f8, f8, i8, f8 "
+    "-> f4[:,::1], f4[:,::1]",
+    over="nodes",
+    block=CHUNK,
+)
 def accumulate(
+    first: int,
+    last: int,
     ranges: Singles,
     endings: Bytes,
     nodes: NDArray[np.int64],
@@ -263,15 +281,14 @@ def accumulate(
     total = np.zeros(weights.shape[1], dtype=np.float32)
     for s in range(len(weights)):
         _add(total, weights[s])
-    for c in prange((len(nodes) + CHUNK - 1) // CHUNK):
-        first = c * CHUNK
-        count = min(CHUNK, len(nodes) - first)
+    for start in range(first, last, CHUNK):
+        count = min(CHUNK, last - start)
         values = np.zeros((len(weights), CHUNK), dtype=np.float32)
         masses = np.zeros((len(weights), CHUNK), dtype=np.float32)
         missed = 0
         for s in range(len(ranges)):
             for k in range(count):
-                cell = np.uint64(nodes[first + k])
+                cell = np.uint64(nodes[start + k])
                 reach, ending = ranges[s, cell], endings[s, cell]
                 if reach > longest:
                     reach, ending = longest, np.uint8(MAXIMUM)
@@ -288,5 +305,5 @@ def accumulate(
         if missed > 0:
             _add_products(masses, weights, sums[1])
         for k in range(count):
-            _add(F[slots[first + k]], sums[0, k])
-            _add(K[slots[first + k]], sums[1, k] if missed > 0 else total)
+            _add(F[slots[start + k]], sums[0, k])
+            _add(K[slots[start + k]], sums[1, k] if missed > 0 else total)

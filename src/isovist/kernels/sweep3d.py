@@ -26,13 +26,14 @@ near faces.
 """
 
 import numpy as np
-from numba import njit, prange
+
+from isovist.kernels.compiled import inner, kernel
 
 MAXIMUM = 3
 V, W = 4, 8
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _meet(lines, cells, layer, down, left, number, mark):
     """Lines take what they meet in a layer: cell (j, k) is met by line (j + down, k + left).
 
@@ -46,7 +47,7 @@ def _meet(lines, cells, layer, down, left, number, mark):
             lines[at, np.uint64((places[k] >> 2) + left)] = line | (places[k] & 3)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, endings):
     """Equation (2) for the nodes of a layer: cell (j, k) reads line (j + down, k + left).
 
@@ -69,7 +70,7 @@ def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, ending
                 endings[place + k] = np.uint8((line & 3) - 1 if reach < longest else MAXIMUM)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
     """Ranges along one direction at the nodes, layer by layer, row by row.
 
@@ -131,8 +132,13 @@ def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
         _meet(lines, cells, i + 1, shift1 - a1, shift2 - a2, p, 0)
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def sweep_all(cells, directions, width, nodes, moves, maximum, unit, which, ranges, endings):
+@kernel(
+    "Tuple((i8[:,::1], i4[::1])), f8[:,::1], i8, Tuple((i8[:,::1], i4[::1], i8[::1], i8[::1])), "
+    "Tuple((i4[::1], i4[::1])), f8, f8, i8[::1] -> f4[:,::1], u1[:,::1]",
+    over="directions",
+)
+def sweep_all(first, last, cells, directions, width, nodes, moves, maximum, unit, which, ranges,
+              endings):  # fmt: skip
     """Ranges along directions of one major axis, a direction at a time on each core.
 
     `directions` are (du, dv, dw), shape (s, 3), and direction k fills row which[k] of the
@@ -141,7 +147,7 @@ def sweep_all(cells, directions, width, nodes, moves, maximum, unit, which, rang
     rest is as in `sweep_one`.
     """
     places, slots = moves
-    for k in prange(len(directions)):
+    for k in range(first, last):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
         r, e = ranges[which[k]], endings[which[k]]
         if len(slots) == 0:

@@ -5,13 +5,14 @@ of the cell, the normal of the triangle, and the nine products of an axis and an
 """
 
 import numpy as np
-from numba import njit
+
+from isovist.kernels.compiled import inner, kernel
 
 # Faces of cells on which a wall lies exactly are touched on both sides, whatever the rounding.
 CLOSED = 1e-9
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _apart(x, y, z, a, b, c):
     """Whether the axis (x, y, z) separates the cell ±½ around 0 from the triangle a, b, c (3,)."""
     p = x * a[0] + y * a[1] + z * a[2]
@@ -21,7 +22,7 @@ def _apart(x, y, z, a, b, c):
     return min(p, q, r) > half or max(p, q, r) < -half
 
 
-@njit(cache=True, nogil=True)
+@inner
 def touches(a, b, c):
     """Whether the triangle a, b, c (3,) touches the closed cell ±½ around 0."""
     u, v, w = b - a, c - b, a - c
@@ -40,7 +41,7 @@ def touches(a, b, c):
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel("f8[:,:,::1], f8[::1] -> i4[:,:,::1], f8[:,:,::1]")
 def mark_cells(corners, values, counts, sums):
     """Count the triangles that touch each cell, and add up their values.
 

@@ -8,12 +8,12 @@ smallest code ends it.
 """
 
 import numpy as np
-from numba import njit, prange
 
+from isovist.kernels.compiled import inner, kernel
 from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, SURE, _exact_sign
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _order(fx, x, ady, fy, y, adx):
     """−1 when the face x = fx comes first, 1 when y = fy does, 0 when both come at once."""
     ax, ay = abs(fx - x) * ady, abs(fy - y) * adx
@@ -22,7 +22,7 @@ def _order(fx, x, ady, fy, y, adx):
     return _exact_sign(fx, x, ady, fy, y, adx)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
     """Index of the last cell before the face u = f, from `start` to `stop` along the axis v.
 
@@ -38,7 +38,7 @@ def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
     return k
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _lowest(skip, at, sides, steps, found):
     """Smallest code among the cells at `at` + any of `steps`, on either side of planes.
 
@@ -63,7 +63,7 @@ def _lowest(skip, at, sides, steps, found):
     return low
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _index(skip, code, cell):
     """Flat index of a cell, −1 when it lies beyond the edge."""
     if code == EDGE:
@@ -71,7 +71,7 @@ def _index(skip, code, cell):
     return (cell[2] * (skip.shape[1] - 2) + cell[1]) * (skip.shape[2] - 2) + cell[0]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@inner
 def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
     """Follow one ray from o (3,) along d (3,), both (x, y, z) in cells.
 
@@ -158,7 +158,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
             return maximum, MAXIMUM, -1, -1
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _before(at, step, o, d, j, k):
     """−1 when the next face along axis j comes before that along k, 0 when both meet, else 1."""
     return _order(
@@ -166,20 +166,20 @@ def _before(at, step, o, d, j, k):
     )
 
 
-@njit(cache=True, nogil=True, parallel=True)
-def cast_rays(skip, origins, directions, maximum, ranges, endings, cells, axes):
+@kernel(
+    "u1[:,:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins"
+)
+def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
     """Rays from `origins` (m, 3) along `directions` (m, 3), (x, y, z) in cells, of any length.
 
     Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
     """
-    block = 256
-    for b in prange((len(origins) + block - 1) // block):
-        at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
-        tied, found = np.empty(3, np.int64), np.empty(3, np.int64)
-        for k in range(b * block, min((b + 1) * block, len(origins))):
-            o, d = origins[k], directions[k]
-            length = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
-            reach, endings[k], cells[k], axes[k] = cast_one(
-                skip, o, d, maximum / length, at, step, sides, tied, found
-            )
-            ranges[k] = maximum if endings[k] == MAXIMUM else reach * length
+    at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
+    tied, found = np.empty(3, np.int64), np.empty(3, np.int64)
+    for k in range(first, last):
+        o, d = origins[k], directions[k]
+        length = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
+        reach, endings[k], cells[k], axes[k] = cast_one(
+            skip, o, d, maximum / length, at, step, sides, tied, found
+        )
+        ranges[k] = maximum if endings[k] == MAXIMUM else reach * length

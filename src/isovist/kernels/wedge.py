@@ -14,11 +14,11 @@ space, nothing is claimed.  Lines far from anything but free cells are jumped ov
 import math
 
 import numpy as np
-from numba import njit, prange
 from numpy.typing import NDArray
 
 from isovist.kernels.align import distance_at
 from isovist.kernels.bound import ceiling
+from isovist.kernels.compiled import inner, kernel
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -29,7 +29,7 @@ WIDEST = 62
 ANYWHERE = -(1 << 40)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _shifted(word, by):
     """A word of bits, moved towards the first bit by `by`, which may be negative."""
     if by >= 64 or by <= -64:
@@ -37,7 +37,7 @@ def _shifted(word, by):
     return word >> np.uint64(by) if by >= 0 else word << np.uint64(-by)
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _window(words, line, first):
     """64 bits of a line, from bit `first` on."""
     i, s = first >> 6, first & 63
@@ -47,7 +47,7 @@ def _window(words, line, first):
     return bits
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _fill(reached, free):
     """Bits of the runs of `free` that hold a bit of `reached`, which is part of it."""
     up = (free & ~(free + reached)) | reached
@@ -59,7 +59,7 @@ def _fill(reached, free):
     return up | down
 
 
-@njit(cache=True, nogil=True)
+@inner
 def _meets(walls, unknown, clear, turned, flipped, bits, u, v, a, b, angle, reach):
     """Whether all rays meet a wall within reach, along the axis u of lines.
 
@@ -111,7 +111,7 @@ def _meets(walls, unknown, clear, turned, flipped, bits, u, v, a, b, angle, reac
     return False
 
 
-@njit(cache=True, nogil=True)
+@inner
 def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
     """Whether every ray of a box meets a wall within reach, and nothing unknown before.
 
@@ -146,8 +146,14 @@ def meets_wall(walls, unknown, clear, x, y, a, b, angle, reach):
     )
 
 
-@njit(cache=True, nogil=True, parallel=True)
+@kernel(
+    "f4[:,::1], u1[:,::1], i8, f8[::1], UniTuple(u8[:,::1], 4), UniTuple(u8[:,::1], 4), u1[:,::1], "
+    "f8, f8[::1], f8[:,::1], f8[:,::1], f8, f8, f8[::1], f8[::1], f8 -> f8[::1], i8[::1]",
+    over="boxes",
+)
 def look_through(
+    first: int,
+    last: int,
     field: NDArray[np.float32],
     codes: NDArray[np.uint8],
     pad: int,
@@ -194,7 +200,7 @@ def look_through(
     """
     height, width = codes.shape
     m = len(ends)
-    for i in prange(len(boxes)):
+    for i in range(first, last):
         x, y, yaw = boxes[i, 0], boxes[i, 1], boxes[i, 2]
         c, s = math.cos(yaw), math.sin(yaw)
         lost = np.empty(m)

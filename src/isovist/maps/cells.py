@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.poses import Pose
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
+from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
 if TYPE_CHECKING:
     from isovist.maps.mapping import Beams
@@ -60,6 +60,8 @@ class OccupancyMap:
         set_ = object.__setattr__
         set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
+
+    __setstate__ = restore
 
     @classmethod
     def from_array(

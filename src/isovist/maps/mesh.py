@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from isovist.maps.mesh_open3d import Scene
     from isovist.maps.segments import SegmentMap
 
-MOST_RAYS = 131_072  # sorted at once
 ZERO = 255  # what `kernels.mesh` writes for the ending of a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 Backend = Literal["own", "open3d"]
@@ -301,11 +300,8 @@ class MeshMap:
         Directions need not be unit vectors.
         """
         o, d = as_points("origins", origins, 3), as_points("directions", directions, 3)
-        # Copies of what is read-only, or the kernel would be compiled for that once more.
-        if o.shape == d.shape:
-            o, d = (x if x.flags.writeable else x.copy() for x in (o, d))
-        else:
-            o, d = (np.array(x) for x in np.broadcast_arrays(o, d))
+        if o.shape != d.shape:
+            o, d = (np.array(x, order="C") for x in np.broadcast_arrays(o, d))
         shape = o.shape[:-1]
         follow = self._follow if self.backend == "own" else self._scene.follow
         ranges, faces, normals, endings = follow(o.reshape(-1, 3), d.reshape(-1, 3))
@@ -316,15 +312,11 @@ class MeshMap:
     def _follow(
         self, o: FloatArray, d: FloatArray, *, counting: bool = False
     ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
-        from numba import get_num_threads
-
         from isovist.kernels.mesh import cast_faces
 
-        # As many parts for each thread as keep a part below MOST_RAYS.
-        parts = get_num_threads() * -(-len(o) // (get_num_threads() * MOST_RAYS))
         ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
         faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)
-        cast_faces(o, d, counting, parts, *self._hierarchy, ranges, faces, normals, endings)
+        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
         return ranges, faces, normals, endings
 
     def contains(self, points: ArrayLike) -> BoolArray:

@@ -4,7 +4,6 @@ from itertools import pairwise
 
 import numpy as np
 import shapely
-from scipy.spatial import cKDTree
 
 from isovist.types import FloatArray, IntArray
 
@@ -54,6 +53,8 @@ def split_crossings(segments: FloatArray) -> tuple[FloatArray, IntArray]:
 
 def _merge_ends(segments: FloatArray) -> FloatArray:
     """Ends nearer than TOUCH to each other become the first of them."""
+    from scipy.spatial import cKDTree
+
     ends = segments.reshape(-1, 2)
     pairs = cKDTree(ends).query_pairs(TOUCH, output_type="ndarray")
     target = np.arange(len(ends))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Hits
 from isovist.maps.cells import Cell, as_points, check_length, checked_cells, follow, skip_of
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly
+from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
 if TYPE_CHECKING:
     from isovist.maps.mesh import MeshMap
@@ -56,6 +56,8 @@ class VoxelMap:
         if self.reflectance is not None:
             values = as_floats("reflectance", np.ravel(self.reflectance), (cells.size,))
             set_(self, "reflectance", readonly(values.copy()))
+
+    __setstate__ = restore
 
     @classmethod
     def from_array(

@@ -1,0 +1,176 @@
+"""Kernels: compiled loops with one signature each, compiled when they are first called.
+
+A signature is written as Numba writes types, inputs before the arrow and outputs after it:
+
+    "f4[:,::1], f8 -> f8[::1]"
+
+is a read-only contiguous table of singles, a number, and a list that is written to.  Arrays that
+may be written to are good as inputs too, so that no array of the right kind is compiled for anew.
+An output must not overlap any other argument.
+
+Numba keeps what it has compiled beside this package, or in the user's cache where the package is
+read-only.  Where neither can be written to, as in a hardened container, it would refuse to compile:
+then a temporary folder does, and everything is compiled anew in each process.
+"""
+
+import inspect
+import logging
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from numba import njit
+from numba.core import config, event
+from numba.core import types as numba_types
+from numba.core.compiler import Compiler
+from numba.misc import appdirs
+
+from isovist.kernels.threads import share
+
+NUMBA: Any = config
+types: Any = numba_types
+FOLDERS: Any = appdirs.AppDirs
+KERNELS: "dict[str, Kernel]" = {}
+"""By module and name, as far as their modules are imported."""
+COMPILING = "compiling, once on this machine; `isovist warm-up` compiles everything beforehand."
+
+
+class Kernel:
+    """A compiled loop; call it like the function that it is made of.
+
+    With `over`, the function takes `first` and `last` before its arguments and works on that part
+    of the rows of the argument of that name; a call goes over all of them, on all cores.
+
+    Attributes:
+        loop: The dispatcher of Numba.
+        signature: Types of its arguments.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        text: str,
+        over: str | None,
+        block: int,
+        most: int | None,
+        options: dict[str, Any],
+    ) -> None:
+        self.__doc__, self.__name__ = function.__doc__, function.__name__
+        self.__wrapped__ = function
+        self.loop = inner(function, **options)
+        self._text, self._block, self._most = text, block, most
+        names = list(inspect.signature(function).parameters)
+        self._over = None if over is None else names.index(over) - 2
+        self._ready = bool(NUMBA.DISABLE_JIT)
+
+    @property
+    def signature(self) -> tuple[Any, ...]:
+        """Types of the arguments of the loop."""
+        given, _, written = self._text.partition("->")
+        ends = () if self._over is None else (types.int64, types.int64)
+        return (*ends, *(_read_only(kind) for kind in _types(given)), *_types(written))
+
+    def compile(self) -> None:
+        """Compile it, or read it from the cache, unless that is done."""
+        if not self._ready:
+            self.loop.compile(self.signature)
+            self.loop.disable_compile()
+            self._ready = True
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.compile()
+        if self._over is None:
+            return self.loop(*arguments)
+        return share(self.loop, len(arguments[self._over]), self._block, self._most, arguments)
+
+
+def kernel(
+    signature: str,
+    *,
+    over: str | None = None,
+    block: int = 1,
+    most: int | None = None,
+    **options: Any,
+) -> Callable[[Callable[..., Any]], Kernel]:
+    """Make a kernel of a function; see `Kernel` and `threads.share`.
+
+    Args:
+        signature: Types of its arguments.
+        over: The argument whose rows are shared out among cores; one call does all without.
+        block: Parts begin at multiples of this.
+        most: Rows of a part, when parts are to be as large as that allows.
+        options: Of Numba.
+    """
+
+    def make(function: Callable[..., Any]) -> Kernel:
+        made = Kernel(function, signature, over, block, most, options)
+        return KERNELS.setdefault(f"{function.__module__}.{function.__name__}", made)
+
+    return make
+
+
+class _Apart(Compiler):
+    """What is written to overlaps no other argument, which lets loops become vector code."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.state.flags.noalias = True
+
+
+def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """Make a function that kernels call; options are those of Numba."""
+    return njit(
+        function, cache=True, nogil=True, error_model="numpy", pipeline_class=_Apart, **options
+    )
+
+
+def _types(text: str) -> tuple[Any, ...]:
+    return tuple(eval(f"({text},)", vars(types))) if text.strip() else ()
+
+
+def _read_only(kind: Any) -> Any:
+    if isinstance(kind, types.BaseTuple):
+        return types.Tuple([_read_only(part) for part in kind])
+    return kind.copy(readonly=True) if isinstance(kind, types.Array) else kind
+
+
+class _Notice(event.Listener):
+    """Says once that kernels are being compiled, since nothing else happens for a while."""
+
+    said = False
+
+    def on_start(self, compilation: Any) -> None:
+        function = getattr(compilation.data["dispatcher"], "py_func", None)
+        if not self.said and getattr(function, "__module__", "").startswith(__package__):
+            self.said = True
+            logging.getLogger("isovist").info(COMPILING)
+
+    def on_end(self, compilation: Any) -> None:
+        pass
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
+
+
+def _find_cache() -> None:
+    beside = Path(__file__).parent / "__pycache__"
+    of_user = Path(FOLDERS(appname="numba", appauthor=False).user_cache_dir)
+    if NUMBA.CACHE_DIR or _writable(beside) or _writable(of_user):
+        return
+    NUMBA.CACHE_DIR = tempfile.mkdtemp(prefix="isovist-")
+    sys.stderr.write(
+        "isovist: no folder for compiled code can be written to, so every process compiles anew "
+        "(half a minute). Set NUMBA_CACHE_DIR to one that can.\n"
+    )
+
+
+_find_cache()
+event.register("numba:compile", _Notice())

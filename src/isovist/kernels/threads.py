@@ -1,0 +1,77 @@
+"""Parts of a loop on all cores, by threads of Python: compiled loops let go of its lock.
+
+So there is one kind of threads, and none of OpenMP or TBB: several threads may ask at once, and a
+process may be forked.  Each index of a loop is worked on by itself, so that the same input gives
+the same bits whatever the number of threads.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+from numba.core import config
+
+NUMBA: Any = config
+COUNT: int = 1 if NUMBA.DISABLE_JIT else NUMBA.NUMBA_NUM_THREADS
+"""Threads that a loop may use: the cores of the process, or what `NUMBA_NUM_THREADS` says."""
+PARTS = 4
+"""Of a loop for each thread: one that is done early takes another."""
+
+
+@cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """The helpers of a process; a forked child has none of its parent's."""
+    del process
+    return ThreadPoolExecutor(max(COUNT - 1, 1), thread_name_prefix="isovist")
+
+
+def share(
+    loop: Callable[..., None], count: int, block: int, most: int | None, arguments: tuple[Any, ...]
+) -> None:
+    """Call loop(first, last, *arguments) until 0 to `count` are done.
+
+    Args:
+        loop: A compiled loop.
+        count: Of its indices.
+        block: Parts begin at multiples of this.
+        most: Indices of a part, when parts are to be as large as that allows.
+        arguments: Of the loop.
+    """
+    blocks = -(-count // block)
+    parts = PARTS * COUNT if most is None else COUNT * -(-count // (COUNT * most))
+    parts = min(blocks, parts)
+    if parts <= 1 or COUNT == 1:
+        loop(0, count, *arguments)
+        return
+    edges = [min(block * (blocks * k // parts), count) for k in range(parts + 1)]
+    left = deque(pairwise(edges))
+
+    def work() -> None:
+        while True:
+            try:
+                first, last = left.popleft()
+            except IndexError:
+                return
+            loop(first, last, *arguments)
+
+    helpers = _ask_for_help(work, min(COUNT, parts) - 1)
+    try:
+        work()
+    finally:
+        left.clear()
+        for helper in helpers:
+            if not helper.cancel():
+                helper.result()
+
+
+def _ask_for_help(work: Callable[[], None], helpers: int) -> list[Future[None]]:
+    """Have helpers do the same; none when no thread can be started, as when Python ends."""
+    asked: list[Future[None]] = []
+    with suppress(RuntimeError):
+        asked.extend(_pool(os.getpid()).submit(work) for _ in range(helpers))
+    return asked

@@ -1,0 +1,108 @@
+"""Kernels as such: one signature each, compiled once, and a line that says so."""
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import isovist as iv
+from isovist.cli.app import app
+from isovist.kernels.compiled import KERNELS, kernel
+from sites import SITES
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_built_read_and_unpickled_atlases_share_one_signature(name, tmp_path):
+    site = SITES[name]
+    iv.write_atlas(site.atlas, tmp_path / "atlas")
+    scan = site.look(site.places[0])
+    atlases = (
+        site.atlas, iv.read_atlas(tmp_path / "atlas"), pickle.loads(pickle.dumps(site.atlas))
+    )  # fmt: skip
+    answers = [iv.locate(atlas, scan, certificate=True) for atlas in atlases]
+    poses = {answer.best.pose.vector.tobytes() for answer in answers}
+    assert len(poses) == 1
+    used = [made for made in KERNELS.values() if made.loop.signatures]
+    assert len(used) >= 4
+    assert all(len(made.loop.signatures) == 1 for made in used)
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_an_unpickled_atlas_is_read_only(name):
+    atlas = pickle.loads(pickle.dumps(SITES[name].atlas))
+    assert not any(array.flags.writeable for array in atlas.arrays().values())
+
+
+def test_a_kernel_takes_arrays_of_its_kind_and_no_others():
+    @kernel("f4[:,:], i8 -> f8[::1]", over="out")
+    def total(first, last, table, times, out):
+        for i in range(first, last):
+            for k in range(table.shape[1]):
+                out[i] += times * table[i, k]
+
+    KERNELS.pop(f"{__name__}.total")
+    table, out = np.ones((5, 4), dtype=np.float32), np.zeros(5)
+    total(table, 2, out)
+    table.flags.writeable = False
+    total(table[:, ::2], 1, out)
+    assert out.tolist() == [10.0] * 5
+    assert len(total.loop.signatures) == 1
+    with pytest.raises(TypeError, match="No matching definition"):
+        total(table.astype(float), 2, out)
+
+
+def test_the_time_of_a_first_answer_is_that_of_any(tmp_path):
+    """What compiling takes is in no step: the kernels are ready before the clock runs."""
+    iv.write_atlas(SITES["plane"].atlas, tmp_path / "atlas")
+    iv.write_scan(SITES["plane"].look(SITES["plane"].places[0]), tmp_path / "scan.json")
+    code = (
+        "import sys, isovist as iv\n"
+        "import isovist.localization.locate as verb\n"
+        "from isovist.kernels.compiled import KERNELS\n"
+        "clock, at = verb.perf_counter, []\n"
+        "def look():\n"
+        "    at.append({k for k, v in KERNELS.items() if v.loop.signatures})\n"
+        "    return clock()\n"
+        "verb.perf_counter = look\n"
+        "iv.locate(iv.read_atlas(sys.argv[1]), iv.read_scan(sys.argv[2]))\n"
+        "assert len(at[0]) == 4 and at[0] == at[-1], at\n"
+    )
+    files = str(tmp_path / "atlas"), str(tmp_path / "scan.json")
+    subprocess.run([sys.executable, "-c", code, *files], check=True)
+
+
+def test_a_command_that_must_compile_says_so_once_and_not_in_its_output(tmp_path):
+    iv.write_atlas(SITES["plane"].atlas, tmp_path / "atlas")
+    iv.write_scan(SITES["plane"].look(SITES["plane"].places[0]), tmp_path / "scan.json")
+    command = (
+        sys.executable, "-m", "isovist", "locate", str(tmp_path / "atlas"),
+        str(tmp_path / "scan.json"), "--json",
+    )  # fmt: skip
+    said = []
+    for _ in range(2):
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False,
+            env={**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        )  # fmt: skip
+        assert json.loads(done.stdout)["verdict"] == "unique"
+        said.append(done.stderr)
+    assert said == [
+        "isovist: compiling, once on this machine; `isovist warm-up` compiles everything "
+        "beforehand.\n",
+        "",
+    ]
+
+
+def test_warming_up_compiles_every_kernel_and_says_where_they_are():
+    done = json.loads(CliRunner().invoke(app, ["warm-up", "--json"]).output)
+    assert done["kernels"] == len([k for k in KERNELS if k.startswith("isovist.")])
+    assert Path(done["folder"]).is_dir()
+    words = CliRunner().invoke(app, ["warm-up"]).output
+    assert words.startswith(f"{done['kernels']} kernels are ready, ")
+    assert words.endswith(f" s. They are kept in {done['folder']}.\n")

@@ -1,0 +1,81 @@
+"""Several threads and processes at once: the same bits as one call, in the plane and in space."""
+
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.kernels import threads
+from isovist.kernels.threads import share
+from sites import SITES
+
+
+def answer_of(name):
+    """An answer as bytes, of an atlas that this process has or builds."""
+    site = SITES[name]
+    answer = iv.locate(site.atlas, site.look(site.places[0]))
+    return b"".join(e.pose.vector.tobytes() + e.covariance.tobytes() for e in answer.estimates)
+
+
+def child(name, answers):
+    answers.put(answer_of(name))
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name):
+    plain = answer_of(name)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(answer_of, [name] * 16)) == {plain}
+
+
+@pytest.mark.parametrize("name", SITES)
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_child_process_gives_the_bits_of_its_parent(method, name):
+    plain = answer_of(name)
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    process = context.Process(target=child, args=(name, answers))
+    process.start()
+    got = answers.get(timeout=300)
+    process.join()
+    assert process.exitcode == 0
+    assert got == plain
+
+
+@pytest.mark.parametrize(
+    ("count", "block", "most"), [(1, 1, None), (7, 1, None), (1000, 64, None), (999, 1, 100)]
+)
+def test_parts_cover_a_loop_once_and_begin_at_blocks(monkeypatch, count, block, most):
+    monkeypatch.setattr(threads, "COUNT", 3)
+    times, starts = np.zeros(count, dtype=np.int64), []
+
+    def loop(first, last, out):
+        starts.append(first)
+        out[first:last] += 1
+
+    share(loop, count, block, most, (times,))
+    assert (times == 1).all()
+    assert all(first % block == 0 for first in starts)
+
+
+def test_nothing_is_shared_out_when_no_thread_can_start(monkeypatch):
+    def refuse(_process):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "COUNT", 4)
+    monkeypatch.setattr(threads, "_pool", refuse)
+    parts = []
+    share(lambda first, last: parts.append((first, last)), 100, 1, None, ())
+    assert (parts[0][0], parts[-1][1]) == (0, 100)
+
+
+def test_an_error_in_a_part_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
+
+    def fail(first, _last):
+        raise ValueError(f"part {first}")
+
+    with pytest.raises(ValueError, match="part"):
+        share(fail, 100, 1, None, ())
