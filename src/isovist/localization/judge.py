@@ -81,8 +81,7 @@ def verdict_of(
             f"Nowhere in the map does the scan fit: at best {best.inliers:.0%} of the beams end at "
             "a wall. Check that the map is of this place and up to date."
         )
-    axes = np.ix_(*2 * ([0, 1, 3],)) if len(best.covariance) > 3 else np.ix_([0, 1], [0, 1])
-    loosest = float(np.sqrt(np.linalg.eigvalsh(best.covariance[axes])[-1]))
+    loosest = float(np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1]))
     if loosest > settings.loose:
         return Verdict.AMBIGUOUS, (
             f"The place can slide by {loosest:.1f} m (standard deviation) along one axis, as in a "
