@@ -262,7 +262,7 @@ def test_the_demonstration_refuses_an_unknown_format_before_the_work(monkeypatch
 
 
 def test_out_of_memory_is_one_line_that_says_how_much(monkeypatch, capsys):
-    def hungry():
+    def hungry(**_options):
         raise MemoryError("Unable to allocate 29.8 GiB for an array with shape (4, 10) and so on")
 
     monkeypatch.setattr("isovist.cli.app.app", hungry)

@@ -94,7 +94,7 @@ def test_a_ros_map_is_written_in_cells_of_the_side_that_was_asked_for(tmp_path):
     other = str(tmp_path / "other.geojson")
     refused = runner.invoke(app, ["convert", str(plan), other, "--resolution", "0.1"])
     assert str(refused.exception) == (
-        "`resolution` is the side of cells, and a plan has none. Leave it out."
+        "`--resolution` is the side of cells, and a plan has none. Leave it out."
     )
 
 

@@ -170,12 +170,12 @@ def test_without_values_the_setup_is_that_of_the_paper(rows):
     ("words", "text"),
     [
         (["--channels", "1"], "A rose needs at least 2 directions, got 1."),
-        (["--temperature", "0"], "`temperature` must be a positive number, got 0.0. "
+        (["--temperature", "0"], "`--temperature` must be a positive number, got 0.0. "
          "Small is sharp; 0.5 suits 8 directions."),
-        (["--profile", "gauss"], "`profile` must be softmax, bump or cosine, got gauss."),
+        (["--profile", "gauss"], "`--profile` must be softmax, bump or cosine, got gauss."),
         (["--profile", "cosine", "--temperature", "0.6"],
-         "`temperature` of a cosine power is at most 0.5, got 0.6."),
-        (["--place", "9", "9"], "`place` must lie in the free space of the room, got (9, 9)."),
+         "`--temperature` of a cosine power is at most 0.5, got 0.6."),
+        (["--place", "9", "9"], "`--place` must lie in the free space of the room, got (9, 9)."),
         (["--room", "floor.yaml"], "floor.yaml: there is no such file."),
     ],
 )  # fmt: skip

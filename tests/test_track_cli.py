@@ -78,7 +78,8 @@ def test_the_end_is_said_in_words(site):
     assert result.exit_code == 0, result.output
     lines = result.stdout.splitlines()
     assert lines[0].startswith("unique at the end: ")
-    assert lines[2].startswith("  12 updates over 0.9 m, median ")
+    assert "  frame: robot" in lines
+    assert lines[3].startswith("  12 updates over 0.9 m, median ")
     assert "  sensor on the robot: x 0.150 m, y 0.050 m, yaw 5.73°" in lines
 
 
@@ -104,7 +105,7 @@ def test_bad_input_is_an_error_before_the_work_begins(site, tmp_path):
     picture, gone = tmp_path / "way.doc", tmp_path / "gone.bag"
     cases = [
         (run(site, "--figure", picture), f"{picture}: a picture must end in .png, .pdf or .svg."),
-        (run(site, "--every", 0), "`every` must be 1 or more, got 0."),
+        (run(site, "--every", 0), "`--every` must be 1 or more, got 0."),
         (
             CliRunner().invoke(app, ["track", str(site / "map.yaml"), str(gone)]),
             f"{gone}: there is no such file.",

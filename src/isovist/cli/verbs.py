@@ -5,7 +5,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-from isovist.errors import InputError
+from isovist.errors import FileError, InputError
 
 
 class Verb(TyperCommand):
@@ -15,6 +15,8 @@ class Verb(TyperCommand):
         """Run it; an argument that the library refuses is named as the option it came from."""
         try:
             return super().invoke(ctx)
+        except FileError:  # what it names is in the file
+            raise
         except InputError as error:
             options = {p.name: p.opts[-1] for p in self.params if p.param_type_name == "option"}
             error.args = (_in_options(str(error), options),)
@@ -23,4 +25,4 @@ class Verb(TyperCommand):
 
 def _in_options(text: str, options: dict[str, str]) -> str:
     """The text with `name` as `--option`, where there is such an option."""
-    return re.sub(r"`(\w+)`", lambda found: f"`{options.get(found[1], found[1])}`", text)
+    return re.sub(r"(?<!array )`(\w+)`", lambda found: f"`{options.get(found[1], found[1])}`", text)

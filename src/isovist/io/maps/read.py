@@ -97,7 +97,7 @@ def convert_map(
         tolerance: Largest distance in m of an outline to the walls, when cells become walls.
     """
     low, high = RESOLUTIONS
-    if not low <= resolution <= high:
+    if resolution is not None and not low <= resolution <= high:
         raise InputError(
             f"`resolution` must be from {low} to {high:g} m per cell, got {resolution:g}."
         )
