@@ -13,7 +13,7 @@ from isovist.kernels.bound import ceiling
 from isovist.kernels.occupancy import cast_one
 from isovist.kernels.wedge import meets_wall
 from isovist.localization.complete import _bits
-from isovist.localization.locate import locate
+from isovist.localization.locate import _agree, locate
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
@@ -127,6 +127,16 @@ def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
     answer = locate(PLANE.twin_atlas, scan, settings=few)
     assert answer.verdict is not iv.Verdict.UNIQUE
     assert "than were tried" in answer.advice
+
+
+def test_two_looks_must_agree_on_a_unique_place():
+    here, there = (
+        iv.Answer(verdict, "", (iv.Estimate(iv.Pose(x, 0.0, 0.0), np.eye(3), 1.0, 1.0, 4.0),))
+        for verdict, x in ((iv.Verdict.AMBIGUOUS, 0.0), (iv.Verdict.UNIQUE, 5.0))
+    )
+    assert _agree(here, here, USUAL)
+    assert not _agree(here, there, USUAL)
+    assert _agree(replace(here, verdict=iv.Verdict.LOST), there, USUAL)
 
 
 @pytest.mark.parametrize("site", [PLANE, SPACE], ids=["plane", "space"])

@@ -10,7 +10,7 @@ from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
-from isovist.localization.judge import judge
+from isovist.localization.judge import is_same, judge
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
@@ -28,6 +28,10 @@ OUTSIDE = (
 CROWDED = (
     "One place explains the scan best, but more places are like it than were tried. Give a prior, "
     "or move and look again."
+)
+DIVIDED = (
+    "A closer look found another place than the first one did, which explains the scan better. "
+    "Move and look again."
 )
 
 
@@ -81,12 +85,14 @@ def locate(
     _compile(atlas)
     answer, sure = _look(atlas, scan, prior, chosen, tilt)
     if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
-        first = answer.timing_ms
+        first = answer
         answer, sure = _look(atlas, scan, prior, chosen, tilt, thorough=True)
-        timing = {name: first[name] + spent for name, spent in answer.timing_ms.items()}
+        before = first.timing_ms
+        timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
-        if not sure and answer.verdict is Verdict.UNIQUE:
-            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=CROWDED)
+        if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, chosen)):
+            advice = DIVIDED if sure else CROWDED
+            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
     if prove and answer.best is not None:
         answer = _proved(atlas, scan, prior, answer, chosen, tilt, budget_s)
     if answer.verdict is Verdict.UNIQUE:
@@ -115,8 +121,7 @@ def _proved(
         seeds = np.concatenate([np.stack([pose.vector for pose in known]), found.places])
         fits = _held(atlas, scan, prior, refine(atlas, scan, seeds, settings, tilt=tilt))
         again = judge(atlas, scan, fits, settings)
-        sure = found.proof.complete or answer.verdict is Verdict.UNIQUE
-        if sure or again.verdict is not Verdict.UNIQUE:
+        if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
             answer = replace(again, timing_ms=answer.timing_ms)
     spent = 1e3 * (perf_counter() - start)
     timing = dict(answer.timing_ms) | {"prove": spent}
@@ -149,6 +154,17 @@ def _frame_of(scan: AnyScan) -> str:
     """What the pose of an answer is of."""
     place = scan.T_robot_sensor
     return scan.frame or ("sensor" if place == type(place)() else "robot")
+
+
+def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool:
+    """Whether two looks have the same place as their best, unless the first found none that fits.
+
+    Of places that only the closer look finds, many explain a scan that has changed since the map
+    was made better than the right one does.
+    """
+    if first.best is None or second.best is None or first.verdict is Verdict.LOST:
+        return True
+    return is_same(first.best.pose, second.best.pose, settings)
 
 
 def _compile(atlas: Atlas) -> None:
