@@ -206,6 +206,24 @@ def test_the_chunks_of_a_laz_file_are_counted(tmp_path):
         assert said(read_cloud, path) == f"scan.laz is damaged: {text}"
 
 
+def test_damaged_points_of_a_laz_file_do_not_end_the_process(tmp_path):
+    path = tmp_path / "scan.laz"
+    las(path, np.random.default_rng(0).normal(size=(200, 3)))
+    content = bytearray(path.read_bytes())
+    start = struct.unpack_from("<I", content, 96)[0]
+    content[start + 500 : start + 900] = b"\xff" * 400
+    path.write_bytes(content)
+    assert said(read_cloud, path).startswith("scan.laz is not a LAS file: ")
+
+
+def test_a_pcd_file_of_endless_columns_is_refused_at_once(tmp_path):
+    path = tmp_path / "scan.pcd"
+    head = "VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 4294967297\nWIDTH 1\n"
+    path.write_text(head + "HEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 1\nDATA ascii\n1 2 3\n")
+    text = "scan.pcd is not a PCD file: it announces 4294967299 columns."
+    assert said(read_cloud, path) == text
+
+
 def flaser(count, beams=3):
     words = ["FLASER", beams, *[1.5] * beams, 0, 0, 0, 0, 0, 0, 1.0, "host", 1.0]
     return (count * (" ".join(map(str, words)) + "\n")).encode()

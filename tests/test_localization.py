@@ -8,7 +8,7 @@ import pytest
 
 import isovist as iv
 from isovist.errors import InputError
-from isovist.localization.judge import refuted
+from isovist.localization.judge import refuted, verdict_of
 from isovist.localization.refine import refine
 from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
@@ -361,3 +361,14 @@ def test_bad_input_is_refused_in_words(make, text):
     with pytest.raises(InputError) as caught:
         make()
     assert str(caught.value) == text
+
+
+def test_a_heading_that_nothing_holds_is_not_unique(site):
+    answer = iv.locate(site.atlas, site.look(site.places[0]))
+    assert answer.verdict is iv.Verdict.UNIQUE
+    loose = np.array(answer.best.covariance)
+    loose[2, 2] = np.radians(8.0) ** 2
+    best = replace(answer.best, covariance=loose)
+    verdict, advice = verdict_of(36, 0, best, USUAL)
+    assert verdict is iv.Verdict.AMBIGUOUS
+    assert advice.startswith("The heading is known to ± 8° (standard deviation) alone")

@@ -241,3 +241,11 @@ def test_bad_meshes_are_one_clear_line(make, text):
     with pytest.raises(InputError) as error:
         make()
     assert str(error.value) == text
+
+
+def test_a_mesh_as_large_as_a_planetary_system_is_refused():
+    with pytest.raises(InputError) as caught:
+        MeshMap.from_arrays([[0, 0, 0], [1e200, 0, 0], [0, 1, 0]], [[0, 1, 2]])
+    assert str(caught.value) == (
+        "The vertices of a mesh must lie within 1e+09 m of its origin, got 1e+200 m. Is it in m?"
+    )

@@ -5,6 +5,10 @@ intensity) are read here; PCD and LAS/LAZ by pypcd4 and laspy.  Points with a co
 not finite are missing returns and left out.
 """
 
+import itertools
+import subprocess
+import sys
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -23,6 +27,14 @@ LIMIT = 1 << 32
 _INTENSITIES = ("intensity", "scalar_intensity", "reflectance", "scalar_reflectance", "remission")
 
 Columns = Mapping[str, FloatArray]
+HEADER, COLUMNS = 100, 1000
+"""Most lines of the header of a PCD file, and columns of a point."""
+UNPACK = """
+import sys, laspy, numpy
+cloud = laspy.read(sys.argv[1])
+rows = [cloud.x, cloud.y, cloud.z, cloud.intensity]
+numpy.save(sys.argv[2], numpy.array([numpy.asarray(row, dtype=float) for row in rows]))
+"""
 
 
 def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
@@ -78,6 +90,7 @@ def _read_text(path: Path) -> Columns:
 def _read_pcd(path: Path) -> Columns:
     with MissingExtraError.unless_found("Reading .pcd", "clouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
+    _check_pcd(path)
     with decoding(path, "is not a PCD file", most=80), np.errstate(all="ignore"):
         cloud = PointCloud.from_path(path)
         return {
@@ -87,14 +100,51 @@ def _read_pcd(path: Path) -> Columns:
         }
 
 
+def _check_pcd(path: Path) -> None:
+    """A `FileError` where a point has more columns than any sensor gives: they are made one by one.
+
+    The counts of a header are those of the columns of each field.
+    """
+    with path.open("rb") as stream:
+        for line in itertools.islice(stream, HEADER):
+            words = line.split()
+            if words[:1] == [b"COUNT"]:
+                counts = [int(word) for word in words[1:] if word.isdigit()]
+                if sum(counts) > COLUMNS:
+                    raise FileError(
+                        f"{path.name} is not a PCD file: it announces {sum(counts)} columns."
+                    )
+            if words[:1] == [b"DATA"]:
+                return
+
+
 def _read_las(path: Path) -> Columns:
     with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "clouds"):
         import laspy
     check_las(path)
+    names = ("x", "y", "z", "intensity")
     with decoding(path, "is not a LAS file", most=80), np.errstate(all="ignore"):
+        if path.suffix.lower() == ".laz":
+            return dict(zip(names, _unpacked(path), strict=True))
         cloud = laspy.read(path)
-        names = ("x", "y", "z", "intensity")
         return {name: np.array(getattr(cloud, name), dtype=np.float64) for name in names}
+
+
+def _unpacked(path: Path) -> FloatArray:
+    """Rows x, y, z and intensity of a LAZ file, shape (4, k).
+
+    Damaged points can end the process that unpacks them, so it is one of their own.
+    """
+    with tempfile.TemporaryDirectory(prefix="isovist-") as folder:
+        rows = Path(folder) / "rows.npy"
+        done = subprocess.run(
+            [sys.executable, "-c", UNPACK, str(path), str(rows)],
+            capture_output=True, text=True, errors="replace", check=False,
+        )  # fmt: skip
+        if done.returncode != 0 or not rows.exists():
+            told = done.stderr.strip().splitlines()[-1:] or [""]
+            raise ValueError(told[0].rpartition(": ")[2] or "its points are damaged")
+        return np.asarray(np.load(rows))
 
 
 _READERS: dict[str, Callable[[Path], Columns]] = {

@@ -59,12 +59,15 @@ def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None
         raise
     except MemoryError as error:
         raise FileError(f"{path.name} {verdict}: it asks for more memory than there is.") from error
-    except Exception as error:
+    except BaseException as error:
+        # What a compiled decoder panics with is no Exception.
+        if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
+            raise
         reason = first_line(error, most) or silent or type(error).__name__
         raise FileError(f"{path.name} {verdict}: {reason}.") from error
 
 
-def first_line(error: Exception, most: int | None = None) -> str:
+def first_line(error: BaseException, most: int | None = None) -> str:
     """What an error says, on one line without its full stop, cut to so many characters."""
     return (str(error).strip().splitlines() or [""])[0][:most].rstrip(". ")
 

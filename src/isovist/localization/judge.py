@@ -20,8 +20,8 @@ and √B when all B of them do.  The place is unique when every rival has
 
     t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (3)
 
-there are enough witnesses, and the fit is not loose along any axis.  It is lost when even the best
-place explains the scan badly.
+there are enough witnesses, and the fit is loose neither along an axis nor in its heading.  It is
+lost when even the best place explains the scan badly.
 
 With s the residual of the beams and H their normal matrix scaled to one beam per block, a fit knows
 
@@ -86,6 +86,12 @@ def verdict_of(
         return Verdict.AMBIGUOUS, (
             f"The place can slide by {loosest:.1f} m (standard deviation) along one axis, as in a "
             "corridor. Move until an end or a door is in view."
+        )
+    turned = float(np.sqrt(best.covariance[2, 2]))
+    if turned > 0.75 * settings.same[1]:
+        return Verdict.AMBIGUOUS, (
+            f"The heading is known to ± {np.degrees(turned):.0f}° (standard deviation) alone, as "
+            "in a round room. Move until something else is in view."
         )
     if witnesses < settings.witnesses:
         return Verdict.AMBIGUOUS, (

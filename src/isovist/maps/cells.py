@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 LOOSEST = 1000.0
 """Largest tolerance of an outline, in m: larger ones leave nothing of any building."""
 
+LONGEST = 1e9
+"""A cell is shorter than this, in m."""
+
 
 class Cell(IntEnum):
     """What is known of a cell."""
@@ -297,8 +300,8 @@ def follow(
 
 
 def check_length(name: str, value: float) -> float:
-    """A positive length in m."""
-    if not (np.isfinite(value) and value > 0.0):
+    """A positive length in m, and none that a whole map of them would overflow."""
+    if not (np.isfinite(value) and 0.0 < value < LONGEST):
         raise InputError(f"`{name}` must be a positive length in m, got {value}.")
     return float(value)
 

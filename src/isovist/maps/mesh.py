@@ -40,6 +40,9 @@ Hierarchy = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, NDArray[np.int32]
 ]
 
+FARTHEST = 1e9
+"""Coordinates beyond this, in m, are on no planet, and their products overflow."""
+
 
 @dataclass(frozen=True, eq=False)
 class MeshMap:
@@ -351,6 +354,12 @@ def _finite_vertices(vertices: ArrayLike) -> FloatArray:
         raise InputError(
             f"The mesh has {len(bad)} vertices that are not finite, the first is vertex {bad[0]}. "
             "Remove them and their faces."
+        )
+    far = np.abs(v).max(initial=0.0)
+    if far > FARTHEST:
+        raise InputError(
+            f"The vertices of a mesh must lie within {FARTHEST:g} m of its origin, "
+            f"got {far:g} m. Is it in m?"
         )
     return v
 

@@ -239,7 +239,8 @@ def check_limits(range_min: float, range_max: float) -> None:
 def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> str:
     """A question for whoever gave ranges that would do in mm; empty when they would not."""
     seen = ranges[np.isfinite(ranges) & (ranges > 0.0)]
-    middle = float(np.median(seen)) if seen.size else 0.0
+    # The upper median: the mean of the two in the middle may overflow.
+    middle = float(np.partition(seen, seen.size // 2)[seen.size // 2]) if seen.size else 0.0
     fits = middle >= range_max and range_min <= 0.001 * middle < range_max
     return " Are the ranges in mm? They must be in m." if fits else ""
 

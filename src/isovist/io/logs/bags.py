@@ -22,7 +22,7 @@ from isovist.io.bags import (
     scan_of,
     time_of,
 )
-from isovist.io.files import LARGEST
+from isovist.io.files import LARGEST, quote
 from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
 from isovist.io.logs.read import Log
 from isovist.poses import Pose, Pose3
@@ -165,7 +165,8 @@ def _only(name: str, what: str, field: str, found: set[str]) -> str:
     """The frame that all messages name."""
     if len(found) > 1:
         raise FileError(
-            f"{name}: {what} must come from one frame, got `{field}` {', '.join(sorted(found))}."
+            f"{name}: {what} must come from one frame, got `{field}` "
+            f"{', '.join(quote(frame)[1:-1] for frame in sorted(found)[:4])}."
         )
     return next(iter(found))
 
