@@ -25,6 +25,7 @@ RUNS = {
     "occupancy": (),
     "static_bound": ("300",),
     "certificate": ("200",),
+    "complete": ("300", "2"),
     "dynamic_bound": ("30",),
     "fuzz": ("--count", "300"),
 }
