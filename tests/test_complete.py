@@ -1,22 +1,17 @@
 """The complete search: nothing is lost, nothing is made up, and a proof says what it rests on."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.complete import plant, random_cells, random_site, same_as_brute_force
+from benchmarks.complete import plant, random_site
 
 import isovist as iv
 from isovist.errors import InputError
 from isovist.kernels.bound import ceiling
-from isovist.kernels.occupancy import cast_one
-from isovist.kernels.wedge import meets_wall
-from isovist.localization.complete import _bits
 from isovist.localization.locate import _agree, locate
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import Cell, OccupancyMap
 from sites import PLANE, SPACE, gap
 
 USUAL = LocalizationSettings()
@@ -27,39 +22,6 @@ def test_no_planted_pose_is_lost():
     tried = [plant(rng, 30) for _ in range(6)]
     assert sum(planted for planted, _ in tried) > 40
     assert sum(lost for _, lost in tried) == 0
-
-
-@pytest.mark.parametrize("seed", [0, 5])
-def test_the_boxes_that_survive_are_those_of_brute_force(seed):
-    assert same_as_brute_force(np.random.default_rng(seed))
-
-
-def test_rays_that_are_said_to_meet_a_wall_do():
-    rng = np.random.default_rng(3)
-    said = 0
-    for _ in range(40):
-        cells = random_cells(rng, *rng.integers(30, 130, 2))
-        world = OccupancyMap(cells, 1.0)
-        walls = _bits(cells == Cell.OCCUPIED, fill=False)
-        unknown = _bits(cells == Cell.UNKNOWN, fill=True)
-        height, width = cells.shape
-        for _ in range(60):
-            x, y = rng.uniform(0, width), rng.uniform(0, height)
-            a, b = rng.choice([0.25, 0.5, 1.0, 2.0]), rng.choice([0.005, 0.02, 0.05])
-            angle, reach = rng.uniform(0, 2 * math.pi), rng.uniform(0, 60)
-            if not meets_wall(walls, unknown, world.skip, x, y, a, b, angle, reach):
-                continue
-            said += 1
-            for i, j, k in rng.choice([-1.0, 1.0, 0.3, -0.6], (20, 3)):
-                px, py, turn = x + i * a, y + j * a, angle + k * b
-                inside = 0 <= px < width and 0 <= py < height
-                if inside and cells[int(py), int(px)] == Cell.FREE:
-                    r, ending, *_ = cast_one(
-                        world.skip, px, py, math.cos(turn), math.sin(turn), 1e9
-                    )
-                    assert ending == 0
-                    assert r <= reach
-    assert said > 200
 
 
 def test_a_ceiling_is_not_below_what_beams_are_worth():

@@ -91,7 +91,7 @@ def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
     """Without the compiler an index that is no number, or is too large, is an error."""
     field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
     block = random.uniform(0.0, 5.0, (4, 7, 9)).astype(np.float32)
-    flat, solid = (f if jit else f.py_func for f in (distance_at, distance_in_space))
+    flat, solid = (f if jit else getattr(f, "py_func", f) for f in (distance_at, distance_in_space))
     with np.errstate(invalid="ignore", over="ignore"):
         for wrong in (np.nan, np.inf, -np.inf, 1e308, -1e308):
             expected = np.nan if np.isnan(wrong) else np.inf

@@ -85,7 +85,7 @@ def _meets(walls, unknown, clear, turned, flipped, bits, u, v, a, b, angle, reac
         if line > last:
             across = math.floor(v + middle * (line + 0.5 - u))
             along = lines - 1 - line if flipped else line
-            room = clear[across + 1, along + 1] if turned else clear[along + 1, across + 1]
+            room = int(clear[across + 1, along + 1] if turned else clear[along + 1, across + 1])
             # Within d − 1 of a cell all is free; the wedge moves by a line and widens by less.
             spare = room - 2 - (high - low + 1) // 2 - 4
             if spare > 0:

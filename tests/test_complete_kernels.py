@@ -1,0 +1,62 @@
+"""Kernels of the complete search against plain Python and against rays, one by one."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, same_as_brute_force
+
+from isovist.kernels.occupancy import cast_one
+from isovist.kernels.wedge import meets_wall
+from isovist.localization.complete import _bits, complete
+from isovist.localization.settings import ProofSettings
+from isovist.maps.cells import Cell, OccupancyMap
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_boxes_that_survive_are_those_of_brute_force(seed):
+    assert same_as_brute_force(np.random.default_rng(seed))
+
+
+def test_rays_that_are_said_to_meet_a_wall_do():
+    rng = np.random.default_rng(3)
+    said = 0
+    for _ in range(12):
+        cells = random_cells(rng, *rng.integers(30, 130, 2))
+        world = OccupancyMap(cells, 1.0)
+        walls = _bits(cells == Cell.OCCUPIED, fill=False)
+        unknown = _bits(cells == Cell.UNKNOWN, fill=True)
+        height, width = cells.shape
+        for _ in range(40):
+            x, y = rng.uniform(0, width), rng.uniform(0, height)
+            a, b = rng.choice([0.25, 0.5, 1.0, 2.0]), rng.choice([0.005, 0.02, 0.05])
+            angle, reach = rng.uniform(0, 2 * math.pi), rng.uniform(0, 60)
+            if not meets_wall(walls, unknown, world.skip, x, y, a, b, angle, reach):
+                continue
+            said += 1
+            for i, j, k in rng.choice([-1.0, 1.0, 0.3, -0.6], (8, 3)):
+                px, py, turn = x + i * a, y + j * a, angle + k * b
+                inside = 0 <= px < width and 0 <= py < height
+                if inside and cells[int(py), int(px)] == Cell.FREE:
+                    r, ending, *_ = cast_one(
+                        world.skip, px, py, math.cos(turn), math.sin(turn), 1e9
+                    )
+                    assert ending == 0
+                    assert r <= reach
+    assert said > 40
+
+
+def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
+    atlas, scan, truth = random_site(np.random.default_rng(4))
+    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    floor = float(rated(atlas, beams, truth[None])[0])
+    cell = atlas.world.resolution
+    blind = replace(ProofSettings(), largest=(4 * cell, 0.4), finest=2 * cell, see=0.0)
+    kept = [
+        complete(atlas, beams, atlas.model(USUAL.model), floor, settings)
+        for settings in (blind, replace(blind, see=2 * cell))
+    ]
+    assert all(found.complete and holds(atlas, found, truth) for found in kept)
+    assert len(kept[1].boxes) < len(kept[0].boxes)
+    assert kept[1].wedges > 0
