@@ -111,3 +111,10 @@ def test_the_lead_says_what_was_left_out(site):
     assert some.lead(best, 0.5, 0.3) == pytest.approx(some.costs[-1] / some.costs[0])
     assert some.lead(best + 50.0, 0.5, 0.3) == 0.0
     assert gap(site.atlas.lift(best[None])[0], site.places[0])[0] < 1.0
+
+
+@pytest.mark.parametrize("wrong", [-1.0, np.nan])
+def test_a_budget_is_a_time(wrong):
+    with pytest.raises(InputError) as caught:
+        iv.locate(PLANE.atlas, PLANE.look(PLANE.places[0]), prove=True, budget_s=wrong)
+    assert str(caught.value) == f"`budget_s` must be a time in s, 0 or more, got {wrong:g}."

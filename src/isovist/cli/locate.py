@@ -24,7 +24,7 @@ def locate(
     height: options.Height = None,
     highest: options.Highest = None,
     prove: options.Prove = False,
-    budget: options.Budget = None,
+    budget_s: options.Budget = None,
     why: options.Why = False,
     figure: options.Figure = None,
     as_json: options.Json = False,
@@ -47,7 +47,7 @@ def locate(
     seen = seen.mirrored() if mirror else seen
     atlas = atlas_of(world, height=height, highest=highest)
     answer = locate_scan(
-        atlas, seen, prior=prior, tilt=tilt, certificate=True, prove=prove, budget_s=budget
+        atlas, seen, prior=prior, tilt=tilt, certificate=True, prove=prove, budget_s=budget_s
     )
     instead = hints(atlas, seen, answer, prior=prior)
     told = contrast(atlas, seen, answer) if why else None

@@ -98,7 +98,8 @@ Prove = Annotated[
     typer.Option("--prove", help="Search the whole map, so that no other place can be missed."),
 ]
 Budget = Annotated[
-    float | None, typer.Option(help="Time after which a proof is given up, in s; 5 if not given.")
+    float | None,
+    typer.Option("--budget", help="Time after which a proof is given up, in s; 5 if not given."),
 ]
 Why = Annotated[
     bool,

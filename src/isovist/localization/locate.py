@@ -74,6 +74,8 @@ def locate(
         raise InputError(
             f"`prior` must be a Region, e.g. Region.around(pose, 2.0), got {type(prior).__name__}."
         )
+    if budget_s is not None and not budget_s >= 0.0:
+        raise InputError(f"`budget_s` must be a time in s, 0 or more, got {budget_s:g}.")
     atlas.check(scan)
     atlas.fitted(tilt)
     chosen = checked_settings(LocalizationSettings, settings)

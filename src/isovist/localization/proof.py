@@ -113,9 +113,10 @@ def _regions(atlas: PlaneAtlas, found: Survivors, settings: LocalizationSettings
     square = np.floor(boxes[:, :3] / [near / unit, near / unit, turned]).astype(np.int64)
     square[: len(boxes) - found.open] = -1
     _, owner = np.unique(square, axis=0, return_inverse=True)
-    discs = np.empty((owner.max(initial=-1) + 1, 5))
-    for k in range(len(discs)):
-        mine = boxes[owner == k]
+    order = np.argsort(owner, kind="stable")
+    shares = np.split(boxes[order], np.flatnonzero(np.diff(owner[order])) + 1) if len(boxes) else []
+    discs = np.empty((len(shares), 5))
+    for k, mine in enumerate(shares):
         angle = np.unwrap(np.append(mine[0, 2], mine[:, 2]))[1:]
         centre = np.array([*mine[:, :2].mean(axis=0), angle.mean()])
         gap = np.hypot(*(mine[:, :2] - centre[:2]).T) + np.sqrt(2.0) * mine[:, 3]
