@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from isovist.atlas.build import build
-from isovist.bench.trials import run_trials, simulated_trials, summarise
+from isovist.bench.outcomes import summarise
+from isovist.bench.trials import run_trials, simulated_trials
 from isovist.bench.worlds import office_floor
 from isovist.maps.cells import OccupancyMap
 from isovist.sensing.lidar import Lidar

@@ -55,6 +55,15 @@ def test_a_log_gives_one_row_with_all_keys(floor, tmp_path):
     assert row["false_confident"] == 0.0
 
 
+def test_a_row_with_proofs_says_how_many_hold(floor, tmp_path):
+    (row,) = rows("carmen", "--prove", drive(floor, tmp_path / "office.log"))
+    assert row["proved_unique"] > 0.0
+    assert row["proof_wrong"] == 0
+    assert row["listed_complete"] == 1.0
+    assert row["prove_ms"] > 0.0
+    assert set(row["calibration"]) == {"ellipses", "probabilities"}
+
+
 def test_the_later_half_asks_on_the_map_of_the_first(floor, tmp_path):
     (row,) = rows("carmen", "--split", "revisit", drive(floor, tmp_path / "office.log"))
     assert 10 <= row["queries"] <= 20

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isovist.bench import trials as protocol
-from isovist.bench.trials import Outcome
+from isovist.bench.outcomes import Outcome, summarise
 from isovist.errors import InputError
 from isovist.io.scans.sets import ScanSet
 from isovist.localization.answer import Verdict
@@ -92,9 +92,9 @@ def test_clutter_only_shortens_beams():
 def test_a_summary_counts_wrong_and_sure_as_false_confident():
     def outcome(verdict, right):
         times = {"search": 1.0, "refine": 2.0, "judge": 0.5, "total": 3.5}
-        return Outcome(verdict, 0.1 if right else 9.0, 0.02, right, right, right, times)
+        return Outcome(verdict, 0.1 if right else 9.0, 0.02, right, right, right, 0.9, 0.5, times)
 
-    row = protocol.summarise(
+    row = summarise(
         [
             outcome(Verdict.UNIQUE, True),
             outcome(Verdict.UNIQUE, False),

@@ -179,3 +179,16 @@ def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
         save(figure, path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["picture.png"]
+
+
+def test_the_regions_of_a_proof_are_drawn_where_they_are():
+    site = SITES["plane"]
+    scan = site.look(site.places[0])
+    answer = iv.locate(site.atlas, scan, prove=True)
+    figure = draw_answer(site.atlas, scan, answer)
+    (discs,) = [c for c in figure.axes[0].collections if c.get_label().startswith("not excluded")]
+    assert np.allclose(discs.get_offsets(), answer.proof.regions[:, :2])
+    assert np.allclose(discs.get_widths(), 2.0 * answer.proof.regions[:, 3])
+    assert "not excluded by the proof" in legend_of(figure)
+    dim = replace(answer, proof=replace(answer.proof, complete=False))
+    assert "not excluded by the proof" not in legend_of(draw_answer(site.atlas, scan, dim))

@@ -6,7 +6,7 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.bench.trials import error_of
+from isovist.bench.outcomes import error_of
 from isovist.bench.worlds import office_floor
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same

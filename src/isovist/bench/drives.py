@@ -12,7 +12,8 @@ from itertools import dropwhile, pairwise
 
 import numpy as np
 
-from isovist.bench.trials import Row, map_of
+from isovist.bench.outcomes import Row
+from isovist.bench.trials import map_of
 from isovist.errors import InputError
 from isovist.io.logs.read import Log
 from isovist.io.scans.sets import ScanSet

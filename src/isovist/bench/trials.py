@@ -1,8 +1,7 @@
 """How well does it locate?  The protocols of the benchmark, as plain functions.
 
 A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
-`run_trials` locates them one by one, and `summarise` gives one row of numbers for all.  An answer
-is right when it is within 0.5 m and 10° of the truth, in space within 0.3 m (x and y) and 5°.
+`run_trials` locates them one by one, and `outcomes` holds the answers against the truth.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,36 +14,30 @@ import numpy as np
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.walls import bare_walls
+from isovist.bench.outcomes import Outcome, Row, outcome_of, summarise
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.localization.settings import LocalizationSettings
 from isovist.maps.base import Map
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.voxels import VoxelMap
-from isovist.poses import AnyPose, Pose, wrap_angle
+from isovist.poses import AnyPose, Pose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.sensing.simulate import random_scans
 from isovist.sensing.spinning import SpinningLidar
-from isovist.types import BoolArray, FloatArray, IntArray
+from isovist.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from isovist.io.scans.sets import ScanSet
 
-NEAR_IN_SPACE = 0.3, float(np.radians(5.0))
-"""So near to the truth an answer in space is right, in m and rad."""
 RESOLUTION = 0.05
 EVERY, QUERY = 5, 2
 """Scan i of a log is a query when i mod EVERY = QUERY."""
 MAPPED_SHARE, MAPPED_DISTANCE = 0.8, 0.2
 """A place is mapped when this share of valid beams ends this near to a wall, in m."""
-ELLIPSE95 = -2.0 * np.log(0.05)
-"""95 % quantile of χ² with two degrees of freedom."""
-
-Row = dict[str, float | int | str]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -53,29 +46,6 @@ class Trial:
 
     scan: Callable[[], Scan | CloudScan]
     truth: AnyPose
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What became of a trial.
-
-    Attributes:
-        verdict: Of the answer.
-        error_m: Distance to the truth; infinite without an estimate.
-        error_rad: Angle to the truth.
-        right: Whether the best estimate is near the truth.
-        covered: Whether the truth lies in the 95 % ellipse of the position.
-        listed: Whether some estimate of the answer is right.
-        timing_ms: Of the answer.
-    """
-
-    verdict: Verdict
-    error_m: float
-    error_rad: float
-    right: bool
-    covered: bool
-    listed: bool
-    timing_ms: dict[str, float]
 
 
 def carmen_trials(log: "ScanSet") -> tuple[OccupancyMap, list[Trial]]:
@@ -132,26 +102,11 @@ def simulated_trials(
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 
-def run_trials(atlas: Atlas, trials: Sequence[Trial]) -> Iterator[Outcome]:
+def run_trials(atlas: Atlas, trials: Sequence[Trial], *, prove: bool = False) -> Iterator[Outcome]:
     """Locate each scan alone, heading unknown, without a prior."""
-    near_m, near_rad = LocalizationSettings().same if atlas.dimension == 2 else NEAR_IN_SPACE
     for trial in trials:
-        answer = locate(atlas, trial.scan())
-        errors = [error_of(estimate.pose, trial.truth) for estimate in answer.estimates]
-        near = [m <= near_m and turn <= near_rad for m, turn in errors]
-        covered = False
-        if answer.best is not None:
-            d = answer.best.pose.position[:2] - trial.truth.position[:2]
-            covered = bool(d @ np.linalg.solve(answer.best.covariance[:2, :2], d) <= ELLIPSE95)
-        error = errors[0] if errors else (np.inf, np.pi)
-        right, spent = bool(near and near[0]), dict(answer.timing_ms)
-        yield Outcome(answer.verdict, *error, right, covered, any(near), spent)
-
-
-def error_of(pose: AnyPose, truth: AnyPose) -> tuple[float, float]:
-    """Distance (x and y) and turn from the truth, in m and rad."""
-    gap = float(np.hypot(pose.x - truth.x, pose.y - truth.y))
-    return gap, float(abs(wrap_angle(pose.yaw - truth.yaw)))
+        scan = trial.scan()
+        yield outcome_of(atlas, scan, locate(atlas, scan, prove=prove), trial.truth)
 
 
 def measure(
@@ -161,6 +116,7 @@ def measure(
     progress: Callable[[], None] | None = None,
     *,
     height: float | None = None,
+    prove: bool = False,
 ) -> Row:
     """One row: build the atlas of a map, run the trials, summarise."""
     if not trials:
@@ -168,46 +124,16 @@ def measure(
     start = perf_counter()
     atlas = build(world, height=height)
     build_s = perf_counter() - start
-    locate(atlas, trials[0].scan())  # so that no query is charged for loading the kernels
+    locate(
+        atlas, trials[0].scan(), prove=prove
+    )  # so that no query is charged for loading the kernels
     outcomes = []
-    for outcome in run_trials(atlas, trials):
+    for outcome in run_trials(atlas, trials, prove=prove):
         outcomes.append(outcome)
         if progress is not None:
             progress()
     head: Row = {"site": site, "queries": len(trials), "area_m2": atlas.area}
     return head | {"nodes": len(atlas.nodes)} | summarise(outcomes) | {"build_s": build_s}
-
-
-def summarise(outcomes: Sequence[Outcome]) -> Row:
-    """Shares and quantiles over trials.  Errors and coverage are those of the right answers."""
-    right = np.array([o.right for o in outcomes])
-    unique = np.array([o.verdict is Verdict.UNIQUE for o in outcomes])
-    lost = np.array([o.verdict is Verdict.LOST for o in outcomes])
-    listed = np.array([o.listed for o in outcomes])
-    error = np.array([o.error_m for o in outcomes])[right]
-    turn = np.degrees([o.error_rad for o in outcomes])[right]
-    covered = np.array([o.covered for o in outcomes])[right]
-    times = {k: np.array([o.timing_ms[k] for o in outcomes]) for k in outcomes[0].timing_ms}
-
-    def over_right(values: FloatArray, share: float) -> float:
-        return float(np.quantile(values, share)) if right.any() else float("nan")
-
-    return {
-        "success": float(right.mean()),
-        "unique": float(unique.mean()),
-        "unique_of_right": float(unique[right].mean()) if right.any() else float("nan"),
-        "lost": float(lost.mean()),
-        "listed": float(listed.mean()),
-        "right_or_ambiguous": float((right | (~unique & listed)).mean()),
-        "false_confident": float((unique & ~right).mean()),
-        "median_error_m": over_right(error, 0.5),
-        "median_error_deg": over_right(turn, 0.5),
-        "p95_error_m": over_right(error, 0.95),
-        "coverage95": float(covered.mean()) if right.any() else float("nan"),
-        **{f"{k}_ms": float(np.median(v)) for k, v in times.items() if k != "total"},
-        "median_ms": float(np.median(times["total"])),
-        "p95_ms": float(np.quantile(times["total"], 0.95)),
-    }
 
 
 def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:

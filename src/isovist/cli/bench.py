@@ -28,6 +28,7 @@ def carmen(
     split: Annotated[
         Split, typer.Option(help="Which scans ask: every fifth, or those of later visits.")
     ] = Split.FIFTH,
+    prove: options.Prove = False,
     as_json: options.Json = False,
 ) -> None:
     """Real logs with corrected poses: a map from some scans, the others ask."""
@@ -36,7 +37,8 @@ def carmen(
     from isovist.cli.rows import report
 
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
-    report(((log.name.split(".")[0], *make(carmen_of(log))) for log in logs), as_json)
+    sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in logs)
+    report(sites, as_json, prove=prove)
 
 
 def scans(

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import typer
 
-from isovist.bench.trials import Row, Trial, measure, simulated_trials
+from isovist.bench.outcomes import Row
+from isovist.bench.trials import Trial, measure, simulated_trials
 from isovist.cli.progress import bar
 from isovist.errors import InputError
 from isovist.io.files import read_npz
@@ -42,6 +43,7 @@ COLUMNS = {
     "p95_ms": "95 % ms",
     "build_s": "build s",
 }
+PROVED = {"proved_unique": "unique proved", "proof_wrong": "proofs wrong", "prove_ms": "prove ms"}
 
 
 def simulated(
@@ -64,12 +66,16 @@ def simulated(
 
 
 def report(
-    sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]], as_json: bool, height: float | None = None
+    sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]],
+    as_json: bool,
+    height: float | None = None,
+    prove: bool = False,
 ) -> None:
     """Measure each site and print its row as soon as it is there."""
     rows = []
+    columns = COLUMNS | (PROVED if prove else {})
     if not as_json:
-        typer.echo("| " + " | ".join(COLUMNS.values()) + " |\n" + "|---" * len(COLUMNS) + "|")
+        typer.echo("| " + " | ".join(columns.values()) + " |\n" + "|---" * len(columns) + "|")
     for site, world, trials in sites:
         if not trials:
             typer.echo(
@@ -79,10 +85,10 @@ def report(
         with bar(site) as advance:
             done = count(1)
             tell = lambda: advance(next(done) / len(trials))  # noqa: B023, E731
-            row = measure(site, world, trials, tell, height=height)
+            row = measure(site, world, trials, tell, height=height, prove=prove)
         rows.append(row)
         if not as_json:
-            typer.echo("| " + " | ".join(_cell(key, row[key]) for key in COLUMNS) + " |")
+            typer.echo("| " + " | ".join(_cell(key, row[key]) for key in columns) + " |")
     if as_json:
         print_rows(rows, as_json)
 
@@ -122,6 +128,8 @@ def tracked(site: str, world: AnyMap, logs: Sequence["Log"]) -> list[list["Updat
 
 def _plain(value: object) -> object:
     """NaN, where nothing was right, becomes null."""
+    if isinstance(value, dict):
+        return {key: _plain(part) for key, part in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
@@ -130,7 +138,7 @@ def _cell(key: str, value: object) -> str:
         return str(value)
     if math.isnan(value):
         return "—"
-    if key in ("success", "unique", "false_confident", "coverage95"):
+    if key in ("success", "unique", "false_confident", "coverage95", "proved_unique"):
         return f"{value:.1%}"
     digits = {"median_error_m": 3, "median_error_deg": 2, "build_s": 2}
     return f"{value:.{digits.get(key, 0)}f}"

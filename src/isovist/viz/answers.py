@@ -25,6 +25,7 @@ from isovist.viz.robots import (
     draw_beams,
     draw_ellipse,
     draw_ends,
+    draw_regions,
     draw_robot,
     draw_truth,
     mark,
@@ -61,6 +62,9 @@ def draw_answer(
     plan = plan_of(atlas, scan, answer)
     figure, panels = _panels(plan, answer.best is not None, contrast is not None)
     handles = draw_places(panels["whole"], plan, answer, truth)
+    if answer.proof is not None and answer.proof.complete and len(answer.proof.regions):
+        draw_regions(panels["whole"], answer.proof, BEST)
+        handles.append(_dot(BEST, "not excluded by the proof"))
     heading = headline(answer)
     if answer.best is not None:
         pose, held = answer.best.pose, scan.within(atlas.diagonal) or scan

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.localization.answer import Estimate
+from isovist.localization.answer import Estimate, Proof
 from isovist.poses import AnyPose, Pose
 from isovist.types import BoolArray, FloatArray
 from isovist.viz.figures import ACCENT, INK, PAPER, SECOND
@@ -48,6 +48,19 @@ def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
         fill=False, edgecolor=colour, linewidth=1.2, zorder=6,
     )  # fmt: skip
     return axes.add_patch(ellipse)
+
+
+def draw_regions(axes: Any, proof: Proof, colour: str) -> Any:
+    """The discs outside of which a proof leaves no place for the robot."""
+    from matplotlib.collections import EllipseCollection
+
+    x, y, _, radius, _ = proof.regions.T
+    discs = EllipseCollection(
+        2.0 * radius, 2.0 * radius, 0.0 * radius, units="xy", offsets=np.column_stack([x, y]),
+        transOffset=axes.transData, facecolors=colour, edgecolors=colour, linewidths=0.8,
+        alpha=0.25, zorder=3.5, label="not excluded by the proof",
+    )  # fmt: skip
+    return axes.add_collection(discs, autolim=False)
 
 
 def draw_truth(axes: Any, truth: AnyPose) -> Any:
