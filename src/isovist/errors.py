@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-MOST = 1000
+MOST = 500
 """Characters of an error text; what is longer loses its middle."""
 
 
