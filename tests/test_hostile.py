@@ -216,11 +216,12 @@ def test_damaged_points_of_a_laz_file_do_not_end_the_process(tmp_path):
     assert said(read_cloud, path).startswith("scan.laz is not a LAS file: ")
 
 
-def test_a_pcd_file_of_endless_columns_is_refused_at_once(tmp_path):
+@pytest.mark.parametrize(("count", "sum_"), [("4294967297", "4294967299"), (5000 * "9", "inf")])
+def test_a_pcd_file_of_endless_columns_is_refused_at_once(tmp_path, count, sum_):
     path = tmp_path / "scan.pcd"
-    head = "VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 4294967297\nWIDTH 1\n"
+    head = f"VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 {count}\nWIDTH 1\n"
     path.write_text(head + "HEIGHT 1\nVIEWPOINT 0 0 0 1 0 0 0\nPOINTS 1\nDATA ascii\n1 2 3\n")
-    text = "scan.pcd is not a PCD file: it announces 4294967299 columns."
+    text = f"scan.pcd is not a PCD file: it announces {sum_} columns."
     assert said(read_cloud, path) == text
 
 
@@ -443,6 +444,6 @@ def test_an_error_is_one_printable_line():
     assert text.isprintable()
     assert text.startswith("a\\nb\\x1b[0m\\udcff\\u202ex")
     assert text.endswith("xend.")
-    assert len(text) < 1100
+    assert len(text) < 550
     assert str(InputError("two\nlines.")) == "two\\nlines."
     assert str(FileError("plain · ≤ 5°.")) == "plain · ≤ 5°."

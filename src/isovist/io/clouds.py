@@ -109,10 +109,10 @@ def _check_pcd(path: Path) -> None:
         for line in itertools.islice(stream, HEADER):
             words = line.split()
             if words[:1] == [b"COUNT"]:
-                counts = [int(word) for word in words[1:] if word.isdigit()]
-                if sum(counts) > COLUMNS:
+                counts = sum(float(word) for word in words[1:] if word.isdigit())
+                if counts > COLUMNS:
                     raise FileError(
-                        f"{path.name} is not a PCD file: it announces {sum(counts)} columns."
+                        f"{path.name} is not a PCD file: it announces {counts:.10g} columns."
                     )
             if words[:1] == [b"DATA"]:
                 return
