@@ -186,6 +186,7 @@ def damage_arrays(content: bytes, random: Random) -> bytes:
 def damage_array(array: np.ndarray, random: Random) -> np.ndarray:
     """Hostile values, another shape or another type."""
     way = int(random.integers(7))
+    array = array.real if array.dtype.kind == "c" else array  # damaged before
     with np.errstate(all="ignore"):
         if way == 0:
             return array.astype(
