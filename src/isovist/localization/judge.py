@@ -2,30 +2,34 @@
 
 Beams side by side see the same wall, and err together.  So the scan is cut into blocks of 10°, in
 space of azimuth and of elevation, and a block counts as one witness: with ℓ_jb the mean rating of
-block b from place j,
+block b from place j at the best pose near it (`refine.polish`), a place is worth
 
-    p_j ∝ exp(Σ_b (ℓ_jb + κ e_j)),                                                        (1)
+    L_j = Σ_b (ℓ_jb + κ e_j − υ u_j),                                                      (1)
 
-where e_j is the share of beams explained.  Clutter and unknown space explain any beam a little,
-so that a place which leaves much to them can rate as high as one that accounts for the walls.
+where e_j is the share of beams explained and u_j that of beams which end in unknown space.  Clutter
+and unknown space explain any beam a little, so that a place which leaves much to them can rate as
+high as one that accounts for the walls.  That none of the places is right is worth ℓ₀ a block:
+
+    p_j ∝ exp(β L_j),        p_none ∝ exp(β B ℓ₀).                                          (2)
 
 A rival is refuted when the witnesses agree that it is worse.  What stands on the floor of a map in
 space fills several blocks above each other; so here columns of blocks, one for each azimuth, are
 the witnesses.  With δ_b = ℓ_0b − ℓ_jb,
 
-    t_j = Σ_b δ_b / √(Σ_b δ_b² + τ²),       d_j = mean rating of all beams, less the rival's:   (2)
+    t_j = Σ_b δ_b / √(Σ_b δ_b² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
 
 t is about 1 when a single block speaks against the rival, something that a moved cupboard can do,
 and √B when all B of them do.  The place is unique when every rival has
 
-    t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (3)
+    t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (4)
 
-there are enough witnesses, and the fit is loose neither along an axis nor in its heading.  It is
-lost when even the best place explains the scan badly.
+there are enough witnesses, the fit is loose neither along an axis nor in its heading, and it is
+more likely than not that one of the places is right.  It is lost when even the best place explains
+the scan badly.
 
 With s the residual of the beams and H their normal matrix scaled to one beam per block, a fit knows
 
-    I = H s₀² / (α s⁴)                                                                    (4)
+    I = H s₀² / (α s⁴)                                                                    (5)
 
 of its pose.  In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond
 that the residual comes from walls that the map bends or doubles, and these shift all beams at once.
@@ -35,10 +39,10 @@ import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas, Fit
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.refine import Fits
+from isovist.localization.refine import Fits, polish
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, Pose3, wrap_angle
+from isovist.poses import AnyPose, Pose3, by_coordinate, wrap_angle
 from isovist.types import BoolArray, FloatArray, readonly
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
@@ -48,12 +52,11 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
     """Turn fits into distinct estimates, their probabilities and a verdict."""
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
-    fits = fits.select(unlike(fits.poses, *settings.same))
-    totals = (fits.blocks + settings.explained * fits.inliers[:, None]).sum(axis=1)
+    fits = polish(atlas, fits.select(unlike(fits.poses, *settings.same)), settings)
+    totals = fits.totals(settings)
     order = np.argsort(-totals, kind="stable")
     fits, totals = fits.select(order), totals[order]
-    chances = np.exp(totals - totals[0])
-    chances /= chances.sum()
+    chances = chances_of(totals, fits.beams.blocks, settings)
     scores, inliers = fits.scores, fits.inliers
     witnesses = fits.beams.by_column(fits.blocks)
     out = np.append(False, refuted(witnesses, scores, float(inliers[0]), settings))
@@ -68,18 +71,33 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
         for k in range(len(listed))
     )  # fmt: skip
     alive = int((~out).sum()) - 1
-    verdict, advice = verdict_of(witnesses.shape[1], alive, estimates[0], settings)
+    verdict, advice = verdict_of(
+        witnesses.shape[1], alive, estimates[0], float(chances[-1]), settings
+    )
     return Answer(verdict, advice + atlas.note(scan), estimates)
 
 
+def chances_of(totals: FloatArray, blocks: int, settings: LocalizationSettings) -> FloatArray:
+    """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
+    beta, none = settings.sure
+    worth = beta * np.append(totals, none * blocks)
+    chances = np.exp(worth - worth.max())
+    return np.asarray(chances / chances.sum())
+
+
 def verdict_of(
-    witnesses: int, rivals: int, best: Estimate, settings: LocalizationSettings
+    witnesses: int, rivals: int, best: Estimate, none: float, settings: LocalizationSettings
 ) -> tuple[Verdict, str]:
     """What follows from the number of witnesses and of rivals, and what to do about it."""
     if best.score < settings.poor[0]:
         return Verdict.LOST, (
             f"Nowhere in the map does the scan fit: at best {best.inliers:.0%} of the beams end at "
             "a wall. Check that the map is of this place and up to date."
+        )
+    if none > 0.5:
+        return Verdict.AMBIGUOUS, (
+            f"Nothing fits well: at best {best.inliers:.0%} of the beams end at a wall. Check that "
+            "the map is of this place and up to date, or move and look again."
         )
     loosest = float(np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1]))
     if loosest > settings.loose:
@@ -109,7 +127,7 @@ def verdict_of(
 def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
-    """Which of the other places are excluded by equation (3), shape (K − 1,)."""
+    """Which of the other places are excluded by equation (4), shape (K − 1,)."""
     agreement, margin, soft = settings.refuted
     delta = witnesses[0] - witnesses[1:]
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
@@ -120,7 +138,7 @@ def refuted(
 def information(
     fit: Fit, blocks: int | FloatArray, cell: float, settings: LocalizationSettings
 ) -> FloatArray:
-    """What fits know about their poses, equation (4), per m and rad, shape (..., n, n).
+    """What fits know about their poses, equation (5), per m and rad, shape (..., n, n).
 
     Args:
         fit: As an atlas gives it.
@@ -143,11 +161,6 @@ def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray
     return np.asarray(
         np.linalg.inv(known + np.diag(1.0 / np.square(widest))) + np.diag(np.square(floor))
     )
-
-
-def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
-    """A length in m and an angle in rad for the first n of x, y, yaw, z, roll, pitch."""
-    return np.array([length, length, angle, length, angle, angle])[:n]
 
 
 def of_robot(

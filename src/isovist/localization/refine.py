@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from isovist.atlas.base import AnyScan, Atlas, Beams, Fit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.poses import by_coordinate
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 
@@ -52,6 +53,19 @@ class Fits:
 
         return np.asarray((self.kinds == EXPLAINED).mean(axis=1))
 
+    @property
+    def unseen(self) -> FloatArray:
+        """Share of beams that end in unknown space from each pose, shape (K,)."""
+        from isovist.kernels.beam import UNSEEN
+
+        return np.asarray((self.kinds == UNSEEN).mean(axis=1))
+
+    def totals(self, settings: LocalizationSettings) -> FloatArray:
+        """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
+        explained, unseen = settings.worth
+        extra = explained * self.inliers - unseen * self.unseen
+        return np.asarray((self.blocks + extra[:, None]).sum(axis=1))
+
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
         return Fits(self.fit.select(index), self.beams, self.ratings[index], self.kinds[index])
@@ -88,6 +102,41 @@ def refine(
     many = atlas.beams(scan, settings.beams[1], settings.block)
     fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
     return _best_first(Fits(fit, many, *atlas.rate(many, fit.poses, settings.model)))
+
+
+def polish(atlas: Atlas, fits: Fits, settings: LocalizationSettings) -> Fits:
+    """The fits that contend for the first place, with the ratings of the best pose near each.
+
+    A fit brings the ends of beams to walls; what they are worth along the way is not in it, and
+    differs by more within a few cm than between two places that contend.  Fits keep their poses:
+    those with the best rating are not nearer to the truth.
+
+    Args:
+        atlas: The map, described.
+        fits: Of unlike places.
+        settings: How far around them to look.
+    """
+    totals = fits.totals(settings)
+    step, turn, behind = settings.nearby
+    chosen = np.flatnonzero(totals >= totals.max() - behind)
+    if len(chosen) < 2:
+        return fits
+    best = fits.select(chosen)
+    poses, reached, n = best.poses.copy(), totals[chosen], atlas.fitted(False)
+    ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
+    moves = np.zeros((2 * n, poses.shape[1]))
+    moves[:n, :n] = np.diag(by_coordinate(step, turn, n))
+    moves[n:] = -moves[:n]
+    for share in (1.0, 1.0, 0.5, 0.5, 0.25, 0.25):
+        tried = (poses[:, None] + share * moves).reshape(-1, poses.shape[1])
+        near = Fits(best.fit, fits.beams, *atlas.rate(fits.beams, tried, settings.model))
+        worth = near.totals(settings).reshape(len(chosen), -1)
+        k = np.argmax(worth, axis=1)
+        for i in np.flatnonzero(worth.max(axis=1) > reached):
+            at = i * len(moves) + k[i]
+            poses[i], reached[i] = tried[at], worth[i, k[i]]
+            ratings[chosen[i]], kinds[chosen[i]] = near.ratings[at], near.kinds[at]
+    return Fits(fits.fit, fits.beams, ratings, kinds)
 
 
 def _best_first(fits: Fits) -> Fits:

@@ -68,8 +68,14 @@ class LocalizationSettings:
             last of them.
         keep: Places that are fitted with many beams; in space half.
         model: What a beam's range is worth at a pose.
-        explained: κ of `judge` (1), in nats: of 0, 1, 2, 3, 4 and 6 the one with the best mean
-            success over both splits of the six logs.
+        worth: κ and υ of `judge` (1), in nats.  Of κ = 0, 1, 2, 3, 4 and 6 the one with the best
+            mean success over both splits of the six logs; of υ = −1, 0 and 1 likewise.
+        nearby: Step in m and rad in which the best rating is looked for around fits, halved twice,
+            and how far behind the best a fit may lie to be worth it, in nats: what it brings is
+            seldom more than half of that.
+        sure: β and ℓ₀ of `judge` (2).  Of β = 0.2 to 0.5 and ℓ₀ = 3 to 5 nats those by which, over
+            both splits of the six logs and scans of other buildings, most that is said to be right
+            in p of the cases is so in p of them.
         block: Width of a witness in rad: beams nearer to each other see the same thing.
         refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one block
             must speak, and differences below 0.2 nats in all say nothing.
@@ -102,7 +108,9 @@ class LocalizationSettings:
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
     keep: int = 40
     model: BeamModel = field(default_factory=BeamModel)
-    explained: float = 2.0
+    worth: tuple[float, float] = (2.0, 1.0)
+    nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
+    sure: tuple[float, float] = (0.4, 4.25)
     block: float = float(np.radians(10.0))
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6
@@ -111,7 +119,7 @@ class LocalizationSettings:
     same: tuple[float, float] = (0.5, float(np.radians(10.0)))
     listed: int = 10
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))
-    scatter: tuple[float, float, float] = (0.0193649, 0.1, 6.0)
+    scatter: tuple[float, float, float] = (0.0193649, 0.1, 3.4)
 
     def candidates_apart(self, atlas: Atlas) -> tuple[float, float]:
         """Candidates nearer than this, in m, and turned by less, in rad, are alike."""

@@ -23,6 +23,7 @@ def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
         "advice": answer.advice,
         "frame": answer.frame,
         "estimates": [estimate_json(e) for e in answer.estimates],
+        "none": answer.none,
         "hints": [hint_json(hint) for hint in hints],
         "certificate": None
         if certificate is None
@@ -90,6 +91,8 @@ def answer_text(answer: Answer, hints: Sequence[Hint] = ()) -> str:
     lines = [f"{answer.verdict.value}: {answer.advice}"]
     shown = answer.estimates[:1] if answer.verdict is Verdict.UNIQUE else answer.estimates
     lines += [f"  {k + 1}. {estimate_text(e)}" for k, e in enumerate(shown)]
+    if shown and answer.verdict is not Verdict.UNIQUE:
+        lines.append(f"  none of these: probability {answer.none:.3f}")
     if shown:
         lines.append(f"  frame: {answer.frame}")
     lines += [f"  hint: {hint.text}" for hint in hints]

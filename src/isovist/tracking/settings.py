@@ -8,6 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.localization.settings import LocalizationSettings
+
+ON_THE_WAY = LocalizationSettings(scatter=(0.0193649, 0.1, 6.0))
+"""Scans of one drive err alike where the map is bent, so that each tells less than one alone."""
+
 
 @dataclass(frozen=True, slots=True)
 class TrackingSettings:

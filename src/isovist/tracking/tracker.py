@@ -21,17 +21,17 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.judge import by_coordinate, covariances, information, of_robot
+from isovist.localization.judge import covariances, information, of_robot
 from isovist.localization.refine import refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, Pose, wrap_angle
+from isovist.poses import AnyPose, Pose, by_coordinate, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.drift import UNTOLD, Drift
 from isovist.tracking.gramian import least_needed
-from isovist.tracking.settings import TrackingSettings
+from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
@@ -79,7 +79,7 @@ class Tracker:
         prior: Where the robot may be at the first scan, e.g. at its dock; anywhere when `None`.
         drift: How far odometry can be trusted.
         settings: How it is followed.
-        localization: How places are found, fitted and rated.
+        localization: How places are found, fitted and rated; `ON_THE_WAY` when `None`.
     """
 
     def __init__(
@@ -101,7 +101,9 @@ class Tracker:
         self.atlas = atlas
         self.drift = Drift() if drift is None else drift
         self.settings = checked_settings(TrackingSettings, settings)
-        self.localization = checked_settings(LocalizationSettings, localization)
+        self.localization = checked_settings(
+            LocalizationSettings, ON_THE_WAY if localization is None else localization
+        )
         self.travelled = 0.0
         self._clock = 0.0
         self._told: float | None = None

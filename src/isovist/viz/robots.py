@@ -40,11 +40,9 @@ def draw_ellipse(axes: Any, estimate: Estimate, colour: str) -> Any:
     """The 95 % ellipse of a position."""
     from matplotlib.patches import Ellipse
 
-    values, vectors = np.linalg.eigh(estimate.covariance[:2, :2])
-    width, height = 2.0 * np.sqrt(5.991 * np.maximum(values[::-1], 0.0))
-    angle = np.degrees(np.arctan2(vectors[1, 1], vectors[0, 1]))
+    longer, shorter, angle = estimate.ellipse(0.95)
     ellipse = Ellipse(
-        (estimate.pose.x, estimate.pose.y), width, height, angle=angle,
+        (estimate.pose.x, estimate.pose.y), 2.0 * longer, 2.0 * shorter, angle=np.degrees(angle),
         fill=False, edgecolor=colour, linewidth=1.2, zorder=6,
     )  # fmt: skip
     return axes.add_patch(ellipse)

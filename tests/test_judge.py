@@ -1,0 +1,106 @@
+"""What places are worth, how likely they are, and how far they may be off."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.localization.answer import radius
+from isovist.localization.judge import chances_of, verdict_of
+from isovist.localization.refine import Fits, polish, refine
+from isovist.localization.search import search, unlike
+from isovist.localization.settings import LocalizationSettings
+from sites import SITES
+
+USUAL = LocalizationSettings()
+BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+
+
+@BOTH
+def test_contenders_are_rated_where_they_are_worth_most(site):
+    scan = site.look(site.lonely, world=site.twins, seed=6)
+    atlas = site.twin_atlas
+    fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
+    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    reached = fits.totals(USUAL)
+    off = np.zeros(fits.poses.shape[1])
+    off[:3] = 0.06, -0.04, 0.02
+    moved = replace(fits.fit, poses=fits.poses + off)
+    fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, moved.poses, USUAL.model))
+    before = fits.totals(USUAL)
+    best = polish(atlas, fits, USUAL)
+    after = best.totals(USUAL)
+    near = before >= before.max() - USUAL.nearby[2]
+    assert 2 <= near.sum() < len(near)
+    assert (best.poses == fits.poses).all()
+    assert (after[~near] == before[~near]).all()
+    first = np.argsort(-before)[:2]
+    assert (after[first] > before[first] + 0.8 * (reached - before)[first]).all()
+    assert (reached[first] > before[first] + 5.0).all()
+
+
+@BOTH
+def test_a_place_without_contenders_stays_as_it_was_fitted(site):
+    scan = site.look(site.places[0])
+    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
+    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    totals = fits.totals(USUAL)
+    assert (totals > totals.max() - USUAL.nearby[2]).sum() == 1
+    assert polish(site.atlas, fits, USUAL) is fits
+
+
+@BOTH
+def test_a_place_is_worth_what_its_beams_are(site):
+    scan = site.look(site.places[0])
+    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
+    kinds, ratings, beams = fits.kinds[3], fits.ratings[3], fits.beams
+    slow = 0.0
+    for block in range(beams.blocks):
+        slow += np.mean([ratings[i] for i in range(len(beams)) if beams.block_of[i] == block])
+        slow += 2.0 * np.mean(kinds == 0) - 1.0 * np.mean(kinds == 3)
+    assert fits.totals(USUAL)[3] == pytest.approx(slow, rel=1e-5)
+
+
+def test_chances_are_those_of_the_equation_and_none_has_its_share():
+    totals = np.array([100.0, 98.0, 60.0])
+    chances = chances_of(totals, 18, USUAL)
+    weights = np.exp(0.4 * (np.append(totals, 18 * 4.25) - 100.0))
+    assert chances == pytest.approx(weights / weights.sum(), rel=1e-12)
+    assert chances_of(np.array([20.0]), 18, USUAL)[-1] > 0.99999
+    assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]
+
+
+def test_nothing_fits_well_is_said_apart_from_several_fit():
+    best = iv.Estimate(iv.Pose(), 1e-4 * np.eye(3), 0.3, 0.56, 2.1)
+    assert verdict_of(18, 3, best, 0.6, USUAL) == (
+        iv.Verdict.AMBIGUOUS,
+        "Nothing fits well: at best 56% of the beams end at a wall. Check that the map is of this "
+        "place and up to date, or move and look again.",
+    )
+    assert verdict_of(18, 0, best, 0.4, USUAL)[0] is iv.Verdict.UNIQUE
+    assert "3 other places" in verdict_of(18, 3, best, 0.4, USUAL)[1]
+
+
+def test_ellipses_follow_the_covariance_and_their_law():
+    turn = 0.4
+    axes = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    covariance = np.eye(3)
+    covariance[:2, :2] = axes @ np.diag([0.09, 0.01]) @ axes.T
+    estimate = iv.Estimate(iv.Pose(), covariance, 1.0, 1.0, 4.0)
+    longer, shorter, angle = estimate.ellipse(0.68)
+    assert (longer, shorter) == pytest.approx((0.3 * radius(0.68), 0.1 * radius(0.68)))
+    assert angle % np.pi == pytest.approx(turn)
+    # Student's law with ν = 2.5 in the plane, drawn by hand: a share of 0.41 of the covariance.
+    rng = np.random.default_rng(1)
+    drawn = rng.normal(size=(200_000, 2)) * np.sqrt(2.5 / rng.chisquare(2.5, 200_000))[:, None]
+    away = np.sqrt(0.41) * np.hypot(*drawn.T)
+    for level in (0.5, 0.68, 0.95):
+        assert (away <= radius(level)).mean() == pytest.approx(level, abs=0.004)
+
+
+@pytest.mark.parametrize("wrong", [0.0, 1.0, 95.0, np.nan])
+def test_a_level_is_a_share(wrong):
+    with pytest.raises(iv.InputError) as caught:
+        radius(wrong)
+    assert str(caught.value) == f"`level` must be a share between 0 and 1, got {wrong:g}."
