@@ -26,6 +26,7 @@ RUNS = {
     "static_bound": ("300",),
     "certificate": ("200",),
     "complete": ("300", "2"),
+    "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
     "fuzz": ("--count", "300"),
 }

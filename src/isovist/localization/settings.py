@@ -110,7 +110,7 @@ class LocalizationSettings:
     model: BeamModel = field(default_factory=BeamModel)
     worth: tuple[float, float] = (2.0, 1.0)
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float] = (0.4, 4.25)
+    sure: tuple[float, float] = (0.4, 4.0)
     block: float = float(np.radians(10.0))
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6
