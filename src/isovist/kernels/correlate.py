@@ -104,6 +104,21 @@ def correlate(
             headings[i, j] = k
 
 
+@inner
+def _alike(p: Floats, q: Floats, radius: float, turn: float) -> bool:
+    dx, dy = p[0] - q[0], p[1] - q[1]
+    dz = p[3] - q[3] if len(p) > 3 else 0.0
+    if dx * dx + dy * dy + dz * dz >= radius * radius:
+        return False
+    return abs((p[2] - q[2] + math.pi) % (2.0 * math.pi) - math.pi) < turn
+
+
+@inner
+def _chain(x: int, y: int, size: int) -> int:
+    """Number of the chain of a square; `size` is a power of two."""
+    return (x * 73856093 + y * 19349663) & (size - 1)
+
+
 @kernel("f8[:,::1], f8, f8 -> i8[::1]")
 def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64]) -> int:
     """Choose poses, best first, none near one chosen before.
@@ -117,19 +132,28 @@ def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64])
     Returns:
         How many were chosen.
     """
+    # Those chosen are chained by the square of side `radius` that they lie in; squares may share
+    # a chain.
+    size = 64
+    while size < 2 * len(chosen):
+        size *= 2
+    heads = np.full(size, -1, dtype=np.int64)
+    behind = np.empty(len(chosen), dtype=np.int64)
+    side = radius if radius > 0.0 else 1.0
     count = 0
     for i in range(len(poses)):
+        x, y = int(math.floor(poses[i, 0] / side)), int(math.floor(poses[i, 1] / side))
         alike = False
-        for j in range(count):
-            q = chosen[j]
-            dx, dy = poses[i, 0] - poses[q, 0], poses[i, 1] - poses[q, 1]
-            dz = poses[i, 3] - poses[q, 3] if poses.shape[1] > 3 else 0.0
-            if dx * dx + dy * dy + dz * dz < radius * radius:
-                d = (poses[i, 2] - poses[q, 2] + math.pi) % (2.0 * math.pi) - math.pi
-                if abs(d) < turn:
-                    alike = True
-                    break
+        for square in range(9):
+            j = heads[_chain(x + square % 3 - 1, y + square // 3 - 1, size)]
+            while j >= 0 and not alike:
+                alike = _alike(poses[i], poses[chosen[j]], radius, turn)
+                j = behind[j]
+            if alike:
+                break
         if not alike:
+            chain = _chain(x, y, size)
+            behind[count], heads[chain] = heads[chain], count
             chosen[count] = i
             count += 1
             if count == len(chosen):

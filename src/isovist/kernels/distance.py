@@ -39,7 +39,7 @@ def along_columns(
         columns: 0 to width − 1, which are shared out.
         gaps: Output, `NOWHERE` or more in columns without a cell of the set, same shape.
     """
-    height = len(met)
+    height, last = len(met), min(last, len(columns))
     for x in range(first, last):
         gaps[0, x] = 0 if met[0, x] else NOWHERE
     for y in range(1, height):
@@ -92,7 +92,7 @@ def _come_near(beside: Bytes, row: Bytes) -> None:
     """One more move from the nearest of three cells of the row beside.  Shapes (width,)."""
     width, one = len(row), np.uint8(1)
     for x in range(1, width - 1):
-        near = min(min(beside[x - 1], beside[x]), beside[x + 1])
+        near = min(beside[x - 1], beside[x], beside[x + 1])
         row[x] = min(row[x], np.uint8(near + one))
     for x in (0, width - 1):
         near = min(beside[x], beside[max(x - 1, 0)])

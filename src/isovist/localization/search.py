@@ -8,12 +8,14 @@ Only so many candidates are handed on.  A place that was not looked at is not ab
 how much dearer than a given place the best one is that was left out.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import PHASES, AnyScan, Atlas
+from isovist.atlas.base import PHASES, AnyScan, Atlas, Window
+from isovist.localization.floors import Floors
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import wrap_angle
@@ -31,8 +33,8 @@ class Candidates:
         poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
         costs: Of each, shape (K,).
         left_out: Cost of the best one that was not handed on; `inf` when all were.
-        glances: After a look at half the channels: place and cost of each node, shape (A, d + 1);
-            empty when every node was looked at in full.
+        glances: After a look at half the channels: place and cost of each node that may be among
+            the best, shape (A, 3); empty when every node was looked at in full.
         cut: Cost at a glance beyond which nodes were not looked at in full.
     """
 
@@ -92,35 +94,105 @@ def search(
     if active.size == 0 or not allowed.any() or not window.seen.any():
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
-    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    finalists = settings.share(atlas, settings.finalists[0])
-    minima = settings.finalists[1]
-    glances, cut = np.empty((0, 3)), np.inf
-    if len(active) > finalists and not thorough:
-        # Every other channel and the headings of the first phase choose who is looked at in full.
-        rough = window.seen[:1].copy()
-        rough[:, :, 1::2] = False
-        costs, _ = best_headings(
-            nodes, active, window.values[:1], rough, allowed[::PHASES], 1, settings.short
-        )
-        order = np.argpartition(costs[:, 0], finalists - 1)[:finalists]
-        glances = np.column_stack([atlas.positions[active][:, :2], costs[:, 0]])
-        cut = float(costs[order, 0].max())
-        active = np.sort(active[order])
-    costs, headings = best_headings(
-        nodes, active, window.values, window.seen, allowed, minima, settings.short
-    )
-    flat = costs.ravel()
-    best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
-    poses = atlas.seeds(active[best // minima], yaws[headings.ravel()[best]])
-    if prior is not None:
-        robots = (atlas.lift(poses) @ mount).vector
-        held = prior.holds(robots, atlas.spacing, np.pi / n)
-        poses, best = poses[held], best[held]
+    view = _View(atlas, window, allowed, settings)
     most = settings.share(atlas, settings.seeds[thorough])
-    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
-    left_out = float(flat[best[chosen[-1]]]) if len(chosen) == most else np.inf
-    return Candidates(poses[chosen], flat[best[chosen]].astype(np.float64), left_out, glances, cut)
+
+    def choose(tried: _Tried) -> tuple[FloatArray, FloatArray]:
+        """Poses and costs of the unlike best."""
+        nodes, costs, headings = tried
+        flat = costs.ravel()
+        best = np.argsort(flat, kind="stable")
+        best = best[: int(np.isfinite(flat).sum())]
+        poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
+        if prior is not None:
+            robots = (atlas.lift(poses) @ mount).vector
+            held = prior.holds(robots, atlas.spacing, np.pi / n)
+            poses, best = poses[held], best[held]
+        chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+        return poses[chosen], flat[best[chosen]].astype(np.float64)
+
+    glances, cut = np.empty((0, 3)), np.inf
+    if thorough:
+        poses, costs = view.choose_of_all(active, most, choose)
+    else:
+        finalists = settings.share(atlas, settings.finalists[0])
+        if len(active) > finalists:
+            active, glances, cut = view.glance(active, finalists)
+        poses, costs = choose(view.tried(active))
+    left_out = float(costs[-1]) if len(costs) == most else np.inf
+    return Candidates(poses, costs, left_out, glances, cut)
+
+
+_Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
+"""Nodes, and what `best_headings` says of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """A scan before the nodes of an atlas.
+
+    Attributes:
+        atlas: The map, described.
+        window: The scan in its channels.
+        allowed: Which headings count, shape (n PHASES,).
+        settings: How to search.
+    """
+
+    atlas: Atlas
+    window: Window
+    allowed: BoolArray
+    settings: LocalizationSettings
+
+    def tried(self, active: IntArray) -> _Tried:
+        """Nodes in full."""
+        seen, keep = self.window.seen, self.settings.finalists[1]
+        return active, *self._costs(active, seen, self.allowed, keep)
+
+    def glance(self, active: IntArray, most: int) -> tuple[IntArray, FloatArray, float]:
+        """Who is looked at in full: the best by every other channel and the first phase.
+
+        Returns:
+            These nodes in order, `glances` and `cut` of `Candidates`.
+        """
+        rough = self.window.seen[:1].copy()
+        rough[:, :, 1::2] = False
+        allowed = np.ascontiguousarray(self.allowed[::PHASES])
+        floors = Floors.of(self.atlas).under(self.window, rough, allowed, self.settings.short)
+        floors = floors[active]
+        first = np.argpartition(floors, most - 1)[:most]
+        dearest = self._costs(active[first], rough, allowed, 1)[0].max()
+        looked = active[floors <= dearest]
+        costs = self._costs(looked, rough, allowed, 1)[0][:, 0]
+        order = np.argpartition(costs, most - 1)[:most]
+        places = self.atlas.seeds(looked, np.zeros(len(looked)))[:, :2]
+        cut = float(costs[order].max())
+        return np.sort(looked[order]), np.column_stack([places, costs]), cut
+
+    def choose_of_all(
+        self, active: IntArray, most: int, choose: Callable[..., tuple[FloatArray, FloatArray]]
+    ) -> tuple[FloatArray, FloatArray]:
+        """What `choose` would choose if all nodes were tried, by trying as few as will do."""
+        floors = Floors.of(self.atlas).under(
+            self.window, self.window.seen, self.allowed, self.settings.short
+        )[active]
+        count = 2 * most
+        while count < len(active):
+            first = np.argpartition(floors, count - 1)[:count]
+            costs = choose(self.tried(np.sort(active[first])))[1]
+            if len(costs) == most:
+                # No node whose floor is higher can be among them.
+                dearest = float(costs[-1])
+                return choose(self.tried(active[floors <= dearest]))
+            count *= 4
+        return choose(self.tried(active))
+
+    def _costs(
+        self, active: IntArray, seen: BoolArray, allowed: BoolArray, keep: int
+    ) -> tuple[Float32Array, NDArray[np.int32]]:
+        window = self.window
+        nodes = self.atlas.descriptors[:, window.ring : window.ring + seen.shape[1]]
+        values = window.values[: len(seen)]
+        return best_headings(nodes, active, values, seen, allowed, keep, self.settings.short)
 
 
 def best_headings(
