@@ -18,9 +18,9 @@ Bytes = NDArray[np.uint8]
 
 WIDTH = 256
 """Nodes of a block: its table stays in the first cache."""
-TOGETHER = 6
-HIGHEST = 42
-"""Largest term of (1): six of them fit a byte."""
+TOGETHER = 8
+HIGHEST = 31
+"""Largest term of (1): eight of them fit a byte."""
 
 
 @inner
@@ -34,17 +34,18 @@ def _term(f: np.uint8, o: tuple[np.uint8, np.uint8], a: np.uint8, b: np.uint8) -
 
 @inner
 def _add(
-    f0: Bytes, f1: Bytes, f2: Bytes, f3: Bytes, f4: Bytes, f5: Bytes, o: Bytes, a: np.uint8,
-    b: np.uint8, sums: Bytes,
+    f0: Bytes, f1: Bytes, f2: Bytes, f3: Bytes, f4: Bytes, f5: Bytes, f6: Bytes, f7: Bytes,
+    o: Bytes, a: np.uint8, b: np.uint8, sums: Bytes,
 ) -> None:  # fmt: skip
-    """Terms of six channels.  Shapes (WIDTH,); o has shape (6, 2)."""
-    o0, o1, o2 = (o[0, 0], o[0, 1]), (o[1, 0], o[1, 1]), (o[2, 0], o[2, 1])
-    o3, o4, o5 = (o[3, 0], o[3, 1]), (o[4, 0], o[4, 1]), (o[5, 0], o[5, 1])
+    """Terms of eight channels.  Shapes (WIDTH,); o has shape (8, 2)."""
+    o0, o1, o2, o3 = (o[0, 0], o[0, 1]), (o[1, 0], o[1, 1]), (o[2, 0], o[2, 1]), (o[3, 0], o[3, 1])
+    o4, o5, o6, o7 = (o[4, 0], o[4, 1]), (o[5, 0], o[5, 1]), (o[6, 0], o[6, 1]), (o[7, 0], o[7, 1])
     for i in range(WIDTH):
         s = np.uint8(_term(f0[i], o0, a, b) + _term(f1[i], o1, a, b))
         t = np.uint8(_term(f2[i], o2, a, b) + _term(f3[i], o3, a, b))
         u = np.uint8(_term(f4[i], o4, a, b) + _term(f5[i], o5, a, b))
-        sums[i] = np.uint8(np.uint8(s + t) + u)
+        v = np.uint8(_term(f6[i], o6, a, b) + _term(f7[i], o7, a, b))
+        sums[i] = np.uint8(np.uint8(s + t) + np.uint8(u + v))
 
 
 @inner
@@ -98,8 +99,8 @@ def floors(
                     turned = k + channels[j + c, 1]
                     row[c] = channels[j + c, 0] * n + (turned - n if turned >= n else turned)
                 _add(
-                    f[row[0]], f[row[1]], f[row[2]], f[row[3]], f[row[4]], f[row[5]],
-                    levels[j : j + TOGETHER], a, b, sums,
+                    f[row[0]], f[row[1]], f[row[2]], f[row[3]], f[row[4]], f[row[5]], f[row[6]],
+                    f[row[7]], levels[j : j + TOGETHER], a, b, sums,
                 )  # fmt: skip
                 _widen(sums, total)
             _keep_least(total, least[block])

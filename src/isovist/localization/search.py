@@ -97,12 +97,12 @@ def search(
     view = _View(atlas, window, allowed, settings)
     most = settings.share(atlas, settings.seeds[thorough])
 
-    def choose(tried: _Tried) -> tuple[FloatArray, FloatArray]:
-        """Poses and costs of the unlike best."""
+    def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
+        """Poses and costs of the unlike best that do not cost more."""
         nodes, costs, headings = tried
         flat = costs.ravel()
-        best = np.argsort(flat, kind="stable")
-        best = best[: int(np.isfinite(flat).sum())]
+        cheap = np.flatnonzero(np.isfinite(flat) & (flat <= most_cost))
+        best = cheap[np.argsort(flat[cheap], kind="stable")]
         poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
         if prior is not None:
             robots = (atlas.lift(poses) @ mount).vector
@@ -118,7 +118,7 @@ def search(
         finalists = settings.share(atlas, settings.finalists[0])
         if len(active) > finalists:
             active, glances, cut = view.glance(active, finalists)
-        poses, costs = choose(view.tried(active))
+        poses, costs = choose(view.tried(active), np.inf)
     left_out = float(costs[-1]) if len(costs) == most else np.inf
     return Candidates(poses, costs, left_out, glances, cut)
 
@@ -160,31 +160,36 @@ class _View:
         floors = Floors.of(self.atlas).under(self.window, rough, allowed, self.settings.short)
         floors = floors[active]
         first = np.argpartition(floors, most - 1)[:most]
-        dearest = self._costs(active[first], rough, allowed, 1)[0].max()
-        looked = active[floors <= dearest]
-        costs = self._costs(looked, rough, allowed, 1)[0][:, 0]
+        costs = self._costs(active[first], rough, allowed, 1)[0]
+        others = floors <= costs.max()
+        others[first] = False
+        looked = np.concatenate([active[first], active[others]])
+        more = self._costs(active[others], rough, allowed, 1)[0]
+        costs = np.concatenate([costs, more])[:, 0]
         order = np.argpartition(costs, most - 1)[:most]
         places = self.atlas.seeds(looked, np.zeros(len(looked)))[:, :2]
         cut = float(costs[order].max())
         return np.sort(looked[order]), np.column_stack([places, costs]), cut
 
     def choose_of_all(
-        self, active: IntArray, most: int, choose: Callable[..., tuple[FloatArray, FloatArray]]
+        self,
+        active: IntArray,
+        most: int,
+        choose: Callable[[_Tried, float], tuple[FloatArray, FloatArray]],
     ) -> tuple[FloatArray, FloatArray]:
         """What `choose` would choose if all nodes were tried, by trying as few as will do."""
         floors = Floors.of(self.atlas).under(
             self.window, self.window.seen, self.allowed, self.settings.short
         )[active]
-        count = 2 * most
-        while count < len(active):
-            first = np.argpartition(floors, count - 1)[:count]
-            costs = choose(self.tried(np.sort(active[first])))[1]
+        count, dearest = 2 * most, np.inf
+        while count < len(active) and dearest == np.inf:
+            first = active[np.argpartition(floors, count - 1)[:count]]
+            costs = choose(self.tried(first), np.inf)[1]
             if len(costs) == most:
-                # No node whose floor is higher can be among them.
                 dearest = float(costs[-1])
-                return choose(self.tried(active[floors <= dearest]))
             count *= 4
-        return choose(self.tried(active))
+        # No node whose floor is higher can be among them.
+        return choose(self.tried(active[floors <= dearest]), dearest)
 
     def _costs(
         self, active: IntArray, seen: BoolArray, allowed: BoolArray, keep: int
