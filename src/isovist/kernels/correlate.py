@@ -26,13 +26,32 @@ FINITE = {"nnan", "nsz"}
 
 
 @inner(fastmath=FINITE)
-def _add_costs(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
+def _term(f: np.float32, o: np.float32, low: np.float32, high: np.float32) -> np.float32:
+    return abs(min(max(o - f, low), high))
+
+
+@inner(fastmath=FINITE)
+def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
     """One term of equation (1) for all headings; f starts at its channel.  Shapes (n,)."""
     for k in range(len(cost)):
-        d = o - f[k]
-        d = max(d, low)
-        d = min(d, high)
-        cost[k] += abs(d)
+        cost[k] += _term(f[k], o, low, high)
+
+
+@inner(fastmath=FINITE)
+def _add_costs(
+    f: Singles, channels: NDArray[np.int64], o: Singles, low: np.float32, high: np.float32,
+    cost: Singles,
+) -> None:  # fmt: skip
+    """Terms of four channels, one after the other, which saves loads.  f has shape (2 n,)."""
+    n = len(cost)
+    c0, c1, c2, c3 = channels[0], channels[1], channels[2], channels[3]
+    f0, f1, f2, f3 = f[c0 : c0 + n], f[c1 : c1 + n], f[c2 : c2 + n], f[c3 : c3 + n]
+    o0, o1, o2, o3 = o[c0], o[c1], o[c2], o[c3]
+    for k in range(n):
+        sum_ = cost[k] + _term(f0[k], o0, low, high)
+        sum_ += _term(f1[k], o1, low, high)
+        sum_ += _term(f2[k], o2, low, high)
+        cost[k] = sum_ + _term(f3[k], o3, low, high)
 
 
 @kernel(
@@ -71,17 +90,30 @@ def correlate(
     turns = n * phases
     keep = costs.shape[1]
     low, high = np.float32(-short), np.float32(long)
+    f = np.empty(2 * n, dtype=np.float32)
+    table = np.empty((phases, n), dtype=np.float32)
+    cost = np.empty(turns, dtype=np.float32)
+    channels = np.empty((phases, rings, m), dtype=np.int64)
+    counts = np.zeros((phases, rings), dtype=np.int64)
+    for p in range(phases):
+        for ring in range(rings):
+            for c in range(m):
+                if seen[p, ring, c]:
+                    channels[p, ring, counts[p, ring]] = c
+                    counts[p, ring] += 1
     for i in range(first, last):
-        f = np.empty(2 * n, dtype=np.float32)
-        table = np.zeros((phases, n), dtype=np.float32)
+        table[:] = 0.0
         for ring in range(rings):
             for c in range(n):
                 f[c] = f[n + c] = nodes[active[i], ring, c]
             for p in range(phases):
-                for c in range(m):
-                    if seen[p, ring, c]:
-                        _add_costs(f[c : c + n], windows[p, ring, c], low, high, table[p])
-        cost = np.empty(turns, dtype=np.float32)
+                o, which, count = windows[p, ring], channels[p, ring], counts[p, ring]
+                whole = count - count % 4
+                for j in range(0, whole, 4):
+                    _add_costs(f, which[j : j + 4], o, low, high, table[p])
+                for j in range(whole, count):
+                    c = which[j]
+                    _add_cost(f[c : c + n], o[c], low, high, table[p])
         for k in range(n):
             for p in range(phases):
                 j = k * phases + p
