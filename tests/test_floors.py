@@ -119,3 +119,23 @@ def test_chains_choose_like_comparing_with_all(most, radius, turn):
     random = np.random.default_rng(6)
     poses = random.uniform(-4.0, 4.0, (600, 3))
     assert list(unlike(poses, radius, turn, most)) == spread_out(poses, radius, turn, most)
+
+
+def test_a_prior_asks_only_the_rows_that_it_reaches():
+    turned = iv.OccupancyMap(SITES["plane"].world.cells, 0.05, iv.Pose(3.0, -2.0, 0.7))
+    atlas = iv.build(turned)
+    middle = turned.bounds.mean(axis=0)
+    square = middle + np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    for prior in (
+        iv.Region.circle(middle, 1.5),
+        iv.Region.polygon(square),
+        iv.Region.circle(middle, 1e6),
+        iv.Region.circle(middle + 1e4, 2.0),
+        iv.Region.facing(0.0, 0.5),
+    ):
+        asked = atlas.nodes_in(*prior.box(0.3))
+        inside = np.flatnonzero(prior.contains(atlas.positions, 0.3))
+        assert np.isin(inside, asked).all()
+        assert (np.diff(asked) == 1).all()
+    few = atlas.nodes_in(*iv.Region.circle(middle, 0.5).box())
+    assert 0 < len(few) < 0.6 * len(atlas.nodes)

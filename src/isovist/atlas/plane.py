@@ -45,6 +45,18 @@ class PlaneAtlas(Atlas):
         rows, columns = np.divmod(self.nodes, self.world.shape[1])
         return rows, columns
 
+    def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
+        """Numbers of the nodes in the rows of cells that a box reaches, in order."""
+        bounds = self.world.bounds
+        x, y = np.stack([np.maximum(low, bounds[0]), np.minimum(high, bounds[1])], axis=1)
+        if x[0] > x[1] or y[0] > y[1]:
+            return np.empty(0, dtype=np.int64)
+        corners = np.stack(np.meshgrid(x, y), axis=-1)
+        rows = self.world.to_grid(corners)[..., 1]
+        ends = np.array([np.floor(rows.min()) - 1.0, np.floor(rows.max()) + 2.0])
+        first, last = np.searchsorted(self.nodes, ends.astype(np.int64) * self.world.shape[1])
+        return np.arange(first, last)
+
     @property
     def area(self) -> float:
         return self.world.free_area

@@ -84,13 +84,16 @@ def search(
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n = atlas.settings.channels
     yaws = 2.0 * np.pi * (np.arange(n * PHASES) / PHASES - window.first) / n + atlas.heading
-    active = np.arange(len(atlas.nodes))
     allowed = np.ones(n * PHASES, dtype=np.bool_)
     mount = scan.T_level_robot
     if prior is not None:
-        lever = float(np.hypot(mount.x, mount.y))
-        active = np.flatnonzero(prior.contains(atlas.positions[:, :2], atlas.spacing + lever))
+        margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
+        active = atlas.nodes_in(*prior.box(margin))
+        places = atlas.seeds(active, np.zeros(len(active)))[:, :2]
+        active = active[prior.contains(places, margin)]
         allowed = prior.heads(yaws + mount.yaw, np.pi / n)
+    else:
+        active = np.arange(len(atlas.nodes))
     if active.size == 0 or not allowed.any() or not window.seen.any():
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
