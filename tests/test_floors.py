@@ -17,7 +17,7 @@ SHORT = iv.LocalizationSettings().short
 
 
 def everywhere(atlas, scan, settings, thorough):
-    """Poses and costs of the candidates when every node is tried: glances first, if not thorough."""
+    """Poses and costs of the candidates when every node is tried, at a glance or in full."""
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n, minima = atlas.settings.channels, settings.finalists[1]
     nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]

@@ -174,7 +174,7 @@ def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64])
     side = radius if radius > 0.0 else 1.0
     count = 0
     for i in range(len(poses)):
-        x, y = int(math.floor(poses[i, 0] / side)), int(math.floor(poses[i, 1] / side))
+        x, y = math.floor(poses[i, 0] / side), math.floor(poses[i, 1] / side)
         alike = False
         for square in range(9):
             j = heads[_chain(x + square % 3 - 1, y + square // 3 - 1, size)]

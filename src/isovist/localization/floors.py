@@ -78,7 +78,7 @@ class Floors:
             rows = np.zeros((rings.size + pad, 2), dtype=np.int64)
             rows[: rings.size] = np.column_stack([rings + window.ring, columns])
             level = window.values[phase][channels] / self.step
-            levels = np.tile(np.uint8([0, UNKNOWN]), (len(rows), 1))
+            levels = np.tile(np.array([0, UNKNOWN], dtype=np.uint8), (len(rows), 1))
             levels[: rings.size, 0] = np.clip(np.floor(level) - 1.0, 0, UNKNOWN)
             levels[: rings.size, 1] = np.clip(np.ceil(level), 0, UNKNOWN)
             some = np.ascontiguousarray(allowed[phase :: len(seen)])

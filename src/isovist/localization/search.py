@@ -160,13 +160,12 @@ class _View:
         rough = self.window.seen[:1].copy()
         rough[:, :, 1::2] = False
         allowed = np.ascontiguousarray(self.allowed[::PHASES])
-        floors = Floors.of(self.atlas).under(self.window, rough, allowed, self.settings.short)
-        floors = floors[active]
-        first = np.argpartition(floors, most - 1)[:most]
+        floors = self._floors(active, rough, allowed)
+        low = np.partition(floors, most - 1)[most - 1]
+        first = np.flatnonzero(floors <= low)
         costs = self._costs(active[first], rough, allowed, 1)[0]
-        others = floors <= costs.max()
-        others[first] = False
-        looked = np.concatenate([active[first], active[others]])
+        others = np.flatnonzero((floors > low) & (floors <= costs.max()))
+        looked = active[np.concatenate([first, others])]
         more = self._costs(active[others], rough, allowed, 1)[0]
         costs = np.concatenate([costs, more])[:, 0]
         order = np.argpartition(costs, most - 1)[:most]
@@ -181,9 +180,7 @@ class _View:
         choose: Callable[[_Tried, float], tuple[FloatArray, FloatArray]],
     ) -> tuple[FloatArray, FloatArray]:
         """What `choose` would choose if all nodes were tried, by trying as few as will do."""
-        floors = Floors.of(self.atlas).under(
-            self.window, self.window.seen, self.allowed, self.settings.short
-        )[active]
+        floors = self._floors(active, self.window.seen, self.allowed)
         count, dearest = 2 * most, np.inf
         while count < len(active) and dearest == np.inf:
             first = active[np.argpartition(floors, count - 1)[:count]]
@@ -193,6 +190,11 @@ class _View:
             count *= 4
         # No node whose floor is higher can be among them.
         return choose(self.tried(active[floors <= dearest]), dearest)
+
+    def _floors(self, active: IntArray, seen: BoolArray, allowed: BoolArray) -> Float32Array:
+        short = self.settings.short
+        floors = Floors.of(self.atlas).under(self.window, seen, allowed, short)
+        return floors if len(active) == len(floors) else floors[active]
 
     def _costs(
         self, active: IntArray, seen: BoolArray, allowed: BoolArray, keep: int
