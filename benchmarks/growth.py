@@ -6,7 +6,8 @@ A tile is an office floor of about 500 m² (`bench.worlds`), each of another see
 unknown cells.  The same scans of the first tile are asked on 1, 4, 16, … of them, at most TILES;
 then comes a site of 30 000 m² of which half the box is unknown, with scans from all over it.
 Scans have noise and see furniture that the map lacks.  Times are CPU times of the process over all
-cores, so that other work on the machine does not count; memory is the most that the process held.
+cores, the least of two for a scan and of five for an update, so that other work on the machine
+counts little; memory is the most that the process held.
 """
 
 import resource
@@ -125,8 +126,9 @@ def measure(
     iv.locate(atlas, asked[0][2])  # so that no scan is charged for what is made once
     times, right, unique, wrong = [], 0, 0, 0
     for number, pose, scan in asked:
-        answer, took = timed(partial(iv.locate, atlas, scan))
-        times.append(took)
+        ask = partial(iv.locate, atlas, scan)
+        (answer, took), (_, again) = timed(ask), timed(ask)
+        times.append(min(took, again))
         truth, best = pose.position + corners[number], answer.best
         found = best is not None and bool(np.hypot(*(best.pose.position - truth)) <= NEAR)
         sure = answer.verdict is iv.Verdict.UNIQUE
@@ -140,16 +142,18 @@ def measure(
 
 
 def follow(atlas: Atlas, drive: Sequence[tuple[Pose, Scan]], corner: FloatArray) -> float:
-    """Median CPU time in ms of a tracker's update after the first, from a known place."""
+    """Median CPU time in ms of a tracker's update, from a known place."""
     start = drive[0][0]
     known = Pose(*(start.position + corner), start.yaw)
-    times = []
-    for _ in range(3):
+    rounds = []
+    for _ in range(5):
+        times = []
         tracker = iv.Tracker(atlas, prior=iv.Region.around(known, 1.0, 0.5))
         for pose, scan in drive:
             odometry = start.inverse @ pose
             times.append(timed(partial(tracker.update, odometry, scan))[1])
-    return 1e3 * float(np.median(times))
+        rounds.append(times)
+    return 1e3 * float(np.median(np.min(rounds, axis=0)))
 
 
 def in_process(work: Callable[..., Row], *arguments: object) -> Row:
