@@ -195,7 +195,7 @@ def main() -> None:
 
 def print_row(row: Row, before: Row | None) -> None:
     """One line, with the ratios to the row before."""
-    ratios = "| |"
+    ratios = "| | |"
     if before is not None:
         located, followed = row.median_ms / before.median_ms, row.update_ms / before.update_ms
         ratios = f"| {located:.2f} | {followed:.2f} |"
