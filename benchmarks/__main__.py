@@ -28,6 +28,7 @@ RUNS = {
     "complete": ("300", "2"),
     "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
+    "growth": ("4", "4"),
     "fuzz": ("--count", "300"),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""

@@ -207,7 +207,7 @@ def test_a_map_that_no_memory_holds_is_refused_before_any_is_taken(site, text, m
     monkeypatch.setattr("isovist.types.memory", lambda: 1e6)
     cells = site.world.cells
     nodes = int((cells == 0).sum()) // 25
-    need = (40 * cells.size + 1300 * nodes if site is PLANE else 60 * cells.size) / 1e9
+    need = (12 * cells.size + 1450 * nodes if site is PLANE else 60 * cells.size) / 1e9
     with pytest.raises(InputError) as caught:
         build(site.world)
     assert str(caught.value) == text.format(cells=cells.size, nodes=nodes, need=need)

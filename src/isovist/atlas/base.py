@@ -172,6 +172,11 @@ class Atlas(ABC):
     def positions(self) -> FloatArray:
         """World coordinates of the nodes, shape (N, d), in m."""
 
+    def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
+        """Numbers of nodes, all those of a box (x, y in m) among them, in order."""
+        del low, high
+        return np.arange(len(self.nodes))
+
     @property
     def diagonal(self) -> float:
         """Of the map, in m: no beam that begins in the map and is longer ends in it."""

@@ -82,7 +82,7 @@ class SpaceAtlas(Atlas):
         return window_of_cloud(_solid(scan), self.settings, share)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        x, y, z = self.positions[nodes].T
+        x, y, z = self.world.centres(self.nodes[nodes]).T
         return np.column_stack([x, y, yaws, z, np.zeros((len(nodes), 2))])
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:

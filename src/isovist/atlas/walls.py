@@ -6,6 +6,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.distance import distance_to
 from isovist.maps.voxels import VoxelMap
 from isovist.types import BoolArray, Float32Array, readonly
 
@@ -18,12 +19,10 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
     Far from where it was made, a map of scans has unknown cells between the rays; they hide
     nothing.
     """
-    from scipy.ndimage import distance_transform_edt
-
     unknown = world.cells == Cell.UNKNOWN
     if not unknown.any():
         return world
-    near = distance_transform_edt(world.cells != Cell.FREE) * world.resolution < gap - 1e-9
+    near = distance_to(world.cells == Cell.FREE) < np.float64((gap - 1e-9) / world.resolution)
     return world.with_cells(np.where(unknown & near, np.uint8(Cell.FREE), world.cells))
 
 
@@ -37,18 +36,17 @@ def wall_faces(world: OccupancyMap | VoxelMap) -> BoolArray:
 
     The inside of a thick wall is not a wall: no beam can end there.
     """
-    from scipy.ndimage import binary_dilation
-
-    walls = world.cells == Cell.OCCUPIED
-    around = np.ones((3,) * walls.ndim, dtype=np.bool_)
-    return np.asarray(walls & binary_dilation(world.cells == Cell.FREE, around))
+    near = world.cells == Cell.FREE
+    for axis in range(near.ndim):
+        before, after = np.moveaxis(near, axis, 0), np.moveaxis(near.copy(), axis, 0)
+        before[1:] |= after[:-1]
+        before[:-1] |= after[1:]
+    return np.asarray(near & (world.cells == Cell.OCCUPIED))
 
 
 def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:
     """Distance of each cell to the nearest wall that free space touches, in cells."""
-    from scipy.ndimage import distance_transform_edt
-
     faces = wall_faces(world)
     if not faces.any():
         raise InputError("The map has no wall that borders free space, so no scan can fit it.")
-    return np.asarray(readonly(distance_transform_edt(~faces).astype(np.float32)))
+    return readonly(distance_to(faces))

@@ -172,8 +172,9 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
 def _compile(atlas: Atlas) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.correlate import correlate, spread
+    from isovist.kernels.floors import floors
 
-    for kernel in (correlate, spread, *atlas.kernels()):
+    for kernel in (floors, correlate, spread, *atlas.kernels()):
         kernel.compile()
 
 

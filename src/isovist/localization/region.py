@@ -98,6 +98,16 @@ class Region:
             inside &= shapely.contains_xy(shape, p)
         return inside
 
+    def box(self, margin: float = 0.0) -> tuple[FloatArray, FloatArray]:
+        """Lowest and highest x and y, in m, of whatever lies within `margin` (m) of it."""
+        low, high = np.full(2, -np.inf), np.full(2, np.inf)
+        if self.centre is not None:
+            low, high = self.centre - self.radius, self.centre + self.radius
+        if self.corners is not None:
+            low = np.maximum(low, self.corners.min(axis=0))
+            high = np.minimum(high, self.corners.max(axis=0))
+        return low - margin, high + margin
+
     def heads(self, yaws: ArrayLike, margin: float = 0.0) -> BoolArray:
         """Whether headings, shape (m,), lie within the tolerance or `margin` (rad) of it."""
         angles = np.asarray(yaws, dtype=np.float64)

@@ -8,12 +8,14 @@ Only so many candidates are handed on.  A place that was not looked at is not ab
 how much dearer than a given place the best one is that was left out.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import PHASES, AnyScan, Atlas
+from isovist.atlas.base import PHASES, AnyScan, Atlas, Window
+from isovist.localization.floors import Floors
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import wrap_angle
@@ -31,8 +33,8 @@ class Candidates:
         poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
         costs: Of each, shape (K,).
         left_out: Cost of the best one that was not handed on; `inf` when all were.
-        glances: After a look at half the channels: place and cost of each node, shape (A, d + 1);
-            empty when every node was looked at in full.
+        glances: After a look at half the channels: place and cost of each node that may be among
+            the best, shape (A, 3); empty when every node was looked at in full.
         cut: Cost at a glance beyond which nodes were not looked at in full.
     """
 
@@ -82,45 +84,125 @@ def search(
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n = atlas.settings.channels
     yaws = 2.0 * np.pi * (np.arange(n * PHASES) / PHASES - window.first) / n + atlas.heading
-    active = np.arange(len(atlas.nodes))
     allowed = np.ones(n * PHASES, dtype=np.bool_)
     mount = scan.T_level_robot
     if prior is not None:
-        lever = float(np.hypot(mount.x, mount.y))
-        active = np.flatnonzero(prior.contains(atlas.positions[:, :2], atlas.spacing + lever))
+        margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
+        active = atlas.nodes_in(*prior.box(margin))
+        places = atlas.seeds(active, np.zeros(len(active)))[:, :2]
+        active = active[prior.contains(places, margin)]
         allowed = prior.heads(yaws + mount.yaw, np.pi / n)
+    else:
+        active = np.arange(len(atlas.nodes))
     if active.size == 0 or not allowed.any() or not window.seen.any():
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
-    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    finalists = settings.share(atlas, settings.finalists[0])
-    minima = settings.finalists[1]
-    glances, cut = np.empty((0, 3)), np.inf
-    if len(active) > finalists and not thorough:
-        # Every other channel and the headings of the first phase choose who is looked at in full.
-        rough = window.seen[:1].copy()
-        rough[:, :, 1::2] = False
-        costs, _ = best_headings(
-            nodes, active, window.values[:1], rough, allowed[::PHASES], 1, settings.short
-        )
-        order = np.argpartition(costs[:, 0], finalists - 1)[:finalists]
-        glances = np.column_stack([atlas.positions[active][:, :2], costs[:, 0]])
-        cut = float(costs[order, 0].max())
-        active = np.sort(active[order])
-    costs, headings = best_headings(
-        nodes, active, window.values, window.seen, allowed, minima, settings.short
-    )
-    flat = costs.ravel()
-    best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
-    poses = atlas.seeds(active[best // minima], yaws[headings.ravel()[best]])
-    if prior is not None:
-        robots = (atlas.lift(poses) @ mount).vector
-        held = prior.holds(robots, atlas.spacing, np.pi / n)
-        poses, best = poses[held], best[held]
+    view = _View(atlas, window, allowed, settings)
     most = settings.share(atlas, settings.seeds[thorough])
-    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
-    left_out = float(flat[best[chosen[-1]]]) if len(chosen) == most else np.inf
-    return Candidates(poses[chosen], flat[best[chosen]].astype(np.float64), left_out, glances, cut)
+
+    def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
+        """Poses and costs of the unlike best that do not cost more."""
+        nodes, costs, headings = tried
+        flat = costs.ravel()
+        cheap = np.flatnonzero(np.isfinite(flat) & (flat <= most_cost))
+        best = cheap[np.argsort(flat[cheap], kind="stable")]
+        poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
+        if prior is not None:
+            robots = (atlas.lift(poses) @ mount).vector
+            held = prior.holds(robots, atlas.spacing, np.pi / n)
+            poses, best = poses[held], best[held]
+        chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+        return poses[chosen], flat[best[chosen]].astype(np.float64)
+
+    glances, cut = np.empty((0, 3)), np.inf
+    if thorough:
+        poses, costs = view.choose_of_all(active, most, choose)
+    else:
+        finalists = settings.share(atlas, settings.finalists[0])
+        if len(active) > finalists:
+            active, glances, cut = view.glance(active, finalists)
+        poses, costs = choose(view.tried(active), np.inf)
+    left_out = float(costs[-1]) if len(costs) == most else np.inf
+    return Candidates(poses, costs, left_out, glances, cut)
+
+
+_Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
+"""Nodes, and what `best_headings` says of each."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """A scan before the nodes of an atlas.
+
+    Attributes:
+        atlas: The map, described.
+        window: The scan in its channels.
+        allowed: Which headings count, shape (n PHASES,).
+        settings: How to search.
+    """
+
+    atlas: Atlas
+    window: Window
+    allowed: BoolArray
+    settings: LocalizationSettings
+
+    def tried(self, active: IntArray) -> _Tried:
+        """Nodes in full."""
+        seen, keep = self.window.seen, self.settings.finalists[1]
+        return active, *self._costs(active, seen, self.allowed, keep)
+
+    def glance(self, active: IntArray, most: int) -> tuple[IntArray, FloatArray, float]:
+        """Who is looked at in full: the best by every other channel and the first phase.
+
+        Returns:
+            These nodes in order, `glances` and `cut` of `Candidates`.
+        """
+        rough = self.window.seen[:1].copy()
+        rough[:, :, 1::2] = False
+        allowed = np.ascontiguousarray(self.allowed[::PHASES])
+        floors = self._floors(active, rough, allowed)
+        low = np.partition(floors, most - 1)[most - 1]
+        first = np.flatnonzero(floors <= low)
+        costs = self._costs(active[first], rough, allowed, 1)[0]
+        others = np.flatnonzero((floors > low) & (floors <= costs.max()))
+        looked = active[np.concatenate([first, others])]
+        more = self._costs(active[others], rough, allowed, 1)[0]
+        costs = np.concatenate([costs, more])[:, 0]
+        order = np.argpartition(costs, most - 1)[:most]
+        places = self.atlas.seeds(looked, np.zeros(len(looked)))[:, :2]
+        cut = float(costs[order].max())
+        return np.sort(looked[order]), np.column_stack([places, costs]), cut
+
+    def choose_of_all(
+        self,
+        active: IntArray,
+        most: int,
+        choose: Callable[[_Tried, float], tuple[FloatArray, FloatArray]],
+    ) -> tuple[FloatArray, FloatArray]:
+        """What `choose` would choose if all nodes were tried, by trying as few as will do."""
+        floors = self._floors(active, self.window.seen, self.allowed)
+        count, dearest = 2 * most, np.inf
+        while count < len(active) and dearest == np.inf:
+            first = active[np.argpartition(floors, count - 1)[:count]]
+            costs = choose(self.tried(first), np.inf)[1]
+            if len(costs) == most:
+                dearest = float(costs[-1])
+            count *= 4
+        # No node whose floor is higher can be among them.
+        return choose(self.tried(active[floors <= dearest]), dearest)
+
+    def _floors(self, active: IntArray, seen: BoolArray, allowed: BoolArray) -> Float32Array:
+        short = self.settings.short
+        floors = Floors.of(self.atlas).under(self.window, seen, allowed, short)
+        return floors if len(active) == len(floors) else floors[active]
+
+    def _costs(
+        self, active: IntArray, seen: BoolArray, allowed: BoolArray, keep: int
+    ) -> tuple[Float32Array, NDArray[np.int32]]:
+        window = self.window
+        nodes = self.atlas.descriptors[:, window.ring : window.ring + seen.shape[1]]
+        values = window.values[: len(seen)]
+        return best_headings(nodes, active, values, seen, allowed, keep, self.settings.short)
 
 
 def best_headings(

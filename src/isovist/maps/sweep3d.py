@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
-from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Transform, reach_in_cells, summing, surface
+from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Transform, felt, reach_in_cells, summing, surface
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
@@ -129,7 +129,7 @@ class VoxelSweep:
                 some = which[first : first + block]
                 r, e, rows = ranges[: len(some)], endings[: len(some)], np.arange(len(some))
                 order.sweep(d[some], False, np.inf, 1.0, rows, r, e)
-                w = np.pad(W[some].astype(np.float32), ((0, -len(some) % GROUP), (0, 0)))
+                w = np.pad(felt(W[some]), ((0, -len(some) % GROUP), (0, 0)))
                 accumulate(r, e, in_order, order.slots, w, *options, F, K)
         return readonly(F), readonly(K)
 

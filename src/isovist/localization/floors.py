@@ -1,0 +1,90 @@
+"""What every node costs at least: a quick look that drops most of an atlas, and never wrongly.
+
+An atlas keeps its descriptors in bytes besides, made when it is first searched.  Whatever is
+chosen with these floors is what would be chosen if every node were tried in full.
+"""
+
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.base import FAR, Atlas, Window
+from isovist.types import BoolArray, Float32Array
+
+LEVELS = 207
+"""Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
+shorter, with the usual settings, and 30 one that is longer.  The rest of a byte tells unknown."""
+UNKNOWN = 255
+SLACK = 1e-3
+"""More than singles err by in sums of channels, as a share."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Floors:
+    """Descriptors in bytes.
+
+    Attributes:
+        table: As `kernels.floors` wants it, shape (B, rings n, WIDTH).
+        step: q of `kernels.floors` in log(1 + r).
+        count: Of the nodes.
+        n: Channels of a ring.
+    """
+
+    table: NDArray[np.uint8]
+    step: float
+    count: int
+    n: int
+
+    @classmethod
+    def of(cls, atlas: Atlas) -> "Floors":
+        """Those of an atlas; made once for each."""
+        if atlas not in _MADE:
+            _MADE[atlas] = cls._make(atlas)
+        return _MADE[atlas]
+
+    @classmethod
+    def _make(cls, atlas: Atlas) -> "Floors":
+        from isovist.kernels.floors import WIDTH
+
+        count, rings, n = atlas.descriptors.shape
+        step = float(np.log1p(atlas.settings.reach)) / LEVELS
+        table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN, dtype=np.uint8)
+        for block, part in enumerate(table):
+            f = atlas.descriptors[block * WIDTH : (block + 1) * WIDTH].reshape(-1, rings * n)
+            levels = np.where(f < FAR, np.minimum(f / np.float32(step), UNKNOWN - 1), UNKNOWN)
+            part[:, : len(f)] = levels.astype(np.uint8).T
+        return cls(table, step, count, n)
+
+    def under(
+        self, window: Window, seen: BoolArray, allowed: BoolArray, short: float
+    ) -> Float32Array:
+        """Less than what each node costs at its best heading, shape (N,).
+
+        Args:
+            window: The scan.
+            seen: Which of its channels count, of one phase or of all.
+            allowed: Which headings count, of as many phases.
+            short: Most that a channel costs (`LocalizationSettings`).
+        """
+        from isovist.kernels.floors import HIGHEST, TOGETHER, WIDTH, floors
+
+        least = np.full((len(self.table), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)
+        highest = [min(int(limit / self.step), HIGHEST) for limit in (short, 2.0 * short)]
+        for phase, channels in enumerate(seen):
+            rings, columns = np.nonzero(channels)
+            pad = -rings.size % TOGETHER
+            rows = np.zeros((rings.size + pad, 2), dtype=np.int64)
+            rows[: rings.size] = np.column_stack([rings + window.ring, columns])
+            level = window.values[phase][channels] / self.step
+            levels = np.tile(np.array([0, UNKNOWN], dtype=np.uint8), (len(rows), 1))
+            levels[: rings.size, 0] = np.clip(np.floor(level) - 1.0, 0, UNKNOWN)
+            levels[: rings.size, 1] = np.clip(np.ceil(level), 0, UNKNOWN)
+            some = np.ascontiguousarray(allowed[phase :: len(seen)])
+            floors(self.table, rows, levels, self.n, some, *highest, least)
+        known = least.ravel()[: self.count]
+        return np.asarray(known * np.float32(self.step * (1.0 - SLACK)))
+
+
+_MADE: "WeakKeyDictionary[Atlas, Floors]" = WeakKeyDictionary()

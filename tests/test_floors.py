@@ -1,0 +1,141 @@
+"""Nodes that are dropped by floors of costs are those that trying every node would drop."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.atlas.base import FAR, PHASES, Window
+from isovist.localization import search as searching
+from isovist.localization.floors import Floors
+from isovist.localization.search import best_headings, search, unlike
+from reference_locate import spread_out
+from sites import SITES
+
+SHORT = iv.LocalizationSettings().short
+
+
+def everywhere(atlas, scan, settings, thorough):
+    """Poses and costs of the candidates when every node is tried, at a glance or in full."""
+    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
+    n, minima = atlas.settings.channels, settings.finalists[1]
+    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
+    active, headings = np.arange(len(atlas.nodes)), np.ones(n * PHASES, dtype=np.bool_)
+    finalists = settings.share(atlas, settings.finalists[0])
+    if not thorough and len(active) > finalists:
+        rough = window.seen[:1].copy()
+        rough[:, :, 1::2] = False
+        costs, _ = best_headings(
+            nodes, active, window.values[:1], rough, headings[::PHASES], 1, settings.short
+        )
+        active = np.sort(np.argpartition(costs[:, 0], finalists - 1)[:finalists])
+    costs, turns = best_headings(
+        nodes, active, window.values, window.seen, headings, minima, settings.short
+    )
+    flat = costs.ravel()
+    best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
+    yaws = 2.0 * np.pi * (turns.ravel()[best] / PHASES - window.first) / n + atlas.heading
+    poses = atlas.seeds(active[best // minima], yaws)
+    most = settings.share(atlas, settings.seeds[thorough])
+    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+    return poses[chosen], flat[best[chosen]]
+
+
+@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_the_candidates_are_those_of_trying_every_node(site, thorough):
+    few = replace(iv.LocalizationSettings(), finalists=(60, 4), seeds=(20, 40))
+    for place in site.places:
+        scan = site.look(place)
+        found = search(site.atlas, scan, None, few, thorough=thorough)
+        poses, costs = everywhere(site.atlas, scan, few, thorough)
+        np.testing.assert_array_equal(found.poses, poses)
+        np.testing.assert_array_equal(found.costs, costs)
+        assert found.left_out == costs[-1]
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_most_nodes_are_never_tried(site, monkeypatch):
+    tried = []
+
+    def counted(nodes, active, *rest):
+        tried.append(len(active))
+        return best_headings(nodes, active, *rest)
+
+    monkeypatch.setattr(searching, "best_headings", counted)
+    few = replace(iv.LocalizationSettings(), finalists=(20, 4), seeds=(8, 16))
+    scan = site.look(site.places[0])
+    for thorough in (False, True):
+        tried.clear()
+        search(site.atlas, scan, None, few, thorough=thorough)
+        assert sum(tried) < 0.5 * len(site.atlas.nodes)
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_a_floor_lies_under_the_cost_and_not_far(site):
+    atlas = site.atlas
+    window = atlas.window(site.look(site.places[0]), 0.3)
+    n = atlas.settings.channels
+    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
+    some = np.arange(n * PHASES) % 3 != 0
+    costs, _ = best_headings(
+        nodes, np.arange(len(nodes)), window.values, window.seen, some, 1, SHORT
+    )
+    floors = Floors.of(atlas).under(window, window.seen, some, SHORT)
+    assert (floors <= costs[:, 0]).all()
+    assert np.median(floors / costs[:, 0]) > 0.8
+    assert Floors.of(atlas) is Floors.of(atlas)
+
+
+@pytest.mark.parametrize("short", [0.02, 0.25, 3.0])
+def test_floors_hold_for_any_settings_and_for_unknown_channels(site_of_noise, short):
+    atlas, window = site_of_noise
+    headings = np.ones(atlas.settings.channels * PHASES, dtype=np.bool_)
+    costs, _ = best_headings(
+        atlas.descriptors, np.arange(len(atlas.nodes)), window.values, window.seen, headings, 1,
+        short,
+    )  # fmt: skip
+    floors = Floors.of(atlas).under(window, window.seen, headings, short)
+    assert (floors <= costs[:, 0]).all()
+
+
+@pytest.fixture(scope="module")
+def site_of_noise():
+    """An atlas whose descriptors are noise, a third of them unknown, and a scan of noise."""
+    random = np.random.default_rng(2)
+    plain = SITES["plane"].atlas
+    settings = replace(plain.settings, channels=16)
+    F = random.uniform(0.0, np.log(31.0), (700, 1, 16)).astype(np.float32)
+    F[random.random(F.shape) < 0.3] = FAR
+    atlas = replace(plain, nodes=plain.nodes[:700], descriptors=F, settings=settings)
+    values = random.uniform(0.0, np.log(31.0), (PHASES, 1, 13)).astype(np.float32)
+    return atlas, Window(values, random.random(values.shape) < 0.8)
+
+
+@pytest.mark.parametrize("most", [1, 7, 200])
+@pytest.mark.parametrize(("radius", "turn"), [(0.4, 0.2), (3.0, 4.0), (0.0, 0.2)])
+def test_chains_choose_like_comparing_with_all(most, radius, turn):
+    random = np.random.default_rng(6)
+    poses = random.uniform(-4.0, 4.0, (600, 3))
+    assert list(unlike(poses, radius, turn, most)) == spread_out(poses, radius, turn, most)
+
+
+def test_a_prior_asks_only_the_rows_that_it_reaches():
+    turned = iv.OccupancyMap(SITES["plane"].world.cells, 0.05, iv.Pose(3.0, -2.0, 0.7))
+    atlas = iv.build(turned)
+    middle = turned.bounds.mean(axis=0)
+    square = middle + np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
+    for prior in (
+        iv.Region.circle(middle, 1.5),
+        iv.Region.polygon(square),
+        iv.Region.circle(middle, 1e6),
+        iv.Region.circle(middle + 1e4, 2.0),
+        iv.Region.facing(0.0, 0.5),
+    ):
+        asked = atlas.nodes_in(*prior.box(0.3))
+        inside = np.flatnonzero(prior.contains(atlas.positions, 0.3))
+        assert np.isin(inside, asked).all()
+        assert (np.diff(asked) == 1).all()
+    few = atlas.nodes_in(*iv.Region.circle(middle, 0.5).box())
+    assert 0 < len(few) < 0.6 * len(atlas.nodes)
