@@ -18,7 +18,7 @@ from isovist.poses import Pose, wrap_angle
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame
-from isovist.tracking.drift import Drift
+from isovist.sensing.drift import Drift
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms

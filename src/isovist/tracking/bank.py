@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.atlas.base import Atlas, Beams
-from isovist.localization.judge import covariances, information
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import covariances, information
 from isovist.poses import Pose, wrap_angle
-from isovist.tracking.drift import UNTOLD, Drift
+from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
 from isovist.types import FloatArray, IntArray
@@ -208,6 +208,6 @@ class Bank:
         poses[:, 2] = wrap_angle(poses[:, 2])
         rated = Fits(fit, beams, *atlas.rate(beams, poses, settings.model))
         frame.blocks, frame.scores, frame.inliers = rated.blocks, rated.scores, rated.inliers
-        frame.slips = np.minimum(0.5 * slip, self.settings.slip)
+        frame.slips = np.minimum(0.5 * slip, self.localization.slip)
         frame.places, frame.known = poses, known
         return poses, after

@@ -27,8 +27,8 @@ import numpy as np
 
 from isovist.atlas.base import Atlas, Beams
 from isovist.errors import InputError
-from isovist.localization.judge import by_coordinate, covariances, information
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.gramian import ARM, Gramian, carry, fade

@@ -21,15 +21,15 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.judge import by_coordinate, covariances, information, of_robot
 from isovist.localization.refine import refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import by_coordinate, covariances, information, of_robot
 from isovist.poses import AnyPose, Pose, wrap_angle
+from isovist.sensing.drift import UNTOLD, Drift
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
-from isovist.tracking.drift import UNTOLD, Drift
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
@@ -358,7 +358,7 @@ class Tracker:
         if score < self._least_score():
             return -np.inf
         if lead > -self.localization.refuted[1]:
-            said.slips[best] = self.settings.slip
+            said.slips[best] = self.localization.slip
             bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
             for name in PER_PLACE:
                 getattr(frame, name)[0] = getattr(said, name)[best]
