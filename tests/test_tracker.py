@@ -15,10 +15,10 @@ from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
+from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame
-from isovist.sensing.drift import Drift
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms

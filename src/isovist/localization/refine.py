@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from isovist.atlas.base import Atlas, Beams, Fit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.several import beams_of, rated
+from isovist.localization.several import beams_of, rate, rated
 from isovist.sensing.joined import Look
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
@@ -89,7 +89,7 @@ def refine(
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
     fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
-    poses = _best_first(few, *rated(atlas, few, fit, settings, stiff=True)).poses
+    poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
     most = settings.share(atlas, settings.keep) if keep is None else keep
     poses = poses[unlike(poses, *settings.apart[1], most)]
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
@@ -102,7 +102,7 @@ def _best_first(
     fit: Fit,
     ratings: Float32Array,
     kinds: NDArray[np.uint8],
-    known: FloatArray | None,
+    known: FloatArray | None = None,
 ) -> Fits:
     fits = Fits(fit, beams, ratings, kinds, known)
     return fits.select(np.argsort(-fits.scores, kind="stable"))

@@ -10,13 +10,14 @@ P_k + Q_k, the second being the drift of the way between them, and
 A scan is rated from its own place between what odometry and its own fit say; the step between them
 costs as in `tracking.bank`, shared out among its blocks.
 
-Beams see the same thing when they end within the width of a block, as seen from the scan, of where
-a beam of a later scan ends: then they belong to the block of that beam.  s_k is the share of the
-beams of scan k that are left.  So a robot that stands still has no more witnesses and no narrower
-covariance than one scan gives.
+A beam sees what one of a later scan does when it ends within the width of a block, as seen from
+its scan, of where that one ends, or when it looks the same way from within that of its sensor: then
+it belongs to the block of that beam.  s_k is the share of the beams of scan k that are left.  So a
+robot that stands still has no more witnesses and no narrower covariance than one scan gives.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
 from isovist.poses import AnyPose, wrap_angle
 from isovist.sensing.joined import Joined, Look
-from isovist.types import Float32Array, FloatArray
+from isovist.types import Float32Array, FloatArray, IntArray
 
 Rated = tuple[Fit, Float32Array, NDArray[np.uint8], FloatArray | None]
 
@@ -112,22 +113,22 @@ def beams_of(atlas: Atlas, scan: Look, thin: tuple[int, float], block: float) ->
     """`Atlas.beams` of one scan, or of several in the frame of the last."""
     if not isinstance(scan, Joined):
         return atlas.beams(scan, thin, block)
-    from scipy.spatial import cKDTree
-
     views: list[View] = []
-    ends, numbers, columns = (np.empty((0, atlas.dimension)), *np.empty((2, 0), dtype=np.int64))
+    ends, numbers, columns = np.empty((0, atlas.dimension)), *np.empty((2, 0), dtype=np.int64)
     for one, place, error in reversed(list(zip(scan.scans, scan.views, scan.errors, strict=True))):
         beams = atlas.beams(one, thin, block)
         here = place.apply(beams.ends)
         number = beams.block_of
         column = np.searchsorted(beams.columns, number, side="right")
         number, column = number + numbers.max(initial=0) + 1, column + columns.max(initial=0) + 1
-        old = np.zeros(len(beams), dtype=np.bool_)
-        if views:
-            away, found = cKDTree(ends).query(here)
-            near = np.asarray(found)
-            old = away < block * np.linalg.norm(beams.ends, axis=1)
-            number[old], column[old] = numbers[near[old]], columns[near[old]]
+        again = np.full(len(beams), -1)
+        first = 0
+        for later in views:
+            seen = _seen_again(beams, place, later, block)
+            again = np.where(again < 0, np.where(seen < 0, seen, seen + first), again)
+            first += len(later.beams)
+        old = again >= 0
+        number[old], column[old] = numbers[again[old]], columns[again[old]]
         views.insert(0, View(beams, place, error, float((~old).mean())))
         ends = np.concatenate([here, ends])
         numbers, columns = np.append(number, numbers), np.append(column, columns)
@@ -137,9 +138,36 @@ def beams_of(atlas: Atlas, scan: Look, thin: tuple[int, float], block: float) ->
     )
 
 
-def rated(
-    atlas: Atlas, beams: Beams, fit: Fit, settings: LocalizationSettings, *, stiff: bool = False
-) -> Rated:
+def _seen_again(beams: Beams, place: AnyPose, later: View, block: float) -> IntArray:
+    """Which beam of a later view sees what each beam does, shape (m,); −1 where none does."""
+    from scipy.spatial import cKDTree
+
+    length = np.linalg.norm(beams.ends, axis=1)
+    slack = block * length
+    away, near = cKDTree(later.place.apply(later.beams.ends)).query(place.apply(beams.ends))
+    # From as good as the same place, the direction says it, whoever stands in between.
+    along = beams.ends @ place.rotation.T / length[:, None]
+    theirs = later.beams.ends @ later.place.rotation.T
+    theirs /= np.linalg.norm(theirs, axis=1)[:, None]
+    turn, beside = cKDTree(theirs).query(along)
+    close = np.linalg.norm(later.place.position - place.position) < slack
+    found = np.where(close & (turn < block), beside, -1)
+    return np.asarray(np.where(away < slack, near, found), dtype=np.int64)
+
+
+def rate(
+    atlas: Atlas, beams: Beams, poses: FloatArray, settings: LocalizationSettings
+) -> tuple[Float32Array, NDArray[np.uint8]]:
+    """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
+    if not isinstance(beams, ManyBeams):
+        return atlas.rate(beams, poses, settings.model)
+    here = atlas.lift(poses)
+    return _beside(
+        atlas.rate(view.beams, (here @ view.place).vector, settings.model) for view in beams.views
+    )
+
+
+def rated(atlas: Atlas, beams: Beams, fit: Fit, settings: LocalizationSettings) -> Rated:
     """Fits with ℓ and kind of each beam, and what is known of the poses where (1) says it.
 
     Args:
@@ -147,27 +175,29 @@ def rated(
         beams: Of one scan or of several.
         fit: Of these beams.
         settings: How to fit and to rate.
-        stiff: Take odometry between several scans as exact.
     """
     if not isinstance(beams, ManyBeams):
         return fit, *atlas.rate(beams, fit.poses, settings.model), None
-    known = None
     n = fit.normal.shape[-1]
-    own = [] if stiff else [_alone(atlas, view, fit.poses, n, settings) for view in beams.views]
-    if own:
-        poses, known = _fused(atlas, beams.views, own, n, settings)
-        fit = Fit(poses, fit.normal, fit.weight, fit.square)
-    told = []
-    for k, view in enumerate(beams.views):
-        places = (atlas.lift(fit.poses) @ view.place).vector
-        cost = np.zeros(len(places))
-        if own and view.error.any():
-            places, cost = _slipped(places, *own[k], view.error[:n], settings)
+    own = [_alone(atlas, view, fit.poses, n, settings) for view in beams.views]
+    poses, known = _fused(atlas, beams.views, own, n, settings)
+    here, told = atlas.lift(poses), []
+    for view, (mine, firm) in zip(beams.views, own, strict=True):
+        places, cost = (here @ view.place).vector, np.zeros(len(poses))
+        if view.error.any():
+            places, cost = _slipped(places, mine, firm, view.error[:n], settings)
         ratings, kinds = atlas.rate(view.beams, places, settings.model)
         ratings -= (cost / view.beams.blocks).astype(np.float32)[:, None]
         told.append((ratings, kinds))
-    ratings, kinds = (np.concatenate(part, axis=1) for part in zip(*told, strict=True))
-    return fit, ratings, kinds, known
+    return replace(fit, poses=poses), *_beside(told), known
+
+
+def _beside(
+    told: Iterable[tuple[Float32Array, NDArray[np.uint8]]],
+) -> tuple[Float32Array, NDArray[np.uint8]]:
+    """What views say, one after the other."""
+    ratings, kinds = zip(*told, strict=True)
+    return np.concatenate(ratings, axis=1), np.concatenate(kinds, axis=1)
 
 
 def _alone(

@@ -34,6 +34,7 @@ from isovist.tracking.gramian import least_needed
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
+from isovist.tracking.window import agrees, scan_of
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
 FARTHEST = 1e7
@@ -168,7 +169,7 @@ class Tracker:
             few = "The scan sees next to nothing of what is around. Drive on."
             belief = Belief(Verdict.LOST, few, (), 0.0, self.travelled)
         else:
-            belief = self._judge(self.bank.sort())
+            belief = self._together(self._judge(self.bank.sort()))
         timing = {"search": spent, "total": 1e3 * (perf_counter() - start)}
         self._last = replace(belief, timing_ms=timing)
         return self._last
@@ -214,7 +215,7 @@ class Tracker:
         if len(bank) == 0 or bank.gramian().least < least_needed(accuracy):
             return None
         T_sensor_robot = self._mount.inverse
-        scans = [_scan_of(frame, self._mount) for frame in bank.frames]
+        scans = [scan_of(frame, self._mount) for frame in bank.frames]
         odometry = [frame.T_odom_sensor @ T_sensor_robot for frame in bank.frames]
         waits = np.diff([frame.time for frame in bank.frames])
         drift = [
@@ -415,6 +416,17 @@ class Tracker:
             self._settled, self._usual = True, float(score[0])
         return Belief(verdict, advice, estimates, bank.gramian().least, self.travelled)
 
+    def _together(self, belief: Belief) -> Belief:
+        """Unique after all, where the last frames, asked as one scan, know only the best place."""
+        done = belief.verdict is not Verdict.AMBIGUOUS or self._settled or self._is_loose()
+        if done or self._searched != self.travelled or not agrees(self.bank):
+            return belief
+        self.bank.select(np.zeros(1, dtype=np.int64))
+        self._settled, self._usual = True, float(self.bank.frames[-1].scores[0])
+        advice = "One place explains the last scans, and the way so far best."
+        estimates = (replace(belief.estimates[0], probability=1.0),)
+        return replace(belief, verdict=Verdict.UNIQUE, advice=advice, estimates=estimates)
+
     def refutation(self, t: FloatArray, d: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which places t and d of `bank` (2) refute, and which of them at once."""
         explained = float(np.mean([frame.inliers[0] for frame in self.bank.frames]))
@@ -486,9 +498,3 @@ def _check_odometry(odometry: Pose) -> None:
             f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
             "Is it in m, and is it sound?"
         )
-
-
-def _scan_of(frame: Frame, mount: Pose) -> Scan:
-    """The beams of a frame as a scan."""
-    x, y = frame.beams.ends.T
-    return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)
