@@ -12,6 +12,7 @@ bench starts`: 2 % of distance and 1° per m.  Heading unknown, no prior; right 
 import argparse
 import math
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from time import process_time
 
@@ -85,7 +86,7 @@ def site(path: Path, scans: int, apart: float, count: int) -> None:
         seen = [log.scan(int(i)) for i in run]
         poses = [Pose.from_vector(log.poses[i]) for i in run]
         motions = []
-        for a, b in zip(poses, poses[1:], strict=False):
+        for a, b in pairwise(poses):
             step = a.inverse @ b
             way = math.hypot(step.x, step.y)
             longer = 1.0 + NOISE[0] * random.normal()

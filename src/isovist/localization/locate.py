@@ -122,9 +122,7 @@ def locate(
 
 def _check_several(atlas: Atlas, scan: Joined, prove: bool) -> None:
     if prove:
-        raise InputError(
-            "A proof is of one scan, and several were given. Prove the last one alone."
-        )
+        raise InputError("A proof is of one scan, got several. Prove the last one alone.")
     if scan.span > atlas.diagonal:
         raise InputError(
             f"By `motions` the scans lie {scan.span:.1f} m apart, and the map is "
