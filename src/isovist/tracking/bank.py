@@ -162,10 +162,13 @@ class Bank:
         self.select(keep)
         return np.asarray(E[keep])
 
-    def margins(self) -> tuple[FloatArray, FloatArray]:
-        """t and d of (2) for every place after the first, shape (K − 1,) each."""
+    def margins(self, last: int = 0) -> tuple[FloatArray, FloatArray]:
+        """t and d of (2) for every place after the first, shape (K − 1,) each.
+
+        Over all frames, or the `last` ones.
+        """
         total, square, ahead, views = 0.0, self.localization.refuted[2], 0.0, 0.0
-        for frame in self.frames:
+        for frame in self.frames[-last:]:
             delta = frame.blocks[0] - frame.blocks[1:]
             total = total + frame.weight * delta.sum(axis=1)
             square = square + frame.weight * (delta**2).sum(axis=1)

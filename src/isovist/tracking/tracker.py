@@ -34,7 +34,7 @@ from isovist.tracking.gramian import least_needed
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
-from isovist.tracking.window import agrees, scan_of
+from isovist.tracking.window import scan_of, settle
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
 FARTHEST = 1e7
@@ -417,9 +417,9 @@ class Tracker:
         return Belief(verdict, advice, estimates, bank.gramian().least, self.travelled)
 
     def _together(self, belief: Belief) -> Belief:
-        """Unique after all, where the last frames, asked as one scan, know only the best place."""
+        """Unique after all, where the last frames, asked as one scan, refute what is left."""
         done = belief.verdict is not Verdict.AMBIGUOUS or self._settled or self._is_loose()
-        if done or self._searched != self.travelled or not agrees(self.bank):
+        if done or self._searched != self.travelled or not settle(self.bank, self.refutation):
             return belief
         self.bank.select(np.zeros(1, dtype=np.int64))
         self._settled, self._usual = True, float(self.bank.frames[-1].scores[0])
