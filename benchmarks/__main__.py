@@ -15,6 +15,7 @@ RUNS = {
     "first_minutes": (),
     "demo": ("6",),
     "misuse": ("DATA/carmen/seattle-corrected.log.gz", "8"),
+    "several": ("--count", "4", "DATA/carmen/seattle-corrected.log.gz"),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
     "office3d": ("0", "10"),

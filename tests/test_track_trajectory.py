@@ -10,10 +10,10 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
-from isovist.localization.judge import information
 from isovist.localization.locate import locate
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import information
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose, wrap_angle

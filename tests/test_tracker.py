@@ -15,10 +15,10 @@ from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, wrap_angle
+from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame
-from isovist.tracking.drift import Drift
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
 from reference_locate import building, twin_rooms
@@ -493,7 +493,7 @@ def test_a_state_of_something_else_is_refused(atlas):
     state = Tracker(atlas).state()
     with pytest.raises(InputError, match=r"^The state is of a tracker on another map\.$"):
         Tracker.from_state(build(twin_rooms()), state)
-    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 2 is read"):
+    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 3 is read"):
         Tracker.from_state(atlas, {**state, "version": 9})
     damaged = r"^The state is damaged: its checksum differs\. Begin with a new tracker\.$"
     for change in ({"poses": [[0.0, 0.0, 1e308]]}, {"flags": None}, {"frames": [1]}):
@@ -542,3 +542,29 @@ def test_misuse_is_said_in_words(atlas, make, text):
     with pytest.raises(InputError) as error:
         make(atlas)
     assert str(error.value) == text
+
+
+def test_the_last_frames_asked_as_one_scan_refute_what_the_way_leaves(atlas, monkeypatch):
+    """Whatever the rule for the whole way says, a place that three frames alone have is settled."""
+    never = TrackingSettings(agreement=(99.0, 99.0), clear=(99.0, 99.0), hopeless=99.0)
+    beliefs = drive(Tracker(atlas, settings=never), atlas.world, CORRIDOR)
+    settled = next(belief for belief in beliefs if belief.verdict is Verdict.UNIQUE)
+    assert settled.advice == "One place explains the last scans, and the way so far best."
+    assert [e.probability for e in settled.estimates] == [1.0]
+    assert settled.travelled >= 2 * never.keep[0]
+    monkeypatch.setattr("isovist.tracking.window.FRAMES", 99)
+    beliefs = drive(Tracker(atlas, settings=never), atlas.world, CORRIDOR)
+    assert all(belief.verdict is not Verdict.UNIQUE for belief in beliefs)
+
+
+def test_margins_of_the_last_frames_are_those_of_a_bank_without_the_others(atlas, monkeypatch):
+    monkeypatch.setattr("isovist.tracking.window.FRAMES", 99)  # nothing is settled early
+    tracker = Tracker(atlas, settings=TrackingSettings(clear=(99.0, 99.0), agreement=(99.0, 99.0)))
+    drive(tracker, atlas.world, CORRIDOR[:8])
+    bank = tracker.bank
+    assert len(bank.frames) > 2
+    whole, last = bank.margins(), bank.margins(2)
+    del bank.frames[:-2]
+    for a, b in zip(bank.margins(), last, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert not np.array_equal(whole[0], last[0])

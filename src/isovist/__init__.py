@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from isovist.poses import Pose, Pose3
     from isovist.roses import Rose
     from isovist.sensing.cloud_scan import CloudScan
+    from isovist.sensing.drift import Drift
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.scan import Scan
     from isovist.sensing.signals import Intensity, Range, SurfaceGradient
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
     from isovist.surveying.settings import SurveyingSettings
     from isovist.surveying.survey import Survey, survey, write_survey
     from isovist.theory.gram import Gram
-    from isovist.tracking.drift import Drift
     from isovist.tracking.settings import TrackingSettings
     from isovist.tracking.start import StartFit
     from isovist.tracking.tracker import Belief, Tracker
@@ -75,7 +75,7 @@ _HOME = {
     "sensing.cloud_scan": "CloudScan", "sensing.lidar": "Lidar", "sensing.scan": "Scan",
     "sensing.signals": "Intensity Range SurfaceGradient", "sensing.spinning": "SpinningLidar",
     "surveying.settings": "SurveyingSettings", "surveying.survey": "Survey survey write_survey",
-    "theory.gram": "Gram", "tracking.drift": "Drift", "tracking.settings": "TrackingSettings",
+    "theory.gram": "Gram", "sensing.drift": "Drift", "tracking.settings": "TrackingSettings",
     "tracking.start": "StartFit", "tracking.tracker": "Belief Tracker",
 }  # fmt: skip
 """Where public names live; each is imported when it is first used, so that starting is fast."""

@@ -350,8 +350,3 @@ def _single(x: float, y: float, yaw: float) -> Pose:
 def _index(index: Any) -> tuple[Any, ...]:
     """The index with the coordinates kept whole."""
     return (*(index if isinstance(index, tuple) else (index,)), slice(None))
-
-
-def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
-    """A length in m and an angle in rad for the first n of x, y, yaw, z, roll, pitch."""
-    return np.array([length, length, angle, length, angle, angle])[:n]

@@ -18,9 +18,9 @@ from isovist.exploration.propose import Proposal, Rule, propose
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
 from isovist.poses import Pose
+from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.simulate import random_scans
-from isovist.tracking.drift import Drift
 from isovist.types import FloatArray, readonly
 
 

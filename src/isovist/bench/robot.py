@@ -15,9 +15,9 @@ from isovist.exploration.paths import Ground, clear_ahead
 from isovist.exploration.propose import Proposal
 from isovist.localization.answer import Verdict
 from isovist.poses import Pose
+from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.tracking.drift import Drift
 from isovist.tracking.tracker import Belief, Tracker, sees
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from isovist.localization.region import Region
     from isovist.maps.kinds import AnyMap
     from isovist.maps.segments import SegmentMap
+    from isovist.sensing.joined import Look
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.spinning import SpinningLidar
 
@@ -112,6 +113,28 @@ def carmen_of(path: Path) -> "ScanSet":
 
     with bar("Reading") as advance:
         return read_carmen(path, progress=advance)
+
+
+def seen_of(
+    path: Path,
+    scan_topic: str | None,
+    at: float | None,
+    sensor: Place,
+    scans: int = 1,
+    apart: float = 0.0,
+    mirror: bool = False,
+) -> "Look":
+    """One scan of a file, or the last so many of a log, at least `apart` m from each other."""
+    from isovist.io.scans.read import read_scan
+    from isovist.sensing.joined import joined
+
+    place = place_of(sensor)
+    if scans == 1:
+        seen: Look = read_scan(path, scan_topic=scan_topic, at=at, T_robot_sensor=place)
+    else:
+        log = log_of(path, scan_topic=scan_topic, T_robot_sensor=place)
+        seen = joined(*log.until(at, scans, apart))
+    return seen.mirrored() if mirror else seen
 
 
 def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | None":

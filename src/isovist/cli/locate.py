@@ -1,8 +1,6 @@
 """`isovist locate`: where was this scan taken?"""
 
 import json
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
@@ -11,9 +9,9 @@ from isovist.cli import options
 
 def locate(
     world: options.World,
-    scan: Annotated[
-        Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
-    ],
+    scan: options.ScanFile,
+    scans: options.Scans = 1,
+    apart: options.Apart = 0.5,
     scan_topic: options.ScanTopic = None,
     at: options.At = None,
     sensor: options.Sensor = None,
@@ -30,21 +28,20 @@ def locate(
     as_json: options.Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.inputs import atlas_of, place_of, region_of
-    from isovist.io.scans.read import read_scan
+    from isovist.cli.inputs import atlas_of, region_of, seen_of
     from isovist.localization.answer import Verdict
     from isovist.localization.contrast import contrast
     from isovist.localization.hints import hints
     from isovist.localization.locate import locate as locate_scan
     from isovist.report.answers import answer_json, answer_text
     from isovist.report.contrasts import contrast_json, contrast_text
+    from isovist.sensing.joined import last_of
     from isovist.viz.answers import draw_answer
     from isovist.viz.figures import check_suffix, save
 
     check_suffix(figure)
     prior = region_of(near, heading)
-    seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
-    seen = seen.mirrored() if mirror else seen
+    seen = seen_of(scan, scan_topic, at, sensor, scans, apart, mirror)
     atlas = atlas_of(world, height=height, highest=highest)
     answer = locate_scan(
         atlas, seen, prior=prior, tilt=tilt, certificate=True, prove=prove, budget_s=budget_s
@@ -52,7 +49,7 @@ def locate(
     instead = hints(atlas, seen, answer, prior=prior)
     told = contrast(atlas, seen, answer) if why else None
     if figure is not None:
-        save(draw_answer(atlas, seen, answer, contrast=told), figure)
+        save(draw_answer(atlas, last_of(seen), answer, contrast=told), figure)
     if as_json:
         more = {"why": contrast_json(told)} if why else {}
         typer.echo(json.dumps(answer_json(answer, instead) | more, indent=1))

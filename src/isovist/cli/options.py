@@ -73,7 +73,24 @@ OdometryTopic = Annotated[
     str | None, typer.Option(help="Topic of a bag that holds the odometry, or /tf.")
 ]
 At = Annotated[
-    float | None, typer.Option(help="Time of the scan after the first one of a bag, in s.")
+    float | None,
+    typer.Option(help="Time of the (last) scan after the first one of a bag or log, in s."),
+]
+ScanFile = Annotated[
+    Path,
+    typer.Argument(
+        metavar="SCAN",
+        help="A scan: .json, .npz, .csv or a bag; in space a cloud of points; a log for --scans.",
+    ),
+]
+Scans = Annotated[
+    int,
+    typer.Option(
+        min=1, help="Locate the last so many scans of a log as one, joined by its odometry."
+    ),
+]
+Apart = Annotated[
+    float, typer.Option(help="Way from one of these scans to the next, at least, in m.")
 ]
 Sensor = Annotated[
     tuple[float, float, float] | None,

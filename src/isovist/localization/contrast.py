@@ -13,11 +13,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import AnyScan, Atlas, Beams
+from isovist.atlas.base import Atlas, Beams
 from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.several import beams_of, rate
 from isovist.poses import AnyPose
+from isovist.sensing.joined import Look, last_of
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, readonly
 
 TELLING = 1.0
@@ -64,7 +66,7 @@ class Contrast:
 
 
 def contrast(
-    atlas: Atlas, scan: AnyScan, answer: Answer, *, settings: LocalizationSettings | None = None
+    atlas: Atlas, scan: Look, answer: Answer, *, settings: LocalizationSettings | None = None
 ) -> Contrast | None:
     """Compare the best place of an answer with its strongest rival, beam by beam.
 
@@ -73,7 +75,8 @@ def contrast(
 
     Args:
         atlas: The map, described.
-        scan: What the sensor saw.
+        scan: What the sensor saw, once or several times (`sensing.joined`); beams of scans before
+            the last are rated from where odometry puts them.
         answer: Of `locate` to that scan.
         settings: How the scan was located.
 
@@ -81,14 +84,14 @@ def contrast(
         What the beams say that the verdict rests on; `None` where the answer has only one place.
     """
     chosen = checked_settings(LocalizationSettings, settings)
-    atlas.check(scan)
+    atlas.check(last_of(scan))
     held = scan.within(atlas.diagonal)
     if held is None or len(answer.estimates) < 2:
         return None
     alive = (k for k, estimate in enumerate(answer.estimates) if k > 0 and not estimate.refuted)
     second = next(alive, 1)
     poses = answer.estimates[0].pose, answer.estimates[second].pose
-    beams = atlas.beams(held, chosen.beams[1], chosen.block)
+    beams = beams_of(atlas, held, chosen.beams[1], chosen.block)
     ratings, _ = rate_at(atlas, held, beams, poses, chosen)
     favour = (ratings[0] - ratings[1]).astype(np.float64)
     ends = held.T_level_robot.inverse.apply(beams.ends)
@@ -96,13 +99,9 @@ def contrast(
 
 
 def rate_at(
-    atlas: Atlas,
-    scan: AnyScan,
-    beams: Beams,
-    poses: Sequence[AnyPose],
-    settings: LocalizationSettings,
+    atlas: Atlas, scan: Look, beams: Beams, poses: Sequence[AnyPose], settings: LocalizationSettings
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """ℓ and kind of beams of a scan with the robot at some poses, both of shape (K, m)."""
     T_robot_level = scan.T_level_robot.inverse
     rows = np.array([(pose @ T_robot_level).vector for pose in poses])
-    return atlas.rate(beams, rows, settings.model)
+    return rate(atlas, beams, rows, settings)

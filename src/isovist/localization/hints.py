@@ -7,6 +7,7 @@ for; `isovist locate` does.
 """
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +20,7 @@ from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
+from isovist.sensing.joined import Look, joined
 
 MILLIMETRE = 0.001
 FACTORS = (*SCALES, *WIDER)
@@ -47,9 +49,10 @@ class Hint:
 
 def hints(
     atlas: Atlas,
-    scan: AnyScan,
+    scan: Look | Sequence[AnyScan],
     answer: Answer,
     *,
+    motions: Sequence[AnyPose] | None = None,
     prior: Region | None = None,
     settings: LocalizationSettings | None = None,
 ) -> tuple[Hint, ...]:
@@ -57,37 +60,39 @@ def hints(
 
     Args:
         atlas: The map, described.
-        scan: What the sensor saw.
+        scan: What the sensor saw, or a list of such scans.
         answer: Of `locate` for this scan.
+        motions: Between several scans, as for `locate`.
         prior: That was given to it.
         settings: How to locate.
     """
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
+    seen = joined(scan, motions)
     score = -math.inf if answer.best is None else answer.best.score
     sized, over = margins(chosen)
     found = []
-    turned = _place(atlas, scan.mirrored(), prior, chosen)
+    turned = _place(atlas, seen.mirrored(), prior, chosen)
     if turned is not None and turned.score > score + over:
         found.append(_hint("mirror", 1.0, turned))
-    far = float(np.median(scan.distances)) > atlas.diagonal
+    far = float(np.median(seen.distances)) > atlas.diagonal
     sizes = []
     for factor in (MILLIMETRE,) if far else FACTORS:
-        place = _place(atlas, scan.scaled(factor), prior, chosen)
+        place = _place(atlas, seen.scaled(factor), prior, chosen)
         if place is not None:
             sizes.append((place.score, factor, place))
     if sizes:
         _, factor, place = max(sizes, key=lambda size: size[0])
         if factor != MILLIMETRE:
-            factor, place = _sharpened(atlas, scan, factor, place, chosen)
+            factor, place = _sharpened(atlas, seen, factor, place, chosen)
         if place.score > score + sized:
             found.append(_hint("scale", factor, place))
     return tuple(sorted(found, key=lambda hint: -hint.score))
 
 
 def _place(
-    atlas: Atlas, scan: AnyScan, prior: Region | None, settings: LocalizationSettings
+    atlas: Atlas, scan: Look, prior: Region | None, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
     held = scan.within(atlas.diagonal)
@@ -98,7 +103,7 @@ def _place(
 
 
 def _sharpened(
-    atlas: Atlas, scan: AnyScan, factor: float, place: Estimate, settings: LocalizationSettings
+    atlas: Atlas, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     tried = []

@@ -27,29 +27,24 @@ place is unique when every rival has
 there are enough witnesses, the fit is loose neither along an axis nor in its heading, and it is
 more likely than not that one of the places is right.  It is lost when even the best place explains
 the scan badly.
-
-With s the residual of the beams and H their normal matrix scaled to one beam per block, a fit knows
-
-    I = H s₀² / (α s⁴)                                                                    (5)
-
-of its pose.  In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond
-that the residual comes from walls that the map bends or doubles, and these shift all beams at once.
 """
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas, Fit
+from isovist.atlas.base import Atlas
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.refine import Fits, polish
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, Pose3, by_coordinate, wrap_angle
+from isovist.localization.spread import covariances, information, of_robot
+from isovist.poses import AnyPose, wrap_angle
+from isovist.sensing.joined import Look, last_of
 from isovist.types import BoolArray, FloatArray, readonly
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
 
 
-def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSettings) -> Answer:
+def judge(atlas: Atlas, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict."""
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
@@ -67,9 +62,10 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
         other = plain.beams.by_column(plain.blocks)
         out[1:] &= refuted(other, plain.scores, float(plain.inliers[0]), settings)
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
-    spreads = covariances(
-        information(listed.fit, listed.beams.blocks, atlas.world.resolution, settings), settings
-    )
+    known = listed.known
+    if known is None:
+        known = information(listed.fit, listed.beams.blocks, atlas.world.resolution, settings)
+    spreads = covariances(known, settings)
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
     estimates = tuple(
         Estimate(robots[k], readonly(spreads[k]), float(chances[k]), float(inliers[k]),
@@ -80,7 +76,7 @@ def judge(atlas: Atlas, scan: AnyScan, fits: Fits, settings: LocalizationSetting
     verdict, advice = verdict_of(
         witnesses.shape[1], alive, estimates[0], float(chances[-1]), settings
     )
-    return Answer(verdict, advice + atlas.note(scan), estimates)
+    return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
 
 
 def chances_of(totals: FloatArray, blocks: int, settings: LocalizationSettings) -> FloatArray:
@@ -139,61 +135,6 @@ def refuted(
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
     behind = scores[0] - scores[1:]
     return np.asarray((t * inliers >= agreement) & (behind >= margin))
-
-
-def information(
-    fit: Fit, blocks: int | FloatArray, cell: float, settings: LocalizationSettings
-) -> FloatArray:
-    """What fits know about their poses, equation (5), per m and rad, shape (..., n, n).
-
-    Args:
-        fit: As an atlas gives it.
-        blocks: Number of blocks of the scan, or of each.
-        cell: Side of a cell of the map in m.
-        settings: Gives s₀ and α.
-    """
-    crowding = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
-    residual = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
-    metres, cells, inflation = settings.scatter
-    variance = inflation * residual**2 / (metres**2 + (cells * cell) ** 2)
-    return np.asarray(fit.normal / (variance * crowding)[..., None, None])
-
-
-def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
-    """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
-    n = known.shape[-1]
-    widest = by_coordinate(10.0 * settings.loose, np.pi, n)
-    floor = by_coordinate(*settings.floor, n)
-    return np.asarray(
-        np.linalg.inv(known + np.diag(1.0 / np.square(widest))) + np.diag(np.square(floor))
-    )
-
-
-def of_robot(
-    atlas: Atlas, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
-) -> tuple[AnyPose, FloatArray]:
-    """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
-
-    Turning the sensor about its place moves the robot, which sits beside it.
-    """
-    places = atlas.lift(poses)
-    robots = places @ T_level_robot
-    lever = robots.position - places.position
-    n = spreads.shape[-1]
-    J = np.broadcast_to(np.eye(n), spreads.shape).copy()
-    if isinstance(places, Pose3):
-        yaw = poses[:, 2]
-        axes = np.zeros((len(poses), 3, 3))
-        axes[:, 0, 2] = 1.0
-        axes[:, 1] = places.rotation[:, :, 0]
-        axes[:, 2, 0], axes[:, 2, 1] = -np.sin(yaw), np.cos(yaw)
-        swing = np.cross(axes, lever[:, None]).swapaxes(1, 2)
-        for column, k in zip((2, 4, 5), range(3), strict=True):
-            if column < n:
-                J[:, :2, column], J[:, 3, column] = swing[:, :2, k], swing[:, 2, k]
-    else:
-        J[:, 0, 2], J[:, 1, 2] = -lever[:, 1], lever[:, 0]
-    return robots, J @ spreads @ J.swapaxes(1, 2)
 
 
 def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

@@ -1,5 +1,6 @@
 """The verb: where in the atlas was the scan taken?"""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -14,11 +15,12 @@ from isovist.localization.judge import is_same, judge
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
-from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.several import seek
 from isovist.localization.twists import doubt
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
+from isovist.poses import AnyPose
+from isovist.sensing.drift import Drift
+from isovist.sensing.joined import Joined, Look, joined, last_of
 
 STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
@@ -37,8 +39,10 @@ DIVIDED = (
 
 def locate(
     atlas: Atlas,
-    scan: AnyScan,
+    scan: AnyScan | Joined | Sequence[AnyScan],
     *,
+    motions: Sequence[AnyPose] | None = None,
+    drift: Drift | None = None,
     prior: Region | None = None,
     tilt: bool = False,
     certificate: bool = False,
@@ -53,42 +57,53 @@ def locate(
     was not looked at, all is done once more with ten times as many candidates.  Before it is
     called unique, the scan is tried mirrored and at other sizes (`twists`).
 
+    Several scans, joined by the motions between them, are located as one (`several`).  The answer
+    is the pose at the last.
+
     Args:
         atlas: The map, described (`build`).
-        scan: What the sensor saw: of the plane for a map of the plane, points for one in space.
-        prior: Where the robot may be; everywhere when `None`.  The answer lies in it.
+        scan: What the sensor saw: of the plane for a map of the plane, points for one in space;
+            or a list of such scans, oldest first.
+        motions: Of several scans: the robot at each after the first, in its frame at the one
+            before, as odometry tells it.
+        drift: How far the motions can be trusted; as for a `Tracker`.
+        prior: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
+            in it.
         tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
-        certificate: Fill in `answer.certificate`, which takes a few dozen ms more.
+        certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
+            more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
-            plane only; takes from some tenths of a second to `budget_s`.
+            plane and for one scan only; takes from some tenths of a second to `budget_s`.
         budget_s: Seconds after which the proof is given up as not complete.
         settings: How to locate.
     """
-    if not isinstance(atlas, Atlas) or not isinstance(scan, Scan | CloudScan):
+    if not isinstance(atlas, Atlas) or not isinstance(scan, AnyScan | Joined | list | tuple):
         raise InputError(
             f"`locate` needs an atlas and a scan, "
             f"got {type(atlas).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file."
         )
+    seen = joined(scan, motions, drift)
     if prior is not None and not isinstance(prior, Region):
         raise InputError(
             f"`prior` must be a Region, e.g. Region.around(pose, 2.0), got {type(prior).__name__}."
         )
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError(f"`budget_s` must be a time in s, 0 or more, got {budget_s:g}.")
-    atlas.check(scan)
+    atlas.check(last_of(seen))
     atlas.fitted(tilt)
+    if isinstance(seen, Joined):
+        _check_several(atlas, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
-    frame = _frame_of(scan)
-    held = scan.within(atlas.diagonal)
+    frame = _frame_of(last_of(seen))
+    held = seen.within(atlas.diagonal)
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
-    scan = held
     _compile(atlas)
-    answer, sure = _look(atlas, scan, prior, chosen, tilt)
+    answer, sure = _look(atlas, held, prior, chosen, tilt)
     if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
         first = answer
-        answer, sure = _look(atlas, scan, prior, chosen, tilt, thorough=True)
+        answer, sure = _look(atlas, held, prior, chosen, tilt, thorough=True)
         before = first.timing_ms
         timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
@@ -96,13 +111,23 @@ def locate(
             advice = DIVIDED if sure else CROWDED
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
     if prove and answer.best is not None:
-        answer = _proved(atlas, scan, prior, answer, chosen, tilt, budget_s)
+        answer = _proved(atlas, last_of(held), prior, answer, chosen, tilt, budget_s)
     if answer.verdict is Verdict.UNIQUE:
-        answer = _doubted(atlas, scan, answer, prior, chosen)
+        answer = _doubted(atlas, held, answer, prior, chosen)
     if certificate:
-        told = certify_answer(atlas.world, scan, answer, chosen)
+        told = certify_answer(atlas.world, last_of(held), answer, chosen)
         answer = replace(answer, certificate=told)
     return replace(answer, frame=frame)
+
+
+def _check_several(atlas: Atlas, scan: Joined, prove: bool) -> None:
+    if prove:
+        raise InputError("A proof is of one scan, got several. Prove the last one alone.")
+    if scan.span > atlas.diagonal:
+        raise InputError(
+            f"By `motions` the scans lie {scan.span:.1f} m apart, and the map is "
+            f"{atlas.diagonal:.1f} m wide. Are the motions in m, each from one scan to the next?"
+        )
 
 
 def _proved(
@@ -132,11 +157,7 @@ def _proved(
 
 
 def _doubted(
-    atlas: Atlas,
-    scan: AnyScan,
-    answer: Answer,
-    prior: Region | None,
-    settings: LocalizationSettings,
+    atlas: Atlas, scan: Look, answer: Answer, prior: Region | None, settings: LocalizationSettings
 ) -> Answer:
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
@@ -144,7 +165,7 @@ def _doubted(
     reason = doubt(atlas, scan, answer.best, prior, settings)
     if reason:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
-        advice = reason + atlas.note(scan)
+        advice = reason + atlas.note(last_of(scan))
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice, proof=proof)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("judge", "total"):
@@ -179,13 +200,13 @@ def _compile(atlas: Atlas) -> None:
 
 
 def attempt(
-    atlas: Atlas, scan: AnyScan, prior: Region | None, settings: LocalizationSettings
+    atlas: Atlas, scan: Look, prior: Region | None, settings: LocalizationSettings
 ) -> Answer:
     """What one look gives; nothing is doubted yet."""
     return _look(atlas, scan, prior, settings)[0]
 
 
-def _held(atlas: Atlas, scan: AnyScan, prior: Region | None, fits: Fits) -> Fits:
+def _held(atlas: Atlas, scan: Look, prior: Region | None, fits: Fits) -> Fits:
     """Those fits that the prior allows."""
     if prior is None:
         return fits
@@ -194,7 +215,7 @@ def _held(atlas: Atlas, scan: AnyScan, prior: Region | None, fits: Fits) -> Fits
 
 def _look(
     atlas: Atlas,
-    scan: AnyScan,
+    scan: Look,
     prior: Region | None,
     settings: LocalizationSettings,
     tilt: bool = False,
@@ -203,7 +224,7 @@ def _look(
 ) -> tuple[Answer, bool]:
     """The answer of the three steps, and whether it is well ahead of what was not looked at."""
     start = perf_counter()
-    candidates = search(atlas, scan, prior, settings, thorough=thorough)
+    candidates = seek(atlas, scan, prior, settings, thorough=thorough)
     searched = perf_counter()
     fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
     fits = _held(atlas, scan, prior, fits)

@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import AnyScan, Atlas, Beams, Fit
+from isovist.atlas.base import Atlas, Beams, Fit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import by_coordinate
+from isovist.localization.several import beams_of, rate, rated
+from isovist.localization.spread import by_coordinate
+from isovist.sensing.joined import Look
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 
@@ -21,12 +23,15 @@ class Fits:
         beams: Of the scan that were used.
         ratings: ℓ of each beam from each pose (`kernels.beam`), shape (K, m).
         kinds: What became of each beam, shape (K, m).
+        known: What several scans together know of the poses (`several`), shape (K, n, n), per m
+            and rad; `None` for one scan, where the fit says it.
     """
 
     fit: Fit
     beams: Beams
     ratings: Float32Array
     kinds: NDArray[np.uint8]
+    known: FloatArray | None = None
 
     def __len__(self) -> int:
         return len(self.fit.poses)
@@ -68,12 +73,14 @@ class Fits:
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
-        return Fits(self.fit.select(index), self.beams, self.ratings[index], self.kinds[index])
+        known = None if self.known is None else self.known[index]
+        fit = self.fit.select(index)
+        return Fits(fit, self.beams, self.ratings[index], self.kinds[index], known)
 
 
 def refine(
     atlas: Atlas,
-    scan: AnyScan,
+    scan: Look,
     seeds: FloatArray,
     settings: LocalizationSettings,
     *,
@@ -85,23 +92,23 @@ def refine(
 
     Args:
         atlas: The map, described.
-        scan: What the sensor saw.
+        scan: What the sensor saw, once or several times.
         seeds: Candidates, shape (K, D).
         settings: How to fit and to rate.
         keep: How many are fitted with many beams; as many as the settings say when `None`.
         tilt: In space, fit roll and pitch too.
         thorough: In space, fit the height from the start, in case that of the nodes is wrong.
     """
-    few = atlas.beams(scan, settings.beams[0], settings.block)
+    few = beams_of(atlas, scan, settings.beams[0], settings.block)
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
     fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
-    poses = _best_first(Fits(fit, few, *atlas.rate(few, fit.poses, settings.model))).poses
+    poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
     most = settings.share(atlas, settings.keep) if keep is None else keep
     poses = poses[unlike(poses, *settings.apart[1], most)]
-    many = atlas.beams(scan, settings.beams[1], settings.block)
+    many = beams_of(atlas, scan, settings.beams[1], settings.block)
     fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
-    return _best_first(Fits(fit, many, *atlas.rate(many, fit.poses, settings.model)))
+    return _best_first(many, *rated(atlas, many, fit, settings))
 
 
 def polish(atlas: Atlas, fits: Fits, settings: LocalizationSettings) -> Fits:
@@ -113,13 +120,13 @@ def polish(atlas: Atlas, fits: Fits, settings: LocalizationSettings) -> Fits:
 
     Args:
         atlas: The map, described.
-        fits: Of unlike places.
+        fits: Of unlike places; those of several scans, which may move against each other, stay.
         settings: How far around them to look.
     """
     totals = fits.totals(settings)
     step, turn, behind = settings.nearby
     chosen = np.flatnonzero(totals >= totals.max() - behind)
-    if len(chosen) < 2:
+    if len(chosen) < 2 or fits.known is not None:
         return fits
     best = fits.select(chosen)
     poses, reached, n = best.poses.copy(), totals[chosen], atlas.fitted(False)
@@ -139,5 +146,12 @@ def polish(atlas: Atlas, fits: Fits, settings: LocalizationSettings) -> Fits:
     return Fits(fits.fit, fits.beams, ratings, kinds)
 
 
-def _best_first(fits: Fits) -> Fits:
+def _best_first(
+    beams: Beams,
+    fit: Fit,
+    ratings: Float32Array,
+    kinds: NDArray[np.uint8],
+    known: FloatArray | None = None,
+) -> Fits:
+    fits = Fits(fit, beams, ratings, kinds, known)
     return fits.select(np.argsort(-fits.scores, kind="stable"))

@@ -81,6 +81,16 @@ class Region:
         """The same places, only within `tolerance` of a heading, both in rad."""
         return replace(self, heading=heading, tolerance=tolerance)
 
+    def grown(self, way: float, turn: float) -> "Region":
+        """Where a robot may be that was here before it drove `way` (m) and turned (rad)."""
+        heading = None if self.heading is None else float(wrap_angle(self.heading + turn))
+        corners = self.corners
+        if corners is not None and way > 0.0:
+            import shapely
+
+            corners = np.array(shapely.Polygon(corners).buffer(way).exterior.coords)[:-1]
+        return replace(self, corners=corners, radius=self.radius + way, heading=heading)
+
     def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
         """Whether poses (x, y, yaw, …), shape (m, 3 or more), lie in it, or within the margins."""
         return self.contains(poses[:, :2], margin) & self.heads(poses[:, 2], turn)

@@ -84,12 +84,13 @@ class LocalizationSettings:
             axis that no beam constrains it is taken as ten times that, and π for angles.
         poor: A mean rating below the first of them explains nothing, in nats; a scan in its own
             map has 4 to 5.  Below the second a place must also stand the mirrored scan (`twists`).
+        slip: Most that one disagreement with odometry can cost, in nats.
         same: Estimates nearer than this, in m and rad, are the same place; so near to the truth
             an answer is right.
         listed: Most estimates in an answer.
         floor: Standard deviation that more beams cannot reduce, in m and rad: bent maps, moving
             robots.  The smallest residual that is believed is the first of them.
-        scatter: s₀ of `judge` (4), the residual that a perfect map leaves, in m and in cells
+        scatter: s₀ of `spread` (1), the residual that a perfect map leaves, in m and in cells
             besides, 0.02 m together on cells of 5 cm; and α: errors of neighbouring blocks are not
             quite independent.
     """
@@ -116,6 +117,7 @@ class LocalizationSettings:
     witnesses: int = 6
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
+    slip: float = 3.0
     same: tuple[float, float] = (0.5, float(np.radians(10.0)))
     listed: int = 10
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))

@@ -12,12 +12,13 @@ import math
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import Atlas
 from isovist.localization.answer import Estimate
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
-from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.several import seek
+from isovist.sensing.joined import Look
 
 SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)
@@ -39,11 +40,7 @@ def margins(settings: LocalizationSettings) -> tuple[float, float]:
 
 
 def doubt(
-    atlas: Atlas,
-    scan: AnyScan,
-    best: Estimate,
-    prior: Region | None,
-    settings: LocalizationSettings,
+    atlas: Atlas, scan: Look, best: Estimate, prior: Region | None, settings: LocalizationSettings
 ) -> str:
     """Why a unique place cannot be believed, in words; empty when it can."""
     sized, turned = margins(settings)
@@ -54,14 +51,14 @@ def doubt(
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
         over = scan.mirrored()
-        fits = refine(atlas, over, search(atlas, over, prior, settings).poses, settings, keep=1)
+        fits = refine(atlas, over, seek(atlas, over, prior, settings).poses, settings, keep=1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return MIRRORED
     return ""
 
 
 def rescaled(
-    atlas: Atlas, scan: AnyScan, factor: float, near: Estimate, settings: LocalizationSettings
+    atlas: Atlas, scan: Look, factor: float, near: Estimate, settings: LocalizationSettings
 ) -> Fits:
     """The fit of a scan times a factor, from where an estimate says that its robot is."""
     start = (near.pose @ scan.T_level_robot.inverse).vector

@@ -4,7 +4,7 @@ Ranges come from sweeps of the walls (`maps.sweep`): beams pass through unknown 
 a real sensor do.  A view of less than a full turn is looked at from several headings.
 
 How firmly: `kernels.survey.hold` gives the normal matrix that a fit would have, and `spread` turns
-it into standard deviations with equation (4) of `localization.judge`, so that σ is what an answer
+it into standard deviations with equation (1) of `localization.spread`, so that σ is what an answer
 would report at that place.
 
 How distinctly: over the directions Ω in which a wall is in reach, with f(r) = log(1 + r) and the
@@ -28,8 +28,8 @@ from isovist.atlas.base import RAYS, Fit
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls
 from isovist.localization.certify import CHANNELS
-from isovist.localization.judge import covariances, information
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import covariances, information
 from isovist.maps.base import Ending
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.sweep import sweep_ranges

@@ -31,7 +31,8 @@ import numpy as np
 from isovist.descriptor.descriptor import Descriptor
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import by_coordinate, unit_vectors
+from isovist.localization.spread import by_coordinate
+from isovist.poses import unit_vectors
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range
 from isovist.theory.course import Course

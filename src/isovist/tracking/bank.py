@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from isovist.atlas.base import Atlas, Beams
-from isovist.localization.judge import covariances, information
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import covariances, information
 from isovist.poses import Pose, wrap_angle
-from isovist.tracking.drift import UNTOLD, Drift
+from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
 from isovist.types import FloatArray, IntArray
@@ -162,10 +162,13 @@ class Bank:
         self.select(keep)
         return np.asarray(E[keep])
 
-    def margins(self) -> tuple[FloatArray, FloatArray]:
-        """t and d of (2) for every place after the first, shape (K − 1,) each."""
+    def margins(self, last: int = 0) -> tuple[FloatArray, FloatArray]:
+        """t and d of (2) for every place after the first, shape (K − 1,) each.
+
+        Over all frames, or the `last` ones.
+        """
         total, square, ahead, views = 0.0, self.localization.refuted[2], 0.0, 0.0
-        for frame in self.frames:
+        for frame in self.frames[-last:]:
             delta = frame.blocks[0] - frame.blocks[1:]
             total = total + frame.weight * delta.sum(axis=1)
             square = square + frame.weight * (delta**2).sum(axis=1)
@@ -208,6 +211,6 @@ class Bank:
         poses[:, 2] = wrap_angle(poses[:, 2])
         rated = Fits(fit, beams, *atlas.rate(beams, poses, settings.model))
         frame.blocks, frame.scores, frame.inliers = rated.blocks, rated.scores, rated.inliers
-        frame.slips = np.minimum(0.5 * slip, self.settings.slip)
+        frame.slips = np.minimum(0.5 * slip, self.localization.slip)
         frame.places, frame.known = poses, known
         return poses, after

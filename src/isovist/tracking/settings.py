@@ -21,7 +21,6 @@ class TrackingSettings:
     Attributes:
         keep: A frame is kept when the last kept one is this far, in m or rad, and so many at most.
         fresh: A view is new when it is this far from the last, in m, or turned by this, in rad.
-        slip: Most that one disagreement with odometry can cost, in nats.
         found: Most places that a search adds: in a long corridor many look alike; and when only
             one place is left, for a check.
         hopeless: A place that explains a scan so much worse than another is not tried, in nats
@@ -46,7 +45,6 @@ class TrackingSettings:
 
     keep: tuple[float, float, int] = (0.4, 0.35, 30)
     fresh: tuple[float, float] = (1.0, 1.5)
-    slip: float = 3.0
     found: tuple[int, int] = (120, 20)
     hopeless: float = 2.0
     search_every: tuple[float, float] = (1.0, 8.0)

@@ -27,9 +27,9 @@ import numpy as np
 
 from isovist.atlas.base import Atlas, Beams
 from isovist.errors import InputError
-from isovist.localization.judge import covariances, information
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose, by_coordinate, wrap_angle
+from isovist.localization.spread import by_coordinate, covariances, information
+from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.tracking.gramian import ARM, Gramian, carry, fade
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly

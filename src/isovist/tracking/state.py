@@ -18,14 +18,14 @@ from isovist.io.files import first_line, quote
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
+from isovist.sensing.drift import Drift
 from isovist.tracking.bank import PER_PLACE, Frame
-from isovist.tracking.drift import Drift
 from isovist.tracking.settings import TrackingSettings
 
 if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
-VERSION = 2
+VERSION = 3
 FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
          "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told")  # fmt: skip
 """What a tracker remembers besides its places and frames."""

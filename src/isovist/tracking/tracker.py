@@ -21,19 +21,20 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.judge import covariances, information, of_robot
 from isovist.localization.refine import refine
 from isovist.localization.region import Region
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, Pose, by_coordinate, wrap_angle
+from isovist.localization.spread import by_coordinate, covariances, information, of_robot
+from isovist.poses import AnyPose, Pose, wrap_angle
+from isovist.sensing.drift import UNTOLD, Drift
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
-from isovist.tracking.drift import UNTOLD, Drift
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
+from isovist.tracking.window import scan_of, settle
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
 
 FARTHEST = 1e7
@@ -170,7 +171,7 @@ class Tracker:
             few = "The scan sees next to nothing of what is around. Drive on."
             belief = Belief(Verdict.LOST, few, (), 0.0, self.travelled)
         else:
-            belief = self._judge(self.bank.sort())
+            belief = self._together(self._judge(self.bank.sort()))
         timing = {"search": spent, "total": 1e3 * (perf_counter() - start)}
         self._last = replace(belief, timing_ms=timing)
         return self._last
@@ -216,7 +217,7 @@ class Tracker:
         if len(bank) == 0 or bank.gramian().least < least_needed(accuracy):
             return None
         T_sensor_robot = self._mount.inverse
-        scans = [_scan_of(frame, self._mount) for frame in bank.frames]
+        scans = [scan_of(frame, self._mount) for frame in bank.frames]
         odometry = [frame.T_odom_sensor @ T_sensor_robot for frame in bank.frames]
         waits = np.diff([frame.time for frame in bank.frames])
         drift = [
@@ -360,7 +361,7 @@ class Tracker:
         if score < self._least_score():
             return -np.inf
         if lead > -self.localization.refuted[1]:
-            said.slips[best] = self.settings.slip
+            said.slips[best] = self.localization.slip
             bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
             for name in PER_PLACE:
                 getattr(frame, name)[0] = getattr(said, name)[best]
@@ -416,6 +417,17 @@ class Tracker:
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
         return Belief(verdict, advice, estimates, bank.gramian().least, self.travelled)
+
+    def _together(self, belief: Belief) -> Belief:
+        """Unique after all, where the last frames, asked as one scan, refute what is left."""
+        done = belief.verdict is not Verdict.AMBIGUOUS or self._settled or self._is_loose()
+        if done or self._searched != self.travelled or not settle(self.bank, self.refutation):
+            return belief
+        self.bank.select(np.zeros(1, dtype=np.int64))
+        self._settled, self._usual = True, float(self.bank.frames[-1].scores[0])
+        advice = "One place explains the last scans, and the way so far best."
+        estimates = (replace(belief.estimates[0], probability=1.0),)
+        return replace(belief, verdict=Verdict.UNIQUE, advice=advice, estimates=estimates)
 
     def refutation(self, t: FloatArray, d: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which places t and d of `bank` (2) refute, and which of them at once."""
@@ -488,9 +500,3 @@ def _check_odometry(odometry: Pose) -> None:
             f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
             "Is it in m, and is it sound?"
         )
-
-
-def _scan_of(frame: Frame, mount: Pose) -> Scan:
-    """The beams of a frame as a scan."""
-    x, y = frame.beams.ends.T
-    return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)

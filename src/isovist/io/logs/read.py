@@ -17,6 +17,7 @@ A set of scans (`.npz`) does not say where the sensor sits: at the centre of the
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -164,6 +165,35 @@ class Log:
             truth=None if self.truth is None else self.truth[index],
             held_out=None if self.held_out is None else self.held_out[index],
         )
+
+    def until(self, at: float | None, count: int, apart: float) -> tuple[list[Scan], list[Pose]]:
+        """The last scans before a moment, and the motions of the robot from each to the next.
+
+        Args:
+            at: Time of the last of them, in s after the first scan; `None` for the end of the log.
+            count: How many.
+            apart: Least way between two of them by odometry, in m.
+        """
+        if count < 1:
+            raise InputError(f"At least 1 scan must be taken, got {count}.")
+        if not 0.0 <= apart < np.inf:
+            raise InputError(f"Scans must be 0 m apart or more, got {apart:g}.")
+        last = len(self) - 1
+        if at is not None:
+            last = int(np.argmin(np.abs(self.times - self.times[0] - at)))
+        poses = [Pose.from_vector(row) for row in self.odometry[: last + 1]]
+        chosen = [last]
+        for k in range(last - 1, -1, -1):
+            step = poses[k].inverse @ poses[chosen[0]]
+            if len(chosen) < count and np.hypot(step.x, step.y) >= apart:
+                chosen.insert(0, k)
+        if len(chosen) < count:
+            raise InputError(
+                f"The log has {len(chosen)} scan{'s' if len(chosen) > 1 else ''} {apart:g} m apart "
+                f"until then, and {count} are asked for. Take fewer, or nearer to each other."
+            )
+        steps = [poses[a].inverse @ poses[b] for a, b in pairwise(chosen)]
+        return [self.scan(k) for k in chosen], steps
 
     def chosen(
         self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False

@@ -1,0 +1,76 @@
+"""What a fit knows of its pose.
+
+With s the residual of the beams and H their normal matrix scaled to one beam per block, a fit knows
+
+    I = H s₀² / (α s⁴)                                                                    (1)
+
+of its pose.  In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond
+that the residual comes from walls that the map bends or doubles, and these shift all beams at once.
+"""
+
+import numpy as np
+
+from isovist.atlas.base import Atlas, Fit
+from isovist.localization.settings import LocalizationSettings
+from isovist.poses import AnyPose, Pose3
+from isovist.types import FloatArray
+
+
+def information(
+    fit: Fit, blocks: int | FloatArray, cell: float, settings: LocalizationSettings
+) -> FloatArray:
+    """What fits know about their poses, equation (1), per m and rad, shape (..., n, n).
+
+    Args:
+        fit: As an atlas gives it.
+        blocks: Number of blocks of the scan, or of each.
+        cell: Side of a cell of the map in m.
+        settings: Gives s₀ and α.
+    """
+    crowding = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
+    residual = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
+    metres, cells, inflation = settings.scatter
+    variance = inflation * residual**2 / (metres**2 + (cells * cell) ** 2)
+    return np.asarray(fit.normal / (variance * crowding)[..., None, None])
+
+
+def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
+    """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
+    n = known.shape[-1]
+    widest = by_coordinate(10.0 * settings.loose, np.pi, n)
+    floor = by_coordinate(*settings.floor, n)
+    return np.asarray(
+        np.linalg.inv(known + np.diag(1.0 / np.square(widest))) + np.diag(np.square(floor))
+    )
+
+
+def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
+    """A length in m and an angle in rad for the first n of x, y, yaw, z, roll, pitch."""
+    return np.array([length, length, angle, length, angle, angle])[:n]
+
+
+def of_robot(
+    atlas: Atlas, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
+) -> tuple[AnyPose, FloatArray]:
+    """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
+
+    Turning the sensor about its place moves the robot, which sits beside it.
+    """
+    places = atlas.lift(poses)
+    robots = places @ T_level_robot
+    lever = robots.position - places.position
+    n = spreads.shape[-1]
+    J = np.broadcast_to(np.eye(n), spreads.shape).copy()
+    if isinstance(places, Pose3):
+        yaw = poses[:, 2]
+        axes = np.zeros((len(poses), 3, 3))
+        axes[:, 0, 2] = 1.0
+        axes[:, 1] = places.rotation[:, :, 0]
+        axes[:, 2, 0], axes[:, 2, 1] = -np.sin(yaw), np.cos(yaw)
+        swing = np.cross(axes, lever[:, None]).swapaxes(1, 2)
+        for column, k in zip((2, 4, 5), range(3), strict=True):
+            if column < n:
+                J[:, :2, column], J[:, 3, column] = swing[:, :2, k], swing[:, 2, k]
+    else:
+        J[:, 0, 2], J[:, 1, 2] = -lever[:, 1], lever[:, 0]
+    return robots, J @ spreads @ J.swapaxes(1, 2)

@@ -1,0 +1,186 @@
+"""Several scans of one robot, joined by its odometry: one long scan.
+
+With T_k,k+1 the motion of the robot from scan k to the next, all that was seen is told in the frame
+of the last scan, whose pose is asked for:
+
+    T_last_k = (T_k,k+1 … T_last−1,last)⁻¹.                                                 (1)
+
+Odometry errs.  What is known of scan k in that frame is known to within the drift of the way from
+there, and a heading that errs by φ moves what lies w m back by φ w.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import pairwise
+from operator import matmul
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.poses import AnyPose, Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.drift import Drift
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Joined:
+    """Two scans or more, the last one last; `joined` makes one.
+
+    Attributes:
+        scans: All of the plane, or all in space.
+        motions: T_k,k+1 of the robot, in space of its tilted frames; one fewer than scans.
+        drift: How far these can be trusted.
+    """
+
+    scans: tuple[Scan | CloudScan, ...]
+    motions: tuple[AnyPose, ...]
+    drift: Drift
+
+    @property
+    def last(self) -> Scan | CloudScan:
+        """The scan whose pose is asked for."""
+        return self.scans[-1]
+
+    @property
+    def T_level_robot(self) -> AnyPose:
+        """The robot at the last scan, in the level frame of that scan."""
+        return self.last.T_level_robot
+
+    @property
+    def robots(self) -> tuple[AnyPose, ...]:
+        """T_last_k of (1): the robot at each scan, in its own frame at the last one."""
+        rest = (self.motions[k:] for k in range(len(self.motions)))
+        start = type(self.last.T_level_robot)()
+        return (*(reduce(matmul, motions).inverse for motions in rest), start)
+
+    @property
+    def views(self) -> tuple[AnyPose, ...]:
+        """The level frame of each scan in that of the last."""
+        return tuple(
+            self.T_level_robot @ robot @ scan.T_level_robot.inverse
+            for robot, scan in zip(self.robots, self.scans, strict=True)
+        )
+
+    @property
+    def errors(self) -> FloatArray:
+        """Variances of `views` in x, y, yaw, z, roll and pitch, in m² and rad², shape (k, 6)."""
+        rows = [np.zeros(6)]
+        way = 0.0
+        for motion in reversed(self.motions):
+            flat = motion if isinstance(motion, Pose) else motion.flat
+            way += float(np.hypot(flat.x, flat.y))
+            place, _, yaw = np.diag(self.drift.covariance(flat))
+            rows.append(rows[-1] + [place, place, yaw, place, yaw, yaw])
+            rows[-1][[0, 1, 3]] += yaw * way**2
+        return np.array(rows[::-1])
+
+    @property
+    def span(self) -> float:
+        """Largest distance of a scan from the last one, in m."""
+        return max(float(np.linalg.norm(robot.position)) for robot in self.robots)
+
+    @property
+    def distances(self) -> FloatArray:
+        """Lengths of the valid beams of all scans, in m."""
+        return np.concatenate([scan.distances for scan in self.scans])
+
+    def within(self, limit: float) -> "Joined | None":
+        """All scans without beams longer than `limit` (m); `None` if none is left of one."""
+        scans = tuple(scan.within(limit) for scan in self.scans)
+        kept = tuple(scan for scan in scans if scan is not None)
+        return replace(self, scans=kept) if len(kept) == len(scans) else None
+
+    def mirrored(self) -> "Joined":
+        """What the scans mean when the sensor hangs upside down; the robot moves as before."""
+        return replace(self, scans=tuple(scan.mirrored() for scan in self.scans))
+
+    def scaled(self, factor: float) -> "Joined":
+        """Scans and motions times a factor, as on a map of another size."""
+        return replace(
+            self,
+            scans=tuple(scan.scaled(factor) for scan in self.scans),
+            motions=tuple(_scaled(motion, factor) for motion in self.motions),
+        )
+
+
+Look = Scan | CloudScan | Joined
+"""What is located: one scan, or several as one."""
+
+
+def last_of(scan: Look) -> Scan | CloudScan:
+    """The scan whose pose is asked for."""
+    return scan.last if isinstance(scan, Joined) else scan
+
+
+def joined(
+    scans: Look | Sequence[Scan | CloudScan],
+    motions: Sequence[AnyPose] | None = None,
+    drift: Drift | None = None,
+) -> Look:
+    """One scan as it is, several as one.
+
+    Args:
+        scans: One, or a list of them, oldest first.
+        motions: The robot at each scan after the first, in its frame at the scan before.  In space
+            a `Pose` is a motion on level ground, whatever the tilts that the scans tell.
+        drift: How far the motions can be trusted.
+    """
+    if isinstance(scans, Scan | CloudScan | Joined):
+        if motions is not None or drift is not None:
+            raise InputError(
+                "`motions` and `drift` are for several scans. Give a list: locate(atlas, [first, "
+                "second], motions=[motion])."
+            )
+        return scans
+    if not isinstance(scans, list | tuple):
+        raise InputError(f"The scan must be a Scan or a CloudScan, got {type(scans).__name__}.")
+    every, moves = tuple(scans), tuple(motions or ())
+    if not every:
+        raise InputError("At least one scan is needed, got an empty list.")
+    kinds = {type(scan).__name__ for scan in every}
+    if not all(isinstance(scan, Scan | CloudScan) for scan in every):
+        other = next(s for s in every if not isinstance(s, Scan | CloudScan))
+        raise InputError(f"Every scan must be a Scan or a CloudScan, got {type(other).__name__}.")
+    if len(kinds) > 1:
+        raise InputError("The scans must all be of the plane, or all in space, got both.")
+    if len(moves) != len(every) - 1:
+        raise InputError(
+            "`motions` must hold one motion from each scan to the next, "
+            f"{len(every) - 1} for {len(every)} scans, got {len(moves)}."
+        )
+    frames = sorted({scan.frame for scan in every})
+    if len(frames) > 1:
+        raise InputError(f"The scans must be of one robot, got the frames {', '.join(frames)}.")
+    if drift is not None and not isinstance(drift, Drift):
+        raise InputError(f"`drift` must be a Drift, got {type(drift).__name__}.")
+    for motion in moves:
+        _check(motion, flat=isinstance(every[0], Scan))
+    if len(every) == 1:
+        return every[0]
+    told = tuple(_tilted(m, a, b) for m, (a, b) in zip(moves, pairwise(every), strict=True))
+    return Joined(every, told, Drift() if drift is None else drift)
+
+
+def _check(motion: AnyPose, *, flat: bool) -> None:
+    if not isinstance(motion, Pose if flat else AnyPose) or motion.shape != ():
+        wanted = "Pose(x, y, yaw)" if flat else "Pose(x, y, yaw) or Pose3(x, y, yaw, z)"
+        raise InputError(f"A motion must be {wanted}, got {type(motion).__name__}.")
+    if not np.isfinite(motion.vector).all():
+        raise InputError(f"A motion must be finite, got {motion}.")
+
+
+def _tilted(motion: AnyPose, before: Scan | CloudScan, after: Scan | CloudScan) -> AnyPose:
+    """A motion between the frames of the robot, which tilt, from one on level ground."""
+    if isinstance(before, Scan) or isinstance(after, Scan) or isinstance(motion, Pose3):
+        return motion
+    first, second = (Pose3(roll=scan.roll, pitch=scan.pitch) for scan in (before, after))
+    return first.inverse @ Pose3.lifted(motion) @ second
+
+
+def _scaled(motion: AnyPose, factor: float) -> AnyPose:
+    if isinstance(motion, Pose):
+        return Pose(factor * motion.x, factor * motion.y, motion.yaw)
+    return Pose3.from_quaternion(motion.quaternion, factor * motion.position)

@@ -1,0 +1,72 @@
+"""The last scans of a way, located as one.
+
+What a map has wrong in one place speaks against the right place for as long as the frames from
+there are kept.  A few clean frames in a row, asked alone, may refute what the whole way does not.
+Only a place that is the best of these frames and of the whole way is believed.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+
+from isovist.localization.answer import Answer, Verdict
+from isovist.localization.judge import is_same
+from isovist.localization.locate import attempt
+from isovist.poses import Pose
+from isovist.sensing.joined import joined
+from isovist.sensing.scan import Scan
+from isovist.tracking.bank import Bank, Frame
+from isovist.types import BoolArray, FloatArray
+
+FRAMES = 3
+"""As many as `isovist locate` takes of a log as a rule; more drift apart."""
+
+
+def scan_of(frame: Frame, mount: Pose) -> Scan:
+    """The beams of a frame as a scan."""
+    x, y = frame.beams.ends.T
+    return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)
+
+
+def ask(bank: Bank) -> Answer | None:
+    """Where the last frames alone have a place; `None` while they are too few."""
+    frames = bank.frames[-FRAMES:]
+    if len(frames) < FRAMES:
+        return None
+    motions = [a.T_odom_sensor.inverse @ b.T_odom_sensor for a, b in pairwise(frames)]
+    several = joined([scan_of(frame, Pose()) for frame in frames], motions, bank.drift)
+    return attempt(bank.atlas, several, None, bank.localization)
+
+
+Rule = Callable[[FloatArray, FloatArray], tuple[BoolArray, BoolArray]]
+
+
+def settle(bank: Bank, rule: Rule) -> bool:
+    """Whether the first place of a bank is the only one that the way or its last frames leave.
+
+    The last frames must have it as their best place, too.  Others that they leave are added to the
+    bank, so that the way can refute them.
+
+    Args:
+        bank: Places and frames, best first; it may become larger.
+        rule: Says which places t and d over all frames refute (`Tracker.refutation`).
+    """
+    settings, answer = bank.localization, ask(bank)
+    if answer is None or answer.best is None or len(answer.rivals) == settings.listed - 1:
+        return False
+    first = Pose.from_vector(bank.poses[0])
+    if answer.verdict is Verdict.LOST or not is_same(answer.best.pose, first, settings):
+        return False
+    if answer.rivals:
+        poses = np.stack([rival.pose.vector for rival in answer.rivals])
+        bank.add(poses, np.stack([rival.covariance for rival in answer.rivals]))
+        bank.sort()
+    if not is_same(first, Pose.from_vector(bank.poses[0]), settings):
+        return False
+    agreement, margin, _ = settings.refuted
+    t, d = bank.margins(FRAMES)
+    explained = float(np.mean([frame.inliers[0] for frame in bank.frames[-FRAMES:]]))
+    last = (t * explained >= agreement) & (d >= margin)
+    way, _ = rule(*bank.margins())
+    return bool((way | last).all())
