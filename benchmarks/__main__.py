@@ -15,6 +15,7 @@ RUNS = {
     "first_minutes": (),
     "demo": ("6",),
     "misuse": ("DATA/carmen/seattle-corrected.log.gz", "8"),
+    "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
     "office3d": ("0", "10"),

@@ -7,6 +7,7 @@ EXAMPLES = (
     "isovist map run.log.gz -o office.yaml",
     "isovist convert office.yaml office.geojson --tolerance 0.05",
     "isovist locate office.atlas scan.json --why --figure answer.png",
+    "isovist check office.atlas scan.json 2.30 2.40 0.70",
     "isovist track office.atlas run.mcap --scan-topic /scan --tum way.tum",
     "isovist explore warehouse.yaml --seed 3 --figure drive.gif",
     "isovist survey warehouse.yaml --range-max 10 -o survey.html",
