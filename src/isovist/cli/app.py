@@ -18,6 +18,7 @@ from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.map import map_log
 from isovist.cli.paper import paper
+from isovist.cli.ros import ros
 from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verbs import Verb
@@ -38,7 +39,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
+for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
 app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)

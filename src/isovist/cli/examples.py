@@ -13,6 +13,7 @@ EXAMPLES = (
     "isovist survey warehouse.yaml --range-max 10 -o survey.html",
     "isovist paper --channels 12 --temperature 0.3 --figure paper.png",
     "isovist verify --quick",
+    "isovist ros --map office.atlas --scan /scan --odom /odom --router",
     "isovist warm-up",
     "isovist bench carmen intel.log.gz --json",
     "isovist bench scans map.yaml scans.npz --held-out",
