@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.io.logs.frames import Frames
+from isovist.io.logs.frames import Frames, frame_name
 from isovist.poses import Pose, wrap_angle
 
 KEPT = 500
@@ -15,15 +15,36 @@ STALE = 1.0
 """A scan this long after the last odometry, or before the first, is not placed by it, in s."""
 
 
+VALUES = 8
+"""Of a link: time, place and quaternion."""
+
+
 class LiveFrames(Frames):
-    """The links of /tf, the last of each: they stay as many as there are frames."""
+    """The links of /tf, the last of each: they stay as many as there are frames.
+
+    Attributes:
+        changes: How often a link on the robot was new or another than before.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Without a link yet."""
+        super().__init__(name)
+        self.changes = 0
+
+    def below(self, top: str, sensor: str) -> str:
+        """The frame next below another, above a sensor; empty where there is none."""
+        chain = self.above(sensor, top.__eq__)
+        return chain[-2] if len(chain) > 1 and chain[-1] == top else ""
 
     def add(self, message: Any) -> None:
         """Keep the transforms of a TFMessage."""
         super().add(message)
-        for key, rows in self.links.items():
-            if len(rows) > 8:
-                self.links[key] = rows[-8:]
+        for link in message.transforms:
+            key = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
+            rows = self.links[key]
+            if len(rows) == VALUES or (rows[-VALUES + 1 :] != rows[1:VALUES] and key[0] != "odom"):
+                self.changes += 1
+            self.links[key] = rows[-VALUES:]
 
 
 class Odometry:
@@ -34,18 +55,18 @@ class Odometry:
         self.poses: deque[Pose] = deque(maxlen=KEPT)
 
     def add(self, time: float, pose: Pose) -> bool:
-        """Keep a pose; `False` where the clock went back, and what came before is forgotten."""
-        forward = not self.times or time >= self.times[-1]
-        if not forward:
-            self.clear()
-        self.times.append(time)
-        self.poses.append(pose)
-        return forward
+        """Keep a pose; `False` where the clock went back, and what came before is forgotten.
 
-    def clear(self) -> None:
-        """Forget all."""
-        self.times.clear()
-        self.poses.clear()
+        One that is only late is left out.
+        """
+        back = self.times[-1] - time if self.times else 0.0
+        if back > STALE:
+            self.times.clear()
+            self.poses.clear()
+        if not 0.0 < back <= STALE:
+            self.times.append(time)
+            self.poses.append(pose)
+        return back <= STALE
 
     def covers(self, time: float) -> bool:
         """Whether something was heard at that time or after."""

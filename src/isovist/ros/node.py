@@ -24,10 +24,10 @@ from isovist.io.logs.frames import frame_name, place_on_robot
 from isovist.io.scans.bags import cloud_of
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.judge import is_same
-from isovist.localization.locate import locate
+from isovist.localization.locate import compile_kernels, locate
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose
+from isovist.poses import AnyPose, Pose
 from isovist.ros import messages
 from isovist.ros.bus import Bus, Topic
 from isovist.ros.motion import LiveFrames, Odometry
@@ -71,6 +71,8 @@ class Node:
         self.said = "There was no scan."
         self.last: Belief | Answer | None = None
         self._robots: set[str] = set()
+        self._moving: dict[str, Odometry] = {}
+        self._mount: tuple[tuple[int, str, str], AnyPose, bool] = ((-1, "", ""), Pose(), False)
         self._odom_frame = parameters.odom_frame
         self._waiting: deque[Any] = deque()
         self._last_stamp = -np.inf
@@ -127,7 +129,7 @@ class Node:
             return
         self._odom_frame = frame_name(message.header.frame_id) or self.parameters.odom_frame
         self._robots = {frame_name(message.child_frame_id)} - {""}
-        self._moved(time_of(message.header), pose)
+        self._moved(self.odometry.add(time_of(message.header), pose))
 
     def on_transforms(self, message: Any) -> None:
         """Keep links; with odometry from tf, also where the robot is."""
@@ -143,12 +145,19 @@ class Node:
                 except InputError as error:
                     self._note = f"Odometry is left out: {error}"
                     continue
-                self._odom_frame = parent
-                self._robots = {frame_name(link.child_frame_id)}
-                self._moved(time_of(link.header), pose)
+                child = frame_name(link.child_frame_id)
+                known = self._moving.setdefault(child, Odometry())
+                forward = known.add(time_of(link.header), pose)
+                if child in self._robots:
+                    self._moved(forward)
 
     def on_scan(self, message: Any) -> None:
         """Answer a scan now, or when its odometry comes."""
+        sensor = frame_name(message.header.frame_id)
+        if self.parameters.odom == "tf" and not self._robots:
+            robot = self.frames.below(self.parameters.odom_frame, sensor)
+            if robot:
+                self._robots, self.odometry = {robot}, self._moving[robot]
         self._waiting.append(message)
         while len(self._waiting) > WAITING:
             self._waiting.popleft()
@@ -191,13 +200,14 @@ class Node:
 
     def _take(self, atlas: Atlas) -> None:
         """Go on with another map, from an unknown place."""
+        compile_kernels(atlas)  # the first scan shall not wait for it
         self._atlas, self._told = atlas, None
         tracked = atlas.dimension == 2 and self.parameters.odom != ""
         self._tracker = Tracker(atlas, prior=self._prior) if tracked else None
         self._answer_waiting()
 
-    def _moved(self, time: float, pose: Pose) -> None:
-        if not self.odometry.add(time, pose):
+    def _moved(self, forward: bool) -> None:
+        if not forward:
             self._restart("The clock of the odometry went back")
         self._answer_waiting()
 
@@ -262,6 +272,8 @@ class Node:
             self._say(time, Verdict.LOST, "The odometry is of another time than the scan.")
             return
         belief = self._tracker.update(odometry, scan, time=time)
+        if belief.best is None:  # a tracker that found nothing would search only after a metre
+            self._tracker.reset(self._prior)
         if self.parameters.watch:
             self.watchdog.look(self._atlas, time, scan, self.odometry.at)
         self._tell(time, belief, odometry)
@@ -273,11 +285,13 @@ class Node:
             return replace(scan, T_robot_sensor=place, frame=robot or "robot")
         if not robot or sensor in ("", robot):
             return replace(scan, frame=robot or sensor)
-        T = self.frames.T(robot, sensor)
-        if not self._flat:
-            return replace(scan, T_robot_sensor=T, frame=robot)
-        level, flipped = place_on_robot("/tf", sensor, T)
-        return replace(scan.mirrored() if flipped else scan, T_robot_sensor=level, frame=robot)
+        asked = self.frames.changes, robot, sensor
+        if self._mount[0] != asked:
+            T = self.frames.T(robot, sensor)
+            flat = place_on_robot("/tf", sensor, T) if self._flat else (T, False)
+            self._mount = asked, *flat
+        _, mount, flipped = self._mount
+        return replace(scan.mirrored() if flipped else scan, T_robot_sensor=mount, frame=robot)
 
     def _tell(self, time: float, told: Belief | Answer, odometry: Pose) -> None:
         """Publish what a scan gave."""

@@ -26,11 +26,11 @@ def replay_bag(
     bus.run()
     last = node.last
     if last is None or last.best is None:
-        why = last.advice if last is not None else node.said
-        return f"{node.scans} scans, none with a place. {why}", False
+        return f"{node.scans} scans answered. {node.said}", False
     pose = last.best.pose
     where = f"x {pose.x:.3f} m, y {pose.y:.3f} m, yaw {math.degrees(pose.yaw):.2f}°"
-    text = f"{node.scans} scans, {node.published} poses published on /initialpose"
+    poses = f"{node.published} pose{'' if node.published == 1 else 's'}"
+    text = f"{node.scans} scans, {poses} published on /initialpose"
     unique = last.verdict is Verdict.UNIQUE
     return f"{text}; at the end {last.verdict.value}: {where}.", unique
 

@@ -54,7 +54,7 @@ class ZenohBus:
         self._session = _open({
             "mode": "peer", "connect/endpoints": [endpoint], "scouting/multicast/enabled": False,
             "listen/endpoints": ["tcp/localhost:0"], "connect/timeout_ms": 2000,
-            "connect/exit_on_failure": True,
+            "connect/exit_on_failure": True, "timestamping/enabled": True,
         }, f"No zenoh router answers at {endpoint}. Start one, or give `--router`.")  # fmt: skip
         self._zenoh, self._domain, self._node = zenoh, domain, node
         self._held: list[Any] = []
@@ -75,10 +75,10 @@ class ZenohBus:
         def heard(sample: Any) -> None:
             self._put(topic, bytes(sample.payload), callback)
 
-        history = {"history": ext.HistoryConfig(detect_late_publishers=True, max_samples=1)}
+        late = ext.HistoryConfig(detect_late_publishers=True, max_samples=topic.depth)
         self._held.append(ext.declare_advanced_subscriber(
             self._session, f"{self._key(topic.name, topic.kind)}/*", heard,
-            allowed_origin=zenoh.Locality.REMOTE, **(history if topic.latched else {}),
+            allowed_origin=zenoh.Locality.REMOTE, history=late if topic.latched else None,
         ))  # fmt: skip
         self._token("MS", topic.name, topic.kind, _qos(topic))
 
