@@ -28,6 +28,7 @@ RUNS = {
     "certificate": ("200",),
     "complete": ("300", "2"),
     "dynamic_bound": ("30",),
+    "ros": ("60",),
     "fuzz": ("--count", "300"),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""

@@ -77,7 +77,7 @@ def write_demonstration(path: Path, *, seed: int = 0, seconds: float = 30.0) -> 
         if k % OTHERS == 0:
             other = truth if 2 * k < steps else truth @ ASTRAY
             writer.write(TOPICS["other"], nanoseconds, _claim(other, time, ground))
-        motion = _motion(floor.reality, truth)
+        motion = motion_of(floor.reality, truth)
         spread = np.sqrt(np.diag(drift.covariance(motion, 1.0 / RATE)))
         error = Pose.from_vector(random.normal(0.0, spread))
         truth, odometry = truth @ motion, odometry @ motion @ error
@@ -120,7 +120,7 @@ def _claim(pose: Pose, time: float, frame: str) -> object:
     return messages.stamped_pose(estimate, time, frame)
 
 
-def _motion(world: SegmentMap, pose: Pose) -> Pose:
+def motion_of(world: SegmentMap, pose: Pose) -> Pose:
     """Of one step: ahead where there is room, else a turn to the left."""
     ahead = pose.apply([CLEARANCE, 0.0])
     if world.contains(ahead) and world.clearance(ahead) > CLEARANCE:

@@ -68,6 +68,11 @@ def decode(kind: str, data: bytes) -> Any:
         raise InputError(f"{len(data)} bytes are no {kind}.") from error
 
 
+def prepare(kind: str) -> None:
+    """Have the code for a type made now: rosbags makes it when it is first used."""
+    typestore().get_msgdef(kind)
+
+
 def hash_of(kind: str) -> str:
     """The hash of a type (REP 2011) that is part of the keys of rmw_zenoh."""
     return TRIGGER_HASH if kind == TRIGGER else str(typestore().hash_rihs01(kind))

@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
+from isovist.atlas.plane import PlaneAtlas
 from isovist.errors import InputError, IsovistError
 from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
 from isovist.io.logs.frames import frame_name, place_on_robot
@@ -33,6 +35,7 @@ from isovist.ros.bus import Bus, Topic
 from isovist.ros.motion import LiveFrames, Odometry
 from isovist.ros.parameters import Parameters
 from isovist.ros.watchdog import Watchdog
+from isovist.sensing.lidar import Lidar
 from isovist.tracking.tracker import Belief, Tracker
 
 LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
@@ -83,7 +86,8 @@ class Node:
         self._atlas: Atlas | None = None
         self._tracker: Tracker | None = None
         self._prior: Region | None = None
-        self._out = {name: bus.advertise(topic) for name, topic in _outputs(parameters).items()}
+        outputs = _outputs(parameters)
+        self._out = {name: bus.advertise(topic) for name, topic in outputs.items()}
         if atlas is None:
             bus.subscribe(Topic(parameters.map, messages.MAP, latched=True, depth=1), self.on_map)
         else:
@@ -102,6 +106,8 @@ class Node:
         if parameters.watch:
             bus.subscribe(Topic(parameters.watch, messages.POSE), self.on_other)
         bus.serve("/isovist/relocalize", self.relocalize)
+        for ready in (kind, ODOMETRY, messages.MAP, *(t.kind for t in outputs.values())):
+            messages.prepare(ready)
 
     def on_map(self, message: Any) -> None:
         """Describe a map that came; the same one again changes nothing."""
@@ -200,7 +206,7 @@ class Node:
 
     def _take(self, atlas: Atlas) -> None:
         """Go on with another map, from an unknown place."""
-        compile_kernels(atlas)  # the first scan shall not wait for it
+        _rehearse(atlas)
         self._atlas, self._told = atlas, None
         tracked = atlas.dimension == 2 and self.parameters.odom != ""
         self._tracker = Tracker(atlas, prior=self._prior) if tracked else None
@@ -373,6 +379,16 @@ def _outputs(parameters: Parameters) -> dict[str, Topic]:
         "markers": Topic("/isovist/markers", messages.MARKERS),
     }
     return always | {name: known[name] for name in parameters.publish}
+
+
+def _rehearse(atlas: Atlas) -> None:
+    """Look once from somewhere, so that the first scan does not wait for what is loaded then."""
+    compile_kernels(atlas)
+    if isinstance(atlas, PlaneAtlas):
+        x, y = atlas.positions[len(atlas.nodes) // 2]
+        with suppress(InputError):  # nothing is in view from there
+            scan = Lidar().scan(atlas.world, Pose(float(x), float(y)), np.random.default_rng(0))
+            Tracker(atlas).update(Pose(), scan)
 
 
 def _progress() -> Callable[[float], None]:

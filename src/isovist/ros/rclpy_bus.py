@@ -5,12 +5,15 @@ same messages as on every other bus.
 """
 
 from collections.abc import Callable
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
 from isovist.errors import InputError
+from isovist.poses import Pose
 from isovist.ros import messages
 from isovist.ros.bus import Topic, deliver
+from isovist.ros.parameters import Parameters
 
 NO_ROS = (
     "rclpy cannot be imported. Source a ROS 2 first (`source /opt/ros/DISTRO/setup.bash`), or "
@@ -76,6 +79,25 @@ class RclpyBus:
             reliability=reliability.RELIABLE if topic.reliable else reliability.BEST_EFFORT,
             durability=durability.TRANSIENT_LOCAL if topic.latched else durability.VOLATILE,
         )
+
+
+def parameters_of(node: Any) -> tuple[Parameters, str]:
+    """The parameters of a node of rclpy, declared with our defaults; and the map, if any.
+
+    They have the names of `Parameters`; `sensor` is x, y (m) and yaw (rad), or empty for tf, and
+    `atlas` the path of a map or an atlas, empty where the map comes on its topic.
+    """
+    usual = Parameters()
+    given: dict[str, Any] = {}
+    for field in fields(Parameters):
+        value = getattr(usual, field.name)
+        default = [""] if field.name == "sensor" else value
+        default = list(default) if isinstance(default, tuple) else default
+        given[field.name] = node.declare_parameter(field.name, default).value
+    place = [value for value in given["sensor"] or () if value != ""]
+    given["sensor"] = Pose(*map(float, place)) if place else None
+    given["publish"] = tuple(given["publish"])
+    return Parameters(**given), str(node.declare_parameter("atlas", "").value)
 
 
 def _class_of(kind: str) -> Any:
