@@ -40,14 +40,14 @@ USUAL = LocalizationSettings()
 Counts = dict[str, Counter[str]]
 
 
-def ask(path: Path, count: int | None) -> tuple[Counts, list[tuple[float, float]]]:
-    """Verdicts by kind of pose, and wall and CPU time of each check in ms."""
+def ask(path: Path, count: int | None) -> tuple[Counts, list[tuple[float, float]], list[float]]:
+    """Verdicts by kind of pose, wall and CPU time of checks, and CPU time of `locate`, in ms."""
     world, trials = carmen_trials(read_carmen(path))
     atlas = build(world)
     few = min(count or len(trials), len(trials))
     random = np.random.default_rng(0)
     told: Counts = {kind: Counter() for kind in KINDS}
-    spent = []
+    spent, located = [], []
     for k in np.linspace(0, len(trials) - 1, few).astype(int):
         scan, truth = trials[k].scan(), trials[k].truth
         assert isinstance(truth, Pose)
@@ -58,7 +58,9 @@ def ask(path: Path, count: int | None) -> tuple[Counts, list[tuple[float, float]
             ("1 m off", Pose(x, y, truth.yaw)),
             ("15° off", Pose(truth.x, truth.y, truth.yaw + side * OFF[1])),
         ]
+        start = process_time()
         answer = locate(atlas, scan)
+        located.append(1e3 * (process_time() - start))
         if answer.verdict is Verdict.AMBIGUOUS and answer.rivals:
             places = [answer.estimates[0], *answer.rivals]
             asked += [
@@ -67,18 +69,19 @@ def ask(path: Path, count: int | None) -> tuple[Counts, list[tuple[float, float]
                 if isinstance(e.pose, Pose) and not is_same(e.pose, truth, USUAL)
             ]
         for kind, pose in asked:
-            start = perf_counter(), process_time()
+            clock = perf_counter(), process_time()
             told[kind][check(atlas, scan, pose).verdict] += 1
-            spent.append((1e3 * (perf_counter() - start[0]), 1e3 * (process_time() - start[1])))
-    return told, spent
+            spent.append((1e3 * (perf_counter() - clock[0]), 1e3 * (process_time() - clock[1])))
+    return told, spent, located
 
 
-def row(site: str, told: Counts, spent: list[tuple[float, float]]) -> str:
+def row(site: str, told: Counts, spent: list[tuple[float, float]], located: list[float]) -> str:
     """One line of the table: agrees / disagrees / cannot tell of each kind, and times."""
     verdicts = ("agrees", "disagrees", "cannot tell")
     cells = [" / ".join(str(told[kind][verdict]) for verdict in verdicts) for kind in KINDS]
     wall, cpu = np.median(spent, axis=0)
-    return f"| {site} | {' | '.join(cells)} | {wall:.1f} | {cpu:.1f} |"
+    share = cpu / np.median(located)
+    return f"| {site} | {' | '.join(cells)} | {wall:.1f} | {cpu:.1f} | {share:.2f} |"
 
 
 def main() -> None:
@@ -87,16 +90,19 @@ def main() -> None:
     parser.add_argument("logs", nargs="+", type=Path, metavar="LOG")
     parser.add_argument("--count", type=int, help="queries of each log; all if not given")
     given = parser.parse_args()
-    print(f"| site | {' | '.join(KINDS)} | median ms | CPU ms |\n{'|---' * 7}|", flush=True)
+    head = f"| site | {' | '.join(KINDS)} | median ms | CPU ms | of `locate` |"
+    print(f"{head}\n{'|---' * 8}|", flush=True)
     total: Counts = {kind: Counter() for kind in KINDS}
     times: list[tuple[float, float]] = []
+    whole: list[float] = []
     for path in given.logs:
-        told, spent = ask(path, given.count)
-        print(row(path.name.split(".")[0].removesuffix("-corrected"), told, spent), flush=True)
-        times += spent
+        told, spent, located = ask(path, given.count)
+        site = path.name.split(".")[0].removesuffix("-corrected")
+        print(row(site, told, spent, located), flush=True)
+        times, whole = times + spent, whole + located
         for kind, counts in told.items():
             total[kind] += counts
-    print(row("all", total, times))
+    print(row("all", total, times, whole))
     missed = []
     for kind, (wanted, bar) in BARS.items():
         known = total[kind]["agrees"] + total[kind]["disagrees"]

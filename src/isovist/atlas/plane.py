@@ -63,7 +63,8 @@ class PlaneAtlas(Atlas):
         return window_of_scan(_planar(scan), self.settings, share)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        return np.column_stack([self.positions[nodes], yaws])
+        rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
+        return np.column_stack([self.world.centres(rows, columns), yaws])
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
         """At most `thin[0]` valid beams, evenly chosen."""

@@ -33,13 +33,14 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray, as_floats
 
-GLANCES = (3000, 8)
-"""Rings of nodes that a glance looks at, about 1 ms on two cores; on large maps one of so many."""
+GLANCES = (2000, 6)
+"""Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
+as few rivals on the six logs (`benchmarks.check`), of one in 8 and in 6 the latter halves them."""
 RIVALS = 24
 """Candidates of a glance that are fitted with few beams."""
-GLIMPSED = 400
+GLIMPSED = 500
 """Cheapest places of a glance among which those are chosen, none alike another."""
-KEPT = (3, 9)
+KEPT = (3, 8)
 """Places that are fitted with many beams: around the pose, and in all."""
 INSIDE = 11.345
 """99 % quantile of χ² with three degrees of freedom."""
