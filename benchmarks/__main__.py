@@ -29,6 +29,7 @@ RUNS = {
     "complete": ("300", "2"),
     "dynamic_bound": ("30",),
     "ros": ("60",),
+    "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""

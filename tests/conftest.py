@@ -38,6 +38,8 @@ SLOW = (
     "test_paper.py::test_the_command_prints",
     "test_paper.py::test_the_example_can_be_had",
     "test_paper.py::test_without_values",
+    "test_ros_bag.py",
+    "test_ros_zenoh.py::test_a_node_of_its_own",
     "test_silhouette.py",
     "test_space_files.py",
     "test_static.py::test_the_static_bound_is_not_violated",

@@ -80,6 +80,8 @@ def test_the_commands_write_and_replay_a_bag(tmp_path):
     assert told.exit_code == 0, told.output
     assert told.output.startswith("20 scans, 1 pose published on /initialpose; at the end unique: ")
     assert {topic for topic, _, _ in read(tmp_path / "out.mcap")} >= {"/initialpose"}
+    told = CliRunner().invoke(app, ["ros", "--bag", path, "--watch", "/amcl_pose"])
+    assert told.output.splitlines()[1] == "/amcl_pose: 2 agrees, 2 disagrees."
     track = CliRunner().invoke(app, ["ros", "--bag", path, "--map-topic", "/nothing"])
     assert track.exit_code == 1
     assert track.output == ("0 scans answered. There is no map yet; one is awaited on /nothing.\n")

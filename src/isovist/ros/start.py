@@ -31,8 +31,11 @@ def replay_bag(
     where = f"x {pose.x:.3f} m, y {pose.y:.3f} m, yaw {math.degrees(pose.yaw):.2f}°"
     poses = f"{node.published} pose{'' if node.published == 1 else 's'}"
     text = f"{node.scans} scans, {poses} published on /initialpose"
-    unique = last.verdict is Verdict.UNIQUE
-    return f"{text}; at the end {last.verdict.value}: {where}.", unique
+    told = [f"{text}; at the end {last.verdict.value}: {where}."]
+    if parameters.watch:
+        counts = (f"{count} {verdict}" for verdict, count in sorted(node.watchdog.counts.items()))
+        told.append(f"{parameters.watch}: {', '.join(counts) or 'nothing was said'}.")
+    return "\n".join(told), last.verdict is Verdict.UNIQUE
 
 
 def listen(

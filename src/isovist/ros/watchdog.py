@@ -4,6 +4,7 @@ A pose is carried by odometry to the scan next to it and judged by `check`.  The
 wrong when two checks in a row disagree: one scan may show a crowd.
 """
 
+from collections import Counter
 from collections.abc import Callable
 
 from isovist.atlas.base import AnyScan, Atlas
@@ -23,6 +24,7 @@ class Watchdog:
     Attributes:
         answered: Whether the other system has said a pose since it was mended last.
         disagreed: Checks in a row that disagreed.
+        counts: How many checks had each verdict.
     """
 
     def __init__(self, say: Say) -> None:
@@ -30,6 +32,7 @@ class Watchdog:
         self._say = say
         self.answered = False
         self.disagreed = 0
+        self.counts: Counter[str] = Counter()
         self._pose: tuple[float, Pose, FloatArray] | None = None
 
     @property
@@ -58,6 +61,7 @@ class Watchdog:
         if then is not None and now is not None:
             pose = pose @ then.inverse @ now
         told = check(atlas, scan, pose, covariance)
+        self.counts[told.verdict] += 1
         self.disagreed = self.disagreed + 1 if told.verdict == "disagrees" else 0
         values = {"verdict": told.verdict, "inliers": f"{told.inliers:.6g}"}
         if told.moved is not None:
