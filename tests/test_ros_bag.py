@@ -76,15 +76,19 @@ def test_the_commands_write_and_replay_a_bag(tmp_path):
     made = CliRunner().invoke(app, ["demo", "--bag", path, "--seconds", "2", "--seed", "1"])
     assert made.exit_code == 0
     assert made.output == f"20 scans of a drive of 2 s in {path}\n"
-    told = CliRunner().invoke(app, ["ros", "--bag", path, "-o", out])
+    told = CliRunner().invoke(app, ["ros", "--replay", path, "-o", out])
     assert told.exit_code == 0, told.output
-    assert told.output.startswith("20 scans, 1 pose published on /initialpose; at the end unique: ")
+    assert told.stdout.startswith("20 scans, 1 pose published on /initialpose; at the end unique: ")
     assert {topic for topic, _, _ in read(tmp_path / "out.mcap")} >= {"/initialpose"}
-    told = CliRunner().invoke(app, ["ros", "--bag", path, "--watch", "/amcl_pose"])
-    assert told.output.splitlines()[1] == "/amcl_pose: 2 agrees, 2 disagrees."
-    track = CliRunner().invoke(app, ["ros", "--bag", path, "--map-topic", "/nothing"])
+    told = CliRunner().invoke(app, ["ros", "--replay", path, "--watch", "/amcl_pose"])
+    assert told.stdout.splitlines()[1] == "/amcl_pose: 2 agrees, 2 disagrees."
+    alone = CliRunner().invoke(app, ["ros", "-o", out])
+    assert str(alone.exception) == (
+        "`--output` is for a bag that is replayed; give it as `--replay`."
+    )
+    track = CliRunner().invoke(app, ["ros", "--replay", path, "--map-topic", "/nothing"])
     assert track.exit_code == 1
-    assert track.output == ("0 scans answered. There is no map yet; one is awaited on /nothing.\n")
+    assert track.stdout == ("0 scans answered. There is no map yet; one is awaited on /nothing.\n")
 
 
 def test_bad_bags_are_one_line(bag, tmp_path):

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
+from isovist.errors import InputError
 
 
 def ros(
@@ -24,12 +25,14 @@ def ros(
         list[str] | None, typer.Option(help="What to publish: initialpose, pose or tf.")
     ] = None,
     sensor: options.Sensor = None,
-    bag: Annotated[Path | None, typer.Option(help="Replay this bag instead of listening.")] = None,
-    output: Annotated[Path | None, options.output("what is said about a bag, as .mcap")] = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="A bag to replay instead of listening.")
+    ] = None,
+    output: Annotated[
+        Path | None, options.output("what is said about a replayed bag, as .mcap")
+    ] = None,
     native: Annotated[bool, typer.Option("--native", help="Use rclpy of a sourced ROS 2.")] = False,
-    router: Annotated[
-        bool, typer.Option("--router", help="Start a zenoh router where none runs.")
-    ] = False,
+    router: Annotated[bool, typer.Option("--router", help="Start a router of zenoh.")] = False,
     connect: Annotated[
         str, typer.Option(help="Where the zenoh router listens.")
     ] = "tcp/localhost:7447",
@@ -37,7 +40,7 @@ def ros(
         int, typer.Option(min=0, max=232, envvar="ROS_DOMAIN_ID", help="Domain of ROS 2.")
     ] = 0,
 ) -> None:
-    """Find the robot and tell Nav2.  With --bag, exit code 0: unique at the end, 1: not."""
+    """Find the robot and tell Nav2.  With --replay, exit code 0: unique at the end, 1: not."""
     from isovist.cli.inputs import atlas_of, place_of
     from isovist.ros.parameters import Parameters
     from isovist.ros.start import listen, replay_bag
@@ -47,8 +50,10 @@ def ros(
         publish=tuple(publish or ("initialpose",)), sensor=place_of(sensor),
     )  # fmt: skip
     atlas = None if world is None else atlas_of(world)
-    if bag is not None:
-        told, unique = replay_bag(bag, parameters, atlas, output)
+    if output is not None and replay is None:
+        raise InputError("`--output` is for a bag that is replayed; give it as `--replay`.")
+    if replay is not None:
+        told, unique = replay_bag(replay, parameters, atlas, output)
         typer.echo(told)
         raise typer.Exit(0 if unique else 1)
     listen(parameters, atlas, native=native, router=router, connect=connect, domain=domain)
