@@ -113,7 +113,7 @@ def test_the_map_may_come_late_and_be_replaced():
     for _ in range(3):
         robot.look()
     assert len(wire.said["/initialpose"]) == 1
-    wire.send("/map", messages.map_message(PLANE.world, 1.0, "map"))
+    wire.send("/map", messages.map_message(PLANE.world, 7.0, "map"))
     robot.look()
     assert len(wire.said["/initialpose"]) == 1
     moved = iv.OccupancyMap(PLANE.world.cells, PLANE.world.resolution, Pose(50.0, 0.0, 0.0))
@@ -254,6 +254,22 @@ def test_a_click_is_a_prior_and_our_own_pose_is_none():
     robot.look()
     assert wire.verdicts[-1][2]["note"] == (
         "A pose on /initialpose is left out: The covariance of the pose is not finite, or negative."
+    )
+
+
+def test_a_click_counts_until_the_place_is_found():
+    """Also without odometry, where each scan is located alone."""
+    wire, _, robot = started(odom="", mount=Pose())
+    wire.send("/initialpose", claim(PLANE.places[0], robot.time, 0.3))
+    for place in (PLANE.places[0], PLANE.places[1]):
+        robot.truth = place
+        wire.send("/scan", robot.scan(frame=""))
+        robot.time += 0.1
+    _, _, values = wire.verdicts[-1]
+    assert values["verdict"] == "unique"
+    assert (
+        np.hypot(float(values["x"]) - PLANE.places[1].x, float(values["y"]) - PLANE.places[1].y)
+        < 0.1
     )
 
 

@@ -9,7 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from typer.main import get_command
 
+from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.io.bags import LASER_SCAN
 from isovist.poses import Pose
@@ -153,6 +155,15 @@ def test_the_package_compiles_and_its_metadata_fit():
     for path in ("package.xml", "launch/isovist.launch.py", "config/isovist.yaml"):
         assert path in setup
         assert (PACKAGE / path).exists()
+
+
+def test_the_compose_file_calls_a_verb_that_is_there():
+    service = yaml.safe_load((PACKAGE.parent / "compose.yaml").read_text())["services"]["isovist"]
+    words = service["command"].replace('"', "").split()
+    options = words[words.index("ros", words.index("&&")) + 1 :]
+    command = get_command(app).commands["ros"]
+    known = {name for option in command.params for name in option.opts}
+    assert {word for word in options if word.startswith("--")} <= known
 
 
 def test_the_launch_file_starts_the_node_with_its_parameters(monkeypatch):

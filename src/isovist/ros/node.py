@@ -29,6 +29,7 @@ from isovist.localization.judge import is_same
 from isovist.localization.locate import compile_kernels, locate
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
+from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.ros import messages
 from isovist.ros.bus import Bus, Topic
@@ -111,11 +112,11 @@ class Node:
 
     def on_map(self, message: Any) -> None:
         """Describe a map that came; the same one again changes nothing."""
-        digest = hashlib.sha256(messages.encode(messages.MAP, message)[4:]).hexdigest()
-        if digest == self._map_digest:
-            return
         try:
             world = messages.map_of(message)
+            digest = _digest(world)
+            if digest == self._map_digest:
+                return
             log.info("describing a map of %d × %d cells", *world.cells.shape)
             atlas = build(world, progress=_progress())
         except IsovistError as error:
@@ -313,6 +314,7 @@ class Node:
             self._told = None
         if told.verdict is not Verdict.UNIQUE or best is None:
             return
+        self._prior = None  # it was of the place where somebody clicked
         message = messages.stamped_pose(best, time, frame)
         pose = best.pose if isinstance(best.pose, Pose) else best.pose.flat
         if "pose" in self._out:
@@ -379,6 +381,12 @@ def _outputs(parameters: Parameters) -> dict[str, Topic]:
         "markers": Topic("/isovist/markers", messages.MARKERS),
     }
     return always | {name: known[name] for name in parameters.publish}
+
+
+def _digest(world: OccupancyMap) -> str:
+    """Of what a map shows; a map that is published again has another stamp."""
+    about = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
+    return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
 
 
 def _rehearse(atlas: Atlas) -> None:
