@@ -210,6 +210,22 @@ def test_a_clock_that_goes_back_begins_anew():
     assert wire.verdicts[-1][0] == 0
 
 
+def test_a_scan_that_comes_late_is_left_out():
+    wire, node, robot = started()
+    for _ in range(3):
+        robot.look()
+    late = robot.scan()
+    late.header = messages.header(robot.time - 0.25, "laser")
+    wire.send("/scan", late)
+    robot.look()
+    assert (node.scans, node.dropped) == (4, 1)
+    assert wire.verdicts[-1][2]["note"] == (
+        "A scan is left out: it is stamped 0.150 s before the last."
+    )
+    assert wire.verdicts[-1][2]["dropped"] == "1"
+    assert len(wire.said["/initialpose"]) == 1
+
+
 def test_odometry_of_another_time_is_told_in_words():
     wire, _, robot = started()
     robot.say_odometry(500.0)

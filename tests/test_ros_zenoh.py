@@ -9,7 +9,7 @@ import pytest
 
 import isovist as iv
 from isovist.errors import InputError, MissingExtraError
-from isovist.io.bags import LASER_SCAN
+from isovist.io.bags import LASER_SCAN, time_of
 from isovist.poses import Pose
 from isovist.ros import messages
 from isovist.ros.bus import Topic
@@ -146,9 +146,21 @@ def test_a_node_of_its_own_finds_the_robot_dies_and_finds_it_again(endpoint, tmp
                     )  # fmt: skip
                     poses.clear()
                     assert until(bus, lambda: len(poses) >= 1, robot.look)
+                    begin = robot.time
+                    for _ in range(50):
+                        robot.look()
+                        bus.run(0.01)
+                    robot.say_odometry(1.0)
+                    wanted = {round(begin + 0.1 * k, 3) for k in range(50)}
+                    assert until(bus, lambda b=wanted: b <= stamps_of(verdicts))
             finally:
                 node.kill()
                 node.wait()
+
+
+def stamps_of(verdicts):
+    """Of the scans that were answered, in s."""
+    return {round(time_of(verdict.header), 3) for verdict in verdicts}
 
 
 def answer_of(bus):

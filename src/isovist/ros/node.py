@@ -33,7 +33,7 @@ from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.ros import messages
 from isovist.ros.bus import Bus, Topic
-from isovist.ros.motion import LiveFrames, Odometry
+from isovist.ros.motion import STALE, LiveFrames, Odometry
 from isovist.ros.parameters import Parameters
 from isovist.ros.watchdog import Watchdog
 from isovist.sensing.lidar import Lidar
@@ -55,7 +55,7 @@ class Node:
 
     Attributes:
         scans: How many were answered.
-        dropped: How many were not, since too many waited.
+        dropped: How many were not, since too many waited or they came late.
         last: The last answer, if any.
         said: The last verdict in words.
         published: How many poses went to `/initialpose`.
@@ -249,10 +249,14 @@ class Node:
                 return
             if needs and not self.odometry.covers(time) and len(self._waiting) < OVERTAKEN:
                 return
-            self._waiting.popleft()
-            if time < self._last_stamp:
+            back = self._last_stamp - time
+            if back > STALE:
                 self._restart("The clock of the scans went back")
-                self._waiting.appendleft(message)
+                return
+            self._waiting.popleft()
+            if back > 0.0:
+                self._note = f"A scan is left out: it is stamped {back:.3f} s before the last."
+                self.dropped += 1
                 continue
             self._last_stamp = time
             self.scans += 1
