@@ -67,6 +67,7 @@ def main() -> None:
         pose = answer["estimates"][0]
         if abs(pose["x"] - 1.3) + abs(pose["y"] - 1.7) > 0.1:
             sys.exit(f"The wheel locates at {pose}, not at (1.3, 1.7).")
+        expect(0, "agrees", isovist, "check", "room.atlas", "scan.json", "1.3", "1.7", "0.4")
         expect(0, "unique", isovist, "track", "room.atlas", "drive.log")
         expect(0, "scans", isovist, "survey", "room.atlas", "--count", "20")
         expect(0, "unique", isovist, "explore", "hall.yaml", "--range-max", "3")
@@ -78,6 +79,8 @@ def main() -> None:
             ("mesh", 2, (isovist, "build", "room.stl", "-o", "a.atlas")),
             ("clouds", 2, (isovist, "build", "cloud.pcd", "-o", "a.atlas")),
             ("clouds", 2, (isovist, "build", "cloud.las", "-o", "a.atlas")),
+            ("ros", 2, (isovist, "ros", "--map", "room.atlas")),
+            ("ros", 2, (isovist, "demo", "--bag", "drive.mcap")),
             ("fast-mesh", 1, (python, "-c", OPEN3D)),
         ):
             expect(code, f"pip install 'isovist[{extra}]'", *command)

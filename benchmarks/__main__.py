@@ -16,6 +16,7 @@ RUNS = {
     "demo": ("6",),
     "misuse": ("DATA/carmen/seattle-corrected.log.gz", "8"),
     "several": ("--count", "4", "DATA/carmen/seattle-corrected.log.gz"),
+    "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
     "office3d": ("0", "10"),
@@ -30,6 +31,8 @@ RUNS = {
     "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),
+    "ros": ("60",),
+    "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""

@@ -106,8 +106,9 @@ def test_one_name_stands_for_one_option():
             if option.param_type_name == "option":
                 known[option.opts[-1]][verb] = (option.help, option.metavar, option.nargs)
     assert "--topic" not in known
-    assert set(known["--scan-topic"]) == {"locate", "track"}
-    assert set(known["--sensor"]) == {"locate", "track", "bench follow", "bench kidnap"}
+    assert set(known["--scan-topic"]) == {"locate", "check", "track"}
+    sensors = {"locate", "check", "track", "ros", "bench follow", "bench kidnap"}
+    assert set(known["--sensor"]) == sensors
     # Counts are of different things; the others say when they count or what is written.
     words = {"--count", "--height", "--rings", "--figure", "--output", "--json"}
     for name, uses in known.items():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isovist.io.scans.read import read_scan, write_scan
     from isovist.localization.answer import Answer, Certificate, Estimate, Proof, Verdict
     from isovist.localization.certify import certify
+    from isovist.localization.check import Check, check
     from isovist.localization.hints import Hint, hints
     from isovist.localization.locate import locate
     from isovist.localization.region import Region
@@ -49,15 +50,14 @@ if TYPE_CHECKING:
 __version__ = "0.1.0.dev0"
 
 __all__ = [
-    "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "CloudScan",
-    "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram", "Hint",
-    "InputError", "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "Log", "MeshMap",
-    "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Proof", "ProofSettings", "Range",
-    "Region", "Rose", "Scan",
-    "SegmentMap", "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings",
-    "Tracker", "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "hints", "locate",
-    "read_atlas", "read_log", "read_map", "read_scan", "survey", "write_atlas", "write_map",
-    "write_scan", "write_survey",
+    "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "Check",
+    "CloudScan", "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram",
+    "Hint", "InputError", "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "Log",
+    "MeshMap", "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Proof", "ProofSettings",
+    "Range", "Region", "Rose", "Scan", "SegmentMap", "SpinningLidar", "StartFit",
+    "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker", "TrackingSettings", "Verdict",
+    "VoxelMap", "build", "certify", "check", "hints", "locate", "read_atlas", "read_log",
+    "read_map", "read_scan", "survey", "write_atlas", "write_map", "write_scan", "write_survey",
 ]  # fmt: skip
 
 _HOME = {
@@ -67,8 +67,8 @@ _HOME = {
     "exploration.settings": "ExplorationSettings", "io.logs.read": "Log read_log",
     "io.maps.read": "read_map write_map", "io.scans.read": "read_scan write_scan",
     "localization.answer": "Answer Certificate Estimate Proof Verdict",
-    "localization.certify": "certify", "localization.hints": "Hint hints",
-    "localization.locate": "locate",
+    "localization.certify": "certify", "localization.check": "Check check",
+    "localization.hints": "Hint hints", "localization.locate": "locate",
     "localization.region": "Region", "localization.settings": "LocalizationSettings ProofSettings",
     "maps.cells": "OccupancyMap", "maps.mesh": "MeshMap", "maps.segments": "SegmentMap",
     "maps.voxels": "VoxelMap", "poses": "Pose Pose3", "roses": "Rose",

@@ -65,7 +65,7 @@ def demonstrate(seed: int = 0) -> Demonstration:
     """Drop a robot at a random place of the office floor of that seed, and ask where it is."""
     floor = office_floor(seed)
     rng = np.random.default_rng(seed)
-    truth = _somewhere(floor.reality, rng)
+    truth = somewhere(floor.reality, rng)
     return _ask(build(floor.plan), LIDAR, floor.reality, truth, rng)
 
 
@@ -74,7 +74,7 @@ def demonstrate_in_space(seed: int = 0) -> Demonstration:
     floor = office_floor(seed, length=24.0, rows=2)
     atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
     rng = np.random.default_rng(seed)
-    place = _somewhere(floor.reality, rng)
+    place = somewhere(floor.reality, rng)
     truth = Pose3(place.x, place.y, place.yaw, HEIGHT)
     return _ask(atlas, RINGS, MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
 
@@ -90,7 +90,7 @@ def _ask(
     return Demonstration(atlas, scan, truth, locate(atlas, scan))
 
 
-def _somewhere(world: SegmentMap, rng: np.random.Generator) -> Pose:
+def somewhere(world: SegmentMap, rng: np.random.Generator) -> Pose:
     """A random pose with room to stand."""
     low, high = world.bounds
     while True:

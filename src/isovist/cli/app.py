@@ -9,6 +9,7 @@ import typer
 
 from isovist.cli.bench import bench
 from isovist.cli.build import build
+from isovist.cli.check import check
 from isovist.cli.convert import convert
 from isovist.cli.demo import demo
 from isovist.cli.examples import example_of
@@ -17,6 +18,7 @@ from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.map import map_log
 from isovist.cli.paper import paper
+from isovist.cli.ros import ros
 from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verbs import Verb
@@ -27,6 +29,9 @@ from isovist.errors import IsovistError, one_line
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises on a wrong command line, whether it brings its own click or not."""
 
+NEGATIVE = {"ignore_unknown_options": True}
+"""For verbs with numbers as arguments, which may begin with a minus."""
+
 app = typer.Typer(
     name="isovist",
     help="Where am I on this map?  Localization from one range scan, with an honest verdict.",
@@ -34,8 +39,9 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify):
+for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
+app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)
 app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb)(warm_up)
 

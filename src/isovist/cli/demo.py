@@ -18,6 +18,10 @@ def demo(
     in_space: Annotated[
         bool, typer.Option("--3d", help="Take a building in space and a lidar of 16 rings.")
     ] = False,
+    bag: Annotated[
+        Path | None, typer.Option(help="Write a drive with map and odometry as .mcap instead.")
+    ] = None,
+    seconds: Annotated[float, typer.Option(help="That the drive of --bag takes, in s.")] = 30.0,
     as_json: options.Json = False,
 ) -> None:
     """A robot wakes up in an office it has a plan of, and finds out where it is."""
@@ -27,6 +31,12 @@ def demo(
     from isovist.viz.answers import draw_answer
     from isovist.viz.figures import can_draw, check_suffix, save
 
+    if bag is not None:
+        from isovist.ros.demonstration import write_demonstration
+
+        scans = write_demonstration(bag, seed=seed, seconds=seconds)
+        typer.echo(f"{scans} scans of a drive of {seconds:g} s in {bag}")
+        return
     check_suffix(figure)
     drawn = can_draw()
     with busy("Describing the office and compiling"):

@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.errors import InputError
 from isovist.io.files import is_folder, quote
-from isovist.poses import Pose
+from isovist.poses import Pose, Pose3
 
 if TYPE_CHECKING:
     from isovist.io.logs.read import Log
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from isovist.sensing.joined import Look
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.spinning import SpinningLidar
+    from isovist.types import FloatArray
 
 FARTHEST = 100.0  # m: what is farther off does not sit on a robot
 Place = tuple[float, float, float] | None
@@ -95,6 +98,26 @@ def place_of(sensor: Place) -> Pose | None:
             f"±{FARTHEST:g}, got {', '.join(f'{value:g}' for value in sensor)}."
         )
     return Pose(*sensor)
+
+
+def claim_of(x: float, y: float, yaw: float, z: float | None) -> Pose | Pose3:
+    """A pose that is to be judged, in m and rad; in space where a height is told."""
+    if not all(map(math.isfinite, (x, y, yaw, z or 0.0))):
+        raise InputError(f"A pose must be finite, got {x:g}, {y:g}, {yaw:g}.")
+    return Pose(x, y, yaw) if z is None else Pose3(x, y, yaw, z)
+
+
+def spread_of(spread: tuple[float, float] | None) -> "FloatArray | None":
+    """Covariance of (x, y, yaw) from standard deviations in m and rad."""
+    if spread is None:
+        return None
+    metres, radians = spread
+    if not (math.isfinite(metres + radians) and metres > 0.0 and radians > 0.0):
+        raise InputError(
+            "`--spread` takes standard deviations above 0, in m and rad, "
+            f"got {metres:g} {radians:g}."
+        )
+    return np.diag([metres**2, metres**2, radians**2])
 
 
 def log_of(path: Path, **options: Any) -> "Log":

@@ -47,6 +47,14 @@ def read_messages(
     path: Path, choice: Callable[[list[Any]], list[Any]]
 ) -> Iterator[tuple[Any, Any]]:
     """The messages of the connections that are chosen, in the order of the bag, with those."""
+    for connection, _, message in read_recorded(path, choice):
+        yield connection, message
+
+
+def read_recorded(
+    path: Path, choice: Callable[[list[Any]], list[Any]]
+) -> Iterator[tuple[Any, int, Any]]:
+    """The same with the time at which each was recorded, in ns."""
     with MissingExtraError.unless_found("Reading a bag", "bags"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_typestore
@@ -63,8 +71,8 @@ def read_messages(
     with decoding(path, "is no sound bag"), AnyReader([path], default_typestore=types) as reader:
         chosen = choice(reader.connections)
         # To rosbags no connection at all means every one.
-        for connection, _, data in reader.messages(connections=chosen) if chosen else ():
-            yield connection, reader.deserialize(data, connection.msgtype)
+        for connection, time, data in reader.messages(connections=chosen) if chosen else ():
+            yield connection, time, reader.deserialize(data, connection.msgtype)
 
 
 def choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> list[Any]:

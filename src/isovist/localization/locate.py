@@ -95,11 +95,11 @@ def locate(
     if isinstance(seen, Joined):
         _check_several(atlas, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
-    frame = _frame_of(last_of(seen))
+    frame = frame_of(last_of(seen))
     held = seen.within(atlas.diagonal)
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
-    _compile(atlas)
+    compile_kernels(atlas)
     answer, sure = _look(atlas, held, prior, chosen, tilt)
     if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
         first = answer
@@ -173,7 +173,7 @@ def _doubted(
     return replace(answer, timing_ms=timing)
 
 
-def _frame_of(scan: AnyScan) -> str:
+def frame_of(scan: AnyScan) -> str:
     """What the pose of an answer is of."""
     place = scan.T_robot_sensor
     return scan.frame or ("sensor" if place == type(place)() else "robot")
@@ -190,7 +190,7 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
     return is_same(first.best.pose, second.best.pose, settings)
 
 
-def _compile(atlas: Atlas) -> None:
+def compile_kernels(atlas: Atlas) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors

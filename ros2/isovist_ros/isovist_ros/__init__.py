@@ -1,0 +1,1 @@
+"""The node of isovist inside a ROS 2 workspace."""

@@ -1,0 +1,24 @@
+"""Starts the node of isovist with the parameters that ROS 2 gives it."""
+
+from pathlib import Path
+
+import rclpy
+
+from isovist.cli.inputs import atlas_of
+from isovist.ros.node import Node
+from isovist.ros.rclpy_bus import RclpyBus, parameters_of
+
+
+def main() -> None:
+    """Run until ROS shuts down."""
+    rclpy.init()
+    bus = RclpyBus(rclpy.create_node("isovist"))
+    parameters, atlas = parameters_of(bus.node)
+    Node(bus, parameters, atlas_of(Path(atlas)) if atlas else None)
+    try:
+        bus.run()
+    except KeyboardInterrupt:
+        pass
+    finally:
+        bus.node.destroy_node()
+        rclpy.try_shutdown()

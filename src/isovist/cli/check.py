@@ -1,0 +1,47 @@
+"""`isovist check`: is this pose where the scan was taken?"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli import options
+
+
+def check(
+    world: options.World,
+    scan: Annotated[
+        Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
+    ],
+    x: Annotated[float, typer.Argument(help="Of the robot in the map, in m.")],
+    y: Annotated[float, typer.Argument(help="Of the robot in the map, in m.")],
+    yaw: Annotated[float, typer.Argument(help="Of the robot in the map, in rad.")],
+    z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
+    spread: Annotated[
+        tuple[float, float] | None,
+        typer.Option(metavar="M RAD", help="Standard deviation of the pose, in m and rad."),
+    ] = None,
+    thorough: Annotated[
+        bool, typer.Option("--thorough", help="Search the whole map for rivals.")
+    ] = False,
+    scan_topic: options.ScanTopic = None,
+    at: options.At = None,
+    sensor: options.Sensor = None,
+    mirror: options.Mirror = False,
+    height: options.Height = None,
+    as_json: options.Json = False,
+) -> None:
+    """Judge a pose.  Exit code 0: agrees, 1: disagrees or cannot tell, 2: bad input."""
+    from isovist.cli.inputs import atlas_of, claim_of, place_of, spread_of
+    from isovist.io.scans.read import read_scan
+    from isovist.localization.check import check as check_pose
+    from isovist.report.checks import check_json, check_text
+
+    claim, covariance = claim_of(x, y, yaw, z), spread_of(spread)
+    seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
+    seen = seen.mirrored() if mirror else seen
+    atlas = atlas_of(world, height=height)
+    told = check_pose(atlas, seen, claim, covariance, thorough=thorough)
+    typer.echo(json.dumps(check_json(told), indent=1) if as_json else check_text(told))
+    raise typer.Exit(0 if told.verdict == "agrees" else 1)

@@ -1,0 +1,59 @@
+"""`isovist ros`: a ROS 2 node that says where the robot is."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli import options
+from isovist.errors import InputError
+
+
+def ros(
+    world: Annotated[
+        Path | None, typer.Option("--map", help="A map or an atlas; else it comes on a topic.")
+    ] = None,
+    scan: Annotated[str, typer.Option(help="Topic of the scans.")] = "/scan",
+    odom: Annotated[
+        str, typer.Option(help="Topic of the odometry, or tf; '' for a robot without.")
+    ] = "/odom",
+    map_topic: Annotated[str, typer.Option(help="Topic of the map.")] = "/map",
+    watch: Annotated[
+        str, typer.Option(help="Topic of poses to be checked and mended, e.g. /amcl_pose.")
+    ] = "",
+    publish: Annotated[
+        list[str] | None, typer.Option(help="What to publish: initialpose, pose or tf.")
+    ] = None,
+    sensor: options.Sensor = None,
+    replay: Annotated[
+        Path | None, typer.Option(help="A bag to replay instead of listening.")
+    ] = None,
+    output: Annotated[
+        Path | None, options.output("what is said about a replayed bag, as .mcap")
+    ] = None,
+    native: Annotated[bool, typer.Option("--native", help="Use rclpy of a sourced ROS 2.")] = False,
+    router: Annotated[bool, typer.Option("--router", help="Start a router of zenoh.")] = False,
+    connect: Annotated[
+        str, typer.Option(help="Where the zenoh router listens.")
+    ] = "tcp/localhost:7447",
+    domain: Annotated[
+        int, typer.Option(min=0, max=232, envvar="ROS_DOMAIN_ID", help="Domain of ROS 2.")
+    ] = 0,
+) -> None:
+    """Find the robot and tell Nav2.  With --replay, exit code 0: unique at the end, 1: not."""
+    from isovist.cli.inputs import atlas_of, place_of
+    from isovist.ros.parameters import Parameters
+    from isovist.ros.start import listen, replay_bag
+
+    parameters = Parameters(
+        scan=scan, odom=odom, map=map_topic, watch=watch,
+        publish=tuple(publish or ("initialpose",)), sensor=place_of(sensor),
+    )  # fmt: skip
+    atlas = None if world is None else atlas_of(world)
+    if output is not None and replay is None:
+        raise InputError("`--output` is for a bag that is replayed; give it as `--replay`.")
+    if replay is not None:
+        told, unique = replay_bag(replay, parameters, atlas, output)
+        typer.echo(told)
+        raise typer.Exit(0 if unique else 1)
+    listen(parameters, atlas, native=native, router=router, connect=connect, domain=domain)

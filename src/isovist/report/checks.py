@@ -1,0 +1,40 @@
+"""What `check` says, as JSON and as words."""
+
+import math
+from typing import Any
+
+from isovist.localization.check import Check
+from isovist.report.answers import estimate_json, estimate_text, finite, pose_json
+
+
+def check_json(check: Check) -> dict[str, Any]:
+    """The check as plain data: m, rad and ms; inf is null."""
+    moved = check.moved
+    return {
+        "verdict": check.verdict,
+        "advice": check.advice,
+        "frame": check.frame,
+        "pose": pose_json(check.pose),
+        "inliers": check.inliers,
+        "score": finite(check.score),
+        "fit": None if check.fit is None else estimate_json(check.fit),
+        "moved": None if moved is None else {"distance": moved[0], "turn": moved[1]},
+        "rivals": [estimate_json(rival) for rival in check.rivals],
+        "timing_ms": {key: round(value, 3) for key, value in check.timing_ms.items()},
+    }
+
+
+def check_text(check: Check) -> str:
+    """The check in a few lines."""
+    lines = [
+        f"{check.verdict}: {check.advice}",
+        f"  as it stands: {check.inliers:.0%} of the beams fit",
+    ]
+    if check.fit is not None and check.moved is not None:
+        away, turn = check.moved
+        lines.append(f"  fit: {estimate_text(check.fit)}")
+        lines.append(f"  moved by {away:.3f} m, {math.degrees(turn):.2f}°")
+    lines += [f"  rival: {estimate_text(rival)}" for rival in check.rivals]
+    lines.append(f"  frame: {check.frame}")
+    lines.append(f"  time in ms: {check.timing_ms['total']:.1f}")
+    return "\n".join(lines)

@@ -1,0 +1,88 @@
+"""Where things are now: links of /tf as they come, and odometry at the time of a scan."""
+
+from bisect import bisect_left
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+from isovist.io.logs.frames import Frames, frame_name
+from isovist.poses import Pose, wrap_angle
+
+KEPT = 500
+"""Poses of odometry that are kept: 10 s at 50 Hz."""
+STALE = 1.0
+"""A scan this long after the last odometry, or before the first, is not placed by it, in s."""
+
+
+VALUES = 8
+"""Of a link: time, place and quaternion."""
+
+
+class LiveFrames(Frames):
+    """The links of /tf, the last of each: they stay as many as there are frames.
+
+    Attributes:
+        changes: How often a link on the robot was new or another than before.
+    """
+
+    def __init__(self, name: str) -> None:
+        """Without a link yet."""
+        super().__init__(name)
+        self.changes = 0
+
+    def below(self, top: str, sensor: str) -> str:
+        """The frame next below another, above a sensor; empty where there is none."""
+        chain = self.above(sensor, top.__eq__)
+        return chain[-2] if len(chain) > 1 and chain[-1] == top else ""
+
+    def add(self, message: Any) -> None:
+        """Keep the transforms of a TFMessage."""
+        super().add(message)
+        for link in message.transforms:
+            key = frame_name(link.header.frame_id), frame_name(link.child_frame_id)
+            rows = self.links[key]
+            if len(rows) == VALUES or (rows[-VALUES + 1 :] != rows[1:VALUES] and key[0] != "odom"):
+                self.changes += 1
+            self.links[key] = rows[-VALUES:]
+
+
+class Odometry:
+    """The last poses T_odom_robot, by time."""
+
+    def __init__(self) -> None:
+        self.times: deque[float] = deque(maxlen=KEPT)
+        self.poses: deque[Pose] = deque(maxlen=KEPT)
+
+    def add(self, time: float, pose: Pose) -> bool:
+        """Keep a pose; `False` where the clock went back, and what came before is forgotten.
+
+        One that is only late is left out.
+        """
+        back = self.times[-1] - time if self.times else 0.0
+        if back > STALE:
+            self.times.clear()
+            self.poses.clear()
+        if not 0.0 < back <= STALE:
+            self.times.append(time)
+            self.poses.append(pose)
+        return back <= STALE
+
+    def covers(self, time: float) -> bool:
+        """Whether something was heard at that time or after."""
+        return bool(self.times) and self.times[-1] >= time
+
+    def at(self, time: float) -> Pose | None:
+        """T_odom_robot at a time, between the two next to it; `None` where none is near."""
+        if not self.times:
+            return None
+        k = bisect_left(self.times, time)
+        if k in (0, len(self.times)):
+            k = min(k, len(self.times) - 1)
+            return self.poses[k] if abs(self.times[k] - time) <= STALE else None
+        before, after = self.times[k - 1], self.times[k]
+        share = (time - before) / max(after - before, 1e-9)
+        a, b = self.poses[k - 1].vector, self.poses[k].vector
+        step = b - a
+        step[2] = float(wrap_angle(step[2]))
+        return Pose.from_vector(np.asarray(a + share * step))

@@ -1,0 +1,416 @@
+"""A node that says where the robot is, whatever carries its messages.
+
+Scans and odometry feed a `Tracker`; a scan waits until odometry of its time has come.  Without
+odometry, and on maps in space, every scan is located alone.  Stamps of what is published are those
+of the scan.  What is wrong with an input is said in the verdict, in words; nothing of it ends the
+node.
+"""
+
+import hashlib
+import logging
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
+from isovist.atlas.plane import PlaneAtlas
+from isovist.errors import InputError, IsovistError
+from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
+from isovist.io.logs.frames import frame_name, place_on_robot
+from isovist.io.scans.bags import cloud_of
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.judge import is_same
+from isovist.localization.locate import compile_kernels, locate
+from isovist.localization.region import Region
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.cells import OccupancyMap
+from isovist.poses import AnyPose, Pose
+from isovist.ros import messages
+from isovist.ros.bus import Bus, Topic
+from isovist.ros.motion import STALE, LiveFrames, Odometry
+from isovist.ros.parameters import Parameters
+from isovist.ros.watchdog import Watchdog
+from isovist.sensing.lidar import Lidar
+from isovist.tracking.tracker import Belief, Tracker
+
+LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
+WAITING = 200
+"""Scans that wait for odometry at most: 10 s at 20 Hz."""
+OVERTAKEN = 3
+"""A scan is answered with the odometry there is when so many wait."""
+PRIOR = (1.0, 0.5)
+"""Least radius and tolerance of a prior from `/initialpose`, in m and rad: a click is rough."""
+USUAL = LocalizationSettings()
+log = logging.getLogger("isovist.ros")
+
+
+class Node:
+    """Takes scans, odometry, tf, a map and priors; gives poses and verdicts.
+
+    Attributes:
+        scans: How many were answered.
+        dropped: How many were not, since too many waited or they came late.
+        last: The last answer, if any.
+        said: The last verdict in words.
+        published: How many poses went to `/initialpose`.
+    """
+
+    def __init__(self, bus: Bus, parameters: Parameters, atlas: Atlas | None = None) -> None:
+        """Subscribe and advertise on a bus.
+
+        Args:
+            bus: Carries the messages.
+            parameters: Topics, frames and what is published.
+            atlas: The map, described; `None` waits for one on the topic of the map.
+        """
+        self.parameters = parameters
+        self.frames, self.odometry = LiveFrames("/tf"), Odometry()
+        self.scans = self.dropped = self.published = 0
+        self.said = "There was no scan."
+        self.last: Belief | Answer | None = None
+        self._robots: set[str] = set()
+        self._moving: dict[str, Odometry] = {}
+        self._mount: tuple[tuple[int, str, str], AnyPose, bool] = ((-1, "", ""), Pose(), False)
+        self._odom_frame = parameters.odom_frame
+        self._waiting: deque[Any] = deque()
+        self._last_stamp = -np.inf
+        self._map_digest = ""
+        self._told: tuple[Pose, Pose] | None = None
+        self._own: bytes | None = None
+        self._note = ""
+        self._atlas: Atlas | None = None
+        self._tracker: Tracker | None = None
+        self._prior: Region | None = None
+        outputs = _outputs(parameters)
+        self._out = {name: bus.advertise(topic) for name, topic in outputs.items()}
+        if atlas is None:
+            bus.subscribe(Topic(parameters.map, messages.MAP, latched=True, depth=1), self.on_map)
+        else:
+            self._take(atlas)
+        cloud = atlas is not None and atlas.dimension == 3
+        self._flat = not cloud
+        kind = POINT_CLOUD if cloud else LASER_SCAN
+        bus.subscribe(Topic(parameters.scan, kind, reliable=False), self.on_scan)
+        if parameters.odom not in ("", "tf"):
+            bus.subscribe(Topic(parameters.odom, ODOMETRY, depth=50), self.on_odometry)
+        for name, latched in (("/tf", False), ("/tf_static", True)):
+            topic = Topic(name, messages.TRANSFORM, latched=latched, depth=100)
+            bus.subscribe(topic, self.on_transforms)
+        bus.subscribe(Topic("/initialpose", messages.POSE, depth=1), self.on_prior)
+        self.watchdog = Watchdog(self._say_of_other)
+        if parameters.watch:
+            bus.subscribe(Topic(parameters.watch, messages.POSE), self.on_other)
+        bus.serve("/isovist/relocalize", self.relocalize)
+        for ready in (kind, ODOMETRY, messages.MAP, *(t.kind for t in outputs.values())):
+            messages.prepare(ready)
+
+    def on_map(self, message: Any) -> None:
+        """Describe a map that came; the same one again changes nothing."""
+        try:
+            world = messages.map_of(message)
+            digest = _digest(world)
+            if digest == self._map_digest:
+                return
+            log.info("describing a map of %d × %d cells", *world.cells.shape)
+            atlas = build(world, progress=_progress())
+        except IsovistError as error:
+            self._say(time_of(message.header), Verdict.LOST, f"The map cannot be used: {error}")
+            return
+        self._map_digest = digest
+        self._take(atlas)
+        log.info("the map is ready: %.0f m² of floor", atlas.area)
+
+    def on_odometry(self, message: Any) -> None:
+        """Keep a pose of the robot in the frame of the odometry."""
+        try:
+            at = message.pose.pose
+            pose = messages.transform_of(at.position, at.orientation).flat
+        except InputError as error:
+            self._note = f"Odometry is left out: {error}"
+            return
+        self._odom_frame = frame_name(message.header.frame_id) or self.parameters.odom_frame
+        self._robots = {frame_name(message.child_frame_id)} - {""}
+        self._moved(self.odometry.add(time_of(message.header), pose))
+
+    def on_transforms(self, message: Any) -> None:
+        """Keep links; with odometry from tf, also where the robot is."""
+        self.frames.add(message)
+        if self.parameters.odom != "tf":
+            return
+        for link in message.transforms:
+            parent = frame_name(link.header.frame_id)
+            if parent == self.parameters.odom_frame:
+                try:
+                    at = link.transform
+                    pose = messages.transform_of(at.translation, at.rotation).flat
+                except InputError as error:
+                    self._note = f"Odometry is left out: {error}"
+                    continue
+                child = frame_name(link.child_frame_id)
+                known = self._moving.setdefault(child, Odometry())
+                forward = known.add(time_of(link.header), pose)
+                if child in self._robots:
+                    self._moved(forward)
+
+    def on_scan(self, message: Any) -> None:
+        """Answer a scan now, or when its odometry comes."""
+        sensor = frame_name(message.header.frame_id)
+        if self.parameters.odom == "tf" and not self._robots:
+            robot = self.frames.below(self.parameters.odom_frame, sensor)
+            if robot:
+                self._robots, self.odometry = {robot}, self._moving[robot]
+        self._waiting.append(message)
+        while len(self._waiting) > WAITING:
+            self._waiting.popleft()
+            self.dropped += 1
+        self._answer_waiting()
+
+    def on_prior(self, message: Any) -> None:
+        """Begin anew near a pose that somebody clicked; our own are left out."""
+        if messages.encode(messages.POSE, message) == self._own:
+            return
+        try:
+            pose, covariance = messages.pose_of(message)
+        except InputError as error:
+            self._note = f"A pose on /initialpose is left out: {error}"
+            return
+        radius = max(PRIOR[0], 3.0 * float(np.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1])))
+        turn = max(PRIOR[1], 3.0 * float(np.sqrt(max(covariance[2, 2], 0.0))))
+        self._prior = Region.around(pose, radius, min(turn, np.pi))
+        if self._tracker is not None:
+            self._tracker.reset(self._prior)
+        self._told = None
+
+    def on_other(self, message: Any) -> None:
+        """Check a pose of another system against the last scan."""
+        try:
+            pose, covariance = messages.pose_of(message)
+        except InputError as error:
+            self._note = f"A pose on {self.parameters.watch} is left out: {error}"
+            return
+        self.watchdog.heard(time_of(message.header), pose, covariance)
+
+    def relocalize(self) -> tuple[bool, str]:
+        """Forget where the robot was; the next unique pose is published again."""
+        self._told = self._prior = None
+        if self._tracker is None and self._atlas is None:
+            return False, self._missing(needs=False)
+        if self._tracker is not None:
+            self._tracker.reset()
+        return True, "Everything is forgotten; the next scan is searched everywhere."
+
+    def _take(self, atlas: Atlas) -> None:
+        """Go on with another map, from an unknown place."""
+        _rehearse(atlas)
+        self._atlas, self._told = atlas, None
+        tracked = atlas.dimension == 2 and self.parameters.odom != ""
+        self._tracker = Tracker(atlas, prior=self._prior) if tracked else None
+        self._answer_waiting()
+
+    def _moved(self, forward: bool) -> None:
+        if not forward:
+            self._restart("The clock of the odometry went back")
+        self._answer_waiting()
+
+    def _restart(self, why: str) -> None:
+        """A clock went back: what was seen before belongs to another drive."""
+        self._note = f"{why}, so everything before is forgotten."
+        log.warning(self._note)
+        self._last_stamp, self._told = -np.inf, None
+        if self._atlas is not None:
+            self._take(self._atlas)
+
+    def _missing(self, needs: bool) -> str:
+        """What no scan can be answered without, in words."""
+        if self._atlas is None:
+            return f"There is no map yet; one is awaited on {self.parameters.map}."
+        if needs and not self.odometry.times:
+            return f"No odometry has come yet on {self.parameters.odom}."
+        return ""
+
+    def _answer_waiting(self) -> None:
+        """Answer the scans whose odometry has come, or that a later one has overtaken."""
+        needs = self.parameters.odom != "" and (self._atlas is None or self._tracker is not None)
+        while self._waiting:
+            message = self._waiting[0]
+            time = time_of(message.header)
+            missing = self._missing(needs)
+            if missing:
+                last = self._waiting.pop()
+                self._waiting.clear()
+                self._waiting.append(last)
+                self._say(time_of(last.header), Verdict.LOST, missing)
+                return
+            if needs and not self.odometry.covers(time) and len(self._waiting) < OVERTAKEN:
+                return
+            back = self._last_stamp - time
+            if back > STALE:
+                self._restart("The clock of the scans went back")
+                return
+            self._waiting.popleft()
+            if back > 0.0:
+                self._note = f"A scan is left out: it is stamped {back:.3f} s before the last."
+                self.dropped += 1
+                continue
+            self._last_stamp = time
+            self.scans += 1
+            try:
+                self._answer(message, time)
+            except IsovistError as error:
+                self._say(time, Verdict.LOST, str(error))
+
+    def _answer(self, message: Any, time: float) -> None:
+        assert self._atlas is not None
+        make: Callable[[Path, Any], Any] = scan_of if self._flat else cloud_of
+        seen = make(Path(self.parameters.scan), message)
+        if seen is None:
+            self._say(time, Verdict.LOST, "The scan has no valid beam. Is the sensor covered?")
+            return
+        scan = self._placed(seen, frame_name(message.header.frame_id))
+        if self._tracker is None:
+            answer = locate(self._atlas, scan, prior=self._prior)
+            self._told = self._told if answer.verdict is not Verdict.LOST else None
+            self._tell(time, answer, Pose())
+            return
+        odometry = self.odometry.at(time)
+        if odometry is None:
+            self._say(time, Verdict.LOST, "The odometry is of another time than the scan.")
+            return
+        belief = self._tracker.update(odometry, scan, time=time)
+        if belief.best is None:  # a tracker that found nothing would search only after a metre
+            self._tracker.reset(self._prior)
+        if self.parameters.watch:
+            self.watchdog.look(self._atlas, time, scan, self.odometry.at)
+        self._tell(time, belief, odometry)
+
+    def _placed(self, scan: Any, sensor: str) -> Any:
+        """The scan with the place of its sensor on the robot."""
+        place, robot = self.parameters.sensor, next(iter(self._robots), "")
+        if place is not None:
+            return replace(scan, T_robot_sensor=place, frame=robot or "robot")
+        if not robot or sensor in ("", robot):
+            return replace(scan, frame=robot or sensor)
+        asked = self.frames.changes, robot, sensor
+        if self._mount[0] != asked:
+            T = self.frames.T(robot, sensor)
+            flat = place_on_robot("/tf", sensor, T) if self._flat else (T, False)
+            self._mount = asked, *flat
+        _, mount, flipped = self._mount
+        return replace(scan.mirrored() if flipped else scan, T_robot_sensor=mount, frame=robot)
+
+    def _tell(self, time: float, told: Belief | Answer, odometry: Pose) -> None:
+        """Publish what a scan gave."""
+        self.last = told
+        best, frame = told.best, self.parameters.map_frame
+        values = {} if best is None else _values(best)
+        if isinstance(told, Belief):
+            values |= {"lambda_min": f"{told.least:.6g}", "travelled_m": f"{told.travelled:.3f}"}
+        self._say(time, told.verdict, told.advice, values)
+        self._out["rivals"](messages.poses_message(told.estimates[1:], time, frame))
+        self._out["markers"](messages.markers_message(told.estimates, time, frame))
+        if told.verdict is Verdict.LOST:
+            self._told = None
+        if told.verdict is not Verdict.UNIQUE or best is None:
+            return
+        self._prior = None  # it was of the place where somebody clicked
+        message = messages.stamped_pose(best, time, frame)
+        pose = best.pose if isinstance(best.pose, Pose) else best.pose.flat
+        if "pose" in self._out:
+            self._out["pose"](message)
+        if "tf" in self._out:
+            link = pose @ odometry.inverse
+            self._out["tf"](messages.transforms_message(link, time, frame, self._odom_frame))
+        news, self._told = self._is_news(pose, odometry), (pose, odometry)
+        if "initialpose" in self._out and news:
+            self.published += 1
+            self._own = messages.encode(messages.POSE, message)
+            self.watchdog.mended()
+            self._out["initialpose"](message)
+            log.info("the robot is at x %.2f m, y %.2f m, yaw %.2f rad", *pose.vector)
+
+    def _is_news(self, pose: Pose, odometry: Pose) -> bool:
+        """Whether a unique pose is to be published: odometry did not lead there."""
+        if self.parameters.watch and self.watchdog.answered:
+            return self.watchdog.wrong
+        if self._told is None:
+            return True
+        if self._tracker is None:
+            return False
+        before, then = self._told
+        return not is_same(before @ then.inverse @ odometry, pose, USUAL)
+
+    def _say(
+        self, time: float, verdict: Verdict, words: str, values: dict[str, str] | None = None
+    ) -> None:
+        """Publish a verdict in words; what else was noticed goes along once."""
+        self.said = words
+        note, self._note = self._note, ""
+        more = {"verdict": verdict.value, **(values or {})} | ({"note": note} if note else {})
+        if self.dropped:
+            more["dropped"] = str(self.dropped)
+        frame = self.parameters.map_frame
+        level = LEVELS[verdict]
+        self._out["verdict"](messages.verdict_message(time, frame, "isovist", level, words, more))
+
+    def _say_of_other(self, time: float, level: int, words: str, values: dict[str, str]) -> None:
+        """Publish what a check of another system's pose gave."""
+        name, frame = f"isovist: {self.parameters.watch}", self.parameters.map_frame
+        self._out["verdict"](messages.verdict_message(time, frame, name, level, words, values))
+
+
+def _values(best: Estimate) -> dict[str, str]:
+    """The best place as the pairs of a diagnostic status."""
+    rows = {"x": best.pose.x, "y": best.pose.y, "yaw": best.pose.yaw}
+    spread = float(np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1]))
+    rows |= {"spread_m": spread, "probability": best.probability, "inliers": best.inliers}
+    return {name: f"{value:.6g}" for name, value in rows.items()}
+
+
+def _outputs(parameters: Parameters) -> dict[str, Topic]:
+    """The topics that a node publishes on."""
+    known = {
+        "initialpose": Topic("/initialpose", messages.POSE, depth=1),
+        "pose": Topic("/isovist/pose", messages.POSE),
+        "tf": Topic("/tf", messages.TRANSFORM, depth=100),
+    }
+    always = {
+        "verdict": Topic("/isovist/verdict", messages.VERDICT),
+        "rivals": Topic("/isovist/rivals", messages.POSES),
+        "markers": Topic("/isovist/markers", messages.MARKERS),
+    }
+    return always | {name: known[name] for name in parameters.publish}
+
+
+def _digest(world: OccupancyMap) -> str:
+    """Of what a map shows; a map that is published again has another stamp."""
+    about = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
+    return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
+
+
+def _rehearse(atlas: Atlas) -> None:
+    """Look once from somewhere, so that the first scan does not wait for what is loaded then."""
+    compile_kernels(atlas)
+    if isinstance(atlas, PlaneAtlas):
+        x, y = atlas.positions[len(atlas.nodes) // 2]
+        with suppress(InputError):  # nothing is in view from there
+            scan = Lidar().scan(atlas.world, Pose(float(x), float(y)), np.random.default_rng(0))
+            Tracker(atlas).update(Pose(), scan)
+
+
+def _progress() -> Callable[[float], None]:
+    """Tells the log of every quarter of a map that is described."""
+    told = [0]
+
+    def advance(share: float) -> None:
+        quarter = int(4.0 * share)
+        if quarter > told[0]:
+            told[0] = quarter
+            log.info("described %d %% of the map", 25 * quarter)
+
+    return advance

@@ -1,0 +1,44 @@
+"""How a node is set up: topics, frames, and what it publishes."""
+
+from dataclasses import dataclass
+
+from isovist.errors import InputError
+from isovist.poses import Pose
+
+OUTPUTS = ("initialpose", "pose", "tf")
+
+
+@dataclass(frozen=True, slots=True)
+class Parameters:
+    """Of a node; the names are those of its parameters in ROS, too.
+
+    Attributes:
+        scan: Topic of the scans.
+        odom: Topic of the odometry; `tf` takes the link below `odom`, nothing does without.
+        map: Topic of the map; unused where the node has an atlas.
+        watch: Topic of the poses of another system to be checked, e.g. `/amcl_pose`; none if empty.
+        publish: What is published: `initialpose` when unique, once, until it is lost again or
+            found elsewhere; `pose`, every unique pose on `/isovist/pose`; `tf`, map → odom.
+        map_frame: Frame of the map, where nothing else says so.
+        odom_frame: Frame of the odometry, where nothing else says so.
+        sensor: T_robot_sensor; `None` takes it from tf.
+    """
+
+    scan: str = "/scan"
+    odom: str = "/odom"
+    map: str = "/map"
+    watch: str = ""
+    publish: tuple[str, ...] = ("initialpose",)
+    map_frame: str = "map"
+    odom_frame: str = "odom"
+    sensor: Pose | None = None
+
+    def __post_init__(self) -> None:
+        for name in self.publish:
+            if name not in OUTPUTS:
+                raise InputError(f"`publish` must be of {', '.join(OUTPUTS)}, got {name!r}.")
+        for name in ("scan", "odom", "map", "watch"):
+            topic = getattr(self, name)
+            special = {"odom": ("", "tf"), "watch": ("",)}.get(name, ())
+            if topic not in special and not (topic.startswith("/") and len(topic.strip("/")) > 0):
+                raise InputError(f"`{name}` must be a topic such as `/{name}`, got {topic!r}.")

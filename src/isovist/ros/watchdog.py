@@ -1,0 +1,69 @@
+"""Is the pose of another system right?  Each is checked against the scan of its time.
+
+A pose is carried by odometry to the scan next to it and judged by `check`.  The other system is
+wrong when two checks in a row disagree: one scan may show a crowd.
+"""
+
+from collections import Counter
+from collections.abc import Callable
+
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.localization.check import check
+from isovist.poses import Pose
+from isovist.types import FloatArray
+
+ROW = 2
+"""Checks in a row that must disagree."""
+LEVELS = {"agrees": 0, "cannot tell": 1, "disagrees": 2}
+Say = Callable[[float, int, str, dict[str, str]], None]
+
+
+class Watchdog:
+    """Checks poses that come between scans.
+
+    Attributes:
+        answered: Whether the other system has said a pose since it was mended last.
+        disagreed: Checks in a row that disagreed.
+        counts: How many checks had each verdict.
+    """
+
+    def __init__(self, say: Say) -> None:
+        """With what to tell verdicts to: time, level, words and values."""
+        self._say = say
+        self.answered = False
+        self.disagreed = 0
+        self.counts: Counter[str] = Counter()
+        self._pose: tuple[float, Pose, FloatArray] | None = None
+
+    @property
+    def wrong(self) -> bool:
+        """Whether the other system is wrong."""
+        return self.disagreed >= ROW
+
+    def mended(self) -> None:
+        """The other system was told where it is: what it said before does not count."""
+        self.answered, self.disagreed, self._pose = False, 0, None
+
+    def heard(self, time: float, pose: Pose, covariance: FloatArray) -> None:
+        """Keep a pose until the next scan comes."""
+        self.answered = True
+        self._pose = time, pose, covariance
+
+    def look(
+        self, atlas: Atlas, time: float, scan: AnyScan, odometry: Callable[[float], Pose | None]
+    ) -> None:
+        """Check the last pose against a scan."""
+        if self._pose is None:
+            return
+        said, pose, covariance = self._pose
+        self._pose = None
+        then, now = odometry(said), odometry(time)
+        if then is not None and now is not None:
+            pose = pose @ then.inverse @ now
+        told = check(atlas, scan, pose, covariance)
+        self.counts[told.verdict] += 1
+        self.disagreed = self.disagreed + 1 if told.verdict == "disagrees" else 0
+        values = {"verdict": told.verdict, "inliers": f"{told.inliers:.6g}"}
+        if told.moved is not None:
+            values |= {"off_m": f"{told.moved[0]:.6g}", "off_rad": f"{told.moved[1]:.6g}"}
+        self._say(time, LEVELS[told.verdict], told.advice, values)
