@@ -21,7 +21,7 @@ LINES = {
     "bench": "Missing command. See `isovist bench --help`.",
     "bench foo": "No such command 'foo'. Did you mean 'follow'? See `isovist bench --help`.",
     "locate": "Missing argument 'MAP_OR_ATLAS'. See `isovist locate --help`.",
-    "locate PLAN": "'scan'. See `isovist locate --help`.",
+    "locate PLAN": "'SCAN'. See `isovist locate --help`.",
     "locate PLAN SCAN more": "(more). See `isovist locate --help`.",
     "locate --foo PLAN SCAN": "No such option: --foo. See `isovist locate --help`.",
     "locate NO.yaml SCAN": NO_FILE,
