@@ -139,3 +139,13 @@ def test_a_prior_asks_only_the_rows_that_it_reaches():
         assert (np.diff(asked) == 1).all()
     few = atlas.nodes_in(*iv.Region.circle(middle, 0.5).box())
     assert 0 < len(few) < 0.6 * len(atlas.nodes)
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site):
+    damaged = site.atlas.descriptors.copy()
+    damaged.reshape(-1)[:6] = np.nan, np.inf, -np.inf, 3e38, -3e38, -1.0
+    table = Floors.of(replace(site.atlas, descriptors=damaged)).table
+    rings, n = damaged.shape[1:]
+    flat = table.transpose(0, 2, 1).reshape(-1, rings * n)[: len(damaged)].reshape(-1)
+    assert flat[:6].tolist() == [255, 255, 0, 255, 0, 0]

@@ -53,7 +53,8 @@ class Floors:
         table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN, dtype=np.uint8)
         for block, part in enumerate(table):
             f = atlas.descriptors[block * WIDTH : (block + 1) * WIDTH].reshape(-1, rings * n)
-            levels = np.where(f < FAR, np.minimum(f / np.float32(step), UNKNOWN - 1), UNKNOWN)
+            known = np.clip(f, 0.0, FAR) / np.float32(step)
+            levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
             part[:, : len(f)] = levels.astype(np.uint8).T
         return cls(table, step, count, n)
 
