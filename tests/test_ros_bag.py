@@ -75,7 +75,11 @@ def test_the_commands_write_and_replay_a_bag(tmp_path):
     path, out = str(tmp_path / "drive.mcap"), str(tmp_path / "out.mcap")
     made = CliRunner().invoke(app, ["demo", "--bag", path, "--seconds", "2", "--seed", "1"])
     assert made.exit_code == 0
-    assert made.output == f"20 scans of a drive of 2 s in {path}\n"
+    plan = tmp_path / "drive.yaml"
+    assert made.output == f"20 scans of a drive of 2 s in {path}, the map in {plan}\n"
+    assert iv.read_map(plan).resolution == 0.05
+    again = CliRunner().invoke(app, ["demo", "--bag", str(tmp_path / "drive.MCAP")])
+    assert str(again.exception) == (f"{plan} is there already. Take another name, or remove it.")
     told = CliRunner().invoke(app, ["ros", "--replay", path, "-o", out])
     assert told.exit_code == 0, told.output
     assert told.stdout.startswith("20 scans, 1 pose published on /initialpose; at the end unique: ")

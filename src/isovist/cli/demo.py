@@ -28,14 +28,14 @@ def demo(
     from isovist.bench.demonstration import demonstrate, demonstrate_in_space
     from isovist.cli.progress import busy
     from isovist.report.answers import answer_json, answer_text, pose_json
+    from isovist.ros.demonstration import write_demonstration
     from isovist.viz.answers import draw_answer
     from isovist.viz.figures import can_draw, check_suffix, save
 
     if bag is not None:
-        from isovist.ros.demonstration import write_demonstration
-
         scans = write_demonstration(bag, seed=seed, seconds=seconds)
-        typer.echo(f"{scans} scans of a drive of {seconds:g} s in {bag}")
+        where = f"in {bag}, the map in {bag.with_suffix('.yaml')}"
+        typer.echo(f"{scans} scans of a drive of {seconds:g} s {where}")
         return
     check_suffix(figure)
     drawn = can_draw()

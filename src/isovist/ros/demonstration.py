@@ -12,8 +12,9 @@ import numpy as np
 
 from isovist.bench.demonstration import CLEARANCE, LIDAR, somewhere
 from isovist.bench.worlds import office_floor
-from isovist.errors import InputError
+from isovist.errors import FileError, InputError
 from isovist.io.bags import LASER_SCAN, ODOMETRY
+from isovist.io.maps.read import write_map
 from isovist.localization.answer import Estimate
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.segments import SegmentMap
@@ -46,7 +47,7 @@ TOPICS = {
 
 
 def write_demonstration(path: Path, *, seed: int = 0, seconds: float = 30.0) -> int:
-    """Write the bag; how many scans it has.
+    """Write the bag, and its map beside it as .yaml; how many scans it has.
 
     Args:
         path: An .mcap file that is not there yet.
@@ -57,7 +58,11 @@ def write_demonstration(path: Path, *, seed: int = 0, seconds: float = 30.0) -> 
         raise InputError(f"A drive takes from 1 to 3600 s, got {seconds:g}.")
     floor, random = office_floor(seed), np.random.default_rng(seed)
     world = OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), 0.05)
+    plan = path.with_suffix(".yaml")
+    if plan.exists():
+        raise FileError(f"{plan} is there already. Take another name, or remove it.")
     writer = BagWriter(path)
+    write_map(world, plan)
     ground, odom, robot, sensor = FRAMES
     truth, odometry, drift, scans = somewhere(floor.reality, random), Pose(), Drift(), 0
     static = messages.transforms_message(MOUNT, START, robot, sensor)
