@@ -557,7 +557,8 @@ def test_the_last_frames_asked_as_one_scan_refute_what_the_way_leaves(atlas, mon
     assert all(belief.verdict is not Verdict.UNIQUE for belief in beliefs)
 
 
-def test_margins_of_the_last_frames_are_those_of_a_bank_without_the_others(atlas):
+def test_margins_of_the_last_frames_are_those_of_a_bank_without_the_others(atlas, monkeypatch):
+    monkeypatch.setattr("isovist.tracking.window.FRAMES", 99)
     tracker = Tracker(atlas, settings=TrackingSettings(clear=(99.0, 99.0), agreement=(99.0, 99.0)))
     drive(tracker, atlas.world, CORRIDOR[:8])
     bank = tracker.bank
