@@ -447,3 +447,15 @@ def test_an_error_is_one_printable_line():
     assert len(text) < 550
     assert str(InputError("two\nlines.")) == "two\\nlines."
     assert str(FileError("plain · ≤ 5°.")) == "plain · ≤ 5°."
+
+
+def test_a_cloud_as_wide_as_numbers_go_is_refused():
+    points = np.zeros((200, 3))
+    points[0, 0], points[1, 0] = 1.7e308, -1.7e308
+    text = (
+        "The cloud spans inf × 0 × 0 m. Is it in millimetres? Scale it to m (scale=0.001), or cut "
+        "it to at most "
+    )
+    assert said(lambda cloud: iv.VoxelMap.from_points(cloud, resolution=0.1), points).startswith(
+        text
+    )

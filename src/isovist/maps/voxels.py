@@ -207,7 +207,8 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
             f"The cloud has {len(bad)} points that are not finite, the first is point {bad[0]}. "
             "Remove them."
         )
-    size = np.ptp(p, axis=0)
+    with np.errstate(over="ignore"):
+        size = np.ptp(p, axis=0)
     if size.max() > WIDEST:
         raise InputError(
             f"The cloud spans {size[0]:.6g} × {size[1]:.6g} × {size[2]:.6g} m. Is it in "
