@@ -9,6 +9,13 @@ from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.distance import distance_to, king_moves
 from isovist.maps.sweep import felt
 
+
+@pytest.fixture(autouse=True, params=[0, 10**9], ids=["kernels", "SciPy"])
+def _ways(request, monkeypatch):
+    """Both ways, whatever the size of a map."""
+    monkeypatch.setattr("isovist.maps.distance.LARGE", request.param)
+
+
 SHAPES = [(1, 1), (1, 40), (37, 1), (50, 33), (20, 300), (300, 20), (12, 9, 7)]
 
 

@@ -16,6 +16,12 @@ from sites import SITES
 SHORT = iv.LocalizationSettings().short
 
 
+@pytest.fixture(autouse=True)
+def _every_size(monkeypatch):
+    """Floors are asked on small sites, too."""
+    monkeypatch.setattr("isovist.localization.floors.LARGE", 0)
+
+
 def everywhere(atlas, scan, settings, thorough):
     """Poses and costs of the candidates when every node is tried, at a glance or in full."""
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
@@ -42,9 +48,11 @@ def everywhere(atlas, scan, settings, thorough):
     return poses[chosen], flat[best[chosen]]
 
 
+@pytest.mark.parametrize("large", [0, 10**9])
 @pytest.mark.parametrize("thorough", [False, True])
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
-def test_the_candidates_are_those_of_trying_every_node(site, thorough):
+def test_the_candidates_are_those_of_trying_every_node(site, thorough, large, monkeypatch):
+    monkeypatch.setattr("isovist.localization.floors.LARGE", large)
     few = replace(iv.LocalizationSettings(), finalists=(60, 4), seeds=(20, 40))
     for place in site.places:
         scan = site.look(place)

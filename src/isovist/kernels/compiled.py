@@ -173,4 +173,5 @@ def _find_cache() -> None:
 
 
 _find_cache()
-event.register("numba:compile", _Notice())
+NOTICE = _Notice()
+event.register("numba:compile", NOTICE)

@@ -7,7 +7,7 @@ from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
-from isovist.kernels.compiled import KERNELS
+from isovist.kernels.compiled import KERNELS, NOTICE
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class WarmUp:
 def compile_all(progress: Callable[[float], None] = lambda _share: None) -> WarmUp:
     """Compile every kernel, or read it from the cache; told the share that is done after each."""
     begin = perf_counter()
+    NOTICE.said = True  # whoever warms up knows
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         import_module(f"isovist.kernels.{module.name}")
     compiled, folder = 0, ""

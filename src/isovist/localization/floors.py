@@ -17,8 +17,16 @@ LEVELS = 207
 """Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
 shorter, with the usual settings, and 30 one that is longer.  The rest of a byte tells unknown."""
 UNKNOWN = 255
+LARGE = 20_000
+"""Nodes from which on floors are worth it: on fewer they save less than their kernel takes to
+compile, and no more than they cost."""
 SLACK = 1e-3
 """More than singles err by in sums of channels, as a share."""
+
+
+def pays(atlas: Atlas) -> bool:
+    """Whether an atlas is large enough for floors."""
+    return len(atlas.nodes) >= LARGE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

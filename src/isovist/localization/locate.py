@@ -11,6 +11,7 @@ from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
+from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
@@ -195,7 +196,8 @@ def compile_kernels(atlas: Atlas) -> None:
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
 
-    for kernel in (floors, correlate, spread, *atlas.kernels()):
+    quick = (floors,) if pays(atlas) else ()
+    for kernel in (*quick, correlate, spread, *atlas.kernels()):
         kernel.compile()
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import PHASES, AnyScan, Atlas, Window
+from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
@@ -160,7 +161,10 @@ class _View:
         rough = self.window.seen[:1].copy()
         rough[:, :, 1::2] = False
         allowed = np.ascontiguousarray(self.allowed[::PHASES])
-        floors = self._floors(active, rough, allowed)
+        if quick.pays(self.atlas):
+            floors = self._floors(active, rough, allowed)
+        else:
+            floors = np.zeros(len(active), dtype=np.float32)
         low = np.partition(floors, most - 1)[most - 1]
         first = np.flatnonzero(floors <= low)
         costs = self._costs(active[first], rough, allowed, 1)[0]
@@ -180,6 +184,8 @@ class _View:
         choose: Callable[[_Tried, float], tuple[FloatArray, FloatArray]],
     ) -> tuple[FloatArray, FloatArray]:
         """What `choose` would choose if all nodes were tried, by trying as few as will do."""
+        if not quick.pays(self.atlas):
+            return choose(self.tried(active), np.inf)
         floors = self._floors(active, self.window.seen, self.allowed)
         count, dearest = 2 * most, np.inf
         while count < len(active) and dearest == np.inf:
