@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from isovist.kernels.align import REACH, distance_at
 from isovist.kernels.compiled import kernel
-from isovist.kernels.correlate import _add_costs
+from isovist.kernels.correlate import _add_cost
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -149,7 +149,7 @@ def compare(
                 table[c] = 0.0
             for c in range(n):
                 if seen[q, c]:
-                    _add_costs(f[c : c + n], views[q, c], low, high, table)
+                    _add_cost(f[c : c + n], views[q, c], low, high, table)
             for k in range(n):
                 if table[k] < cost and (not near[q, i] or min(k, n - k) > barred):
                     cost, turn = table[k], k
