@@ -8,7 +8,7 @@ FLOOR=${FLOOR:-73}
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[coverage]'
 mkdir -p out
 export NUMBA_DISABLE_JIT=1 COVERAGE_FILE=out/.coverage
-files=(segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels)
+files=(segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined)
 .venv/bin/python -m coverage run -m pytest -W ignore::RuntimeWarning \
   $(printf "tests/test_%s.py " "${files[@]}")
 .venv/bin/python -m coverage report --fail-under "$FLOOR" \
