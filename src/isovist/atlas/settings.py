@@ -11,9 +11,9 @@ from isovist.types import FloatArray
 S = TypeVar("S")
 
 
-def checked_settings(kind: type[S], given: S | None) -> S:
+def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> S:
     """The settings given, or the usual ones; an error for anything that is not of their kind."""
-    settings = kind() if given is None else given
+    settings = (usual or kind()) if given is None else given
     if not isinstance(settings, kind):
         raise InputError(f"`settings` must be {kind.__name__}, got {type(settings).__name__}.")
     return settings

@@ -102,9 +102,7 @@ class Tracker:
         self.atlas = atlas
         self.drift = Drift() if drift is None else drift
         self.settings = checked_settings(TrackingSettings, settings)
-        self.localization = checked_settings(
-            LocalizationSettings, ON_THE_WAY if localization is None else localization
-        )
+        self.localization = checked_settings(LocalizationSettings, localization, ON_THE_WAY)
         self.travelled = 0.0
         self._clock = 0.0
         self._told: float | None = None
