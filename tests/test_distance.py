@@ -10,7 +10,7 @@ from isovist.maps.distance import distance_to, king_moves
 from isovist.maps.sweep import felt
 
 
-@pytest.fixture(autouse=True, params=[0, 10**9], ids=["kernels", "SciPy"])
+@pytest.fixture(autouse=True, params=[0, 10**9], ids=["kernels", "without"])
 def _ways(request, monkeypatch):
     """Both ways, whatever the size of a map."""
     monkeypatch.setattr("isovist.maps.distance.LARGE", request.param)

@@ -7,7 +7,7 @@ import pytest
 
 import isovist as iv
 from isovist.localization.answer import radius
-from isovist.localization.judge import chances_of, verdict_of
+from isovist.localization.judge import chances_of, judge, refuted, verdict_of
 from isovist.localization.refine import Fits, polish, refine
 from isovist.localization.search import search, unlike
 from isovist.localization.settings import LocalizationSettings
@@ -51,21 +51,47 @@ def test_a_place_without_contenders_stays_as_it_was_fitted(site):
 
 
 @BOTH
+def test_rivals_are_refuted_by_the_fits_as_they_are(site, monkeypatch):
+    scan = site.look(site.places[0])
+    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
+    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    columns = fits.beams.by_column(fits.blocks)
+    out = refuted(columns, fits.scores, float(fits.inliers[0]), USUAL)
+    assert out.any()
+    # As if every place reached what the best one is worth nearby: likely, and yet refuted.
+    alike = Fits(fits.fit, fits.beams, fits.ratings[[0] * len(fits)], fits.kinds[[0] * len(fits)])
+    monkeypatch.setattr("isovist.localization.judge.polish", lambda *_: alike)
+    answer = judge(site.atlas, scan, fits, USUAL)
+    assert [e.refuted for e in answer.estimates] == [False, *out][: len(answer.estimates)]
+    assert answer.estimates[1].probability == answer.estimates[0].probability
+
+
+@BOTH
+def test_following_the_beams_of_every_fit_gives_the_same_answer(site):
+    every = replace(USUAL, keep=((10**6, 40), (10**6, 160)))
+    for k, place in enumerate(site.places):
+        scan = site.look(place, seed=k)
+        few, all_ = (iv.locate(site.atlas, scan, settings=s) for s in (USUAL, every))
+        assert few.verdict is all_.verdict
+        assert few.best.pose == all_.best.pose
+
+
+@BOTH
 def test_a_place_is_worth_what_its_beams_are(site):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     kinds, ratings, beams = fits.kinds[3], fits.ratings[3], fits.beams
-    slow = 0.0
+    slow, (explained, unseen) = 0.0, USUAL.worth
     for block in range(beams.blocks):
         slow += np.mean([ratings[i] for i in range(len(beams)) if beams.block_of[i] == block])
-        slow += 2.0 * np.mean(kinds == 0) - 1.0 * np.mean(kinds == 3)
+        slow += explained * np.mean(kinds == 0) - unseen * np.mean(kinds == 3)
     assert fits.totals(USUAL)[3] == pytest.approx(slow, rel=1e-5)
 
 
 def test_chances_are_those_of_the_equation_and_none_has_its_share():
     totals = np.array([100.0, 98.0, 60.0])
     chances = chances_of(totals, 18, USUAL)
-    weights = np.exp(0.4 * (np.append(totals, 18 * 4.0) - 100.0))
+    weights = np.exp(0.35 * (np.append(totals, 18 * 4.5) - 100.0))
     assert chances == pytest.approx(weights / weights.sum(), rel=1e-12)
     assert chances_of(np.array([20.0]), 18, USUAL)[-1] > 0.99999
     assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]

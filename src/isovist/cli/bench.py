@@ -75,6 +75,7 @@ def simulate(
     noise: options.Noise = 0.05,
     clutter: options.Clutter = 0.0,
     seed: options.Seed = 0,
+    prove: options.Prove = False,
     as_json: options.Json = False,
 ) -> None:
     """Random poses in free space, and a simulated lidar."""
@@ -82,7 +83,7 @@ def simulate(
     from isovist.sensing.lidar import Lidar
 
     lidar = Lidar(math.radians(field_of_view), beams, range_max, noise, clutter)
-    report(simulated(worlds, lidar, count, seed), as_json)
+    report(simulated(worlds, lidar, count, seed), as_json, prove=prove)
 
 
 def simulate3d(

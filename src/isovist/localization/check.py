@@ -233,7 +233,7 @@ def _fitted(
     local, most = KEPT
     kept = poses[near][unlike(poses[near], *settings.apart[1], local)]
     tried = np.concatenate([stated[None], kept, poses[far]])
-    most = settings.share(atlas, settings.keep) if thorough else most
+    most = settings.share(atlas, settings.keep[0][1]) if thorough else most
     tried = np.concatenate([tried[:1], tried[1:][unlike(tried[1:], *settings.apart[1], most)]])
     fit = atlas.fit(many, tried, settings.fine_widths(atlas), atlas.fitted(False))
     fits = Fits(fit, many, *atlas.rate(many, fit.poses, settings.model))

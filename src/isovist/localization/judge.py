@@ -18,9 +18,9 @@ the witnesses.  With δ_b = ℓ_0b − ℓ_jb,
 
     t_j = Σ_b δ_b / √(Σ_b δ_b² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
 
-both for the fits as they are and for the best poses near them.  t is about 1 when a single block
-speaks against the rival, something that a moved cupboard can do, and √B when all B of them do.  The
-place is unique when every rival has
+ratings of the fits as they are, since what a place gains nearby is not what makes it the only one.
+t is about 1 when a single block speaks against the rival, something that a moved cupboard can do,
+and √B when all B of them do.  The place is unique when every rival has
 
     t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (4)
 
@@ -52,15 +52,11 @@ def judge(atlas: Atlas, scan: Look, fits: Fits, settings: LocalizationSettings) 
     fits = polish(atlas, plain, settings)
     totals = fits.totals(settings)
     order = np.argsort(-totals, kind="stable")
-    same = fits is plain
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
     chances = chances_of(totals, fits.beams.blocks, settings)
     scores, inliers = fits.scores, fits.inliers
-    witnesses = fits.beams.by_column(fits.blocks)
-    out = np.append(False, refuted(witnesses, scores, float(inliers[0]), settings))
-    if not same:
-        other = plain.beams.by_column(plain.blocks)
-        out[1:] &= refuted(other, plain.scores, float(plain.inliers[0]), settings)
+    witnesses = plain.beams.by_column(plain.blocks)
+    out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
     known = listed.known
     if known is None:

@@ -147,7 +147,8 @@ def _proved(
     if len(found.places):
         known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
         seeds = np.concatenate([np.stack([pose.vector for pose in known]), found.places])
-        fits = _held(atlas, scan, prior, refine(atlas, scan, seeds, settings, tilt=tilt))
+        fits = refine(atlas, scan, seeds, settings, tilt=tilt, thorough=True)
+        fits = _held(atlas, scan, prior, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
             answer = replace(again, timing_ms=answer.timing_ms)

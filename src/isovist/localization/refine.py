@@ -1,4 +1,6 @@
-"""From candidates to poses: fit, rate, keep the unlike best, fit again with more beams."""
+"""From candidates to poses: fit, follow the beams of those whose ends lie best, rate, keep the
+unlike best, fit again with more beams.
+"""
 
 from dataclasses import dataclass
 
@@ -103,8 +105,10 @@ def refine(
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
     fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
+    followed, most = (settings.share(atlas, count) for count in settings.keep[thorough])
+    fit = fit.select(np.sort(np.argsort(-fit.weight, kind="stable")[:followed]))
     poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
-    most = settings.share(atlas, settings.keep) if keep is None else keep
+    most = most if keep is None else keep
     poses = poses[unlike(poses, *settings.apart[1], most)]
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
     fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
