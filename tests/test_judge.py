@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
+import isovist.localization.locate as locate_module
 from isovist.localization.answer import radius
 from isovist.localization.judge import chances_of, judge, refuted, verdict_of
 from isovist.localization.refine import Fits, polish, refine
@@ -74,6 +75,23 @@ def test_following_the_beams_of_every_fit_gives_the_same_answer(site):
         few, all_ = (iv.locate(site.atlas, scan, settings=s) for s in (USUAL, every))
         assert few.verdict is all_.verdict
         assert few.best.pose == all_.best.pose
+
+
+@BOTH
+def test_a_place_that_is_not_almost_certain_is_looked_at_again(site, monkeypatch):
+    looks, real = [], locate_module.seek
+
+    def seek(*given, thorough=False):
+        looks.append(thorough)
+        return real(*given, thorough=thorough)
+
+    monkeypatch.setattr(locate_module, "seek", seek)
+    scan = site.look(site.places[0])
+    for least, expected in ((0.0, [False]), (1.1, [False, True])):
+        looks.clear()
+        answer = iv.locate(site.atlas, scan, settings=replace(USUAL, lead=(0.0, least)))
+        assert answer.verdict is iv.Verdict.UNIQUE
+        assert looks == expected
 
 
 @BOTH

@@ -54,9 +54,10 @@ def locate(
     """Find where in the atlas the scan was taken.
 
     Search every node and heading, fit the best to the walls, rate them by ray casting, then
-    judge: unique, ambiguous or lost.  Unless one place is the only one, and well ahead of whatever
-    was not looked at, all is done once more with ten times as many candidates.  Before it is
-    called unique, the scan is tried mirrored and at other sizes (`twists`).
+    judge: unique, ambiguous or lost.  Unless one place is the only one, almost certainly right, and
+    well ahead of whatever was not looked at, all is done once more with ten times as many
+    candidates.  Before it is called unique, the scan is tried mirrored and at other sizes
+    (`twists`).
 
     Several scans, joined by the motions between them, are located as one (`several`).  The answer
     is the pose at the last.
@@ -102,7 +103,9 @@ def locate(
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(atlas)
     answer, sure = _look(atlas, held, prior, chosen, tilt)
-    if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
+    if answer.best is not None and not (
+        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= chosen.lead[1]
+    ):
         first = answer
         answer, sure = _look(atlas, held, prior, chosen, tilt, thorough=True)
         before = first.timing_ms
@@ -242,4 +245,4 @@ def _look(
     sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
     radius, turn = settings.candidates_apart(atlas)
     lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
-    return answer, lead >= settings.lead
+    return answer, lead >= settings.lead[0]
