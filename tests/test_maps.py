@@ -43,7 +43,7 @@ def test_places_are_found_as_on_the_map_alone(site):
     gaps = gap(together.best.pose, alone.best.pose)
     np.testing.assert_allclose(gaps, 0.0, atol=0.04)  # fits begin elsewhere
     np.testing.assert_allclose(
-        np.diag(together.best.covariance), np.diag(alone.best.covariance), rtol=0.1
+        np.diag(together.best.covariance)[:3], np.diag(alone.best.covariance)[:3], rtol=0.1
     )
     assert alone.map is None
     assert alone.best.map is None
