@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Beams, Fit, Ground
-from isovist.atlas.settings import BeamModel
+from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.errors import InputError
 from isovist.poses import AnyPose
 from isovist.types import Float32Array, FloatArray, IntArray
@@ -62,7 +62,7 @@ class SideBySide(Ground):
                     f"got {name!r}: {type(atlas).__name__}."
                 )
             first = first or (name, atlas)
-            _check_alike(*first, name, atlas)
+            check_alike(*((n, a.dimension, a.settings) for n, a in (first, (name, atlas))))
             low, high = atlas.world.bounds[:, 0]
             shift = 0.0 if edge == -np.inf else float(np.ceil(edge + GAP - low))
             edge = high + shift
@@ -174,16 +174,21 @@ class SideBySide(Ground):
         return np.argsort(order, kind="stable")
 
 
-def _check_alike(first: str, one: Atlas, second: str, other: Atlas) -> None:
+Described = tuple[str, int, AtlasSettings]
+"""Name, dimension and settings of an atlas."""
+
+
+def check_alike(one: Described, other: Described) -> None:
     """An error unless scans can be compared on two atlases."""
-    if one.dimension != other.dimension:
-        plane, space = (first, second) if one.dimension == 2 else (second, first)
+    first, second = one[0], other[0]
+    if one[1] != other[1]:
+        plane, space = (first, second) if one[1] == 2 else (second, first)
         raise InputError(
             f"Maps must all be of the plane or all in space: {plane!r} is of the plane, and "
             f"{space!r} is in space."
         )
     for name in SHARED:
-        mine, theirs = getattr(one.settings, name), getattr(other.settings, name)
+        mine, theirs = getattr(one[2], name), getattr(other[2], name)
         if mine != theirs:
             raise InputError(
                 f"{first!r} was built with `{name}` {mine:g}, and {second!r} with {theirs:g}. "
