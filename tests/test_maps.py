@@ -8,7 +8,7 @@ import pytest
 import isovist as iv
 from isovist.errors import InputError
 from isovist.localization.contrast import contrast
-from isovist.localization.maps import ground_of, prior_of, seek
+from isovist.localization.maps import prior_of, seek, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import joined
 from sites import PLANE, SITES, SPACE, gap
@@ -87,10 +87,10 @@ def test_a_place_of_any_map_that_was_not_looked_at_is_not_absent(site):
     scan = site.look(site.places[0])
     answer = iv.locate(maps, scan, settings=few)
     assert answer.verdict is iv.Verdict.AMBIGUOUS
-    ground = ground_of(maps)
-    found = seek(ground, scan, None, few)
+    together = site_of(maps)
+    found = seek(together, scan, None, few)
     own = found.poses[0]
-    radius, turn = few.candidates_apart(ground)
+    radius, turn = few.candidates_apart(together)
     alone = seek(site.atlas, scan, None, few)
     assert found.lead(own, radius, turn) <= alone.lead(own, radius, turn)
 
@@ -98,9 +98,9 @@ def test_a_place_of_any_map_that_was_not_looked_at_is_not_absent(site):
 @both
 def test_as_many_candidates_are_handed_on_as_of_one_map(site):
     chosen, maps = LocalizationSettings(), pair(site)
-    ground, scan = ground_of(maps), site.look(site.places[0])
+    together, scan = site_of(maps), site.look(site.places[0])
     most = chosen.share(site.atlas, chosen.seeds[0])
-    found = seek(ground, scan, None, chosen)
+    found = seek(together, scan, None, chosen)
     assert len(found.poses) <= most
     assert len(found.poses) == sum(len(one.poses) for one in found.each.values())
     cheapest = np.sort(
@@ -127,9 +127,9 @@ def test_a_prior_says_which_map(site):
 
 @both
 def test_the_prior_of_a_mirrored_trial_is_of_its_maps(site):
-    ground = ground_of(pair(site))
-    held = prior_of(ground, {"here": None})
-    rows = np.stack([ground.placed(name, site.places[0]).vector for name in ground.names])
+    maps = site_of(pair(site))
+    held = prior_of(maps, {"here": None})
+    rows = np.stack([maps.placed(name, site.places[0]).vector for name in maps.names])
     assert held.holds(rows).tolist() == [True, False]
 
 

@@ -139,7 +139,7 @@ class Fit:
         return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
 
 
-class Ground(ABC):
+class Site(ABC):
     """What scans are fitted to and rated on: the map of an atlas, or several side by side.
 
     Attributes:
@@ -224,7 +224,7 @@ class Ground(ABC):
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Atlas(Ground):
+class Atlas(Site):
     """A map, described.  `build` makes one; `read_atlas` and `write_atlas` keep it.
 
     Attributes:

@@ -61,7 +61,7 @@ class Library(Mapping[str, Atlas]):
 
     @cached_property
     def side_by_side(self) -> SideBySide:
-        """All of them as one ground; each is opened once for it."""
+        """All of them as one site; each is opened once for it."""
         return SideBySide.of(self)
 
 

@@ -1,4 +1,4 @@
-"""Several maps as one ground: laid side by side, far apart, in one plane.
+"""Several maps as one site: laid side by side, far apart, in one plane.
 
 A pose of map k is moved along x by a whole number of metres of its own, so that a row of numbers
 says which map it is on, poses of different maps are never near each other, and whatever fits,
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import AnyScan, Atlas, Beams, Fit, Ground
+from isovist.atlas.base import AnyScan, Atlas, Beams, Fit, Site
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.errors import InputError
 from isovist.poses import AnyPose
@@ -26,7 +26,7 @@ SHARED = ("channels", "rings", "elevation", "reach")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class SideBySide(Ground):
+class SideBySide(Site):
     """Several maps as one.  `of` makes it.
 
     Attributes:

@@ -9,7 +9,7 @@ SAME = 1e-3
 
 
 def storeys(
-    seed: int = 0, count: int = 5, *, rebuilt: float = 0.3, length: float = 40.0, rows: int = 4
+    seed: int = 0, count: int = 5, *, rebuilt: float = 0.5, length: float = 40.0, rows: int = 4
 ) -> list[OfficeFloor]:
     """Floors of one building, in each of which other rooms were built anew.
 
@@ -29,12 +29,13 @@ def storeys(
 
 
 def _rebuilt(drawing: Drawing, rng: np.random.Generator, share: float) -> OfficeFloor:
-    chosen = rng.random(len(drawing.rooms)) < share
+    count = len(drawing.rooms)
+    chosen = rng.permutation(count)[: round(share * count)]
     walls = [list(drawing.walls[room.walls]) for room in drawing.rooms]
     columns = [list(drawing.columns[room.columns]) for room in drawing.rooms]
     of_rooms = {k for room in drawing.rooms for k in range(room.walls.start, room.walls.stop)}
     drawn = {k for room in drawing.rooms for k in range(room.columns.start, room.columns.stop)}
-    for k in np.flatnonzero(chosen):
+    for k in map(int, chosen):
         room, anew = drawing.rooms[k], Drawing(rng)
         anew.add_room(*room.sides, room.above)
         walls[k], columns[k] = anew.walls, anew.columns

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Beams, Ground
+from isovist.atlas.base import Beams, Site
 from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer
-from isovist.localization.maps import AnyGround, ground_of, placed
+from isovist.localization.maps import AnyMaps, placed, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.poses import AnyPose
@@ -67,7 +67,7 @@ class Contrast:
 
 
 def contrast(
-    atlas: AnyGround, scan: Look, answer: Answer, *, settings: LocalizationSettings | None = None
+    atlas: AnyMaps, scan: Look, answer: Answer, *, settings: LocalizationSettings | None = None
 ) -> Contrast | None:
     """Compare the best place of an answer with its strongest rival, beam by beam.
 
@@ -85,17 +85,17 @@ def contrast(
         What the beams say that the verdict rests on; `None` where the answer has only one place.
     """
     chosen = checked_settings(LocalizationSettings, settings)
-    ground = ground_of(atlas)
-    ground.check(last_of(scan))
-    held = scan.within(ground.diagonal)
+    site = site_of(atlas)
+    site.check(last_of(scan))
+    held = scan.within(site.diagonal)
     if held is None or len(answer.estimates) < 2:
         return None
     alive = (k for k, estimate in enumerate(answer.estimates) if k > 0 and not estimate.refuted)
     second = next(alive, 1)
     both = answer.estimates[0], answer.estimates[second]
-    beams = beams_of(ground, held, chosen.beams[1], chosen.block)
-    side_by_side = [placed(ground, estimate).pose for estimate in both]
-    ratings, _ = rate_at(ground, held, beams, side_by_side, chosen)
+    beams = beams_of(site, held, chosen.beams[1], chosen.block)
+    side_by_side = [placed(site, estimate).pose for estimate in both]
+    ratings, _ = rate_at(site, held, beams, side_by_side, chosen)
     favour = (ratings[0] - ratings[1]).astype(np.float64)
     ends = held.T_level_robot.inverse.apply(beams.ends)
     poses = both[0].pose, both[1].pose
@@ -103,11 +103,7 @@ def contrast(
 
 
 def rate_at(
-    atlas: Ground,
-    scan: Look,
-    beams: Beams,
-    poses: Sequence[AnyPose],
-    settings: LocalizationSettings,
+    atlas: Site, scan: Look, beams: Beams, poses: Sequence[AnyPose], settings: LocalizationSettings
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """ℓ and kind of beams of a scan with the robot at some poses, both of shape (K, m)."""
     T_robot_level = scan.T_level_robot.inverse

@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import FAR, Atlas, Ground, Window
+from isovist.atlas.base import FAR, Atlas, Site, Window
 from isovist.types import BoolArray, Float32Array
 
 LEVELS = 207
@@ -24,7 +24,7 @@ SLACK = 1e-3
 """More than singles err by in sums of channels, as a share."""
 
 
-def pays(atlas: Ground) -> bool:
+def pays(atlas: Site) -> bool:
     """Whether an atlas is large enough for floors."""
     return atlas.size >= LARGE
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Ground
+from isovist.atlas.base import AnyScan, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.locate import attempt
-from isovist.localization.maps import AnyGround, AnyPrior, Prior, ground_of, on_map, prior_of
+from isovist.localization.maps import AnyMaps, AnyPrior, Prior, on_map, prior_of, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
@@ -51,7 +51,7 @@ class Hint:
 
 
 def hints(
-    atlas: AnyGround,
+    atlas: AnyMaps,
     scan: Look | Sequence[AnyScan],
     answer: Answer,
     *,
@@ -72,31 +72,31 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
-    seen, ground = joined(scan, motions), ground_of(atlas)
-    held = prior_of(ground, prior)
+    seen, site = joined(scan, motions), site_of(atlas)
+    held = prior_of(site, prior)
     score = -math.inf if answer.best is None else answer.best.score
     sized, over = margins(chosen)
     found = []
-    turned = _place(ground, seen.mirrored(), held, chosen)
+    turned = _place(site, seen.mirrored(), held, chosen)
     if turned is not None and turned.score > score + over:
-        found.append(_hint("mirror", 1.0, turned, ground))
-    far = float(np.median(seen.distances)) > ground.diagonal
+        found.append(_hint("mirror", 1.0, turned, site))
+    far = float(np.median(seen.distances)) > site.diagonal
     sizes = []
     for factor in (MILLIMETRE,) if far else FACTORS:
-        place = _place(ground, seen.scaled(factor), held, chosen)
+        place = _place(site, seen.scaled(factor), held, chosen)
         if place is not None:
             sizes.append((place.score, factor, place))
     if sizes:
         _, factor, place = max(sizes, key=lambda size: size[0])
         if factor != MILLIMETRE:
-            factor, place = _sharpened(ground, seen, factor, place, chosen)
+            factor, place = _sharpened(site, seen, factor, place, chosen)
         if place.score > score + sized:
-            found.append(_hint("scale", factor, place, ground))
+            found.append(_hint("scale", factor, place, site))
     return tuple(sorted(found, key=lambda hint: -hint.score))
 
 
 def _place(
-    atlas: Ground, scan: Look, prior: Prior, settings: LocalizationSettings
+    atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
     held = scan.within(atlas.diagonal)
@@ -107,7 +107,7 @@ def _place(
 
 
 def _sharpened(
-    atlas: Ground, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
+    atlas: Site, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     tried = []
@@ -119,9 +119,9 @@ def _sharpened(
     return best, replace(place, pose=pose, score=score)
 
 
-def _hint(cause: str, factor: float, place: Estimate, ground: Ground) -> Hint:
-    if isinstance(ground, SideBySide):
-        place = on_map(ground, place)
+def _hint(cause: str, factor: float, place: Estimate, site: Site) -> Hint:
+    if isinstance(site, SideBySide):
+        place = on_map(site, place)
     pose = place.pose
     where = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"
     where = f"{place.map}, {where}" if place.map else where

@@ -31,7 +31,7 @@ the scan badly.
 
 import numpy as np
 
-from isovist.atlas.base import Ground
+from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.refine import Fits, polish
 from isovist.localization.search import unlike
@@ -44,7 +44,7 @@ from isovist.types import BoolArray, FloatArray, readonly
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
 
 
-def judge(atlas: Ground, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
+def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict."""
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())

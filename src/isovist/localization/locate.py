@@ -6,7 +6,7 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas, Ground
+from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
@@ -15,13 +15,13 @@ from isovist.localization.certify import certify_answer
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import (
-    AnyGround,
+    AnyMaps,
     AnyPrior,
     Prior,
     Regions,
-    ground_of,
     prior_of,
     seek,
+    site_of,
     told,
 )
 from isovist.localization.proof import prove as prove_answer
@@ -50,7 +50,7 @@ PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answ
 
 
 def locate(
-    atlas: AnyGround,
+    atlas: AnyMaps,
     scan: AnyScan | Joined | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
@@ -97,58 +97,56 @@ def locate(
             "`build` makes an atlas of a map, `read_scan` a scan of a file."
         )
     seen = joined(scan, motions, drift)
-    ground = ground_of(atlas)
-    held_to = prior_of(ground, prior)
+    site = site_of(atlas)
+    held_to = prior_of(site, prior)
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError(f"`budget_s` must be a time in s, 0 or more, got {budget_s:g}.")
-    ground.check(last_of(seen))
-    ground.fitted(tilt)
-    if prove and isinstance(ground, SideBySide):
-        raise InputError(PROVED.format(len(ground.names)))
+    site.check(last_of(seen))
+    site.fitted(tilt)
+    if prove and isinstance(site, SideBySide):
+        raise InputError(PROVED.format(len(site.names)))
     if isinstance(seen, Joined):
-        _check_several(ground, seen, prove)
+        _check_several(site, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
     frame = frame_of(last_of(seen))
-    held = seen.within(ground.diagonal)
+    held = seen.within(site.diagonal)
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
-    compile_kernels(ground)
-    answer, sure = _look(ground, held, held_to, chosen, tilt)
+    compile_kernels(site)
+    answer, sure = _look(site, held, held_to, chosen, tilt)
     if answer.estimates and not (sure and answer.verdict is Verdict.UNIQUE):
         first = answer
-        answer, sure = _look(ground, held, held_to, chosen, tilt, thorough=True)
+        answer, sure = _look(site, held, held_to, chosen, tilt, thorough=True)
         before = first.timing_ms
         timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
         if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, chosen)):
             advice = DIVIDED if sure else CROWDED
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
-    if prove and answer.best is not None and isinstance(ground, Atlas):
+    if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
-        answer = _proved(ground, last_of(held), held_to, answer, chosen, tilt, budget_s)
+        answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
     if answer.verdict is Verdict.UNIQUE:
-        answer = _doubted(ground, held, answer, held_to, chosen)
-    answer = told(ground, answer)
+        answer = _doubted(site, held, answer, held_to, chosen)
+    answer = told(site, answer)
     if certificate:
-        answer = _certified(ground, last_of(held), answer, chosen)
+        answer = _certified(site, last_of(held), answer, chosen)
     return replace(answer, frame=frame)
 
 
-def _certified(
-    ground: Ground, scan: AnyScan, answer: Answer, settings: LocalizationSettings
-) -> Answer:
+def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
     """The answer with a certificate, of the map of the best estimate."""
-    atlas, here = ground, answer
-    if isinstance(ground, SideBySide):
+    atlas, here = site, answer
+    if isinstance(site, SideBySide):
         if answer.map is None:
             return answer
-        atlas = ground.maps[answer.map]
+        atlas = site.maps[answer.map]
         here = replace(answer, estimates=tuple(e for e in answer.estimates if e.map == answer.map))
     assert isinstance(atlas, Atlas)
     return replace(answer, certificate=certify_answer(atlas.world, scan, here, settings))
 
 
-def _check_several(atlas: Ground, scan: Joined, prove: bool) -> None:
+def _check_several(atlas: Site, scan: Joined, prove: bool) -> None:
     if prove:
         raise InputError("A proof is of one scan, got several. Prove the last one alone.")
     if scan.span > atlas.diagonal:
@@ -185,7 +183,7 @@ def _proved(
 
 
 def _doubted(
-    atlas: Ground, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
+    atlas: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
 ) -> Answer:
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
@@ -218,7 +216,7 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
     return is_same(first.best.pose, second.best.pose, settings)
 
 
-def compile_kernels(atlas: Ground) -> None:
+def compile_kernels(atlas: Site) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
@@ -228,12 +226,12 @@ def compile_kernels(atlas: Ground) -> None:
         kernel.compile()
 
 
-def attempt(atlas: Ground, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
+def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
     """What one look gives; nothing is doubted yet."""
     return _look(atlas, scan, prior, settings)[0]
 
 
-def _held(atlas: Ground, scan: Look, prior: Prior, fits: Fits) -> Fits:
+def _held(atlas: Site, scan: Look, prior: Prior, fits: Fits) -> Fits:
     """Those fits that the prior allows."""
     if prior is None:
         return fits
@@ -241,7 +239,7 @@ def _held(atlas: Ground, scan: Look, prior: Prior, fits: Fits) -> Fits:
 
 
 def _look(
-    atlas: Ground,
+    atlas: Site,
     scan: Look,
     prior: Prior,
     settings: LocalizationSettings,

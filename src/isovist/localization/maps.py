@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Ground
+from isovist.atlas.base import Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.localization import several
@@ -24,7 +24,7 @@ from isovist.sensing.joined import Look
 from isovist.types import BoolArray, FloatArray
 
 Found = Candidates | ManyCandidates
-AnyGround = Atlas | Mapping[str, Atlas]
+AnyMaps = Atlas | Mapping[str, Atlas]
 """What a user gives: one map, or several by name."""
 
 
@@ -33,22 +33,22 @@ class Regions:
     """Where the robot may be on several maps.
 
     Attributes:
-        ground: The maps.
+        site: The maps.
         regions: By name of the map, `None` for all of it; on maps that are not named it is not.
     """
 
-    ground: SideBySide
+    site: SideBySide
     regions: Mapping[str, Region | None]
 
     def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
         """Whether poses side by side, shape (m, 3 or more), lie in them, or within the margins."""
-        numbers = self.ground.numbers(poses)
+        numbers = self.site.numbers(poses)
         held = np.zeros(len(poses), dtype=np.bool_)
         for name, region in self.regions.items():
-            k = self.ground.names.index(name)
+            k = self.site.names.index(name)
             here = numbers == k
             rows = poses[here].copy()
-            rows[:, 0] -= self.ground.shifts[k]
+            rows[:, 0] -= self.site.shifts[k]
             held[here] = region is None or region.holds(rows, margin, turn)
         return held
 
@@ -58,19 +58,19 @@ AnyPrior = Region | Mapping[str, Region | None] | None
 """What a user gives: a region of one map, or regions by name of several."""
 
 
-def ground_of(atlas: AnyGround | Ground) -> Ground:
+def site_of(atlas: AnyMaps | Site) -> Site:
     """An atlas as it is, and several side by side."""
-    if isinstance(atlas, Ground):
+    if isinstance(atlas, Site):
         return atlas
     together = getattr(atlas, "side_by_side", None)
     return SideBySide.of(atlas) if together is None else together
 
 
-def prior_of(ground: Ground, prior: AnyPrior) -> Prior:
-    """A prior as the ground needs it: a region of one map, regions by name of several."""
+def prior_of(site: Site, prior: AnyPrior) -> Prior:
+    """A prior as the site needs it: a region of one map, regions by name of several."""
     if prior is None:
         return None
-    if not isinstance(ground, SideBySide):
+    if not isinstance(site, SideBySide):
         if not isinstance(prior, Region):
             raise InputError(
                 f"`prior` must be a Region, e.g. Region.around(pose, 2.0), "
@@ -81,17 +81,17 @@ def prior_of(ground: Ground, prior: AnyPrior) -> Prior:
         got = type(prior).__name__ if not isinstance(prior, Mapping) else "none"
         raise InputError(
             "On several maps `prior` must say which map a Region is of, "
-            f"e.g. {{{ground.names[0]!r}: Region.around(pose, 2.0)}}, got {got}."
+            f"e.g. {{{site.names[0]!r}: Region.around(pose, 2.0)}}, got {got}."
         )
     for name, region in prior.items():
-        if name not in ground.names:
-            known = ", ".join(repr(known) for known in ground.names)
+        if name not in site.names:
+            known = ", ".join(repr(known) for known in site.names)
             raise InputError(f"`prior` is of {name!r}, and the maps are {known}.")
         if region is not None and not isinstance(region, Region):
             raise InputError(
                 f"`prior` of {name!r} must be a Region or None, got {type(region).__name__}."
             )
-    return Regions(ground, dict(prior))
+    return Regions(site, dict(prior))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -101,21 +101,21 @@ class MapCandidates:
     Attributes:
         poses: Side by side, map after map, shape (K, D).
         each: Those of each map, in its own frame.
-        ground: The maps.
+        site: The maps.
     """
 
     poses: FloatArray
     each: Mapping[int, Found]
-    ground: SideBySide
+    site: SideBySide
 
     def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
         """As for one map: the cheapest place of any map that was not looked at counts."""
-        number = int(self.ground.numbers(pose))
+        number = int(self.site.numbers(pose))
         here = pose.copy()
-        here[0] -= self.ground.shifts[number]
+        here[0] -= self.site.shifts[number]
         ratios = []
         for view, (own, place) in enumerate(_views(self.each[number])):
-            at = here if place is None else (self.ground.lift(here) @ place).vector
+            at = here if place is None else (self.site.lift(here) @ place).vector
             costs = own.own(np.asarray(at), radius, turn)
             others = (_views(found)[view][0] for found in self.each.values())
             ratios.append(min(other.beyond(*costs) for other in others))
@@ -128,34 +128,29 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 
 def seek(
-    ground: Ground,
-    scan: Look,
-    prior: Prior,
-    settings: LocalizationSettings,
-    *,
-    thorough: bool = False,
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *, thorough: bool = False
 ) -> Found | MapCandidates:
     """`several.seek` on one map, or on each of several."""
-    if isinstance(ground, Atlas):
+    if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
-        return several.seek(ground, scan, prior, settings, thorough=thorough)
-    assert isinstance(ground, SideBySide)  # there is no third kind
+        return several.seek(site, scan, prior, settings, thorough=thorough)
+    assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
-    for number, name in enumerate(ground.names):
+    for number, name in enumerate(site.names):
         region = None
         if isinstance(prior, Regions):
             if name not in prior.regions:
                 continue
             region = prior.regions[name]
-        each[number] = several.seek(ground.maps[name], scan, region, settings, thorough=thorough)
-    most = settings.share(ground, settings.seeds[thorough])
+        each[number] = several.seek(site.maps[name], scan, region, settings, thorough=thorough)
+    most = settings.share(site, settings.seeds[thorough])
     each = _cheapest(each, most)
     poses = []
     for number, found in each.items():
         rows = found.poses.copy()
-        rows[:, 0] += ground.shifts[number]
+        rows[:, 0] += site.shifts[number]
         poses.append(rows)
-    return MapCandidates(np.concatenate(poses), each, ground)
+    return MapCandidates(np.concatenate(poses), each, site)
 
 
 def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
@@ -175,24 +170,24 @@ def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
     return kept
 
 
-def told(ground: Ground, answer: Answer) -> Answer:
+def told(site: Site, answer: Answer) -> Answer:
     """An answer as a user wants it: each pose in the frame of its own map, with its name."""
-    if not isinstance(ground, SideBySide):
+    if not isinstance(site, SideBySide):
         return answer
-    estimates = tuple(on_map(ground, estimate) for estimate in answer.estimates)
+    estimates = tuple(on_map(site, estimate) for estimate in answer.estimates)
     return replace(answer, estimates=estimates, advice=answer.advice + _between(estimates, answer))
 
 
-def on_map(ground: SideBySide, estimate: Estimate) -> Estimate:
+def on_map(site: SideBySide, estimate: Estimate) -> Estimate:
     """An estimate in the frame of its own map, with its name."""
-    return replace(estimate, pose=ground.local(estimate.pose), map=ground.name_of(estimate.pose))
+    return replace(estimate, pose=site.local(estimate.pose), map=site.name_of(estimate.pose))
 
 
-def placed(ground: Ground, estimate: Estimate) -> Estimate:
+def placed(site: Site, estimate: Estimate) -> Estimate:
     """The way back."""
-    if not isinstance(ground, SideBySide) or estimate.map is None:
+    if not isinstance(site, SideBySide) or estimate.map is None:
         return estimate
-    return replace(estimate, pose=ground.placed(estimate.map, estimate.pose))
+    return replace(estimate, pose=site.placed(estimate.map, estimate.pose))
 
 
 def _between(estimates: tuple[Estimate, ...], answer: Answer) -> str:

@@ -10,7 +10,7 @@ that the residual comes from walls that the map bends or doubles, and these shif
 
 import numpy as np
 
-from isovist.atlas.base import Fit, Ground
+from isovist.atlas.base import Fit, Site
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose3
 from isovist.types import FloatArray
@@ -50,7 +50,7 @@ def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
 
 
 def of_robot(
-    atlas: Ground, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
+    atlas: Site, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
 ) -> tuple[AnyPose, FloatArray]:
     """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
 

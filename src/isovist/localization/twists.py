@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from isovist.atlas.base import Ground
+from isovist.atlas.base import Site
 from isovist.localization.answer import Estimate
 from isovist.localization.maps import Prior, seek
 from isovist.localization.refine import Fits, refine
@@ -39,7 +39,7 @@ def margins(settings: LocalizationSettings) -> tuple[float, float]:
 
 
 def doubt(
-    atlas: Ground, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
+    atlas: Site, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
 ) -> str:
     """Why a unique place cannot be believed, in words; empty when it can."""
     sized, turned = margins(settings)
@@ -57,7 +57,7 @@ def doubt(
 
 
 def rescaled(
-    atlas: Ground, scan: Look, factor: float, near: Estimate, settings: LocalizationSettings
+    atlas: Site, scan: Look, factor: float, near: Estimate, settings: LocalizationSettings
 ) -> Fits:
     """The fit of a scan times a factor, from where an estimate says that its robot is."""
     start = (near.pose @ scan.T_level_robot.inverse).vector

@@ -10,7 +10,7 @@ from isovist.atlas.space import SpaceAtlas
 from isovist.kernels.beam import EXPLAINED
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.contrast import TELLING, Contrast, rate_at
-from isovist.localization.maps import AnyGround
+from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose3
@@ -41,7 +41,7 @@ LENGTH = 0.03, 0.06
 
 
 def draw_answer(
-    maps: AnyGround,
+    maps: AnyMaps,
     scan: AnyScan,
     answer: Answer,
     truth: AnyPose | None = None,
@@ -99,7 +99,7 @@ def draw_answer(
     return figure
 
 
-def _map_of(maps: AnyGround, estimate: Estimate | None) -> Atlas:
+def _map_of(maps: AnyMaps, estimate: Estimate | None) -> Atlas:
     """The map that an estimate is of; the first one for none."""
     if isinstance(maps, Atlas):
         return maps
@@ -168,7 +168,7 @@ def _panels(plan: OccupancyMap, found: bool, compared: bool) -> tuple[Any, Any]:
 
 
 def _draw_contrast(
-    panels: Any, maps: AnyGround, scan: AnyScan, answer: Answer, contrast: Contrast
+    panels: Any, maps: AnyMaps, scan: AnyScan, answer: Answer, contrast: Contrast
 ) -> list[Any]:
     """Two places side by side, with the beams that favour the one and the other."""
     first, second = contrast.numbers
