@@ -522,7 +522,7 @@ def test_a_state_of_something_else_is_refused(atlas):
         ),
         (
             lambda atlas: Tracker(atlas, prior=Pose()),
-            "`prior` must be a Region, e.g. Region.around(pose, 0.5), got Pose.",
+            "`prior` must be a Region, e.g. Region.around(pose, 2.0), got Pose.",
         ),
         (
             lambda atlas: Tracker(atlas).update([0.0, 0.0, 0.0], PLANE.look(PLANE.places[0])),

@@ -44,16 +44,18 @@ if TYPE_CHECKING:
     from isovist.surveying.settings import SurveyingSettings
     from isovist.surveying.survey import Survey, survey, write_survey
     from isovist.theory.gram import Gram
+    from isovist.tracking.belief import Belief
+    from isovist.tracking.links import Link
     from isovist.tracking.settings import TrackingSettings
     from isovist.tracking.start import StartFit
-    from isovist.tracking.tracker import Belief, Tracker
+    from isovist.tracking.tracker import Tracker
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "Check",
     "CloudScan", "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram",
-    "Hint", "InputError", "Intensity", "IsovistError", "Library", "Lidar",
+    "Hint", "InputError", "Intensity", "IsovistError", "Library", "Lidar", "Link",
     "LocalizationSettings", "Log", "MeshMap", "MissingExtraError", "OccupancyMap", "Pose",
     "Pose3", "Proof", "ProofSettings", "Range", "Region", "Rose", "Scan", "SegmentMap",
     "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
@@ -79,7 +81,8 @@ _HOME = {
     "sensing.signals": "Intensity Range SurfaceGradient", "sensing.spinning": "SpinningLidar",
     "surveying.settings": "SurveyingSettings", "surveying.survey": "Survey survey write_survey",
     "theory.gram": "Gram", "sensing.drift": "Drift", "tracking.settings": "TrackingSettings",
-    "tracking.start": "StartFit", "tracking.tracker": "Belief Tracker",
+    "tracking.start": "StartFit", "tracking.belief": "Belief",
+    "tracking.links": "Link", "tracking.tracker": "Tracker",
 }  # fmt: skip
 """Where public names live; each is imported when it is first used, so that starting is fast."""
 

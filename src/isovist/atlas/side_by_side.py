@@ -8,7 +8,7 @@ neither what a robot sees nor how far it drives.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,8 @@ from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.errors import InputError
 from isovist.poses import AnyPose
 from isovist.types import Float32Array, FloatArray, IntArray
+
+P = TypeVar("P", bound=AnyPose)
 
 GAP = 1000.0
 """Between two maps, in m: more than any fit moves a pose."""
@@ -100,21 +102,21 @@ class SideBySide(Site):
         """The map that a pose is on."""
         return self.names[int(self.numbers(pose.vector))]
 
-    def local(self, pose: AnyPose) -> AnyPose:
+    def local(self, pose: P) -> P:
         """A pose in the frame of its own map."""
         return self._moved(pose, -self.shifts[int(self.numbers(pose.vector))])
 
-    def placed(self, name: str, pose: AnyPose) -> AnyPose:
+    def placed(self, name: str, pose: P) -> P:
         """A pose of a map, side by side with the others."""
         return self._moved(pose, self.shifts[self.names.index(name)])
 
     @staticmethod
-    def _moved(pose: AnyPose, shift: float) -> AnyPose:
+    def _moved(pose: P, shift: float) -> P:
         if shift == 0.0:
             return pose
         row = pose.vector.copy()
         row[..., 0] += shift
-        return type(pose).from_vector(row)
+        return cast("P", type(pose).from_vector(row))
 
     def cell(self, poses: FloatArray) -> FloatArray:
         return self.cells[self.numbers(poses)]

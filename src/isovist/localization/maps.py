@@ -20,6 +20,7 @@ from isovist.localization.region import Region
 from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
+from isovist.poses import AnyPose
 from isovist.sensing.joined import Look
 from isovist.types import BoolArray, FloatArray
 
@@ -92,6 +93,14 @@ def prior_of(site: Site, prior: AnyPrior) -> Prior:
                 f"`prior` of {name!r} must be a Region or None, got {type(region).__name__}."
             )
     return Regions(site, dict(prior))
+
+
+def around(site: Site, pose: AnyPose, radius: float, tolerance: float) -> Region | Regions:
+    """Near a pose of the robot, on its own map: within `radius` (m) and `tolerance` (rad)."""
+    if not isinstance(site, SideBySide):
+        return Region.around(pose, radius, tolerance)
+    region = Region.around(site.local(pose), radius, tolerance)
+    return Regions(site, {site.name_of(pose): region})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -172,10 +181,18 @@ def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
 
 def told(site: Site, answer: Answer) -> Answer:
     """An answer as a user wants it: each pose in the frame of its own map, with its name."""
+    estimates, words = named(site, answer.estimates, answer.verdict)
+    return replace(answer, estimates=estimates, advice=answer.advice + words)
+
+
+def named(
+    site: Site, estimates: tuple[Estimate, ...], verdict: Verdict
+) -> tuple[tuple[Estimate, ...], str]:
+    """Estimates in the frames of their own maps, and what is to be said of these."""
     if not isinstance(site, SideBySide):
-        return answer
-    estimates = tuple(on_map(site, estimate) for estimate in answer.estimates)
-    return replace(answer, estimates=estimates, advice=answer.advice + _between(estimates, answer))
+        return estimates, ""
+    own = tuple(on_map(site, estimate) for estimate in estimates)
+    return own, _between(site.names, own) if verdict is Verdict.AMBIGUOUS else ""
 
 
 def on_map(site: SideBySide, estimate: Estimate) -> Estimate:
@@ -190,12 +207,10 @@ def placed(site: Site, estimate: Estimate) -> Estimate:
     return replace(estimate, pose=site.placed(estimate.map, estimate.pose))
 
 
-def _between(estimates: tuple[Estimate, ...], answer: Answer) -> str:
+def _between(names: tuple[str, ...], estimates: tuple[Estimate, ...]) -> str:
     """On which maps the robot may be, in words, where that is open; else empty."""
-    if answer.verdict is not Verdict.AMBIGUOUS:
+    alive = {e.map for k, e in enumerate(estimates) if k == 0 or not e.refuted}
+    known = [name for name in names if name in alive]
+    if len(known) < 2:
         return ""
-    alive = [e.map for k, e in enumerate(estimates) if e.map and (k == 0 or not e.refuted)]
-    names = list(dict.fromkeys(alive))
-    if len(names) < 2:
-        return ""
-    return f" The maps look alike from here: it may be {', '.join(names[:-1])} or {names[-1]}."
+    return f" The maps look alike from here: it may be {', '.join(known[:-1])} or {known[-1]}."

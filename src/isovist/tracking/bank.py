@@ -13,15 +13,15 @@ Rivals are refuted as in `localization.judge`, over all frames: with δ = ℓ_0 
     t_j = Σ w δ / √(Σ w δ² + τ²),    d_j = Σ_f w_f (mean rating, less the rival's) / √Σ_f w_f.   (2)
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.base import Beams, Site
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import covariances, information
+from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
@@ -80,7 +80,7 @@ class Bank:
     """Places, their covariances, and the frames that they are compared on.
 
     Attributes:
-        atlas: The map.
+        atlas: The map, or several side by side.
         drift: Of the odometry.
         settings: How places are followed.
         localization: How they are fitted and rated.
@@ -89,7 +89,7 @@ class Bank:
         frames: Oldest first.
     """
 
-    atlas: Atlas
+    atlas: Site
     drift: Drift
     settings: TrackingSettings
     localization: LocalizationSettings
@@ -140,6 +140,32 @@ class Bank:
         assert kept is not None
         self.poses = np.concatenate([self.poses, kept[0]])
         self.spreads = np.concatenate([self.spreads, kept[1]])
+
+    def branch(self, index: IntArray, way: Pose) -> None:
+        """Give places a twin elsewhere that shares their past, and is rated on the last frame.
+
+        Args:
+            index: Which places.
+            way: From where they are to the twins: T_world_world.
+        """
+        turn = np.eye(3)
+        turn[:2, :2] = way.rotation
+        *past, last = self.frames
+        for frame in past:
+            twin = replace(frame)
+            twin.select(index)
+            twin.places = (way @ Pose.from_vector(twin.places)).vector
+            twin.known = turn @ twin.known @ turn.T
+            frame.append(twin)
+        said = last.again()
+        loose = np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
+        poses, spreads = self.compare(
+            said, (way @ Pose.from_vector(self.poses[index])).vector,
+            turn @ self.spreads[index] @ turn.T + loose, 1.0,
+        )  # fmt: skip
+        last.append(said)
+        self.poses = np.concatenate([self.poses, poses])
+        self.spreads = np.concatenate([self.spreads, spreads])
 
     def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
@@ -202,7 +228,7 @@ class Bank:
         fit = atlas.fit(beams, poses, self.widths, 3)
         step = fit.poses - poses
         step[:, 2] = wrap_angle(step[:, 2])
-        known = information(fit, beams.blocks, atlas.world.resolution, settings)
+        known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)
         told = share * np.linalg.inv(R)
         slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)

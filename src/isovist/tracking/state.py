@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.base import Atlas, Beams, Site
 from isovist.atlas.settings import BeamModel
+from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.io.files import first_line, quote
+from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.drift import Drift
 from isovist.tracking.bank import PER_PLACE, Frame
+from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings
 
 if TYPE_CHECKING:
@@ -32,22 +35,31 @@ FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_se
 SHAPES = {"places": (-1, 3), "known": (-1, 3, 3)}
 
 
-def fingerprint(atlas: Atlas) -> int:
-    """A number that another map hardly has."""
+def fingerprint(site: Site) -> int:
+    """A number that another map, or other maps, hardly have."""
+    if isinstance(site, SideBySide):
+        named = {name: fingerprint(atlas) for name, atlas in site.maps.items()}
+        return zlib.crc32(json.dumps(named).encode())
+    assert isinstance(site, Atlas)  # there is no third kind
+    return _of_map(site)
+
+
+def _of_map(atlas: Atlas) -> int:
     head = np.array([*atlas.world.shape, atlas.world.resolution, atlas.spacing])
     return zlib.crc32(atlas.nodes.tobytes(), zlib.crc32(head.tobytes()))
 
 
 def to_state(tracker: "Tracker") -> dict[str, Any]:
     """Everything that a tracker knows, ready for JSON."""
-    bank, prior = tracker.bank, tracker._prior
+    bank = tracker.bank
     state = {
         "version": VERSION,
-        "atlas": fingerprint(tracker.atlas),
+        "atlas": fingerprint(tracker.site),
         "settings": _plain(asdict(tracker.settings)),
         "localization": _plain(asdict(tracker.localization)),
         "drift": asdict(tracker.drift),
-        "prior": None if prior is None else _plain(asdict(prior)),
+        "prior": _plain_prior(tracker._prior),
+        **({"links": [_plain(asdict(link)) for link in tracker.links]} if tracker.links else {}),
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
         "spreads": bank.spreads.tolist(),
@@ -72,8 +84,8 @@ def _checksum(state: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(said, sort_keys=True).encode())
 
 
-def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
-    """The tracker that `to_state` was asked of, on the same atlas."""
+def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
+    """The tracker that `to_state` was asked of, on the same atlas or the same maps."""
     from isovist.tracking.tracker import Tracker
 
     try:
@@ -86,13 +98,14 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
             raise InputError(
                 "The state is damaged: its checksum differs. Begin with a new tracker."
             )
-        if state["atlas"] != fingerprint(atlas):
+        if state["atlas"] != fingerprint(site_of(atlas)):
             raise InputError("The state is of a tracker on another map.")
         localization = _values(state["localization"])
         model = BeamModel(**localization.pop("model"))
         tracker = Tracker(
             atlas,
-            prior=None if state["prior"] is None else Region(**_values(state["prior"])),
+            links=[Link(**_values(link)) for link in state.get("links", ())],
+            prior=_prior_of(state["prior"]),
             drift=Drift(**state["drift"]),
             settings=TrackingSettings(**_values(state["settings"])),
             localization=LocalizationSettings(model=model, **localization),
@@ -109,6 +122,20 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
             raise
         raise InputError(f"This is not the state of a tracker: {first_line(error, 80)}.") from error
     return tracker
+
+
+def _plain_prior(prior: Prior) -> Any:
+    """A prior ready for JSON; of several maps, by name."""
+    if isinstance(prior, Regions):
+        return {"maps": {name: _plain_prior(region) for name, region in prior.regions.items()}}
+    return None if prior is None else _plain(asdict(prior))
+
+
+def _prior_of(said: Any) -> Any:
+    """What `_plain_prior` gave, as a user would say it."""
+    if said is not None and set(said) == {"maps"}:
+        return {name: _prior_of(region) for name, region in said["maps"].items()}
+    return None if said is None else Region(**_values(said))
 
 
 def _frame(row: dict[str, Any]) -> Frame:
