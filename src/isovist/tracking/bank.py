@@ -87,6 +87,8 @@ class Bank:
         poses: Shape (K, 3).
         spreads: Covariances, shape (K, 3, 3), in m and rad.
         frames: Oldest first.
+        before: Poses and covariances before the last frame was looked at, shapes as above.
+        share: How much of what that frame says was new (`compare`).
     """
 
     atlas: Site
@@ -96,6 +98,10 @@ class Bank:
     poses: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     spreads: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
     frames: list[Frame] = field(default_factory=list)
+    before: tuple[FloatArray, FloatArray] = field(
+        default_factory=lambda: (np.empty((0, 3)), np.empty((0, 3, 3)))
+    )
+    share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.poses)
@@ -113,12 +119,29 @@ class Bank:
     def carry(self, motion: Pose, elapsed: float = UNTOLD) -> None:
         """Move all places by what odometry says of the last `elapsed` s."""
         self.poses, self.spreads = self.drift.carry(self.poses, self.spreads, motion, elapsed)
+        self.before = self.drift.carry(*self.before, motion, elapsed)
 
     def look(self, frame: Frame, share: float) -> None:
         """Correct all places by a new frame and remember what it says about each."""
+        self.before, self.share = (self.poses, self.spreads), share
         self.poses, self.spreads = self.compare(frame, self.poses, self.spreads, share)
         self.frames.append(frame)
         del self.frames[: -self.settings.keep[2]]
+
+    def look_again(self, frame: Frame, share: float) -> None:
+        """Look at a frame that says what the last one did, only better: instead of it.
+
+        Scans of a robot that stands are not independent, so together they tell no more than a
+        whole one.
+
+        Args:
+            frame: Of the same place; it gets the weight of the last one.
+            share: That is added to what the last one told, which reaches 1 at most.
+        """
+        frame.weight = self.frames.pop().weight
+        self.share = min(1.0, self.share + share)
+        self.poses, self.spreads = self.compare(frame, *self.before, self.share)
+        self.frames.append(frame)
 
     def add(self, poses: FloatArray, spreads: FloatArray) -> None:
         """Add places at the last frame, and walk them back through all the others."""
@@ -138,8 +161,16 @@ class Bank:
                 kept = back, loose
             frame.append(said)
         assert kept is not None
-        self.poses = np.concatenate([self.poses, kept[0]])
-        self.spreads = np.concatenate([self.spreads, kept[1]])
+        self._append(*kept, poses[new], spreads[new])
+
+    def _append(
+        self, poses: FloatArray, spreads: FloatArray, began: FloatArray, loose: FloatArray
+    ) -> None:
+        """Add places with their covariances, now and before the last frame."""
+        self.poses = np.concatenate([self.poses, poses])
+        self.spreads = np.concatenate([self.spreads, spreads])
+        before, wide = self.before
+        self.before = np.concatenate([before, began]), np.concatenate([wide, loose])
 
     def branch(self, index: IntArray, way: Pose) -> None:
         """Give places a twin elsewhere that shares their past, and is rated on the last frame.
@@ -159,17 +190,16 @@ class Bank:
             frame.append(twin)
         said = last.again()
         loose = np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
-        poses, spreads = self.compare(
-            said, (way @ Pose.from_vector(self.poses[index])).vector,
-            turn @ self.spreads[index] @ turn.T + loose, 1.0,
-        )  # fmt: skip
+        began = (way @ Pose.from_vector(self.before[0][index])).vector
+        wide = turn @ self.before[1][index] @ turn.T + loose
+        poses, spreads = self.compare(said, began, wide, 1.0)
         last.append(said)
-        self.poses = np.concatenate([self.poses, poses])
-        self.spreads = np.concatenate([self.spreads, spreads])
+        self._append(poses, spreads, began, wide)
 
     def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
         self.poses, self.spreads = self.poses[index], self.spreads[index]
+        self.before = self.before[0][index], self.before[1][index]
         for frame in self.frames:
             frame.select(index)
 

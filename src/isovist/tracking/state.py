@@ -21,14 +21,17 @@ from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.drift import Drift
+from isovist.sensing.scan import Scan
+from isovist.sensing.standing import Stand, merge
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings
+from isovist.types import FloatArray
 
 if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
-VERSION = 3
+VERSION = 4
 FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
          "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told")  # fmt: skip
 """What a tracker remembers besides its places and frames."""
@@ -63,6 +66,9 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
         "spreads": bank.spreads.tolist(),
+        "before": {"poses": bank.before[0].tolist(), "spreads": bank.before[1].tolist()},
+        "share": bank.share,
+        "stand": _plain_stand(tracker._stand),
         "frames": [
             {
                 "ends": frame.beams.ends.tolist(),
@@ -112,8 +118,9 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         )
         for name in FLAGS:
             setattr(tracker, name, _values(state["flags"][name]))
-        tracker.bank.poses = np.array(state["poses"], dtype=np.float64).reshape(-1, 3)
-        tracker.bank.spreads = np.array(state["spreads"], dtype=np.float64).reshape(-1, 3, 3)
+        tracker.bank.poses, tracker.bank.spreads = _places(state)
+        tracker.bank.before, tracker.bank.share = _places(state["before"]), float(state["share"])
+        tracker._stand = _stand_of(state["stand"])
         tracker.bank.frames = [_frame(row) for row in state["frames"]]
     except KeyError as error:
         raise InputError(f"This is not the state of a tracker: {error} is missing.") from error
@@ -136,6 +143,37 @@ def _prior_of(said: Any) -> Any:
     if said is not None and set(said) == {"maps"}:
         return {name: _prior_of(region) for name, region in said["maps"].items()}
     return None if said is None else Region(**_values(said))
+
+
+def _places(said: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
+    """Poses and their covariances, shapes (K, 3) and (K, 3, 3)."""
+    poses, spreads = (np.array(said[name], dtype=np.float64) for name in ("poses", "spreads"))
+    return poses.reshape(-1, 3), spreads.reshape(-1, 3, 3)
+
+
+def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
+    """The scans of a robot that stands."""
+    if stand is None:
+        return None
+    first = stand.scans[0]
+    return {
+        "place": _plain(stand.place),
+        "count": stand.count,
+        "bearings": first.bearings.tolist(),
+        "ranges": [scan.ranges.tolist() for scan in stand.scans],
+        "mount": _plain(first.T_robot_sensor),
+    }
+
+
+def _stand_of(said: dict[str, Any] | None) -> Stand | None:
+    """What `_plain_stand` gave."""
+    if said is None:
+        return None
+    bearings = np.array(said["bearings"], dtype=np.float64)
+    mount = _values(said["mount"])
+    scans = [Scan(bearings, row, T_robot_sensor=mount) for row in said["ranges"]]
+    merged = scans[0] if len(scans) == 1 else merge(scans)
+    return Stand(_values(said["place"]), scans, merged, int(said["count"]))
 
 
 def _frame(row: dict[str, Any]) -> Frame:

@@ -28,6 +28,7 @@ from isovist.localization.spread import by_coordinate, covariances, information,
 from isovist.poses import AnyPose, Pose, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.sensing.scan import Scan
+from isovist.sensing.standing import Stand
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.belief import (
     LEADS,
@@ -123,6 +124,7 @@ class Tracker:
         self._shaken = False
         self._leads_since = np.inf
         self._last: Belief | None = None
+        self._stand: Stand | None = None
 
     def state(self) -> dict[str, Any]:
         """Everything it knows, ready for JSON: `from_state` goes on from there."""
@@ -151,11 +153,9 @@ class Tracker:
         spent = 0.0
         held = scan.within(self.site.diagonal)
         if held is not None and sees(held, self.localization):
-            weight = self._weight(scan.field_of_view)
-            frame = Frame(self._beams(held), self._sensor, weight, time=self._clock)
-            self.bank.look(frame, share)
+            seen = self._look(held, share)
             self._first = self._first or self._sensor
-            spent = self._seek(held)
+            spent = self._seek(seen)
             if cross(self.bank, self.site, self.links, self._mount, self.localization.same[0]):
                 self._prior = None  # places on other maps than it was of may be right
         if not self.bank.frames:
@@ -186,6 +186,18 @@ class Tracker:
         if belief.verdict is Verdict.UNIQUE and is_loose(self.bank, self.localization):
             belief = replace(belief, verdict=Verdict.AMBIGUOUS, advice=slides(self.bank))
         return self._say(belief, 0.0, start)
+
+    def _look(self, scan: Scan, share: float) -> Scan:
+        """Correct the bank by a scan, or by all that were taken since the robot stands."""
+        stand = self._stand
+        if stand is not None and stand.takes(self._sensor, scan, self.localization.floor):
+            frame = Frame(self._beams(stand.merged), self._sensor, 1.0, time=self._clock)
+            self.bank.look_again(frame, share)
+            return stand.merged
+        self._stand = Stand.at(self._sensor, scan)
+        weight = self._weight(scan.field_of_view)
+        self.bank.look(Frame(self._beams(scan), self._sensor, weight, time=self._clock), share)
+        return scan
 
     def _say(self, belief: Belief, searched: float, start: float) -> Belief:
         """The belief as it is told; as it was found, it is remembered."""
@@ -287,8 +299,11 @@ class Tracker:
         pause = self.settings.search_every[self._settled]
         if surprised or self.travelled - self._searched >= pause:
             self._searched = self.travelled
-            found = self._find(scan, self._prior if self._odometry == self._start else None)
+            # Who was carried away is not where the prior said that it began.
+            began = self._odometry == self._start and not surprised
+            found = self._find(scan, self._prior if began else None)
             if surprised:
+                self._stand = None
                 margin = self.localization.refuted[1]
                 lead = self._recapture(scan, found)
                 self._shaken = lead < margin
