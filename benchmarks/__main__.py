@@ -16,6 +16,7 @@ RUNS = {
     "demo": ("6",),
     "misuse": ("DATA/carmen/seattle-corrected.log.gz", "8"),
     "several": ("--count", "4", "DATA/carmen/seattle-corrected.log.gz"),
+    "floors": ("--scans", "10"),
     "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),

@@ -105,3 +105,14 @@ def test_a_site_without_queries_is_left_out(floor, tmp_path):
     result = CliRunner().invoke(app, ["bench", "carmen", str(log)])
     assert result.exit_code == 0
     assert "short has no query under this protocol; it is left out." in result.output
+
+
+def test_storeys_share_most_of_their_walls():
+    from isovist.bench.storeys import shared, storeys
+
+    floors = storeys(1, 3)
+    common = [shared(a, b) for a in floors for b in floors if a is not b]
+    assert 0.75 < min(common) <= max(common) < 0.85
+    assert shared(floors[0], floors[0]) == 1.0
+    again = storeys(1, 3)
+    assert all((a.plan.walls == b.plan.walls).all() for a, b in zip(floors, again, strict=True))

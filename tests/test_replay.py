@@ -12,8 +12,8 @@ from isovist.localization.answer import Estimate, Verdict
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
 from isovist.report.tracks import track_text, update_json
+from isovist.tracking.belief import Belief
 from isovist.tracking.replay import replay, summarise, unique_way
-from isovist.tracking.tracker import Belief
 from isovist.viz.tracks import draw_track
 
 LOST, AMBIGUOUS, UNIQUE = Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE

@@ -1,5 +1,6 @@
 """Scans of a robot that stands: one scan with less noise, and a covariance that stays honest."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import isovist as iv
 from isovist.errors import InputError
+from isovist.poses import Pose
 from isovist.sensing.standing import merge
 from sites import PLANE, SPACE, gap
 
@@ -85,3 +87,97 @@ def test_bad_input_is_one_line():
         with pytest.raises(InputError) as error:
             merge(scans)
         assert str(error.value) == text
+
+
+def stood(truth, count, *, noise=0.06, seed=0):
+    """A tracker that began at a place and stood there, and its beliefs."""
+    tracker = iv.Tracker(PLANE.atlas, prior=iv.Region.around(truth, 1.0, 0.5))
+    scans = (noisy(truth, 1000 * seed + n, noise) for n in range(count))
+    return tracker, [tracker.update(Pose(), scan, time=0.1 * n) for n, scan in enumerate(scans)]
+
+
+def variance(belief):
+    return float(np.trace(belief.best.covariance[:2, :2]))
+
+
+def places():
+    """Poses all over the building."""
+    random = np.random.default_rng(5)
+    return [
+        place @ Pose(*random.uniform(-0.2, 0.2, 2), random.uniform(-3.0, 3.0))
+        for place in PLANE.places * 12
+    ]
+
+
+def test_a_tracker_sharpens_while_it_stands_and_its_ellipse_holds():
+    first, last, spreads, inside = [], [], [], []
+    for k, truth in enumerate(places()):
+        beliefs = stood(truth, 20, seed=k)[1]
+        first.append(gap(beliefs[0].best.pose, truth)[0])
+        last.append(gap(beliefs[-1].best.pose, truth)[0])
+        spreads.append(variance(beliefs[-1]) / variance(beliefs[0]))
+        long, short, turn = beliefs[-1].best.ellipse(0.95)
+        d = Pose(0.0, 0.0, turn).inverse.apply(beliefs[-1].best.pose.position - truth.position)
+        inside.append((d[0] / long) ** 2 + (d[1] / short) ** 2 <= 1.0)
+    assert np.mean(last) < np.mean(first)
+    assert np.mean(spreads) < 0.5
+    assert np.mean(inside) >= 0.92
+
+
+def test_the_covariance_of_a_standing_tracker_has_a_floor():
+    """Scans on the spot are not independent: a hundred know no more than twenty."""
+    for k, truth in enumerate(PLANE.places):
+        tracker, beliefs = stood(truth, 100, seed=k)
+        spreads = np.array([variance(belief) for belief in beliefs])
+        assert spreads[-1] > 0.8 * spreads[19]
+        assert spreads[-1] > 2.0 * tracker.settings.bent[0] ** 2
+        assert len(tracker.bank.frames) == 1
+        assert tracker.bank.frames[0].weight == 1.0
+        assert tracker.bank.share == 1.0
+
+
+def test_a_standing_tracker_that_is_carried_away_is_found_though_it_had_a_prior():
+    """Odometry says nothing of it."""
+    for away in PLANE.places[1:]:
+        tracker, beliefs = stood(PLANE.places[0], 12)
+        assert beliefs[-1].verdict is iv.Verdict.UNIQUE
+        for n in range(4):
+            belief = tracker.update(Pose(), PLANE.look(away, seed=n), time=2.0 + 0.1 * n)
+            right = gap(belief.best.pose, away)[0] < 0.1
+            assert right or belief.verdict is not iv.Verdict.UNIQUE
+        assert (belief.verdict, right) == (iv.Verdict.UNIQUE, True)
+
+
+def test_a_standing_tracker_survives_a_restart():
+    truth = PLANE.places[1]
+    tracker, _ = stood(truth, 7)
+    again = iv.Tracker.from_state(PLANE.atlas, json.loads(json.dumps(tracker.state())))
+    for n in range(3):
+        scan = noisy(truth, 50 + n, 0.06)
+        a, b = (each.update(Pose(), scan, time=5.0 + n) for each in (tracker, again))
+        assert a.best.pose == b.best.pose
+        np.testing.assert_array_equal(a.best.covariance, b.best.covariance)
+
+
+def test_returns_that_come_and_go_and_another_sensor_end_a_stand():
+    truth, random = PLANE.places[0], np.random.default_rng(0)
+    tracker, _ = stood(truth, 3)
+    for n in range(12):
+        scan = noisy(truth, n, 0.02)
+        kept = random.random(scan.ranges.shape) < 0.4
+        flaky = replace(scan, ranges=np.where(kept & scan.valid, scan.ranges, np.inf))
+        belief = tracker.update(Pose(), flaky, time=1.0 + n)
+        assert gap(belief.best.pose, truth)[0] < 0.2
+    mounted = PLANE.look(truth, mount=PLANE.mount)
+    assert gap(tracker.update(Pose(), mounted, time=20.0).best.pose, truth)[0] < 0.3
+    few = iv.Lidar(beams=90, range_max=20.0).scan(PLANE.world, truth, random)
+    assert gap(tracker.update(Pose(), few, time=21.0).best.pose, truth)[0] < 0.3
+
+
+def test_a_robot_that_creeps_does_not_stand():
+    tracker = iv.Tracker(PLANE.atlas, prior=iv.Region.around(PLANE.places[0], 1.0, 0.5))
+    for n in range(30):
+        step = Pose(0.012 * n, 0.0, 0.0)
+        truth = PLANE.places[0] @ step
+        belief = tracker.update(step, noisy(truth, n, 0.03), time=0.1 * n)
+    assert gap(belief.best.pose, truth)[0] < 0.06

@@ -23,8 +23,8 @@ from isovist.io.maps.read import write_map
 from isovist.io.scans.sets import ScanSet
 from isovist.localization.answer import Estimate, Verdict
 from isovist.poses import Pose, unit_vectors, wrap_angle
+from isovist.tracking.belief import Belief
 from isovist.tracking.replay import Update
-from isovist.tracking.tracker import Belief
 from reference_locate import building
 
 BEARINGS = np.deg2rad(np.arange(-90.0, 90.0))

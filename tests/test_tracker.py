@@ -493,7 +493,7 @@ def test_a_state_of_something_else_is_refused(atlas):
     state = Tracker(atlas).state()
     with pytest.raises(InputError, match=r"^The state is of a tracker on another map\.$"):
         Tracker.from_state(build(twin_rooms()), state)
-    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 3 is read"):
+    with pytest.raises(InputError, match=r"^This is the state of another version, 9; 4 is read"):
         Tracker.from_state(atlas, {**state, "version": 9})
     damaged = r"^The state is damaged: its checksum differs\. Begin with a new tracker\.$"
     for change in ({"poses": [[0.0, 0.0, 1e308]]}, {"flags": None}, {"frames": [1]}):
@@ -522,7 +522,7 @@ def test_a_state_of_something_else_is_refused(atlas):
         ),
         (
             lambda atlas: Tracker(atlas, prior=Pose()),
-            "`prior` must be a Region, e.g. Region.around(pose, 0.5), got Pose.",
+            "`prior` must be a Region, e.g. Region.around(pose, 2.0), got Pose.",
         ),
         (
             lambda atlas: Tracker(atlas).update([0.0, 0.0, 0.0], PLANE.look(PLANE.places[0])),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from isovist.atlas.base import Atlas
     from isovist.atlas.build import build
+    from isovist.atlas.library import Library, read_library
     from isovist.atlas.settings import AtlasSettings, BeamModel
     from isovist.atlas.store import read_atlas, write_atlas
     from isovist.descriptor.descriptor import Descriptor
@@ -43,25 +44,29 @@ if TYPE_CHECKING:
     from isovist.surveying.settings import SurveyingSettings
     from isovist.surveying.survey import Survey, survey, write_survey
     from isovist.theory.gram import Gram
+    from isovist.tracking.belief import Belief
+    from isovist.tracking.links import Link
     from isovist.tracking.settings import TrackingSettings
     from isovist.tracking.start import StartFit
-    from isovist.tracking.tracker import Belief, Tracker
+    from isovist.tracking.tracker import Tracker
 
 __version__ = "0.1.0.dev0"
 
 __all__ = [
     "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "Check",
     "CloudScan", "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram",
-    "Hint", "InputError", "Intensity", "IsovistError", "Lidar", "LocalizationSettings", "Log",
-    "MeshMap", "MissingExtraError", "OccupancyMap", "Pose", "Pose3", "Proof", "ProofSettings",
-    "Range", "Region", "Rose", "Scan", "SegmentMap", "SpinningLidar", "StartFit",
-    "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker", "TrackingSettings", "Verdict",
-    "VoxelMap", "build", "certify", "check", "hints", "locate", "read_atlas", "read_log",
-    "read_map", "read_scan", "survey", "write_atlas", "write_map", "write_scan", "write_survey",
+    "Hint", "InputError", "Intensity", "IsovistError", "Library", "Lidar", "Link",
+    "LocalizationSettings", "Log", "MeshMap", "MissingExtraError", "OccupancyMap", "Pose",
+    "Pose3", "Proof", "ProofSettings", "Range", "Region", "Rose", "Scan", "SegmentMap",
+    "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
+    "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "check", "hints", "locate",
+    "read_atlas", "read_library", "read_log", "read_map", "read_scan", "survey", "write_atlas",
+    "write_map", "write_scan", "write_survey",
 ]  # fmt: skip
 
 _HOME = {
-    "atlas.base": "Atlas", "atlas.build": "build", "atlas.settings": "AtlasSettings BeamModel",
+    "atlas.base": "Atlas", "atlas.build": "build", "atlas.library": "Library read_library",
+    "atlas.settings": "AtlasSettings BeamModel",
     "atlas.store": "read_atlas write_atlas", "descriptor.descriptor": "Descriptor",
     "errors": "FileError InputError IsovistError MissingExtraError",
     "exploration.settings": "ExplorationSettings", "io.logs.read": "Log read_log",
@@ -76,7 +81,8 @@ _HOME = {
     "sensing.signals": "Intensity Range SurfaceGradient", "sensing.spinning": "SpinningLidar",
     "surveying.settings": "SurveyingSettings", "surveying.survey": "Survey survey write_survey",
     "theory.gram": "Gram", "sensing.drift": "Drift", "tracking.settings": "TrackingSettings",
-    "tracking.start": "StartFit", "tracking.tracker": "Belief Tracker",
+    "tracking.start": "StartFit", "tracking.belief": "Belief",
+    "tracking.links": "Link", "tracking.tracker": "Tracker",
 }  # fmt: skip
 """Where public names live; each is imported when it is first used, so that starting is fast."""
 

@@ -139,70 +139,44 @@ class Fit:
         return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
-class Atlas(ABC):
-    """A map, described.  `build` makes one; `read_atlas` and `write_atlas` keep it.
+class Site(ABC):
+    """What scans are fitted to and rated on: the map of an atlas, or several side by side.
 
     Attributes:
-        world: The map, as cells.
-        nodes: Flat index of the cell of each node, int64, shape (N,).  Read-only.
-        descriptors: F of (1), `FAR` where unknown, float32, shape (N, rings, n).  Read-only.
-        wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
-            of the map.  Read-only.
-        clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
-        bare: The same with nothing but walls: unknown cells are free.  Read-only.
-        spacing: Distance of the nodes in m.
-        settings: That it was built with.
+        spacing: Distance of the nodes in m, where they lie farthest apart.
     """
 
-    world: OccupancyMap | VoxelMap
-    nodes: IntArray
-    descriptors: Float32Array
-    wall_distance: Float32Array
-    clear: NDArray[np.uint8]
-    bare: NDArray[np.uint8]
+    __slots__ = ()
+
     spacing: float
-    settings: AtlasSettings
-
-    dimension: ClassVar[int]
-    """2 or 3."""
 
     @property
     @abstractmethod
-    def positions(self) -> FloatArray:
-        """World coordinates of the nodes, shape (N, d), in m."""
-
-    def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
-        """Numbers of nodes, all those of a box (x, y in m) among them, in order."""
-        del low, high
-        return np.arange(len(self.nodes))
+    def dimension(self) -> int:
+        """2 or 3."""
 
     @property
+    @abstractmethod
     def diagonal(self) -> float:
-        """Of the map, in m: no beam that begins in the map and is longer ends in it."""
-        return float(np.linalg.norm(np.diff(self.world.bounds, axis=0)))
+        """Of the widest map, in m: no beam that begins in a map and is longer ends in it."""
 
     @property
     @abstractmethod
-    def area(self) -> float:
-        """Of the floor that a robot can stand on, in m²."""
+    def resolution(self) -> float:
+        """Side of the widest cells, in m."""
 
     @property
     @abstractmethod
-    def heading(self) -> float:
-        """Of the first axis of the grid in the world, in rad."""
+    def size(self) -> int:
+        """Nodes of the map that has most of them."""
+
+    @abstractmethod
+    def cell(self, poses: FloatArray) -> float | FloatArray:
+        """Side of the cells where each pose is, in m; one number where all are alike."""
 
     @abstractmethod
     def check(self, scan: AnyScan) -> None:
         """An error unless the scan is of the same kind as the map."""
-
-    @abstractmethod
-    def window(self, scan: AnyScan, share: float) -> Window:
-        """The channels of a scan; `share` of one must be seen for it to count."""
-
-    @abstractmethod
-    def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        """Poses at nodes, shape (K, D)."""
 
     @abstractmethod
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
@@ -231,9 +205,8 @@ class Atlas(ABC):
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         """ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
 
-    @staticmethod
     @abstractmethod
-    def kernels() -> tuple[Any, ...]:
+    def kernels(self) -> tuple[Any, ...]:
         """What `fit` and `rate` call (`kernels.compiled`)."""
 
     @abstractmethod
@@ -248,6 +221,78 @@ class Atlas(ABC):
         """What of a scan was left out, in words; empty as a rule."""
         del scan
         return ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class Atlas(Site):
+    """A map, described.  `build` makes one; `read_atlas` and `write_atlas` keep it.
+
+    Attributes:
+        world: The map, as cells.
+        nodes: Flat index of the cell of each node, int64, shape (N,).  Read-only.
+        descriptors: F of (1), `FAR` where unknown, float32, shape (N, rings, n).  Read-only.
+        wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
+            of the map.  Read-only.
+        clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
+        bare: The same with nothing but walls: unknown cells are free.  Read-only.
+        spacing: Distance of the nodes in m.
+        settings: That it was built with.
+    """
+
+    world: OccupancyMap | VoxelMap
+    nodes: IntArray
+    descriptors: Float32Array
+    wall_distance: Float32Array
+    clear: NDArray[np.uint8]
+    bare: NDArray[np.uint8]
+    spacing: float
+    settings: AtlasSettings
+
+    dimension: ClassVar[int]
+
+    @property
+    @abstractmethod
+    def positions(self) -> FloatArray:
+        """World coordinates of the nodes, shape (N, d), in m."""
+
+    def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
+        """Numbers of nodes, all those of a box (x, y in m) among them, in order."""
+        del low, high
+        return np.arange(len(self.nodes))
+
+    @property
+    def diagonal(self) -> float:
+        return float(np.linalg.norm(np.diff(self.world.bounds, axis=0)))
+
+    @property
+    def resolution(self) -> float:
+        return self.world.resolution
+
+    @property
+    def size(self) -> int:
+        return len(self.nodes)
+
+    def cell(self, poses: FloatArray) -> float | FloatArray:
+        del poses
+        return self.world.resolution
+
+    @property
+    @abstractmethod
+    def area(self) -> float:
+        """Of the floor that a robot can stand on, in m²."""
+
+    @property
+    @abstractmethod
+    def heading(self) -> float:
+        """Of the first axis of the grid in the world, in rad."""
+
+    @abstractmethod
+    def window(self, scan: AnyScan, share: float) -> Window:
+        """The channels of a scan; `share` of one must be seen for it to count."""
+
+    @abstractmethod
+    def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
+        """Poses at nodes, shape (K, D)."""
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as a folder keeps them."""

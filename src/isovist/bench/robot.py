@@ -18,7 +18,8 @@ from isovist.poses import Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
-from isovist.tracking.tracker import Belief, Tracker, sees
+from isovist.tracking.belief import Belief, sees
+from isovist.tracking.tracker import Tracker
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,6 +38,11 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
         length: Of the floor along x, in m.
         rows: Rows of rooms, stacked along y; a corridor runs between every two.
     """
+    return draw_floor(seed, length, rows).floor()
+
+
+def draw_floor(seed: int, length: float, rows: int) -> "Drawing":
+    """What `office_floor` makes a floor of."""
     if seed < 0:
         raise InputError(f"`seed` must not be negative, got {seed}.")
     if length < 15.0 or rows < 2:
@@ -45,7 +50,7 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
             f"An office floor needs length ≥ 15 m and rows ≥ 2, got {length:g} m and {rows}."
         )
     rng = np.random.default_rng(seed)
-    drawing, corridors = _Drawing(rng), []
+    drawing, corridors = Drawing(rng), []
     passage = float(rng.uniform(0.2, 0.7)) * length  # crosses all rows, joins all corridors
     y = 0.0
     for row in range(rows):
@@ -59,15 +64,29 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
             y += CORRIDOR
     for low in corridors:
         drawing.add_columns(length, low)
-    outline = [(0.0, 0.0), (length, 0.0), (length, y), (0.0, y)]
-    lines, columns = np.array(drawing.walls).reshape(-1, 2, 2), drawing.columns
-    plan = SegmentMap.from_polygons([outline], columns, lines)
-    reality = SegmentMap.from_polygons([outline], columns + drawing.boxes, lines)
-    return OfficeFloor(plan, reality)
+    drawing.outline = [(0.0, 0.0), (length, 0.0), (length, y), (0.0, y)]
+    return drawing
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room of a floor, and which of its walls and columns are its own.
+
+    Attributes:
+        sides: Lowest and highest x, lowest and highest y, in m.
+        above: Whether its door is in the upper wall.
+        walls: First and last of its walls, without the one on the left.
+        columns: The same of its columns.
+    """
+
+    sides: tuple[float, float, float, float]
+    above: bool
+    walls: slice
+    columns: slice
 
 
 @dataclass(slots=True, eq=False)
-class _Drawing:
+class Drawing:
     """What has been drawn of a floor: thin walls, columns, furniture, and (x, y) of doors."""
 
     rng: np.random.Generator
@@ -75,23 +94,39 @@ class _Drawing:
     columns: list[FloatArray] = field(default_factory=list)
     boxes: list[FloatArray] = field(default_factory=list)
     doors: list[tuple[float, float]] = field(default_factory=list)
+    rooms: list[Room] = field(default_factory=list)
+    outline: list[tuple[float, float]] = field(default_factory=list)
+
+    def floor(self) -> OfficeFloor:
+        """The floor as it is drawn."""
+        lines = np.array(self.walls).reshape(-1, 2, 2)
+        plan = SegmentMap.from_polygons([self.outline], self.columns, lines)
+        reality = SegmentMap.from_polygons([self.outline], self.columns + self.boxes, lines)
+        return OfficeFloor(plan, reality)
 
     def add_rooms(self, left: float, right: float, low: float, high: float, above: bool) -> None:
         """Rooms side by side from x = left to x = right, each with a door to the corridor."""
-        front, back = (high, low) if above else (low, high)
         self.walls.append((left, low, left, high))
         x = left
         while x < right:
             stop = x + float(self.rng.uniform(2.8, 6.5))
             if right - stop < 2.8:
                 stop = right
-            door = float(self.rng.uniform(x + 0.2, stop - DOOR - 0.2))
-            self.doors.append((door, front))
-            self.walls += [(x, front, door, front), (door + DOOR, front, stop, front)]
-            self.walls += [(x, back, stop, back), (stop, low, stop, high)]
-            self._build_in(x, stop, low, high, back)
+            self.add_room(x, stop, low, high, above)
             self._furnish(x, stop, low, high)
             x = stop
+
+    def add_room(self, x: float, stop: float, low: float, high: float, above: bool) -> None:
+        """One room, without its wall on the left and without furniture."""
+        front, back = (high, low) if above else (low, high)
+        walls, columns = len(self.walls), len(self.columns)
+        door = float(self.rng.uniform(x + 0.2, stop - DOOR - 0.2))
+        self.doors.append((door, front))
+        self.walls += [(x, front, door, front), (door + DOOR, front, stop, front)]
+        self.walls += [(x, back, stop, back), (stop, low, stop, high)]
+        self._build_in(x, stop, low, high, back)
+        own = slice(walls, len(self.walls)), slice(columns, len(self.columns))
+        self.rooms.append(Room((x, stop, low, high), above, *own))
 
     def _build_in(self, left: float, right: float, low: float, high: float, back: float) -> None:
         """What makes a room unlike its neighbours: columns at the walls, perhaps a partition."""

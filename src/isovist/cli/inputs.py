@@ -88,6 +88,43 @@ def atlas_of(
         return build(world, spacing=spacing, height=above, progress=advance)
 
 
+def maps_of(
+    paths: "list[Path]",
+    prior: "Region | None",
+    *,
+    height: float | None = None,
+    highest: float | None = None,
+) -> "Atlas | Mapping[str, Atlas]":
+    """The atlas of one map, those of several by name, or a folder of them.
+
+    Args:
+        paths: Maps, atlases, or one folder of atlases.
+        prior: Where the robot may be, which several maps do not understand.
+        height: As for `atlas_of`.
+        highest: As for `atlas_of`.
+    """
+    from isovist.atlas.library import is_library, read_library
+
+    told: dict[str, float | None] = {"height": height, "highest": highest}
+    whole = len(paths) == 1 and is_library(paths[0])
+    if len(paths) == 1 and not whole:
+        return atlas_of(paths[0], **told)
+    if prior is not None:
+        raise InputError(
+            "`--near` and `--heading` are about one map, and there are several. "
+            "Give that map alone."
+        )
+    if whole:
+        return read_library(paths[0])
+    names = [path.stem for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"The map {name} is given twice. Give each map once.")
+    return {name: atlas_of(path, **told) for name, path in zip(names, paths, strict=True)}
+
+
 def place_of(sensor: Place) -> Pose | None:
     """T_robot_sensor from what `--sensor` says: x, y (m) and yaw (rad)."""
     if sensor is None:

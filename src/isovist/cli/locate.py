@@ -8,7 +8,7 @@ from isovist.cli import options
 
 
 def locate(
-    world: options.World,
+    maps: options.Worlds,
     scan: options.ScanFile,
     scans: options.Scans = 1,
     apart: options.Apart = 0.5,
@@ -28,7 +28,7 @@ def locate(
     as_json: options.Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.inputs import atlas_of, region_of, seen_of
+    from isovist.cli.inputs import maps_of, region_of, seen_of
     from isovist.localization.answer import Verdict
     from isovist.localization.contrast import contrast
     from isovist.localization.hints import hints
@@ -42,7 +42,7 @@ def locate(
     check_suffix(figure)
     prior = region_of(near, heading)
     seen = seen_of(scan, scan_topic, at, sensor, scans, apart, mirror)
-    atlas = atlas_of(world, height=height, highest=highest)
+    atlas = maps_of(maps, prior, height=height, highest=highest)
     answer = locate_scan(
         atlas, seen, prior=prior, tilt=tilt, certificate=True, prove=prove, budget_s=budget_s
     )

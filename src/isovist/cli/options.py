@@ -51,6 +51,13 @@ World = Annotated[
     Path,
     typer.Argument(metavar="MAP_OR_ATLAS", help="A map, or a folder that `isovist build` wrote."),
 ]
+Worlds = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="MAP_OR_ATLAS",
+        help="Maps, folders that `isovist build` wrote, or one folder of such folders.",
+    ),
+]
 Resolution = Annotated[
     float | None,
     typer.Option(help="Side of a cell of the map, in m; that of a map that is read, else 0.05."),

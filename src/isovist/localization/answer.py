@@ -36,6 +36,7 @@ class Estimate:
         inliers: Share of the beams that end at a wall which the robot would see from here.
         score: Mean log-likelihood ratio of a beam against a random return, in nats.
         refuted: Whether the scan excludes it against the best estimate (`judge`, equation 3).
+        map: Name of the map that the pose is of, where several were asked; else `None`.
     """
 
     pose: AnyPose
@@ -44,6 +45,7 @@ class Estimate:
     inliers: float
     score: float
     refuted: bool = False
+    map: str | None = None
 
     def ellipse(self, level: float = 0.95) -> tuple[float, float, float]:
         """Half axes in m, the longer one first, and its direction in rad.
@@ -153,6 +155,11 @@ class Answer:
     def best(self) -> Estimate | None:
         """The most likely estimate, or `None` when there is none."""
         return self.estimates[0] if self.estimates else None
+
+    @property
+    def map(self) -> str | None:
+        """Name of the map of the best estimate, where several were asked; else `None`."""
+        return self.estimates[0].map if self.estimates else None
 
     @property
     def none(self) -> float:

@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.base import Beams, Site
 from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer
+from isovist.localization.maps import AnyMaps, placed, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.poses import AnyPose
@@ -66,7 +67,7 @@ class Contrast:
 
 
 def contrast(
-    atlas: Atlas, scan: Look, answer: Answer, *, settings: LocalizationSettings | None = None
+    atlas: AnyMaps, scan: Look, answer: Answer, *, settings: LocalizationSettings | None = None
 ) -> Contrast | None:
     """Compare the best place of an answer with its strongest rival, beam by beam.
 
@@ -74,7 +75,7 @@ def contrast(
     excluded, the likeliest of these.
 
     Args:
-        atlas: The map, described.
+        atlas: The map, described, or several by name.
         scan: What the sensor saw, once or several times (`sensing.joined`); beams of scans before
             the last are rated from where odometry puts them.
         answer: Of `locate` to that scan.
@@ -84,22 +85,25 @@ def contrast(
         What the beams say that the verdict rests on; `None` where the answer has only one place.
     """
     chosen = checked_settings(LocalizationSettings, settings)
-    atlas.check(last_of(scan))
-    held = scan.within(atlas.diagonal)
+    site = site_of(atlas)
+    site.check(last_of(scan))
+    held = scan.within(site.diagonal)
     if held is None or len(answer.estimates) < 2:
         return None
     alive = (k for k, estimate in enumerate(answer.estimates) if k > 0 and not estimate.refuted)
     second = next(alive, 1)
-    poses = answer.estimates[0].pose, answer.estimates[second].pose
-    beams = beams_of(atlas, held, chosen.beams[1], chosen.block)
-    ratings, _ = rate_at(atlas, held, beams, poses, chosen)
+    both = answer.estimates[0], answer.estimates[second]
+    beams = beams_of(site, held, chosen.beams[1], chosen.block)
+    side_by_side = [placed(site, estimate).pose for estimate in both]
+    ratings, _ = rate_at(site, held, beams, side_by_side, chosen)
     favour = (ratings[0] - ratings[1]).astype(np.float64)
     ends = held.T_level_robot.inverse.apply(beams.ends)
+    poses = both[0].pose, both[1].pose
     return Contrast((1, second + 1), poses, readonly(ends), readonly(favour))
 
 
 def rate_at(
-    atlas: Atlas, scan: Look, beams: Beams, poses: Sequence[AnyPose], settings: LocalizationSettings
+    atlas: Site, scan: Look, beams: Beams, poses: Sequence[AnyPose], settings: LocalizationSettings
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """ℓ and kind of beams of a scan with the robot at some poses, both of shape (K, m)."""
     T_robot_level = scan.T_level_robot.inverse

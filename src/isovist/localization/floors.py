@@ -10,7 +10,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import FAR, Atlas, Window
+from isovist.atlas.base import FAR, Atlas, Site, Window
 from isovist.types import BoolArray, Float32Array
 
 LEVELS = 207
@@ -24,9 +24,9 @@ SLACK = 1e-3
 """More than singles err by in sums of channels, as a share."""
 
 
-def pays(atlas: Atlas) -> bool:
+def pays(atlas: Site) -> bool:
     """Whether an atlas is large enough for floors."""
-    return len(atlas.nodes) >= LARGE
+    return atlas.size >= LARGE
 
 
 @dataclass(frozen=True, slots=True, eq=False)

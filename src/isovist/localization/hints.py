@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import AnyScan, Site
 from isovist.atlas.settings import checked_settings
+from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.locate import attempt
-from isovist.localization.region import Region
+from isovist.localization.maps import AnyMaps, AnyPrior, Prior, on_map, prior_of, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled
 from isovist.poses import AnyPose
@@ -38,6 +39,7 @@ class Hint:
         pose: T_world_robot, where it would fit.
         score: Of the fit, as in `Estimate`.
         text: All this in words.
+        map: Name of the map that the pose is of, where several were asked; else `None`.
     """
 
     cause: str
@@ -45,21 +47,22 @@ class Hint:
     pose: AnyPose
     score: float
     text: str
+    map: str | None = None
 
 
 def hints(
-    atlas: Atlas,
+    atlas: AnyMaps,
     scan: Look | Sequence[AnyScan],
     answer: Answer,
     *,
     motions: Sequence[AnyPose] | None = None,
-    prior: Region | None = None,
+    prior: AnyPrior = None,
     settings: LocalizationSettings | None = None,
 ) -> tuple[Hint, ...]:
     """What would fit instead, best first; nothing for an answer that is unique.
 
     Args:
-        atlas: The map, described.
+        atlas: The map, described, or several by name.
         scan: What the sensor saw, or a list of such scans.
         answer: Of `locate` for this scan.
         motions: Between several scans, as for `locate`.
@@ -69,30 +72,31 @@ def hints(
     if answer.verdict is Verdict.UNIQUE:
         return ()
     chosen = checked_settings(LocalizationSettings, settings)
-    seen = joined(scan, motions)
+    seen, site = joined(scan, motions), site_of(atlas)
+    held = prior_of(site, prior)
     score = -math.inf if answer.best is None else answer.best.score
     sized, over = margins(chosen)
     found = []
-    turned = _place(atlas, seen.mirrored(), prior, chosen)
+    turned = _place(site, seen.mirrored(), held, chosen)
     if turned is not None and turned.score > score + over:
-        found.append(_hint("mirror", 1.0, turned))
-    far = float(np.median(seen.distances)) > atlas.diagonal
+        found.append(_hint("mirror", 1.0, turned, site))
+    far = float(np.median(seen.distances)) > site.diagonal
     sizes = []
     for factor in (MILLIMETRE,) if far else FACTORS:
-        place = _place(atlas, seen.scaled(factor), prior, chosen)
+        place = _place(site, seen.scaled(factor), held, chosen)
         if place is not None:
             sizes.append((place.score, factor, place))
     if sizes:
         _, factor, place = max(sizes, key=lambda size: size[0])
         if factor != MILLIMETRE:
-            factor, place = _sharpened(atlas, seen, factor, place, chosen)
+            factor, place = _sharpened(site, seen, factor, place, chosen)
         if place.score > score + sized:
-            found.append(_hint("scale", factor, place))
+            found.append(_hint("scale", factor, place, site))
     return tuple(sorted(found, key=lambda hint: -hint.score))
 
 
 def _place(
-    atlas: Atlas, scan: Look, prior: Region | None, settings: LocalizationSettings
+    atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings
 ) -> Estimate | None:
     """The only place of a scan, if it has one."""
     held = scan.within(atlas.diagonal)
@@ -103,7 +107,7 @@ def _place(
 
 
 def _sharpened(
-    atlas: Atlas, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
+    atlas: Site, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     tried = []
@@ -115,9 +119,12 @@ def _sharpened(
     return best, replace(place, pose=pose, score=score)
 
 
-def _hint(cause: str, factor: float, place: Estimate) -> Hint:
+def _hint(cause: str, factor: float, place: Estimate, site: Site) -> Hint:
+    if isinstance(site, SideBySide):
+        place = on_map(site, place)
     pose = place.pose
     where = f"x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {math.degrees(pose.yaw):.1f}°"
+    where = f"{place.map}, {where}" if place.map else where
     if cause == "mirror":
         what, why = "mirrored scan", "is the sensor mounted upside down? Try `--mirror`, in Python "
         why += "`scan.mirrored()`."
@@ -126,4 +133,5 @@ def _hint(cause: str, factor: float, place: Estimate) -> Hint:
     else:
         what = f"scan times {factor:.2f}"
         why = "is the resolution of the map right, and are the ranges in m?"
-    return Hint(cause, factor, pose, place.score, f"The {what} would fit at {where}: {why}")
+    text = f"The {what} would fit at {where}: {why}"
+    return Hint(cause, factor, pose, place.score, text, place.map)

@@ -31,7 +31,7 @@ the scan badly.
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.refine import Fits, polish
 from isovist.localization.search import unlike
@@ -44,7 +44,7 @@ from isovist.types import BoolArray, FloatArray, readonly
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
 
 
-def judge(atlas: Atlas, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
+def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
     """Turn fits into distinct estimates, their probabilities and a verdict."""
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
@@ -60,7 +60,7 @@ def judge(atlas: Atlas, scan: Look, fits: Fits, settings: LocalizationSettings) 
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
     known = listed.known
     if known is None:
-        known = information(listed.fit, listed.beams.blocks, atlas.world.resolution, settings)
+        known = information(listed.fit, listed.beams.blocks, atlas.cell(listed.poses), settings)
     spreads = covariances(known, settings)
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
     estimates = tuple(

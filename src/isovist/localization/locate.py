@@ -1,23 +1,33 @@
 """The verb: where in the atlas was the scan taken?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
+from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
+from isovist.localization.maps import (
+    AnyMaps,
+    AnyPrior,
+    Prior,
+    Regions,
+    prior_of,
+    seek,
+    site_of,
+    told,
+)
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.several import seek
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.sensing.drift import Drift
@@ -36,15 +46,16 @@ DIVIDED = (
     "A closer look found another place than the first one did, which explains the scan better. "
     "Move and look again."
 )
+PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
 
 
 def locate(
-    atlas: Atlas,
+    atlas: AnyMaps,
     scan: AnyScan | Joined | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
     drift: Drift | None = None,
-    prior: Region | None = None,
+    prior: AnyPrior = None,
     tilt: bool = False,
     certificate: bool = False,
     prove: bool = False,
@@ -60,71 +71,85 @@ def locate(
     (`twists`).
 
     Several scans, joined by the motions between them, are located as one (`several`).  The answer
-    is the pose at the last.
+    is the pose at the last.  On several maps the answer says which, too (`maps`).
 
     Args:
-        atlas: The map, described (`build`).
+        atlas: The map, described (`build`), or several by name.
         scan: What the sensor saw: of the plane for a map of the plane, points for one in space;
             or a list of such scans, oldest first.
         motions: Of several scans: the robot at each after the first, in its frame at the one
             before, as odometry tells it.
         drift: How far the motions can be trusted; as for a `Tracker`.
         prior: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
-            in it.
+            in it.  Of several maps, regions by name, on the others of which it is not.
         tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
         certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
             more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
-            plane and for one scan only; takes from some tenths of a second to `budget_s`.
+            plane, on one map and for one scan only; takes from tenths of a second to `budget_s`.
         budget_s: Seconds after which the proof is given up as not complete.
         settings: How to locate.
     """
-    if not isinstance(atlas, Atlas) or not isinstance(scan, AnyScan | Joined | list | tuple):
+    known = isinstance(atlas, Atlas | Mapping)
+    if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
         raise InputError(
             f"`locate` needs an atlas and a scan, "
             f"got {type(atlas).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file."
         )
     seen = joined(scan, motions, drift)
-    if prior is not None and not isinstance(prior, Region):
-        raise InputError(
-            f"`prior` must be a Region, e.g. Region.around(pose, 2.0), got {type(prior).__name__}."
-        )
+    site = site_of(atlas)
+    held_to = prior_of(site, prior)
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError(f"`budget_s` must be a time in s, 0 or more, got {budget_s:g}.")
-    atlas.check(last_of(seen))
-    atlas.fitted(tilt)
+    site.check(last_of(seen))
+    site.fitted(tilt)
+    if prove and isinstance(site, SideBySide):
+        raise InputError(PROVED.format(len(site.names)))
     if isinstance(seen, Joined):
-        _check_several(atlas, seen, prove)
+        _check_several(site, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
     frame = frame_of(last_of(seen))
-    held = seen.within(atlas.diagonal)
+    held = seen.within(site.diagonal)
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
-    compile_kernels(atlas)
-    answer, sure = _look(atlas, held, prior, chosen, tilt)
+    compile_kernels(site)
+    answer, sure = _look(site, held, held_to, chosen, tilt)
     if answer.best is not None and not (
         sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= chosen.lead[1]
     ):
         first = answer
-        answer, sure = _look(atlas, held, prior, chosen, tilt, thorough=True)
+        answer, sure = _look(site, held, held_to, chosen, tilt, thorough=True)
         before = first.timing_ms
         timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
         answer = replace(answer, timing_ms=timing)
         if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, chosen)):
             advice = DIVIDED if sure else CROWDED
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
-    if prove and answer.best is not None:
-        answer = _proved(atlas, last_of(held), prior, answer, chosen, tilt, budget_s)
+    if prove and answer.best is not None and isinstance(site, Atlas):
+        assert not isinstance(held_to, Regions)
+        answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
     if answer.verdict is Verdict.UNIQUE:
-        answer = _doubted(atlas, held, answer, prior, chosen)
+        answer = _doubted(site, held, answer, held_to, chosen)
+    answer = told(site, answer)
     if certificate:
-        told = certify_answer(atlas.world, last_of(held), answer, chosen)
-        answer = replace(answer, certificate=told)
+        answer = _certified(site, last_of(held), answer, chosen)
     return replace(answer, frame=frame)
 
 
-def _check_several(atlas: Atlas, scan: Joined, prove: bool) -> None:
+def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
+    """The answer with a certificate, of the map of the best estimate."""
+    atlas, here = site, answer
+    if isinstance(site, SideBySide):
+        if answer.map is None:
+            return answer
+        atlas = site.maps[answer.map]
+        here = replace(answer, estimates=tuple(e for e in answer.estimates if e.map == answer.map))
+    assert isinstance(atlas, Atlas)
+    return replace(answer, certificate=certify_answer(atlas.world, scan, here, settings))
+
+
+def _check_several(atlas: Site, scan: Joined, prove: bool) -> None:
     if prove:
         raise InputError("A proof is of one scan, got several. Prove the last one alone.")
     if scan.span > atlas.diagonal:
@@ -162,7 +187,7 @@ def _proved(
 
 
 def _doubted(
-    atlas: Atlas, scan: Look, answer: Answer, prior: Region | None, settings: LocalizationSettings
+    atlas: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
 ) -> Answer:
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
@@ -195,7 +220,7 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
     return is_same(first.best.pose, second.best.pose, settings)
 
 
-def compile_kernels(atlas: Atlas) -> None:
+def compile_kernels(atlas: Site) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
@@ -205,14 +230,12 @@ def compile_kernels(atlas: Atlas) -> None:
         kernel.compile()
 
 
-def attempt(
-    atlas: Atlas, scan: Look, prior: Region | None, settings: LocalizationSettings
-) -> Answer:
+def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
     """What one look gives; nothing is doubted yet."""
     return _look(atlas, scan, prior, settings)[0]
 
 
-def _held(atlas: Atlas, scan: Look, prior: Region | None, fits: Fits) -> Fits:
+def _held(atlas: Site, scan: Look, prior: Prior, fits: Fits) -> Fits:
     """Those fits that the prior allows."""
     if prior is None:
         return fits
@@ -220,9 +243,9 @@ def _held(atlas: Atlas, scan: Look, prior: Region | None, fits: Fits) -> Fits:
 
 
 def _look(
-    atlas: Atlas,
+    atlas: Site,
     scan: Look,
-    prior: Region | None,
+    prior: Prior,
     settings: LocalizationSettings,
     tilt: bool = False,
     *,

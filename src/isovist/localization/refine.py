@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Atlas, Beams, Fit
+from isovist.atlas.base import Beams, Fit, Site
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate, rated
@@ -81,7 +81,7 @@ class Fits:
 
 
 def refine(
-    atlas: Atlas,
+    atlas: Site,
     scan: Look,
     seeds: FloatArray,
     settings: LocalizationSettings,
@@ -115,7 +115,7 @@ def refine(
     return _best_first(many, *rated(atlas, many, fit, settings))
 
 
-def polish(atlas: Atlas, fits: Fits, settings: LocalizationSettings) -> Fits:
+def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> Fits:
     """The fits that contend for the first place, with the ratings of the best pose near each.
 
     A fit brings the ends of beams to walls; what they are worth along the way is not in it, and

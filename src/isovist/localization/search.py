@@ -53,16 +53,29 @@ class Candidates:
             radius: Candidates nearer than this, in m, …
             turn: … and turned by less than this, in rad, are of this place.
         """
+        return self.beyond(*self.own(pose, radius, turn))
+
+    def own(self, pose: FloatArray, radius: float, turn: float) -> tuple[float, float]:
+        """What a place costs, in full and at a glance; `inf` when it is none of these.
+
+        Where every node was looked at in full, a glance is taken to cost as much.
+        """
         near = np.hypot(*(self.poses[:, :2] - pose[:2]).T) < radius
         near &= np.abs(wrap_angle(self.poses[:, 2] - pose[2])) < turn
         if not near.any():
+            return np.inf, np.inf
+        cost = max(float(self.costs[near].min()), TINY)
+        if len(self.glances) == 0:
+            return cost, cost
+        around = np.hypot(*(self.glances[:, :2] - pose[:2]).T) < radius
+        return cost, max(float(self.glances[around, -1].min(initial=np.inf)), TINY)
+
+    def beyond(self, cost: float, glance: float) -> float:
+        """How many times these costs (`own`) the cheapest place costs that was not looked at."""
+        if cost == np.inf:
             return 0.0
-        ratio = self.left_out / max(float(self.costs[near].min()), TINY)
-        if len(self.glances):
-            around = np.hypot(*(self.glances[:, :2] - pose[:2]).T) < radius
-            own = float(self.glances[around, -1].min(initial=np.inf))
-            ratio = min(ratio, self.cut / max(own, TINY))
-        return float(ratio)
+        ratio = self.left_out / cost
+        return float(min(ratio, self.cut / glance) if len(self.glances) else ratio)
 
 
 def search(

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas.base import Site
 from isovist.atlas.settings import BeamModel
 from isovist.types import FloatArray
 
@@ -128,20 +128,20 @@ class LocalizationSettings:
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))
     scatter: tuple[float, float, float] = (0.0193649, 0.1, 3.4)
 
-    def candidates_apart(self, atlas: Atlas) -> tuple[float, float]:
+    def candidates_apart(self, atlas: Site) -> tuple[float, float]:
         """Candidates nearer than this, in m, and turned by less, in rad, are alike."""
         radius, turn = self.apart[0]
         return max(radius, 1.2 * atlas.spacing), turn
 
-    def coarse_widths(self, atlas: Atlas) -> FloatArray:
+    def coarse_widths(self, atlas: Site) -> FloatArray:
         """σ of the steps of the first fit in m."""
         return np.array(self.coarse) * max(0.25, atlas.spacing)
 
-    def fine_widths(self, atlas: Atlas) -> FloatArray:
+    def fine_widths(self, atlas: Site) -> FloatArray:
         """σ of the steps of the second fit in m."""
         last = self.fine[-1]
-        return np.array(self.fine) * max(last, atlas.world.resolution) / last
+        return np.array(self.fine) * max(last, atlas.resolution) / last
 
-    def share(self, atlas: Atlas, count: int) -> int:
+    def share(self, atlas: Site, count: int) -> int:
         """As many of something as an atlas needs: half in space."""
         return count if atlas.dimension == 2 else count // 2

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Atlas, Beams, Fit
+from isovist.atlas.base import Atlas, Beams, Fit, Site
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
@@ -109,7 +109,7 @@ def seek(
     return ManyCandidates(moved, tuple(each), atlas)
 
 
-def beams_of(atlas: Atlas, scan: Look, thin: tuple[int, float], block: float) -> Beams:
+def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: float) -> Beams:
     """`Atlas.beams` of one scan, or of several in the frame of the last."""
     if not isinstance(scan, Joined):
         return atlas.beams(scan, thin, block)
@@ -156,7 +156,7 @@ def _seen_again(beams: Beams, place: AnyPose, later: View, block: float) -> IntA
 
 
 def rate(
-    atlas: Atlas, beams: Beams, poses: FloatArray, settings: LocalizationSettings
+    atlas: Site, beams: Beams, poses: FloatArray, settings: LocalizationSettings
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
     if not isinstance(beams, ManyBeams):
@@ -167,7 +167,7 @@ def rate(
     )
 
 
-def rated(atlas: Atlas, beams: Beams, fit: Fit, settings: LocalizationSettings) -> Rated:
+def rated(atlas: Site, beams: Beams, fit: Fit, settings: LocalizationSettings) -> Rated:
     """Fits with ℓ and kind of each beam, and what is known of the poses where (1) says it.
 
     Args:
@@ -201,16 +201,16 @@ def _beside(
 
 
 def _alone(
-    atlas: Atlas, view: View, poses: FloatArray, n: int, settings: LocalizationSettings
+    atlas: Site, view: View, poses: FloatArray, n: int, settings: LocalizationSettings
 ) -> tuple[FloatArray, FloatArray]:
     """Poses of one scan, fitted alone, and what is known of them, shapes (K, D) and (K, n, n)."""
     start = (atlas.lift(poses) @ view.place).vector
     fit = atlas.fit(view.beams, start, settings.fine_widths(atlas), n)
-    return fit.poses, information(fit, view.beams.blocks, atlas.world.resolution, settings)
+    return fit.poses, information(fit, view.beams.blocks, atlas.cell(fit.poses), settings)
 
 
 def _fused(
-    atlas: Atlas,
+    atlas: Site,
     views: tuple[View, ...],
     own: list[tuple[FloatArray, FloatArray]],
     n: int,

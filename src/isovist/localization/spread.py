@@ -10,21 +10,21 @@ that the residual comes from walls that the map bends or doubles, and these shif
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Fit
+from isovist.atlas.base import Fit, Site
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose3
 from isovist.types import FloatArray
 
 
 def information(
-    fit: Fit, blocks: int | FloatArray, cell: float, settings: LocalizationSettings
+    fit: Fit, blocks: int | FloatArray, cell: float | FloatArray, settings: LocalizationSettings
 ) -> FloatArray:
     """What fits know about their poses, equation (1), per m and rad, shape (..., n, n).
 
     Args:
         fit: As an atlas gives it.
         blocks: Number of blocks of the scan, or of each.
-        cell: Side of a cell of the map in m.
+        cell: Side of a cell of the map in m, or of that of each.
         settings: Gives s₀ and α.
     """
     crowding = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
@@ -50,7 +50,7 @@ def by_coordinate(length: float, angle: float, n: int) -> FloatArray:
 
 
 def of_robot(
-    atlas: Atlas, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
+    atlas: Site, T_level_robot: AnyPose, poses: FloatArray, spreads: FloatArray
 ) -> tuple[AnyPose, FloatArray]:
     """T_world_robot and its covariances from poses of the sensor, shapes (K, D) and (K, n, n).
 

@@ -12,12 +12,11 @@ import math
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas.base import Site
 from isovist.localization.answer import Estimate
+from isovist.localization.maps import Prior, seek
 from isovist.localization.refine import Fits, refine
-from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.several import seek
 from isovist.sensing.joined import Look
 
 SCALES = (0.95, 1.05)
@@ -40,7 +39,7 @@ def margins(settings: LocalizationSettings) -> tuple[float, float]:
 
 
 def doubt(
-    atlas: Atlas, scan: Look, best: Estimate, prior: Region | None, settings: LocalizationSettings
+    atlas: Site, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
 ) -> str:
     """Why a unique place cannot be believed, in words; empty when it can."""
     sized, turned = margins(settings)
@@ -58,7 +57,7 @@ def doubt(
 
 
 def rescaled(
-    atlas: Atlas, scan: Look, factor: float, near: Estimate, settings: LocalizationSettings
+    atlas: Site, scan: Look, factor: float, near: Estimate, settings: LocalizationSettings
 ) -> Fits:
     """The fit of a scan times a factor, from where an estimate says that its robot is."""
     start = (near.pose @ scan.T_level_robot.inverse).vector

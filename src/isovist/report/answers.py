@@ -22,6 +22,7 @@ def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
         "verdict": answer.verdict.value,
         "advice": answer.advice,
         "frame": answer.frame,
+        **({} if answer.map is None else {"map": answer.map}),
         "estimates": [estimate_json(e) for e in answer.estimates],
         "none": answer.none,
         "hints": [hint_json(hint) for hint in hints],
@@ -66,6 +67,7 @@ def proof_text(proof: Proof) -> str:
 def estimate_json(estimate: Estimate) -> dict[str, Any]:
     """An estimate as plain data."""
     return {
+        **({} if estimate.map is None else {"map": estimate.map}),
         **pose_json(estimate.pose),
         "probability": estimate.probability,
         "covariance": estimate.covariance.tolist(),
@@ -77,7 +79,9 @@ def estimate_json(estimate: Estimate) -> dict[str, Any]:
 
 def hint_json(hint: Hint) -> dict[str, Any]:
     """A hint as plain data."""
-    head = {"cause": hint.cause, "factor": hint.factor}
+    head: dict[str, Any] = {"cause": hint.cause, "factor": hint.factor}
+    if hint.map is not None:
+        head["map"] = hint.map
     return {**head, **pose_json(hint.pose), "text": hint.text}
 
 
@@ -117,7 +121,8 @@ def headline(answer: Answer) -> str:
         more = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
         others = f", {rivals}{more} rival{'s' if rivals > 1 else ''}"
     fit = f"{best.inliers:.0%} of the beams fit"
-    return f"{answer.verdict.value}{others}:  {spread_text(best)},  {fit}"
+    where = f" on {best.map}" if best.map else ""
+    return f"{answer.verdict.value}{where}{others}:  {spread_text(best)},  {fit}"
 
 
 def chance_text(probability: float) -> str:
@@ -142,9 +147,10 @@ def _spread(e: Estimate) -> tuple[float, float]:
 def estimate_text(e: Estimate) -> str:
     """An estimate in one line."""
     spread, turn = _spread(e)
+    where = f"{e.map}:  " if e.map else ""
     height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
     return (
-        f"x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
+        f"{where}x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
         f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
         f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
         f"{'   refuted' if e.refuted else ''}"

@@ -37,7 +37,8 @@ from isovist.ros.motion import STALE, LiveFrames, Odometry
 from isovist.ros.parameters import Parameters
 from isovist.ros.watchdog import Watchdog
 from isovist.sensing.lidar import Lidar
-from isovist.tracking.tracker import Belief, Tracker
+from isovist.tracking.belief import Belief
+from isovist.tracking.tracker import Tracker
 
 LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
 WAITING = 200

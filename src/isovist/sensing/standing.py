@@ -7,11 +7,12 @@ were (`localization.judge`), so that a hundred scans do not claim to be a hundre
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 
 MOVED = 0.2
@@ -20,6 +21,11 @@ SAME = float(np.radians(0.1))
 """Bearings that differ by less are one, in rad: no lidar is finer."""
 SEEN = 0.5
 """Least share of the scans in which a direction has a return."""
+AGREE = 0.8
+"""Least share of the directions that must be as before for a robot to be where it was: more than
+people who walk by cover."""
+MOST = 20
+"""Scans that are merged at most, the latest: by then noise has fallen below what cells leave."""
 
 
 def merge(scans: Sequence[Scan]) -> Scan:
@@ -57,3 +63,58 @@ def merge(scans: Sequence[Scan]) -> Scan:
             "still. Merge scans of one place only."
         )
     return replace(first, ranges=merged, intensities=None)
+
+
+@dataclass(slots=True, eq=False)
+class Stand:
+    """A robot that has not moved since some scan.
+
+    Attributes:
+        place: T_odom_sensor at the first scan.
+        scans: Taken there, the latest of them, oldest first.
+        merged: All of them as one.
+        count: How many there were.
+    """
+
+    place: Pose
+    scans: list[Scan]
+    merged: Scan
+    count: int = 1
+
+    @classmethod
+    def at(cls, place: Pose, scan: Scan) -> "Stand":
+        """Of a robot that has just come."""
+        return cls(place, [scan], scan)
+
+    def takes(self, place: Pose, scan: Scan, slack: tuple[float, float]) -> bool:
+        """Add a scan, if it is of the same sensor in the same place; whether it is.
+
+        Args:
+            place: T_odom_sensor.
+            scan: What the sensor saw.
+            slack: How far odometry may differ, in m and rad.
+        """
+        motion = self.place.inverse @ place
+        moved = np.hypot(motion.x, motion.y) > slack[0] or abs(motion.yaw) > slack[1]
+        if moved or not self._is_like(scan):
+            return False
+        scans = [*self.scans[1 - MOST :], scan]
+        try:
+            merged = merge(scans)
+        except InputError:
+            return False
+        if merged.valid.sum() < AGREE * scan.valid.sum():  # returns that come and go
+            return False
+        self.scans, self.merged, self.count = scans, merged, self.count + 1
+        return True
+
+    def _is_like(self, scan: Scan) -> bool:
+        """Whether a scan is of the same sensor and sees what the others saw."""
+        first = self.merged
+        if scan.T_robot_sensor != first.T_robot_sensor or scan.ranges.shape != first.ranges.shape:
+            return False
+        both = scan.valid & first.valid
+        if not np.allclose(scan.bearings, first.bearings, atol=SAME) or not both.any():
+            return False
+        away = np.abs(scan.ranges[both] - first.ranges[both])
+        return bool((away <= MOVED).mean() >= AGREE)

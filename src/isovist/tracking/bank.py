@@ -13,15 +13,15 @@ Rivals are refuted as in `localization.judge`, over all frames: with δ = ℓ_0 
     t_j = Σ w δ / √(Σ w δ² + τ²),    d_j = Σ_f w_f (mean rating, less the rival's) / √Σ_f w_f.   (2)
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.base import Beams, Site
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import covariances, information
+from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
@@ -80,22 +80,28 @@ class Bank:
     """Places, their covariances, and the frames that they are compared on.
 
     Attributes:
-        atlas: The map.
+        atlas: The map, or several side by side.
         drift: Of the odometry.
         settings: How places are followed.
         localization: How they are fitted and rated.
         poses: Shape (K, 3).
         spreads: Covariances, shape (K, 3, 3), in m and rad.
         frames: Oldest first.
+        before: Poses and covariances before the last frame was looked at, shapes as above.
+        share: How much of what that frame says was new (`compare`).
     """
 
-    atlas: Atlas
+    atlas: Site
     drift: Drift
     settings: TrackingSettings
     localization: LocalizationSettings
     poses: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
     spreads: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
     frames: list[Frame] = field(default_factory=list)
+    before: tuple[FloatArray, FloatArray] = field(
+        default_factory=lambda: (np.empty((0, 3)), np.empty((0, 3, 3)))
+    )
+    share: float = 1.0
 
     def __len__(self) -> int:
         return len(self.poses)
@@ -113,12 +119,29 @@ class Bank:
     def carry(self, motion: Pose, elapsed: float = UNTOLD) -> None:
         """Move all places by what odometry says of the last `elapsed` s."""
         self.poses, self.spreads = self.drift.carry(self.poses, self.spreads, motion, elapsed)
+        self.before = self.drift.carry(*self.before, motion, elapsed)
 
     def look(self, frame: Frame, share: float) -> None:
         """Correct all places by a new frame and remember what it says about each."""
+        self.before, self.share = (self.poses, self.spreads), share
         self.poses, self.spreads = self.compare(frame, self.poses, self.spreads, share)
         self.frames.append(frame)
         del self.frames[: -self.settings.keep[2]]
+
+    def look_again(self, frame: Frame, share: float) -> None:
+        """Look at a frame that says what the last one did, only better: instead of it.
+
+        Scans of a robot that stands are not independent, so together they tell no more than a
+        whole one.
+
+        Args:
+            frame: Of the same place; it gets the weight of the last one.
+            share: That is added to what the last one told, which reaches 1 at most.
+        """
+        frame.weight = self.frames.pop().weight
+        self.share = min(1.0, self.share + share)
+        self.poses, self.spreads = self.compare(frame, *self.before, self.share)
+        self.frames.append(frame)
 
     def add(self, poses: FloatArray, spreads: FloatArray) -> None:
         """Add places at the last frame, and walk them back through all the others."""
@@ -138,12 +161,45 @@ class Bank:
                 kept = back, loose
             frame.append(said)
         assert kept is not None
-        self.poses = np.concatenate([self.poses, kept[0]])
-        self.spreads = np.concatenate([self.spreads, kept[1]])
+        self._append(*kept, poses[new], spreads[new])
+
+    def _append(
+        self, poses: FloatArray, spreads: FloatArray, began: FloatArray, loose: FloatArray
+    ) -> None:
+        """Add places with their covariances, now and before the last frame."""
+        self.poses = np.concatenate([self.poses, poses])
+        self.spreads = np.concatenate([self.spreads, spreads])
+        before, wide = self.before
+        self.before = np.concatenate([before, began]), np.concatenate([wide, loose])
+
+    def branch(self, index: IntArray, way: Pose) -> None:
+        """Give places a twin elsewhere that shares their past, and is rated on the last frame.
+
+        Args:
+            index: Which places.
+            way: From where they are to the twins: T_world_world.
+        """
+        turn = np.eye(3)
+        turn[:2, :2] = way.rotation
+        *past, last = self.frames
+        for frame in past:
+            twin = replace(frame)
+            twin.select(index)
+            twin.places = (way @ Pose.from_vector(twin.places)).vector
+            twin.known = turn @ twin.known @ turn.T
+            frame.append(twin)
+        said = last.again()
+        loose = np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
+        began = (way @ Pose.from_vector(self.before[0][index])).vector
+        wide = turn @ self.before[1][index] @ turn.T + loose
+        poses, spreads = self.compare(said, began, wide, 1.0)
+        last.append(said)
+        self._append(poses, spreads, began, wide)
 
     def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
         self.poses, self.spreads = self.poses[index], self.spreads[index]
+        self.before = self.before[0][index], self.before[1][index]
         for frame in self.frames:
             frame.select(index)
 
@@ -202,7 +258,7 @@ class Bank:
         fit = atlas.fit(beams, poses, self.widths, 3)
         step = fit.poses - poses
         step[:, 2] = wrap_angle(step[:, 2])
-        known = information(fit, beams.blocks, atlas.world.resolution, settings)
+        known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)
         told = share * np.linalg.inv(R)
         slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)

@@ -18,7 +18,7 @@ from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
 
 if TYPE_CHECKING:
-    from isovist.tracking.tracker import Belief
+    from isovist.tracking.belief import Belief
 
 ELLIPSOID95 = 7.815
 """95 % quantile of χ² with three degrees of freedom."""

@@ -25,7 +25,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.base import Beams, Site
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information
@@ -73,7 +73,7 @@ class StartFit:
 
 
 def refine_start(
-    atlas: Atlas,
+    atlas: Site,
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     start: Pose,
@@ -99,7 +99,7 @@ def refine_start(
 
 
 def refine_starts(
-    atlas: Atlas,
+    atlas: Site,
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     starts: Sequence[Pose],
@@ -137,7 +137,7 @@ def refine_starts(
     steps = np.stack(paths, axis=1)
     ratings = _rate(atlas, scans, sensors, paths[-1], chosen).reshape(len(starts), -1)
     best = ratings.argmax(axis=1) + len(star) * np.arange(len(starts))
-    known = information(fit, blocks, atlas.world.resolution, chosen)
+    known = information(fit, blocks, atlas.cell(fit.poses), chosen)
     spreads = covariances(known, chosen)
     return [
         StartFit(
@@ -157,7 +157,7 @@ def motions_since_start(odometry: Sequence[Pose]) -> Pose:
 
 
 def refine_chain(
-    atlas: Atlas,
+    atlas: Site,
     scans: Sequence[Scan],
     odometry: Sequence[Pose],
     start: Pose,
@@ -210,7 +210,7 @@ def refine_chain(
 
 
 def _pool(
-    atlas: Atlas, scans: Sequence[Scan], sensors: Pose, settings: LocalizationSettings
+    atlas: Site, scans: Sequence[Scan], sensors: Pose, settings: LocalizationSettings
 ) -> tuple[Beams, int]:
     """Beams of all scans in the frame of the start, and how many blocks they fill."""
     parts = [atlas.beams(scan, settings.beams[1], settings.block) for scan in scans]
@@ -220,7 +220,7 @@ def _pool(
 
 
 def _rate(
-    atlas: Atlas,
+    atlas: Site,
     scans: Sequence[Scan],
     sensors: Pose,
     starts: FloatArray,

@@ -11,46 +11,64 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams
+from isovist.atlas.base import Atlas, Beams, Site
 from isovist.atlas.settings import BeamModel
+from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.io.files import first_line, quote
+from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.drift import Drift
+from isovist.sensing.scan import Scan
+from isovist.sensing.standing import Stand, merge
 from isovist.tracking.bank import PER_PLACE, Frame
+from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings
+from isovist.types import FloatArray
 
 if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
-VERSION = 3
+VERSION = 4
 FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
          "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told")  # fmt: skip
 """What a tracker remembers besides its places and frames."""
 SHAPES = {"places": (-1, 3), "known": (-1, 3, 3)}
 
 
-def fingerprint(atlas: Atlas) -> int:
-    """A number that another map hardly has."""
+def fingerprint(site: Site) -> int:
+    """A number that another map, or other maps, hardly have."""
+    if isinstance(site, SideBySide):
+        named = {name: fingerprint(atlas) for name, atlas in site.maps.items()}
+        return zlib.crc32(json.dumps(named).encode())
+    assert isinstance(site, Atlas)  # there is no third kind
+    return _of_map(site)
+
+
+def _of_map(atlas: Atlas) -> int:
     head = np.array([*atlas.world.shape, atlas.world.resolution, atlas.spacing])
     return zlib.crc32(atlas.nodes.tobytes(), zlib.crc32(head.tobytes()))
 
 
 def to_state(tracker: "Tracker") -> dict[str, Any]:
     """Everything that a tracker knows, ready for JSON."""
-    bank, prior = tracker.bank, tracker._prior
+    bank = tracker.bank
     state = {
         "version": VERSION,
-        "atlas": fingerprint(tracker.atlas),
+        "atlas": fingerprint(tracker.site),
         "settings": _plain(asdict(tracker.settings)),
         "localization": _plain(asdict(tracker.localization)),
         "drift": asdict(tracker.drift),
-        "prior": None if prior is None else _plain(asdict(prior)),
+        "prior": _plain_prior(tracker._prior),
+        **({"links": [_plain(asdict(link)) for link in tracker.links]} if tracker.links else {}),
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
         "spreads": bank.spreads.tolist(),
+        "before": {"poses": bank.before[0].tolist(), "spreads": bank.before[1].tolist()},
+        "share": bank.share,
+        "stand": _plain_stand(tracker._stand),
         "frames": [
             {
                 "ends": frame.beams.ends.tolist(),
@@ -72,8 +90,8 @@ def _checksum(state: dict[str, Any]) -> int:
     return zlib.crc32(json.dumps(said, sort_keys=True).encode())
 
 
-def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
-    """The tracker that `to_state` was asked of, on the same atlas."""
+def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
+    """The tracker that `to_state` was asked of, on the same atlas or the same maps."""
     from isovist.tracking.tracker import Tracker
 
     try:
@@ -86,21 +104,23 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
             raise InputError(
                 "The state is damaged: its checksum differs. Begin with a new tracker."
             )
-        if state["atlas"] != fingerprint(atlas):
+        if state["atlas"] != fingerprint(site_of(atlas)):
             raise InputError("The state is of a tracker on another map.")
         localization = _values(state["localization"])
         model = BeamModel(**localization.pop("model"))
         tracker = Tracker(
             atlas,
-            prior=None if state["prior"] is None else Region(**_values(state["prior"])),
+            links=[Link(**_values(link)) for link in state.get("links", ())],
+            prior=_prior_of(state["prior"]),
             drift=Drift(**state["drift"]),
             settings=TrackingSettings(**_values(state["settings"])),
             localization=LocalizationSettings(model=model, **localization),
         )
         for name in FLAGS:
             setattr(tracker, name, _values(state["flags"][name]))
-        tracker.bank.poses = np.array(state["poses"], dtype=np.float64).reshape(-1, 3)
-        tracker.bank.spreads = np.array(state["spreads"], dtype=np.float64).reshape(-1, 3, 3)
+        tracker.bank.poses, tracker.bank.spreads = _places(state)
+        tracker.bank.before, tracker.bank.share = _places(state["before"]), float(state["share"])
+        tracker._stand = _stand_of(state["stand"])
         tracker.bank.frames = [_frame(row) for row in state["frames"]]
     except KeyError as error:
         raise InputError(f"This is not the state of a tracker: {error} is missing.") from error
@@ -109,6 +129,51 @@ def from_state(atlas: Atlas, state: dict[str, Any]) -> "Tracker":
             raise
         raise InputError(f"This is not the state of a tracker: {first_line(error, 80)}.") from error
     return tracker
+
+
+def _plain_prior(prior: Prior) -> Any:
+    """A prior ready for JSON; of several maps, by name."""
+    if isinstance(prior, Regions):
+        return {"maps": {name: _plain_prior(region) for name, region in prior.regions.items()}}
+    return None if prior is None else _plain(asdict(prior))
+
+
+def _prior_of(said: Any) -> Any:
+    """What `_plain_prior` gave, as a user would say it."""
+    if said is not None and set(said) == {"maps"}:
+        return {name: _prior_of(region) for name, region in said["maps"].items()}
+    return None if said is None else Region(**_values(said))
+
+
+def _places(said: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
+    """Poses and their covariances, shapes (K, 3) and (K, 3, 3)."""
+    poses, spreads = (np.array(said[name], dtype=np.float64) for name in ("poses", "spreads"))
+    return poses.reshape(-1, 3), spreads.reshape(-1, 3, 3)
+
+
+def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
+    """The scans of a robot that stands."""
+    if stand is None:
+        return None
+    first = stand.scans[0]
+    return {
+        "place": _plain(stand.place),
+        "count": stand.count,
+        "bearings": first.bearings.tolist(),
+        "ranges": [scan.ranges.tolist() for scan in stand.scans],
+        "mount": _plain(first.T_robot_sensor),
+    }
+
+
+def _stand_of(said: dict[str, Any] | None) -> Stand | None:
+    """What `_plain_stand` gave."""
+    if said is None:
+        return None
+    bearings = np.array(said["bearings"], dtype=np.float64)
+    mount = _values(said["mount"])
+    scans = [Scan(bearings, row, T_robot_sensor=mount) for row in said["ranges"]]
+    merged = scans[0] if len(scans) == 1 else merge(scans)
+    return Stand(_values(said["place"]), scans, merged, int(said["count"]))
 
 
 def _frame(row: dict[str, Any]) -> Frame:

@@ -8,8 +8,8 @@ was seen before is forgotten and the search begins again.  A scan that sees next
 out, and odometry alone carries the places on.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from time import perf_counter
 from typing import Any
@@ -21,16 +21,29 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
+from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, seek, site_of
 from isovist.localization.refine import refine
-from isovist.localization.region import Region
-from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
 from isovist.poses import AnyPose, Pose, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.sensing.scan import Scan
+from isovist.sensing.standing import Stand
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
+from isovist.tracking.belief import (
+    LEADS,
+    NOT_YET,
+    NOTHING,
+    NOWHERE,
+    TOGETHER,
+    Belief,
+    is_loose,
+    sees,
+    slides,
+    verdict_of,
+)
 from isovist.tracking.gramian import least_needed
+from isovist.tracking.links import Link, check_links, cross
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit, refine_chain
 from isovist.tracking.state import from_state, to_state
@@ -41,33 +54,6 @@ FARTHEST = 1e7
 """Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Belief:
-    """Where the robot is, as far as its way so far can tell.
-
-    Attributes:
-        verdict: Unique, ambiguous or lost.
-        advice: The verdict in words, and what to do about it.
-        estimates: Of the present pose T_world_robot, from most to least likely.
-        least: λ_min of the Gramian: what the frames kept have told about the present pose, along
-            the axis that they tell least about, per m²; see `tracking.gramian`.
-        travelled: Way since the start by odometry, in m.
-        timing_ms: Milliseconds spent in `total`, and of these on `search`.
-    """
-
-    verdict: Verdict
-    advice: str
-    estimates: tuple[Estimate, ...]
-    least: float
-    travelled: float
-    timing_ms: Mapping[str, float] = field(default_factory=dict)
-
-    @property
-    def best(self) -> Estimate | None:
-        """The most likely estimate, or `None` when there is none."""
-        return self.estimates[0] if self.estimates else None
-
-
 class Tracker:
     """Follows a robot on a map, from an unknown start, through kidnappings.
 
@@ -76,8 +62,10 @@ class Tracker:
         travelled: Way by odometry, in m.
 
     Args:
-        atlas: The map, described (`build`).
+        atlas: The map, described (`build`), or several by name.
+        links: Lifts and doors between several maps.
         prior: Where the robot may be at the first scan, e.g. at its dock; anywhere when `None`.
+            Of several maps, regions by name.
         drift: How far odometry can be trusted.
         settings: How it is followed.
         localization: How places are found, fitted and rated; `ON_THE_WAY` when `None`.
@@ -85,21 +73,23 @@ class Tracker:
 
     def __init__(
         self,
-        atlas: Atlas,
+        atlas: AnyMaps,
         *,
-        prior: Region | None = None,
+        links: Sequence[Link] = (),
+        prior: AnyPrior = None,
         drift: Drift | None = None,
         settings: TrackingSettings | None = None,
         localization: LocalizationSettings | None = None,
     ) -> None:
-        if not isinstance(atlas, Atlas):
+        if not isinstance(atlas, Atlas | Mapping):
             raise InputError(
                 f"A tracker needs an atlas, got {type(atlas).__name__}. "
                 "Build one of the map: Tracker(build(world))."
             )
-        if not isinstance(atlas, PlaneAtlas):
+        self.site = site_of(atlas)
+        if self.site.dimension != 2:
             raise InputError("A tracker follows robots in the plane; this atlas is in space.")
-        self.atlas = atlas
+        self.links = check_links(self.site, links)
         self.drift = Drift() if drift is None else drift
         self.settings = checked_settings(TrackingSettings, settings)
         self.localization = checked_settings(LocalizationSettings, localization, ON_THE_WAY)
@@ -110,19 +100,21 @@ class Tracker:
         self._mount = self._sensor = Pose()
         self.reset(prior)
 
-    def reset(self, prior: Region | None = None) -> None:
+    @property
+    def atlas(self) -> PlaneAtlas:
+        """The map, where there is one."""
+        if not isinstance(self.site, PlaneAtlas):
+            raise InputError("This tracker has several maps, and one is needed.")
+        return self.site
+
+    def reset(self, prior: AnyPrior = None) -> None:
         """Forget everything but how far the robot has driven.
 
         Args:
             prior: Where it may be at the next scan; anywhere when `None`.
         """
-        if prior is not None and not isinstance(prior, Region):
-            raise InputError(
-                "`prior` must be a Region, e.g. Region.around(pose, 0.5), "
-                f"got {type(prior).__name__}."
-            )
-        self.bank = Bank(self.atlas, self.drift, self.settings, self.localization)
-        self._prior = prior
+        self._prior = prior_of(self.site, prior)
+        self.bank = Bank(self.site, self.drift, self.settings, self.localization)
         self._start: Pose | None = None
         self._first: Pose | None = None
         self._searched = -np.inf
@@ -132,14 +124,15 @@ class Tracker:
         self._shaken = False
         self._leads_since = np.inf
         self._last: Belief | None = None
+        self._stand: Stand | None = None
 
     def state(self) -> dict[str, Any]:
         """Everything it knows, ready for JSON: `from_state` goes on from there."""
         return to_state(self)
 
     @classmethod
-    def from_state(cls, atlas: Atlas, state: dict[str, Any]) -> "Tracker":
-        """The tracker that `state` was asked of, on the same atlas."""
+    def from_state(cls, atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
+        """The tracker that `state` was asked of, on the same atlas or the same maps."""
         return from_state(atlas, state)
 
     def update(self, odometry: Pose, scan: Scan, *, time: float | None = None) -> Belief:
@@ -158,21 +151,18 @@ class Tracker:
         _check_odometry(odometry)
         share = self._move(odometry, scan.T_robot_sensor, self._elapsed(time))
         spent = 0.0
-        held = scan.within(self.atlas.diagonal)
+        held = scan.within(self.site.diagonal)
         if held is not None and sees(held, self.localization):
-            weight = self._weight(scan.field_of_view)
-            frame = Frame(self._beams(held), self._sensor, weight, time=self._clock)
-            self.bank.look(frame, share)
+            seen = self._look(held, share)
             self._first = self._first or self._sensor
-            spent = self._seek(held)
+            spent = self._seek(seen)
+            if cross(self.bank, self.site, self.links, self._mount, self.localization.same[0]):
+                self._prior = None  # places on other maps than it was of may be right
         if not self.bank.frames:
-            few = "The scan sees next to nothing of what is around. Drive on."
-            belief = Belief(Verdict.LOST, few, (), 0.0, self.travelled)
+            belief = Belief(Verdict.LOST, NOTHING, (), 0.0, self.travelled)
         else:
             belief = self._together(self._judge(self.bank.sort()))
-        timing = {"search": spent, "total": 1e3 * (perf_counter() - start)}
-        self._last = replace(belief, timing_ms=timing)
-        return self._last
+        return self._say(belief, spent, start)
 
     def move(self, odometry: Pose, *, time: float | None = None) -> Belief:
         """Move by what odometry says, without a scan: places and their covariances go along.
@@ -186,19 +176,34 @@ class Tracker:
         self._move(odometry, self._mount, self._elapsed(time))
         last = self._last
         if last is None or len(self.bank) == 0:
-            advice = "Nothing was seen yet. Update the tracker with a scan."
-            return Belief(Verdict.LOST, advice, (), 0.0, self.travelled)
+            return Belief(Verdict.LOST, NOT_YET, (), 0.0, self.travelled)
         robots, spreads = self._robots(np.arange(len(last.estimates)))
         estimates = tuple(
             replace(estimate, pose=robots[k], covariance=readonly(spreads[k]))
             for k, estimate in enumerate(last.estimates)
         )
         belief = replace(last, estimates=estimates, travelled=self.travelled)
-        if belief.verdict is Verdict.UNIQUE and self._is_loose():
-            belief = replace(belief, verdict=Verdict.AMBIGUOUS, advice=self._slides())
-        timing = {"search": 0.0, "total": 1e3 * (perf_counter() - start)}
+        if belief.verdict is Verdict.UNIQUE and is_loose(self.bank, self.localization):
+            belief = replace(belief, verdict=Verdict.AMBIGUOUS, advice=slides(self.bank))
+        return self._say(belief, 0.0, start)
+
+    def _look(self, scan: Scan, share: float) -> Scan:
+        """Correct the bank by a scan, or by all that were taken since the robot stands."""
+        stand = self._stand
+        if stand is not None and stand.takes(self._sensor, scan, self.localization.floor):
+            frame = Frame(self._beams(stand.merged), self._sensor, 1.0, time=self._clock)
+            self.bank.look_again(frame, share)
+            return stand.merged
+        self._stand = Stand.at(self._sensor, scan)
+        weight = self._weight(scan.field_of_view)
+        self.bank.look(Frame(self._beams(scan), self._sensor, weight, time=self._clock), share)
+        return scan
+
+    def _say(self, belief: Belief, searched: float, start: float) -> Belief:
+        """The belief as it is told; as it was found, it is remembered."""
+        timing = {"search": searched, "total": 1e3 * (perf_counter() - start)}
         self._last = replace(belief, timing_ms=timing)
-        return self._last
+        return self._last.told(self.site)
 
     def refine_start(self, accuracy: float = 0.1) -> tuple[Pose, StartFit] | None:
         """Where the frames kept began, from all of them at once; `None` while that says too little.
@@ -230,7 +235,7 @@ class Tracker:
     def _beams(self, scan: Scan) -> Beams:
         """Twice as many as a first fit takes: places are compared by them."""
         most, apart = self.localization.beams[0]
-        return self.atlas.beams(scan, (2 * most, apart), self.localization.block)
+        return self.site.beams(scan, (2 * most, apart), self.localization.block)
 
     def _elapsed(self, time: float | None) -> float:
         """Time since the last update, in s, by which the clock is put forward."""
@@ -294,8 +299,11 @@ class Tracker:
         pause = self.settings.search_every[self._settled]
         if surprised or self.travelled - self._searched >= pause:
             self._searched = self.travelled
-            found = self._find(scan, self._prior if self._odometry == self._start else None)
+            # Who was carried away is not where the prior said that it began.
+            began = self._odometry == self._start and not surprised
+            found = self._find(scan, self._prior if began else None)
             if surprised:
+                self._stand = None
                 margin = self.localization.refuted[1]
                 lead = self._recapture(scan, found)
                 self._shaken = lead < margin
@@ -343,7 +351,7 @@ class Tracker:
         """
         bank, frame = self.bank, self.bank.frames[-1]
         robot = Pose.from_vector(bank.poses[0]) @ self._mount.inverse
-        near, loose = self._find(scan, Region.around(robot, *self.settings.slipped))
+        near, loose = self._find(scan, around(self.site, robot, *self.settings.slipped))
         if len(near) == 0:
             return -np.inf
         said = frame.again()
@@ -365,15 +373,15 @@ class Tracker:
                 getattr(frame, name)[0] = getattr(said, name)[best]
         return lead
 
-    def _find(self, scan: Scan, prior: Region | None = None) -> tuple[FloatArray, FloatArray]:
+    def _find(self, scan: Scan, prior: Prior = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
         settings = self.localization
-        seeds = search(self.atlas, scan, prior, settings).poses
+        seeds = seek(self.site, scan, prior, settings).poses
         most = self.settings.found[self._settled]
-        fits = refine(self.atlas, scan, seeds, settings, keep=most)
+        fits = refine(self.site, scan, seeds, settings, keep=most)
         scores = fits.scores
         fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
-        known = information(fits.fit, fits.beams.blocks, self.atlas.world.resolution, settings)
+        known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)
         return fits.poses, spreads + np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
 
@@ -386,8 +394,7 @@ class Tracker:
     def _judge(self, E: FloatArray) -> Belief:
         bank = self.bank
         if len(bank) == 0:
-            nowhere = "No place of the map can be tried."
-            return Belief(Verdict.LOST, nowhere, (), 0.0, self.travelled)
+            return Belief(Verdict.LOST, NOWHERE, (), 0.0, self.travelled)
         refuted, at_once = self.refutation(*bank.margins())
         score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
         out = np.append(False, refuted)
@@ -407,10 +414,10 @@ class Tracker:
         recent = float(np.mean([frame.scores[0] for frame in bank.frames[-3:]]))
         if not self._settled:
             recent = min(recent, float(score[0]))
-        verdict, advice = self._verdict(recent, int((~refuted).sum()))
+        rivals = int((~refuted).sum())
+        verdict, advice = verdict_of(bank, recent, rivals, self._shaken, self.localization)
         if verdict is Verdict.UNIQUE and not (self._settled or lasting or at_once.all()):
-            verdict = Verdict.AMBIGUOUS
-            advice = "One place leads, but not by much. Drive on to be sure."
+            verdict, advice = Verdict.AMBIGUOUS, LEADS
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
@@ -418,14 +425,14 @@ class Tracker:
 
     def _together(self, belief: Belief) -> Belief:
         """Unique after all, where the last frames, asked as one scan, refute what is left."""
-        done = belief.verdict is not Verdict.AMBIGUOUS or self._settled or self._is_loose()
+        done = belief.verdict is not Verdict.AMBIGUOUS or self._settled
+        done = done or is_loose(self.bank, self.localization)
         if done or self._searched != self.travelled or not settle(self.bank, self.refutation):
             return belief
         self.bank.select(np.zeros(1, dtype=np.int64))
         self._settled, self._usual = True, float(self.bank.frames[-1].scores[0])
-        advice = "One place explains the last scans, and the way so far best."
         estimates = (replace(belief.estimates[0], probability=1.0),)
-        return replace(belief, verdict=Verdict.UNIQUE, advice=advice, estimates=estimates)
+        return replace(belief, verdict=Verdict.UNIQUE, advice=TOGETHER, estimates=estimates)
 
     def refutation(self, t: FloatArray, d: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which places t and d of `bank` (2) refute, and which of them at once."""
@@ -439,51 +446,7 @@ class Tracker:
         """T_world_robot of places, and covariances with what the map has wrong."""
         bent = np.diag(np.square(by_coordinate(*self.settings.bent, 3)))
         spreads = self.bank.spreads[index] + bent
-        return of_robot(self.atlas, self._mount.inverse, self.bank.poses[index], spreads)
-
-    def _loosest(self) -> float:
-        """Standard deviation of the best place along its worst axis, in m."""
-        return float(np.sqrt(np.linalg.eigvalsh(self.bank.spreads[0, :2, :2])[-1]))
-
-    def _verdict(self, recent: float, rivals: int) -> tuple[Verdict, str]:
-        if recent < self.localization.poor[0]:
-            return Verdict.LOST, "The last scans fit nowhere in the map."
-        if self._shaken:
-            return Verdict.AMBIGUOUS, (
-                "The scan no longer fits the place that was believed. Wait for the next scans."
-            )
-        if self._is_loose():
-            return Verdict.AMBIGUOUS, self._slides()
-        frames = self.bank.frames
-        witnesses = sum(frame.weight * frame.blocks.shape[1] for frame in frames)
-        if witnesses < self.localization.witnesses:
-            return Verdict.AMBIGUOUS, (
-                "What was seen so far is too little to exclude other places. Turn or drive on."
-            )
-        if rivals:
-            return Verdict.AMBIGUOUS, (
-                f"{rivals} other place{'s' if rivals > 1 else ''} would explain the way so far "
-                "about as well. Drive on."
-            )
-        return Verdict.UNIQUE, "One place explains the way so far, and no other comes near."
-
-    def _is_loose(self) -> bool:
-        return 2.0 * self._loosest() > self.localization.loose
-
-    def _slides(self) -> str:
-        return (
-            f"The place can slide by {self._loosest():.1f} m (standard deviation) along one axis. "
-            "Drive until an end or a door is in view."
-        )
-
-
-def sees(scan: Scan, settings: LocalizationSettings) -> bool:
-    """Whether a scan sees enough to say anything: in 6 blocks of 10°, or half of its view."""
-    seen, whole = (
-        np.unique(np.floor((b - b[0]) / settings.block + 1e-9)).size
-        for b in (scan.bearings[scan.valid], scan.bearings)
-    )
-    return bool(seen >= min(settings.witnesses, 0.5 * whole))
+        return of_robot(self.site, self._mount.inverse, self.bank.poses[index], spreads)
 
 
 def _check_odometry(odometry: Pose) -> None:

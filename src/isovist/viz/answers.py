@@ -8,8 +8,9 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.space import SpaceAtlas
 from isovist.kernels.beam import EXPLAINED
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.contrast import TELLING, Contrast, rate_at
+from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose3
@@ -40,7 +41,7 @@ LENGTH = 0.03, 0.06
 
 
 def draw_answer(
-    atlas: Atlas,
+    maps: AnyMaps,
     scan: AnyScan,
     answer: Answer,
     truth: AnyPose | None = None,
@@ -48,18 +49,21 @@ def draw_answer(
 ) -> Any:
     """The plan with all places that may be right, and the scan at the best of them.
 
+    Of several maps, the one of the best place is shown.
+
     With a contrast, its two places side by side take the place of the close view, with the beams
     that favour the one and the other.
 
     Args:
-        atlas: The map, described.
+        maps: The map, described, or several by name.
         scan: What the sensor saw.
         answer: Of `locate`.
         truth: T_world_robot, where it is known.
         contrast: Of `localization.contrast`.
     """
+    atlas = _map_of(maps, answer.best)
     atlas.check(scan)
-    plan = plan_of(atlas, scan, answer)
+    plan = plan_of(atlas, scan, answer.best)
     figure, panels = _panels(plan, answer.best is not None, contrast is not None)
     handles = draw_places(panels["whole"], plan, answer, truth)
     if answer.proof is not None and answer.proof.complete and len(answer.proof.regions):
@@ -72,7 +76,7 @@ def draw_answer(
         handles += _shade(panels["whole"], atlas, plan, sensor)
         if contrast is not None:
             heading += f"\n{contrast_text(contrast)}"
-            handles += _draw_contrast(panels, atlas, plan, held, answer, contrast)
+            handles += _draw_contrast(panels, maps, held, answer, contrast)
         else:
             ends, fits = _rated(atlas, held, pose)
             points = pose.apply(ends)
@@ -95,14 +99,22 @@ def draw_answer(
     return figure
 
 
-def plan_of(atlas: Atlas, scan: AnyScan, answer: Answer) -> OccupancyMap:
+def _map_of(maps: AnyMaps, estimate: Estimate | None) -> Atlas:
+    """The map that an estimate is of; the first one for none."""
+    if isinstance(maps, Atlas):
+        return maps
+    name = None if estimate is None else estimate.map
+    return maps[next(iter(maps)) if name is None else name]
+
+
+def plan_of(atlas: Atlas, scan: AnyScan, estimate: Estimate | None) -> OccupancyMap:
     """The map of the plane; of a map in space, that at the height of the sensor."""
     if isinstance(atlas, PlaneAtlas):
         return atlas.world
     assert isinstance(atlas, SpaceAtlas)  # there is no third kind
-    if answer.best is None:
+    if estimate is None:
         return slice_of(atlas.world, float(np.median(atlas.positions[:, 2])))
-    place = Pose3.lifted(answer.best.pose) @ Pose3.lifted(scan.T_robot_sensor)
+    place = Pose3.lifted(estimate.pose) @ Pose3.lifted(scan.T_robot_sensor)
     return slice_of(atlas.world, float(place.z))
 
 
@@ -118,7 +130,7 @@ def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -
     rivals = answer.rivals if answer.verdict is not Verdict.UNIQUE else ()
     handles = []
     for number, estimate in reversed(list(enumerate(answer.estimates, start=1))):
-        if estimate in rivals:
+        if estimate in rivals and estimate.map == answer.map:
             draw_robot(axes, estimate.pose, RIVAL, size, zorder=4.0)
             mark(axes, estimate.pose, f"{number}: {chance_text(estimate.probability)}")
     if answer.best is not None:
@@ -156,7 +168,7 @@ def _panels(plan: OccupancyMap, found: bool, compared: bool) -> tuple[Any, Any]:
 
 
 def _draw_contrast(
-    panels: Any, atlas: Atlas, plan: OccupancyMap, scan: AnyScan, answer: Answer, contrast: Contrast
+    panels: Any, maps: AnyMaps, scan: AnyScan, answer: Answer, contrast: Contrast
 ) -> list[Any]:
     """Two places side by side, with the beams that favour the one and the other."""
     first, second = contrast.numbers
@@ -168,6 +180,8 @@ def _draw_contrast(
     sides = zip(("first", "second"), contrast.numbers, contrast.poses, strict=True)
     for name, number, pose in sides:
         axes, estimate = panels[name], answer.estimates[number - 1]
+        atlas = _map_of(maps, estimate)
+        plan = plan_of(atlas, scan, estimate)
         sensor = (pose @ scan.T_level_robot.inverse).position
         low, high = _around(pose, contrast.ends)
         draw_cells(axes, plan, low, high)
@@ -176,8 +190,9 @@ def _draw_contrast(
         draw_robot(
             axes, pose, BEST if number == first else RIVAL, LENGTH[1] * float(np.max(high - low))
         )
+        where = f" on {estimate.map}" if estimate.map else ""
         axes.set_title(
-            f"Place {number}: {chance_text(estimate.probability)}, {spread_text(estimate)}"
+            f"Place {number}{where}: {chance_text(estimate.probability)}, {spread_text(estimate)}"
         )
     return [
         _dot(FITS, f"beam for place {first}"),

@@ -1,0 +1,134 @@
+"""A folder of atlases: opened when they are asked for, closed when memory is short."""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from pathlib import Path
+from threading import Lock
+
+from isovist.atlas.base import Atlas
+from isovist.atlas.settings import AtlasSettings
+from isovist.atlas.side_by_side import SideBySide, check_alike
+from isovist.atlas.store import KIND, read_atlas
+from isovist.errors import FileError, InputError, IsovistError
+from isovist.io.files import PathLike, first_line, is_folder, unreadable
+from isovist.io.folder import MANIFEST, Manifest, read_manifest
+
+SUFFIX = ".atlas"
+"""Of a folder; not part of the name of its map."""
+
+
+class Library(Mapping[str, Atlas]):
+    """Atlases by name, of which those used last are open.  `read_library` makes one.
+
+    Attributes:
+        paths: Folder of each atlas, by name, in order.
+        memory: Bytes that open atlases may take together; one is open in any case.
+    """
+
+    def __init__(self, paths: Mapping[str, Path], memory: float) -> None:
+        self.paths = dict(paths)
+        self.memory = memory
+        self._open: dict[str, Atlas] = {}
+        self._lock = Lock()
+
+    def __getitem__(self, name: str) -> Atlas:
+        with self._lock:
+            # What was asked for last stands last.
+            atlas = self._open.pop(name, None) or read_atlas(self.paths[name])
+            self._open[name] = atlas
+            while len(self._open) > 1 and self.taken > self.memory:
+                del self._open[next(iter(self._open))]
+        return atlas
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.paths  # without opening it
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.paths)
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    @property
+    def opened(self) -> tuple[str, ...]:
+        """Names of the atlases that are open, the last one used last."""
+        return tuple(self._open)
+
+    @property
+    def taken(self) -> int:
+        """Bytes of the atlases that are open."""
+        return sum(map(bytes_of, self._open.values()))
+
+    @cached_property
+    def side_by_side(self) -> SideBySide:
+        """All of them as one site; each is opened once for it."""
+        return SideBySide.of(self)
+
+
+def bytes_of(atlas: Atlas) -> int:
+    """That an open atlas takes, with what a search of a large one keeps besides."""
+    return sum(array.nbytes for array in atlas.arrays().values()) + atlas.descriptors.size
+
+
+def read_library(folder: PathLike, *, memory: float | None = None) -> Library:
+    """A folder of atlases, as several maps for `locate`.
+
+    Every manifest is read now; arrays are read and checked when an atlas is first needed.
+
+    Args:
+        folder: Holds a folder for each atlas, by whose name, without `.atlas`, the map is called.
+        memory: Bytes that open atlases may take together: above that, the one that was not used
+            for longest is closed.  No limit when `None`.
+    """
+    if memory is not None and not memory > 0.0:
+        raise InputError(f"`memory` must be a number of bytes above 0, got {memory:g}.")
+    folder = Path(folder)
+    if not is_folder(folder):
+        raise FileError(f"{folder}: there is no such folder.")
+    paths: dict[str, Path] = {}
+    for path in _folders(folder):
+        before = paths.setdefault(path.name.removesuffix(SUFFIX), path)
+        if before is not path:
+            raise FileError(f"{before.name} and {path.name} are one map by name. Rename one.")
+    if not paths:
+        raise FileError(
+            f"{folder.name} holds no atlas. Write some: isovist build MAP -o {folder.name}/NAME."
+        )
+    first = None
+    for name, path in paths.items():
+        described = (name, *_described(path))
+        first = first or described
+        check_alike(first, described)
+    return Library(paths, float("inf") if memory is None else memory)
+
+
+def is_library(path: PathLike) -> bool:
+    """Whether a path is that of a folder that is no atlas itself."""
+    return is_folder(path) and not (Path(path) / MANIFEST).exists()
+
+
+def _folders(folder: Path) -> list[Path]:
+    """Those in a folder, in order, without hidden ones."""
+    try:
+        found = [path for path in sorted(folder.iterdir()) if path.is_dir()]
+    except OSError as error:
+        raise unreadable(folder, error) from error
+    return [path for path in found if not path.name.startswith(".")]
+
+
+def _described(path: Path) -> tuple[int, AtlasSettings]:
+    """Dimension and settings of an atlas on disk, by its manifest."""
+    if not (path / MANIFEST).exists():
+        raise FileError(
+            f"{path.name} is not an atlas: it has no {MANIFEST}. Build it again, or put it "
+            "elsewhere."
+        )
+    manifest: Manifest = read_manifest(path)
+    if manifest.kind != KIND:
+        raise FileError(f"{path.name} is a folder of kind {manifest.kind!r}, not an atlas.")
+    try:
+        settings = AtlasSettings.from_json(manifest.meta["settings"])
+    except (KeyError, TypeError, IsovistError) as error:
+        reason = first_line(error, 80).rstrip(".")
+        raise FileError(f"{path.name} is not a whole atlas: {reason}.") from error
+    return (3 if manifest.meta.get("dimension") == 3 else 2), settings

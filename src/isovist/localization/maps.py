@@ -1,0 +1,216 @@
+"""Several maps: which one was the scan taken on?
+
+The maps lie side by side (`atlas.side_by_side`).  Each is searched; of all candidates the cheapest
+are handed on, as many as of one map, and what is left out on any of them is not absent.  Fits are
+rated in nats per beam, which are the same on every map, and one judge weighs all of them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.base import Atlas, Site
+from isovist.atlas.side_by_side import SideBySide
+from isovist.errors import InputError
+from isovist.localization import several
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.region import Region
+from isovist.localization.search import Candidates
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.several import ManyCandidates
+from isovist.poses import AnyPose
+from isovist.sensing.joined import Look
+from isovist.types import BoolArray, FloatArray
+
+Found = Candidates | ManyCandidates
+AnyMaps = Atlas | Mapping[str, Atlas]
+"""What a user gives: one map, or several by name."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Where the robot may be on several maps.
+
+    Attributes:
+        site: The maps.
+        regions: By name of the map, `None` for all of it; on maps that are not named it is not.
+    """
+
+    site: SideBySide
+    regions: Mapping[str, Region | None]
+
+    def holds(self, poses: FloatArray, margin: float = 0.0, turn: float = 0.0) -> BoolArray:
+        """Whether poses side by side, shape (m, 3 or more), lie in them, or within the margins."""
+        numbers = self.site.numbers(poses)
+        held = np.zeros(len(poses), dtype=np.bool_)
+        for name, region in self.regions.items():
+            k = self.site.names.index(name)
+            here = numbers == k
+            rows = poses[here].copy()
+            rows[:, 0] -= self.site.shifts[k]
+            held[here] = region is None or region.holds(rows, margin, turn)
+        return held
+
+
+Prior = Region | Regions | None
+AnyPrior = Region | Mapping[str, Region | None] | None
+"""What a user gives: a region of one map, or regions by name of several."""
+
+
+def site_of(atlas: AnyMaps | Site) -> Site:
+    """An atlas as it is, and several side by side."""
+    if isinstance(atlas, Site):
+        return atlas
+    together = getattr(atlas, "side_by_side", None)
+    return SideBySide.of(atlas) if together is None else together
+
+
+def prior_of(site: Site, prior: AnyPrior) -> Prior:
+    """A prior as the site needs it: a region of one map, regions by name of several."""
+    if prior is None:
+        return None
+    if not isinstance(site, SideBySide):
+        if not isinstance(prior, Region):
+            raise InputError(
+                f"`prior` must be a Region, e.g. Region.around(pose, 2.0), "
+                f"got {type(prior).__name__}."
+            )
+        return prior
+    if not isinstance(prior, Mapping) or len(prior) == 0:
+        got = type(prior).__name__ if not isinstance(prior, Mapping) else "none"
+        raise InputError(
+            "On several maps `prior` must say which map a Region is of, "
+            f"e.g. {{{site.names[0]!r}: Region.around(pose, 2.0)}}, got {got}."
+        )
+    for name, region in prior.items():
+        if name not in site.names:
+            known = ", ".join(repr(known) for known in site.names)
+            raise InputError(f"`prior` is of {name!r}, and the maps are {known}.")
+        if region is not None and not isinstance(region, Region):
+            raise InputError(
+                f"`prior` of {name!r} must be a Region or None, got {type(region).__name__}."
+            )
+    return Regions(site, dict(prior))
+
+
+def around(site: Site, pose: AnyPose, radius: float, tolerance: float) -> Region | Regions:
+    """Near a pose of the robot, on its own map: within `radius` (m) and `tolerance` (rad)."""
+    if not isinstance(site, SideBySide):
+        return Region.around(pose, radius, tolerance)
+    region = Region.around(site.local(pose), radius, tolerance)
+    return Regions(site, {site.name_of(pose): region})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapCandidates:
+    """The candidates of several maps.
+
+    Attributes:
+        poses: Side by side, map after map, shape (K, D).
+        each: Those of each map, in its own frame.
+        site: The maps.
+    """
+
+    poses: FloatArray
+    each: Mapping[int, Found]
+    site: SideBySide
+
+    def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
+        """As for one map: the cheapest place of any map that was not looked at counts."""
+        number = int(self.site.numbers(pose))
+        here = pose.copy()
+        here[0] -= self.site.shifts[number]
+        ratios = []
+        for view, (own, place) in enumerate(_views(self.each[number])):
+            at = here if place is None else (self.site.lift(here) @ place).vector
+            costs = own.own(np.asarray(at), radius, turn)
+            others = (_views(found)[view][0] for found in self.each.values())
+            ratios.append(min(other.beyond(*costs) for other in others))
+        return max(ratios)
+
+
+def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
+    """Candidates of each scan, with the place of its frame in that of the last."""
+    return ((found, None),) if isinstance(found, Candidates) else found.each
+
+
+def seek(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *, thorough: bool = False
+) -> Found | MapCandidates:
+    """`several.seek` on one map, or on each of several."""
+    if isinstance(site, Atlas):
+        assert not isinstance(prior, Regions)
+        return several.seek(site, scan, prior, settings, thorough=thorough)
+    assert isinstance(site, SideBySide)  # there is no third kind
+    each: dict[int, Found] = {}
+    for number, name in enumerate(site.names):
+        region = None
+        if isinstance(prior, Regions):
+            if name not in prior.regions:
+                continue
+            region = prior.regions[name]
+        each[number] = several.seek(site.maps[name], scan, region, settings, thorough=thorough)
+    most = settings.share(site, settings.seeds[thorough])
+    each = _cheapest(each, most)
+    poses = []
+    for number, found in each.items():
+        rows = found.poses.copy()
+        rows[:, 0] += site.shifts[number]
+        poses.append(rows)
+    return MapCandidates(np.concatenate(poses), each, site)
+
+
+def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
+    """As many candidates as one map would have; those of several scans have no one cost."""
+    plain = {k: found for k, found in each.items() if isinstance(found, Candidates)}
+    costs = np.sort(np.concatenate([found.costs for found in plain.values()] or [np.empty(0)]))
+    if len(costs) <= most:
+        return each
+    limit = costs[most - 1]
+    kept: dict[int, Found] = {}
+    for number, found in plain.items():
+        stay = found.costs <= limit
+        left_out = min(found.left_out, float(found.costs[~stay].min(initial=np.inf)))
+        kept[number] = replace(
+            found, poses=found.poses[stay], costs=found.costs[stay], left_out=left_out
+        )
+    return kept
+
+
+def told(site: Site, answer: Answer) -> Answer:
+    """An answer as a user wants it: each pose in the frame of its own map, with its name."""
+    estimates, words = named(site, answer.estimates, answer.verdict)
+    return replace(answer, estimates=estimates, advice=answer.advice + words)
+
+
+def named(
+    site: Site, estimates: tuple[Estimate, ...], verdict: Verdict
+) -> tuple[tuple[Estimate, ...], str]:
+    """Estimates in the frames of their own maps, and what is to be said of these."""
+    if not isinstance(site, SideBySide):
+        return estimates, ""
+    own = tuple(on_map(site, estimate) for estimate in estimates)
+    return own, _between(site.names, own) if verdict is Verdict.AMBIGUOUS else ""
+
+
+def on_map(site: SideBySide, estimate: Estimate) -> Estimate:
+    """An estimate in the frame of its own map, with its name."""
+    return replace(estimate, pose=site.local(estimate.pose), map=site.name_of(estimate.pose))
+
+
+def placed(site: Site, estimate: Estimate) -> Estimate:
+    """The way back."""
+    if not isinstance(site, SideBySide) or estimate.map is None:
+        return estimate
+    return replace(estimate, pose=site.placed(estimate.map, estimate.pose))
+
+
+def _between(names: tuple[str, ...], estimates: tuple[Estimate, ...]) -> str:
+    """On which maps the robot may be, in words, where that is open; else empty."""
+    alive = {e.map for k, e in enumerate(estimates) if k == 0 or not e.refuted}
+    known = [name for name in names if name in alive]
+    if len(known) < 2:
+        return ""
+    return f" The maps look alike from here: it may be {', '.join(known[:-1])} or {known[-1]}."

@@ -1,0 +1,90 @@
+"""Lifts and doors between maps.
+
+A robot that is near one end of a link may be at the other: what it did before is the same, what it
+sees from now on tells.  So a place near an end gets a twin on the other map that shares its frames,
+and whichever explains the next ones worse is refuted as any rival is (`bank`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.atlas.base import Site
+from isovist.atlas.side_by_side import SideBySide
+from isovist.errors import InputError
+from isovist.poses import Pose, wrap_angle
+from isovist.tracking.bank import Bank
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """A lift or a door: where a robot is on one map when it is at a place of another.
+
+    Attributes:
+        first: Name of a map.
+        at_first: T_world_robot on it, e.g. in the lift.
+        second: Name of another.
+        at_second: The same place on that, e.g. in the same lift one floor up.
+    """
+
+    first: str
+    at_first: Pose
+    second: str
+    at_second: Pose
+
+
+def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
+    """The links, or an error unless they join maps of a site."""
+    names = site.names if isinstance(site, SideBySide) else ()
+    for link in links:
+        if not isinstance(link, Link):
+            raise InputError(
+                "`links` must be links, Link('floor 1', pose, 'floor 2', pose), "
+                f"got {type(link).__name__}."
+            )
+        if not isinstance(site, SideBySide):
+            raise InputError("`links` join several maps, and this tracker has one.")
+        for name, pose in ((link.first, link.at_first), (link.second, link.at_second)):
+            if name not in names:
+                known = ", ".join(repr(known) for known in names)
+                raise InputError(f"A link is of {name!r}, and the maps are {known}.")
+            if not isinstance(pose, Pose) or pose.shape != () or not np.isfinite(pose.vector).all():
+                raise InputError(f"A link needs a finite Pose(x, y, yaw) on {name!r}, got {pose}.")
+        if link.first == link.second:
+            raise InputError(f"A link joins two maps, got {link.first!r} twice.")
+    return tuple(links)
+
+
+def cross(bank: Bank, site: Site, links: Sequence[Link], mount: Pose, near: float) -> bool:
+    """Give every place near an end of a link a twin at the other end; whether any was given.
+
+    Args:
+        bank: Places of the sensor side by side; those that are there already get no second.
+        site: The maps.
+        links: Between them.
+        mount: T_robot_sensor.
+        near: How near to an end the robot must be, in m.
+    """
+    crossed = False
+    if not isinstance(site, SideBySide):
+        return crossed
+    for link in links:
+        ends = (site.placed(link.first, link.at_first), site.placed(link.second, link.at_second))
+        for a, b in (ends, ends[::-1]):
+            way = b @ a.inverse
+            robots = Pose.from_vector(bank.poses) @ mount.inverse
+            close = np.hypot(*(robots.position - a.position).T) < near
+            twins = (way @ Pose.from_vector(bank.poses)).vector
+            index = np.array([k for k in np.flatnonzero(close) if _is_new(bank, twins[k])], int)
+            if index.size:
+                bank.branch(index, way)
+                crossed = True
+    return crossed
+
+
+def _is_new(bank: Bank, pose: np.ndarray) -> bool:
+    metres, radians = bank.localization.same
+    apart = np.hypot(*(bank.poses[:, :2] - pose[:2]).T) > metres
+    apart |= np.abs(wrap_angle(bank.poses[:, 2] - pose[2])) > radians
+    return bool(apart.all())
