@@ -1,6 +1,7 @@
 """A folder of atlases: opened late, closed early, and refused with one line."""
 
 import json
+import pickle
 import shutil
 
 import numpy as np
@@ -71,6 +72,14 @@ def test_the_one_not_used_for_longest_is_closed(folder):
     tight, free = iv.locate(one, scan), iv.locate(whole, scan)
     assert len(one.opened) == 1
     assert (tight.map, tight.best.pose) == (free.map, free.best.pose) == ("second", free.best.pose)
+
+
+def test_a_library_goes_to_another_process_closed(folder):
+    library = iv.read_library(folder, memory=5e8)
+    assert library["second"] is not None
+    there = pickle.loads(pickle.dumps(library))
+    assert (there.opened, there.memory, list(there)) == ((), 5e8, list(library))
+    assert (there["second"].nodes == library["second"].nodes).all()
 
 
 def test_bad_libraries_are_one_line(folder, tmp_path):
