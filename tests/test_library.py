@@ -1,6 +1,7 @@
 """A folder of atlases: opened late, closed early, and refused with one line."""
 
 import json
+import pickle
 import shutil
 
 import numpy as np
@@ -13,6 +14,8 @@ from isovist.cli.app import app
 from isovist.errors import FileError, InputError
 from isovist.io.folder import write_folder
 from isovist.io.scans.read import write_scan
+from isovist.localization.contrast import contrast
+from isovist.viz.answers import draw_answer
 from sites import PLANE, SITES, SPACE, gap
 
 both = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -69,6 +72,14 @@ def test_the_one_not_used_for_longest_is_closed(folder):
     tight, free = iv.locate(one, scan), iv.locate(whole, scan)
     assert len(one.opened) == 1
     assert (tight.map, tight.best.pose) == (free.map, free.best.pose) == ("second", free.best.pose)
+
+
+def test_a_library_goes_to_another_process_closed(folder):
+    library = iv.read_library(folder, memory=5e8)
+    assert library["second"] is not None
+    there = pickle.loads(pickle.dumps(library))
+    assert (there.opened, there.memory, list(there)) == ((), 5e8, list(library))
+    assert (there["second"].nodes == library["second"].nodes).all()
 
 
 def test_bad_libraries_are_one_line(folder, tmp_path):
@@ -158,6 +169,21 @@ def test_the_command_says_between_which_maps(folder, tmp_path):
     assert first.startswith("ambiguous: 1 other place ")
     assert first.endswith(" it may be second or upper.")
     assert picture.exists()
+
+
+@both
+def test_a_picture_is_of_the_map_of_the_best_place_and_says_so(site):
+    for maps, title in (
+        ({"a": site.twin_atlas, "b": site.atlas}, "unique on b:"),
+        ({"a": site.atlas, "b": site.atlas}, "ambiguous, at best on "),
+    ):
+        scan = site.look(site.places[0])
+        answer = iv.locate(maps, scan)
+        figure = draw_answer(maps, scan, answer, contrast=contrast(maps, scan, answer))
+        assert figure.get_suptitle().startswith(title)
+        assert figure.axes[0].get_title().endswith(f": {answer.map}")
+        number = f" on {answer.map}: "
+        assert any(axes.get_title().startswith(f"Place 1{number}") for axes in figure.axes[1:])
 
 
 def test_what_the_command_cannot_do_with_several_maps_is_one_line(folder, tmp_path):

@@ -239,3 +239,16 @@ def test_bad_input_is_one_line():
         assert str(error.value) == text
     with pytest.raises(InputError, match=r"^`prior` must be a Region, e\.g\. "):
         iv.locate(atlas, scan, prior={"a": region})
+
+
+def test_maps_may_have_cells_of_different_size():
+    room = iv.SegmentMap.room(9.0, 7.0).walls.reshape(-1, 2, 2)
+    maps = {"coarse": iv.build(iv.OccupancyMap.from_segments(room, 0.1)), "here": PLANE.atlas}
+    together, truth = site_of(maps), PLANE.places[0]
+    rows = np.stack([together.placed(name, truth).vector for name in maps])
+    np.testing.assert_array_equal(together.cell(rows), [0.1, PLANE.world.resolution])
+    answer = iv.locate(maps, PLANE.look(truth))
+    alone = iv.locate(PLANE.atlas, PLANE.look(truth))
+    assert (answer.verdict, answer.map) == (iv.Verdict.UNIQUE, "here")
+    ratio = np.diag(answer.best.covariance) / np.diag(alone.best.covariance)
+    np.testing.assert_allclose(ratio, 1.0, atol=0.3)

@@ -31,6 +31,9 @@ class Library(Mapping[str, Atlas]):
         self._open: dict[str, Atlas] = {}
         self._lock = Lock()
 
+    def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float]]:
+        return Library, (self.paths, self.memory)  # another process opens its own
+
     def __getitem__(self, name: str) -> Atlas:
         with self._lock:
             # What was asked for last stands last.

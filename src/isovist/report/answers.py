@@ -121,7 +121,8 @@ def headline(answer: Answer) -> str:
         more = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
         others = f", {rivals}{more} rival{'s' if rivals > 1 else ''}"
     fit = f"{best.inliers:.0%} of the beams fit"
-    where = f" on {best.map}" if best.map else ""
+    at_best = "" if answer.verdict is Verdict.UNIQUE else ", at best"
+    where = f"{at_best} on {best.map}" if best.map else ""
     return f"{answer.verdict.value}{where}{others}:  {spread_text(best)},  {fit}"
 
 

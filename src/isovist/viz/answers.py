@@ -121,7 +121,8 @@ def plan_of(atlas: Atlas, scan: AnyScan, estimate: Estimate | None) -> Occupancy
 def draw_places(axes: Any, plan: OccupancyMap, answer: Answer, truth: AnyPose | None) -> list[Any]:
     """The plan with the places of an answer; gives what a legend should explain."""
     draw_cells(axes, plan)
-    axes.set_title("The places that may be right" if answer.rivals else "The place on the map")
+    title = "The places that may be right" if answer.rivals else "The place on the map"
+    axes.set_title(title if answer.map is None else f"{title}: {answer.map}")
     return draw_robots(axes, answer, truth, LENGTH[0] * float(known_size(plan).max()))
 
 
