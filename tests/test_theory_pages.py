@@ -17,6 +17,10 @@ MODULES = {
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
         "theory.dynamic", "theory.trajectory", "tracking.start",
     ],
+    "paper": [
+        "theory.paper", "theory.grid", "theory.beams", "theory.distances", "theory.beam_fit",
+        "theory.bounds",
+    ],
     "silhouettes": [
         "descriptor.shadows", "descriptor.silhouette", "descriptor.rims", "descriptor.grazing",
     ],

@@ -143,8 +143,7 @@ class Descriptor:
                 )
             rule = quadrature.rule()
             if view is not None:
-                seen = view.mask(rule.directions)
-                rule = Rule(rule.directions[seen], rule.coefficients[seen])
+                rule = rule.within(view)
             if jacobian and isinstance(world, MeshMap):
                 out = self._meshed(world, flat, rule, shadow, view)
             else:

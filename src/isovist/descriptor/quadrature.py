@@ -28,7 +28,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import Pieces, SegmentMap
 from isovist.poses import unit_vectors
-from isovist.roses import Rose, Softmax
+from isovist.roses import Band, Rose, Softmax
 from isovist.roses.mesh_norm import circle_gaps
 from isovist.roses.profiles import compiled
 from isovist.roses.rose import fibonacci_sphere
@@ -45,6 +45,11 @@ class Rule:
 
     directions: FloatArray
     coefficients: FloatArray
+
+    def within(self, band: Band) -> "Rule":
+        """Over the directions of a band alone."""
+        seen = band.mask(self.directions)
+        return Rule(self.directions[seen], self.coefficients[seen])
 
 
 @dataclass(frozen=True, slots=True)

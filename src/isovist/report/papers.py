@@ -1,0 +1,93 @@
+"""Answers of the paper's method as JSON and as words."""
+
+import math
+from typing import Any
+
+from isovist.poses import Pose3
+from isovist.report.answers import finite, pose_json
+from isovist.theory.bounds import PlaceBound
+from isovist.theory.dynamic import Assumption
+from isovist.theory.paper import PaperAnswer
+
+LISTED = 4
+"""Nodes that are told, as in the paper's table."""
+
+
+def paper_json(answer: PaperAnswer) -> dict[str, Any]:
+    """The answer as plain data, in m and rad; inf and NaN are null."""
+    nodes = answer.nodes
+    return {
+        "method": "paper",
+        **pose_json(answer.pose),
+        "nearest": [
+            {"node": place.tolist(), "yaw": float(yaw), "distance": float(distance)}
+            for place, yaw, distance in zip(
+                nodes.places[:LISTED], nodes.yaws, nodes.distances, strict=False
+            )
+        ],
+        "gauss_newton": [
+            {"position": place.tolist(), "residual": float(residual)}
+            for place, residual in zip(answer.path, answer.residuals, strict=True)
+        ],
+        "converged": answer.converged,
+        "mu": answer.mu,
+        "node_bound": bound_json(answer.node_bound),
+        "bound": bound_json(answer.bound),
+    }
+
+
+def bound_json(bound: PlaceBound) -> dict[str, Any]:
+    """A bound with its assumptions, one by one."""
+    return {
+        "bound": finite(bound.bound),
+        "holds": bound.holds,
+        "lipschitz": finite(bound.lipschitz),
+        "variation": finite(bound.variation),
+        "assumptions": [assumption_json(assumption) for assumption in bound.assumptions],
+    }
+
+
+def assumption_json(assumption: Assumption) -> dict[str, Any]:
+    """An assumption as plain data."""
+    return {
+        "name": assumption.name,
+        "holds": assumption.holds,
+        "value": finite(assumption.value),
+        "limit": finite(assumption.limit),
+        "text": assumption.text,
+    }
+
+
+def paper_text(answer: PaperAnswer) -> str:
+    """The answer in a few lines."""
+    pose = answer.pose
+    height = f"z {pose.z:.3f} m   " if isinstance(pose, Pose3) else ""
+    lines = [
+        f"x {pose.x:.3f} m   y {pose.y:.3f} m   {height}yaw {math.degrees(pose.yaw):.2f}°",
+        "  nearest nodes, and how far their descriptors are from the observed one:",
+    ]
+    nodes = answer.nodes
+    for place, yaw, distance in zip(
+        nodes.places[:LISTED], nodes.yaws, nodes.distances, strict=False
+    ):
+        where = ", ".join(f"{v:.3f}" for v in place)
+        lines.append(f"    ({where})   yaw {math.degrees(yaw):.1f}°   {distance:.4f}")
+    lines.append("  Gauss–Newton, and ‖F − F_obs‖:")
+    for place, residual in zip(answer.path, answer.residuals, strict=True):
+        where = ", ".join(f"{v:.3f}" for v in place)
+        lines.append(f"    ({where})   {residual:.2e}")
+    lines.append(f"  μ {answer.mu:.3f} per m")
+    for name, bound in (("nearest node", answer.node_bound), ("estimate", answer.bound)):
+        told = f"error ≤ {bound.bound:.3f} m" if bound.holds else "no bound holds"
+        lines.append(f"  {name}: {told}")
+    lines.append("  what the bound of the estimate rests on:")
+    lines += [assumption_text(assumption) for assumption in answer.bound.assumptions]
+    return "\n".join(lines)
+
+
+def assumption_text(assumption: Assumption) -> str:
+    """An assumption in one line."""
+    numbers = ""
+    if math.isfinite(assumption.value) and math.isfinite(assumption.limit):
+        numbers = f" ({assumption.value:.3g} against {assumption.limit:.3g})"
+    return f"    {'yes' if assumption.holds else 'no '}  {assumption.text}{numbers}"
