@@ -35,6 +35,8 @@ SLOW = (
     "test_kernels.py::test_warming_up",
     "test_lidar.py::test_the_demonstration",
     "test_optimise.py",
+    "test_paper_localizer.py::test_scans_in_space",
+    "test_paper_way.py::test_a_way_in_space",
     "test_paper.py::test_the_command_prints",
     "test_paper.py::test_the_example_can_be_had",
     "test_paper.py::test_without_values",

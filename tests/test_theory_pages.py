@@ -19,7 +19,7 @@ MODULES = {
     ],
     "paper": [
         "theory.paper", "theory.grid", "theory.beams", "theory.distances", "theory.beam_fit",
-        "theory.bounds",
+        "theory.bounds", "theory.way", "theory.steering",
     ],
     "silhouettes": [
         "descriptor.shadows", "descriptor.silhouette", "descriptor.rims", "descriptor.grazing",

@@ -1,6 +1,7 @@
 """Answers of the paper's method as JSON and as words."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 from isovist.poses import Pose3
@@ -8,6 +9,8 @@ from isovist.report.answers import finite, pose_json
 from isovist.theory.bounds import PlaceBound
 from isovist.theory.dynamic import Assumption
 from isovist.theory.paper import PaperAnswer
+from isovist.theory.way import PaperWay
+from isovist.types import FloatArray
 
 LISTED = 4
 """Nodes that are told, as in the paper's table."""
@@ -91,3 +94,37 @@ def assumption_text(assumption: Assumption) -> str:
     if math.isfinite(assumption.value) and math.isfinite(assumption.limit):
         numbers = f" ({assumption.value:.3g} against {assumption.limit:.3g})"
     return f"    {'yes' if assumption.holds else 'no '}  {assumption.text}{numbers}"
+
+
+def way_json(way: PaperWay, times: FloatArray) -> Iterator[dict[str, Any]]:
+    """One row for each scan of a way, then one with the bound of its start."""
+    for time, pose, least in zip(times, way.poses, way.history.least, strict=True):
+        yield {"time": float(time), **pose_json(pose), "lambda_min": float(least)}
+    bound = way.bound
+    yield {
+        "method": "paper",
+        "start": pose_json(way.poses[0]),
+        "lambda_min": float(way.history.least[-1]),
+        "weakest": way.history.weakest[-1].tolist(),
+        "converged": way.fit.converged,
+        "bound": finite(bound.bound),
+        "sharp": finite(bound.sharp),
+        "holds": bound.holds,
+        "assumptions": [assumption_json(assumption) for assumption in bound.assumptions],
+    }
+
+
+def way_text(way: PaperWay) -> str:
+    """A way in a few lines."""
+    first, last, bound = way.poses[0], way.poses[-1], way.bound
+    told = f"error ≤ {bound.bound:.3f} m" if bound.holds else "no bound holds"
+    lines = [f"{len(way.poses)} scans, {len(way.costs)} places carried along"]
+    lines += [
+        f"  {name}: x {pose.x:.3f} m   y {pose.y:.3f} m   yaw {math.degrees(pose.yaw):.2f}°"
+        for name, pose in (("first", first), ("last ", last))
+    ]
+    least = way.history.least
+    lines.append(f"  λ_min of the Gramian: {least[0]:.3g} after one, {least[-1]:.3g} after all")
+    lines.append(f"  start: {told}; it rests on")
+    lines += [assumption_text(assumption) for assumption in bound.assumptions]
+    return "\n".join(lines)

@@ -246,14 +246,10 @@ class PaperLocalizer:
         yaws = self.headings if heading is None else np.array([heading - to_robot.yaw])
         nodes = self.rank(*self.observe(beams, yaws), yaws)
         known = None if heading is None else float(yaws[0])
-        fit = BeamFit(self.world, self.descriptors, self.scales, beams, known, self.norm == "gram")
-        path, costs, (_, _, J), length = damped_steps(
-            fit.rows, fit.free, _start(nodes, heading is None), fit.units,
-            steps=STEPS, tries=4 * STEPS, tolerance=1e-6, trust_radius=0.5,
-        )  # fmt: skip
+        path, costs, (_, _, J), length = self._descend(beams, _start(nodes, heading is None), known)
         mu = _least(J)
-        around = well_seen(beams.describe(self.rose, 0.0)[1], self._whole, WHOLE).all()
-        if isinstance(self.world, SegmentMap) and around and len(self.descriptors) == 1:
+        around = isinstance(self.world, SegmentMap) and self.sees_all(beams)
+        if around and len(self.descriptors) == 1:
             F_obs = beams.describe(self.rose, 0.0 if known is None else known)[0][0]
             course = self._course(heading is None)
             if noise is None:
@@ -261,8 +257,28 @@ class PaperLocalizer:
             bounds = self._bounds(course, F_obs, nodes, path, noise)
         else:
             bounds = no_bound(mu, _BEAMS), no_bound(mu, _BEAMS)
-        pose = _pose(path[-1], known, self.world.dimension) @ to_robot
+        pose = pose_at(path[-1], known, self.world.dimension) @ to_robot
         return _answer(pose, nodes, path, costs, length < 1e-4, mu, bounds)
+
+    def refine(self, beams: Beams, start: FloatArray) -> FloatArray:
+        """Gauss–Newton on a scan from a place and heading, shape (d + 1,), in m and rad."""
+        return self._descend(beams, start, None)[0][-1]
+
+    def sees_all(self, beams: Beams) -> bool:
+        """Whether a scan saw all of every channel."""
+        mass = beams.describe(self.rose, 0.0)[1]
+        return bool(well_seen(mass, self._whole, WHOLE).all())
+
+    def _descend(
+        self, beams: Beams, start: FloatArray, heading: float | None
+    ) -> tuple[list[FloatArray], list[float], Rows, float]:
+        fit = BeamFit(
+            self.world, self.descriptors, self.scales, beams, heading, self.norm == "gram"
+        )
+        return damped_steps(
+            fit.rows, fit.free, start, fit.units,
+            steps=STEPS, tries=4 * STEPS, tolerance=1e-6, trust_radius=0.5,
+        )  # fmt: skip
 
     def _of_vector(
         self, observation: ArrayLike, heading: float | None, noise: float
@@ -297,7 +313,7 @@ class PaperLocalizer:
             steps=STEPS, tries=4 * STEPS, tolerance=1e-12, trust_radius=0.5,
         )  # fmt: skip
         bounds = self._bounds(course, F_obs, nodes, path, noise)
-        pose = _pose(path[-1], heading, self.world.dimension)
+        pose = pose_at(path[-1], heading, self.world.dimension)
         return _answer(pose, nodes, path, costs, length < 1e-9, _least(J), bounds)
 
     def _course(self, turning: bool) -> Course:
@@ -340,8 +356,8 @@ def _start(nodes: Candidates, turning: bool) -> FloatArray:
     return np.append(nodes.places[0], nodes.yaws[0]) if turning else nodes.places[0].copy()
 
 
-def _pose(place: FloatArray, heading: float | None, d: int) -> AnyPose:
-    """Of the level frame, from what was fitted."""
+def pose_at(place: FloatArray, heading: float | None, d: int) -> AnyPose:
+    """A pose from a place and, unless it is known, the heading after it, shape (d,) or (d + 1,)."""
     yaw = float(place[d]) if heading is None else heading
     x, y, *z = (float(v) for v in place[:d])
     return Pose3(x, y, yaw, z[0]) if z else Pose(x, y, float(wrap_angle(yaw)))
