@@ -57,7 +57,8 @@ def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyM
     if isinstance(world, OccupancyMap | VoxelMap):
         return world
     if isinstance(world, SegmentMap):
-        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), chosen.cell)
+        walls = world.walls.reshape(-1, 2, 2)
+        return OccupancyMap.from_segments(walls, chosen.cell, reflectance=world.reflectance)
     if isinstance(world, MeshMap):
         return VoxelMap.from_mesh(world, 2.0 * chosen.cell)
     raise InputError(

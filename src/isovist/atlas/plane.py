@@ -9,6 +9,15 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.atlas.shine import (
+    Shine,
+    add_gloss,
+    comparable,
+    gloss_of,
+    left_out,
+    shine_of,
+    spread_reflectance,
+)
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import search_rose, window_of_scan
 from isovist.errors import InputError
@@ -27,9 +36,16 @@ PEAK = (12, 1450)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneAtlas(Atlas):
-    """Everything that a search in the plane needs."""
+    """Everything that a search in the plane needs.
+
+    Attributes:
+        shine: Of the walls (`atlas.shine`).
+        gleam: Reflectance of the wall nearest to each cell, or `None`.
+    """
 
     world: OccupancyMap
+    shine: Shine = None
+    gleam: Float32Array | None = None
 
     dimension: ClassVar[int] = 2
 
@@ -89,7 +105,17 @@ class PlaneAtlas(Atlas):
         bearings = flat.bearings[index]
         ends = flat.ranges[index, None] * unit_vectors(bearings)
         number = np.floor((bearings - bearings[:1]) / block + 1e-9).astype(np.int64)
-        return Beams.of(ends, number, number, np.empty(0))
+        strengths = np.empty(0)
+        if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
+            strengths = np.ascontiguousarray(flat.intensities[index])
+        return Beams.of(ends, number, number, strengths)
+
+    def note(self, scan: AnyScan) -> str:
+        """That intensities were left out, where they were."""
+        flat = _planar(scan)
+        if flat.intensities is None:
+            return ""
+        return left_out(self.shine, flat.intensities[flat.valid])
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
         from isovist.kernels.align import align
@@ -122,7 +148,13 @@ class PlaneAtlas(Atlas):
             self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
             beams.ends, places[order], ratings, kinds,
         )  # fmt: skip
-        return ratings[back], kinds[back]
+        ratings, kinds = ratings[back], kinds[back]
+        if beams.strengths.size and self.shine is not None and self.gleam is not None:
+            ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
+            where = self.world.index(ends)
+            gloss = gloss_of(self.shine, model)
+            add_gloss(self.gleam, gloss, where, beams.strengths, kinds, ratings)
+        return ratings, kinds
 
     def model(self, model: BeamModel) -> FloatArray:
         """As the kernels want it: walls lie anywhere in their cells."""
@@ -154,6 +186,12 @@ class PlaneAtlas(Atlas):
         place = self.world.origin.apply(poses[..., :2] * self.world.resolution)
         return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        kept = Atlas.arrays(self)
+        if self.world.reflectance is not None:
+            kept["reflectance"] = self.world.reflectance
+        return kept
+
     def meta(self) -> dict[str, Any]:
         return {
             "resolution": self.world.resolution,
@@ -167,11 +205,13 @@ class PlaneAtlas(Atlas):
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "PlaneAtlas":
         origin = Pose.from_vector(meta["origin"])
-        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin)
+        shining = arrays.get("reflectance")
+        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin, shining)
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
         return cls(
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]),
+            shine=shine_of(world), gleam=spread_reflectance(world),
         )  # fmt: skip
 
 
@@ -224,6 +264,8 @@ def build_plane(
         bare_walls(world).skip,
         stride * world.resolution,
         settings,
+        shine_of(world),
+        spread_reflectance(world),
     )
     progress(1.0)
     return atlas

@@ -50,7 +50,7 @@ from isovist.maps.segments import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.roses import Band, Rose
 from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Range, Seen, Signal
+from isovist.sensing.signals import Range, Seen, Signal, seen_by
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 _BLOCK = 256  # points whose quadrature nodes are held at once
@@ -156,11 +156,12 @@ class Descriptor:
 
     def of_scan(self, scan: Scan) -> Observed:
         """F and mass of a scan in the frame of the sensor, equation (3)."""
-        if self.rose.dimension != 2 or not isinstance(self.signal, Range):
-            raise InputError("A planar scan needs a rose on the circle and a Range signal.")
+        if self.rose.dimension != 2:
+            raise InputError("A planar scan needs a rose on the circle.")
         owned = scan.beam_widths[scan.valid]
         w = self.rose.weights(unit_vectors(scan.bearings[scan.valid]))
-        f = self.signal.of_ranges(scan.ranges[scan.valid])
+        strengths = None if scan.intensities is None else scan.intensities[scan.valid]
+        f = seen_by(self.signal, scan.ranges[scan.valid], strengths)
         return Observed(readonly((f * owned) @ w), readonly(owned @ w))
 
     def _choose(self, world: Map) -> Quadrature:
@@ -236,7 +237,7 @@ class Descriptor:
         spacing = float(np.sqrt(rule.coefficients.max()))
         for point, rows in zip(points, out, strict=True):
             hits = world.cast(point, rule.directions)
-            seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals)
+            seen = Seen(world, rule.directions, hits.ranges, hits.walls, hits.normals, point)
             rows[:, 0] = self.signal.values(seen) @ weights
             edge_on = grazing_faces(world, point, spacing)
             slopes = np.where(

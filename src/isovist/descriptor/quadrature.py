@@ -250,15 +250,20 @@ def _place(
     directions, coefficients = np.empty((m, 2)), np.empty(m)
     ranges, walls = np.empty(m), np.empty(m, np.int64)
     place_nodes(*given, offsets, True, directions, coefficients, ranges, walls)
-    return Nodes(offsets, seen_along(world, directions, ranges, walls), coefficients)
+    origins = np.repeat(points, np.diff(offsets), axis=0)
+    return Nodes(offsets, seen_along(world, origins, directions, ranges, walls), coefficients)
 
 
 def seen_along(
-    world: SegmentMap, directions: FloatArray, ranges: FloatArray, walls: IntArray
+    world: SegmentMap,
+    origins: FloatArray,
+    directions: FloatArray,
+    ranges: FloatArray,
+    walls: IntArray,
 ) -> Seen:
-    """What is met at known ranges on known walls, −1 for none, shape (m,) each."""
+    """What is met from origins at known ranges on known walls, −1 for none, shape (m,) each."""
     normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
-    return Seen(world, directions, ranges, walls, normals)
+    return Seen(world, directions, ranges, walls, normals, origins)
 
 
 def cast_signal(
@@ -269,7 +274,8 @@ def cast_signal(
     m, d = hits.ranges.size, points.shape[1]
     along = np.broadcast_to(directions, (len(points), *directions.shape)).reshape(m, d)
     ranges, walls = hits.ranges.reshape(m), hits.walls.reshape(m)
-    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d))
+    origins = np.repeat(points, len(directions), axis=0)
+    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
     return signal.values(seen).reshape(len(points), -1)
 
 

@@ -231,4 +231,5 @@ class _Edges:
         corners = self.world.faces[hits.walls]
         a, b = (self.ends[edge, k, None] for k in (0, 1))
         at_edge = (corners == a).any(axis=1) & (corners == b).any(axis=1) & (hits.walls >= 0)
-        return Seen(self.world, theta, hits.ranges, hits.walls, hits.normals), at_edge
+        seen = Seen(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
+        return seen, at_edge

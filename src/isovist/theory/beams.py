@@ -14,12 +14,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.errors import InputError
 from isovist.poses import unit_vectors
 from isovist.roses import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.sensing.signals import Intensity, Range, Signal
+from isovist.sensing.signals import Signal, seen_by
 from isovist.types import BoolArray, FloatArray, readonly
 
 BIN = float(np.radians(2.0))
@@ -56,7 +55,7 @@ class Beams:
             theta = unit_vectors(scan.bearings[scan.valid])
             shares = scan.beam_widths[scan.valid]
             strengths = None if scan.intensities is None else scan.intensities[scan.valid]
-        values = np.stack([signal_of(signal, ranges, strengths) for signal in signals])
+        values = np.stack([seen_by(signal, ranges, strengths) for signal in signals])
         length = float(np.sqrt(np.mean(ranges**2)))
         return cls(readonly(theta), readonly(shares), readonly(values), length)
 
@@ -82,20 +81,6 @@ def turned(directions: FloatArray, yaws: FloatArray) -> FloatArray:
     around = [c * x - s * y, s * x + c * y]
     up = [np.broadcast_to(z, around[0].shape) for z in directions.T[2:]]
     return np.stack([*around, *up], axis=-1)
-
-
-def signal_of(signal: Signal, ranges: FloatArray, strengths: FloatArray | None) -> FloatArray:
-    """What a sensor that measures ranges (m) and perhaps intensities saw of a signal."""
-    if isinstance(signal, Range):
-        return signal.of_ranges(ranges)
-    if not isinstance(signal, Intensity):
-        raise InputError(
-            f"A scan carries ranges and perhaps intensities, no {type(signal).__name__}. "
-            "Use a Range or an Intensity signal."
-        )
-    if strengths is None:
-        raise InputError("An Intensity signal needs a scan with `intensities`; this one has none.")
-    return np.where(ranges < signal.maximum, strengths, signal.missing)
 
 
 def well_seen(mass: FloatArray, whole: FloatArray, share: float) -> BoolArray:

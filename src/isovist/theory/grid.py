@@ -192,7 +192,10 @@ def look(
     maximum = getattr(signal, "maximum", np.inf)
     known = known_rays(hits.ranges, hits.endings, maximum)
     along = np.broadcast_to(directions, (*known.shape, points.shape[1]))
-    seen = Seen(world, along[known], hits.ranges[known], hits.walls[known], hits.normals[known])
+    origins = np.broadcast_to(points[:, None], along.shape)[known]
+    seen = Seen(
+        world, along[known], hits.ranges[known], hits.walls[known], hits.normals[known], origins
+    )
     values = np.zeros(known.shape)
     values[known] = signal.values(seen)
     return values, known
