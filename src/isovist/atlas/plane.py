@@ -19,10 +19,11 @@ from isovist.atlas.shine import (
     spread_reflectance,
 )
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
-from isovist.atlas.windows import search_rose, window_of_scan
+from isovist.atlas.windows import rose_from_json, rose_json, search_rose, window_of_scan
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors
+from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
 from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
@@ -41,11 +42,13 @@ class PlaneAtlas(Atlas):
     Attributes:
         shine: Of the walls (`atlas.shine`).
         gleam: Reflectance of the wall nearest to each cell, or `None`.
+        rose: That it was described with; `None` for the usual one.
     """
 
     world: OccupancyMap
     shine: Shine = None
     gleam: Float32Array | None = None
+    rose: Rose | None = None
 
     dimension: ClassVar[int] = 2
 
@@ -90,7 +93,7 @@ class PlaneAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        return window_of_scan(_planar(scan), self.settings, share)
+        return window_of_scan(_planar(scan), self.settings, share, self.rose)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
@@ -193,7 +196,8 @@ class PlaneAtlas(Atlas):
         return kept
 
     def meta(self) -> dict[str, Any]:
-        return {
+        told = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        return told | {
             "resolution": self.world.resolution,
             "origin": [float(v) for v in self.world.origin.vector],
             "spacing": self.spacing,
@@ -212,11 +216,16 @@ class PlaneAtlas(Atlas):
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]),
             shine=shine_of(world), gleam=spread_reflectance(world),
+            rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[2])
+            if "rose" in meta else None,
         )  # fmt: skip
 
 
 def build_plane(
-    world: OccupancyMap, settings: AtlasSettings, progress: Callable[[float], None]
+    world: OccupancyMap,
+    settings: AtlasSettings,
+    progress: Callable[[float], None],
+    rose: Rose | None = None,
 ) -> PlaneAtlas:
     """Describe a map of the plane.
 
@@ -238,7 +247,8 @@ def build_plane(
     rows, columns = free_nodes(clear, stride)
     count = RAYS * settings.channels
     turns = 2.0 * np.pi * np.arange(count) / count
-    W = search_rose(settings.channels).weights(unit_vectors(turns))
+    chosen = search_rose(settings.channels) if rose is None else rose
+    W = chosen.weights(unit_vectors(turns))
     F = np.zeros((len(rows), settings.channels), dtype=np.float32)
     K = np.zeros_like(F)
     for part in range(PARTS):
@@ -266,6 +276,7 @@ def build_plane(
         settings,
         shine_of(world),
         spread_reflectance(world),
+        rose,
     )
     progress(1.0)
     return atlas

@@ -238,8 +238,8 @@ class FieldGradient(_Bounded):
     """‖∇s‖ of any field s of places, at the first wall: the paper's surface gradient.
 
     With g = ∇s and H its Hessian at the hit point, the attribute a = ‖g‖ has ∇a = H g/‖g‖, and
-    equation (2) gives the gradient of the signal.  The exact quadrature knows how smooth the weights
-    are, not how smooth s is: F of a field that varies over 1 m is exact to about 1e-6.
+    equation (2) gives the gradient of the signal.  The exact quadrature knows how smooth the
+    weights are, not how smooth s is: F of a field that varies over 1 m is exact to about 1e-6.
 
     Attributes:
         slope: ∇s at places of shape (m, d), in m; shape (m, d).
