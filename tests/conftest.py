@@ -29,6 +29,7 @@ SLOW = (
     "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",
     "test_descriptor.py::test_the_jacobian_agrees_with_differences_in_500",
     "test_explore.py",
+    "test_faces.py::test_the_static_bound",
     "test_gram.py::test_d_never_exceeds_the_distance_of_the_signals_in_10_000",
     "test_io_folder_swap.py::test_a_writer_killed_at_any_line",
     "test_kernels.py::test_a_command_that_must_compile",

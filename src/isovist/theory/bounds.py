@@ -65,6 +65,7 @@ def place_bound(
     radius: float,
     alias: float,
     node: bool,
+    samples: int = SAMPLES,
 ) -> PlaceBound:
     """The bound (1) or (2).
 
@@ -77,11 +78,12 @@ def place_bound(
         radius: R in m.
         alias: Distance of F_obs to the nearest node outside the ball.
         node: Whether ŝ is the nearest node, (1), or any place, (2).
+        samples: Of the ball.
     """
     s = as_floats("place", place, course.units.shape)
     if not radius > 0.0 or covering_radius < 0.0 or noise < 0.0:
         raise InputError("`radius` must be positive, `covering_radius` and `noise` not negative.")
-    around = s + ball(len(s), SAMPLES) * radius / course.units
+    around = s + ball(len(s), samples) * radius / course.units
     clearance = course.clearance(s)
     if clearance is None:
         free, room = bool(np.asarray(course.free(around)).all()), np.nan
@@ -98,7 +100,7 @@ def place_bound(
         kappa = MARGIN * float(np.linalg.norm(Js - J, ord=2, axis=(1, 2)).max())
     off = float(np.linalg.norm(observed - F))
     reach = L * covering_radius + noise
-    sampled = f"largest of {SAMPLES} samples, times {MARGIN:g}"
+    sampled = f"largest of {samples} samples, times {MARGIN:g}"
     assumptions = (
         Assumption("derivative", course.exact, np.nan, np.nan, "J is the derivative of F"
                    if course.exact else "J is a difference quotient on this map: not verified"),

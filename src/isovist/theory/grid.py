@@ -136,7 +136,7 @@ def describe_places(
         CircleSum() if world.dimension == 2 else EqualArea(DIRECTIONS)
     )
     if isinstance(chosen, Exact):
-        raise InputError("The exact quadrature needs a SegmentMap and no Band.")
+        raise InputError("The exact quadrature needs a SegmentMap or a MeshMap.")
     rule = chosen.rule() if view is None else chosen.rule().within(view)
     W = rule.coefficients[:, None] * descriptor.rose.weights(rule.directions)
     if isinstance(world, OccupancyMap) and isinstance(descriptor.signal, Range):

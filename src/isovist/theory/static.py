@@ -30,6 +30,7 @@ import numpy as np
 
 from isovist.descriptor.descriptor import Descriptor
 from isovist.errors import InputError
+from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
 
@@ -44,7 +45,7 @@ class Descent:
     """The path of Gauss–Newton.
 
     Attributes:
-        positions: Accepted places, the start first, shape (k, 2), in m.
+        positions: Accepted places, the start first, shape (k, d), in m.
         residuals: ‖F(p) − F_obs‖₂ at each, shape (k,).
         converged: Whether the last step was below the tolerance.
     """
@@ -82,7 +83,7 @@ def injectivity(J: FloatArray) -> FloatArray:
 
 def gauss_newton(
     descriptor: Descriptor,
-    world: SegmentMap,
+    world: Map,
     F_obs: ArrayLike,
     start: ArrayLike,
     *,
@@ -96,19 +97,19 @@ def gauss_newton(
         descriptor: Gives F and J.
         world: The map.
         F_obs: The observed descriptor, shape (n,).
-        start: Where to begin, shape (2,), in m.
+        start: Where to begin, shape (d,), in m.
         steps: At most so many accepted steps.
         tolerance: Stop after a step shorter than this, in m.
         trust_radius: Longest step, in m.
     """
-    target = as_floats("F_obs", F_obs, (len(descriptor.rose),))
+    target, d = as_floats("F_obs", F_obs, (len(descriptor.rose),)), world.dimension
 
     def rows(p: FloatArray) -> Rows:
         F, J = descriptor.at(world, p, jacobian=True)
         return float(np.linalg.norm(F - target)), target - F, J
 
     positions, residuals, _, length = damped_steps(
-        rows, world.contains, as_floats("start", start, (2,)), np.ones(2),
+        rows, world.contains, as_floats("start", start, (d,)), np.ones(d),
         steps=steps, tries=np.inf, tolerance=tolerance, trust_radius=trust_radius,
     )  # fmt: skip
     return Descent(
