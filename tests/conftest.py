@@ -24,6 +24,8 @@ SLOW = (
     "test_atlas.py::test_a_damaged_atlas_is_one_line",
     "test_atlas.py::test_what_is_not_there_is_one_line",
     "test_bench.py",
+    "test_bench_descriptors.py::test_refinements",
+    "test_bench_descriptors.py::test_the_command",
     "test_certificate.py::test_the_bound_is_not_violated",
     "test_cli.py::test_the_demonstration_needs_no_matplotlib",
     "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",
