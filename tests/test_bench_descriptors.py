@@ -98,5 +98,5 @@ def test_the_command_prints_a_row_for_each_refinement(tmp_path):
         ["bench", "descriptors", str(tmp_path / "map.yaml"), "--count", "2", "--basin", "--json"],
     )
     rows = json.loads(result.output)
-    assert len(rows) == 6
+    assert len(rows) == 7
     assert {row["site"] for row in rows} == {"map"}

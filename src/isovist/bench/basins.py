@@ -24,6 +24,8 @@ STARTS = ((0.1, 2.0), (0.25, 5.0), (0.5, 10.0), (0.75, 15.0), (1.0, 20.0), (1.5,
 """Distances in m and angles in degrees."""
 WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0)
 """Temperatures, in squares of the mesh norm."""
+BOTH = 4.0
+"""That of them which is handed on to the walls."""
 HOME = (0.2, np.radians(3.0))
 CHANNELS = 32
 SIGMAS = (1.0, 0.5, 0.25, 0.1, 0.05)
@@ -45,6 +47,8 @@ def basin_rows(
         rose = Rose.circle(CHANNELS, width * h * h)
         signal = Range(atlas.settings.reach, "logarithmic")
         ways[f"F, ε = {width:g} h²"] = PaperLocalizer(atlas.world, rose, signal)
+    both = f"F, ε = {BOTH:g} h², then walls"
+    ways[both] = ways[f"F, ε = {BOTH:g} h²"]
     rows: list[Row] = []
     for number, (name, localizer) in enumerate(ways.items()):
         rng = np.random.default_rng(seed)
@@ -59,6 +63,8 @@ def basin_rows(
                 moved = (away * np.cos(along), away * np.sin(along), side * np.radians(turn))
                 start = truth + np.array(moved)
                 end = _refined(atlas, localizer, scan, start)
+                if name == both:
+                    end = _refined(atlas, None, scan, end)
                 near = np.hypot(*(end - truth)[:2]) <= HOME[0]
                 home[k] += near and abs(wrap_angle(end[2] - truth[2])) <= HOME[1]
         progress((number + 1) / len(ways))

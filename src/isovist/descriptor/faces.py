@@ -59,7 +59,7 @@ def place_faces(world: MeshMap, point: FloatArray, rose: Rose, quadrature: Exact
     facing *= -np.sign(np.einsum("ij,ij->i", facing, theta))[:, None]
     coefficients = weight.ravel()
     missing = 1.0 - float(coefficients.sum()) / (4.0 * np.pi)
-    if abs(missing) > _CLOSED:
+    if abs(missing) > max(_CLOSED, 100.0 * quadrature.tolerance):
         raise InputError(
             f"The mesh is not closed around the point: {missing:.1%} of the directions meet "
             "nothing. Use EqualArea, or close the mesh."
