@@ -48,6 +48,7 @@ SLOW = (
     "test_several.py::test_mirrored_scans",
     "test_ros_bag.py",
     "test_ros_zenoh.py::test_a_node_of_its_own",
+    "test_separation.py",
     "test_silhouette.py",
     "test_space_files.py",
     "test_static.py::test_the_static_bound_is_not_violated",

@@ -13,6 +13,8 @@ EXAMPLES = (
     "isovist survey warehouse.yaml --range-max 10 -o survey.html",
     "isovist paper --channels 12 --temperature 0.3 --figure paper.png",
     "isovist verify --quick",
+    "isovist optimise office.yaml -o rose.json --channels 32",
+    "isovist metric office.yaml --figure metric.png",
     "isovist ros --map office.atlas --scan /scan --odom /odom --router",
     "isovist warm-up",
     "isovist bench carmen intel.log.gz --json",

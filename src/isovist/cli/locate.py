@@ -29,6 +29,7 @@ def locate(
     norm: options.NormName = None,
     transform: options.Transform = None,
     spacing: options.Spacing = None,
+    rose: options.RoseFile = None,
     figure: options.Figure = None,
     as_json: options.Json = False,
 ) -> None:
@@ -38,7 +39,7 @@ def locate(
     from isovist.viz.figures import check_suffix
 
     check_suffix(figure)
-    told = PaperOptions(channels, temperature, profile, norm, transform, spacing)
+    told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
     paper = is_paper(method, told)
     prior = region_of(near, heading)
     seen = seen_of(scan, scan_topic, at, sensor, scans, apart, mirror)

@@ -28,6 +28,7 @@ class PaperOptions:
     norm: str | None = None
     transform: str | None = None
     spacing: float | None = None
+    rose: Path | None = None
 
     @property
     def given(self) -> list[str]:
@@ -52,9 +53,12 @@ def localizer_of(
     from isovist.io.files import is_folder
     from isovist.io.maps.read import read_map
     from isovist.theory.paper import paper_localizer
+    from isovist.theory.separation import read_rose
 
     plan = read_atlas(world).world if is_folder(world) else read_map(world)
     options = {name: getattr(told, name) for name in told.given}
+    if told.rose is not None:
+        options["rose"] = read_rose(told.rose, plan)
     return paper_localizer(plan, height=height, highest=highest, view=view, **options)
 
 

@@ -171,6 +171,10 @@ ProfileName = Annotated[str | None, PROFILE]
 NormName = Annotated[
     str | None, typer.Option("--norm", help="Distance of descriptors: euclid, gram or truncated.")
 ]
+RoseFile = Annotated[
+    Path | None,
+    typer.Option("--rose", help="A rose that `isovist optimise` wrote, instead of a uniform one."),
+]
 Transform = Annotated[
     str | None,
     typer.Option(help="Signal of a range: linear as in the paper, logarithmic or saturating."),

@@ -32,6 +32,7 @@ def track(
     norm: options.NormName = None,
     transform: options.Transform = None,
     spacing: options.Spacing = None,
+    rose: options.RoseFile = None,
     figure: options.Figure = None,
     as_json: options.JsonLines = False,
 ) -> None:
@@ -42,7 +43,7 @@ def track(
     from isovist.viz.figures import check_suffix
 
     check_suffix(figure)
-    told = PaperOptions(channels, temperature, profile, norm, transform, spacing)
+    told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
     paper = is_paper(method, told)
     seen = log_of(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                   T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip

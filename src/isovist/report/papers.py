@@ -2,13 +2,18 @@
 
 import math
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from isovist.poses import Pose3
 from isovist.report.answers import finite, pose_json
 from isovist.theory.bounds import PlaceBound
 from isovist.theory.dynamic import Assumption
+from isovist.theory.metric import MapMetric
 from isovist.theory.paper import PaperAnswer
+from isovist.theory.separation import Learnt
 from isovist.theory.way import PaperWay
 from isovist.types import FloatArray
 
@@ -128,3 +133,40 @@ def way_text(way: PaperWay) -> str:
     lines.append(f"  start: {told}; it rests on")
     lines += [assumption_text(assumption) for assumption in bound.assumptions]
     return "\n".join(lines)
+
+
+def learnt_text(found: Learnt, path: Path) -> str:
+    """What a fitted rose is worth beside the uniform one."""
+    rows = (
+        ("least distance of far places, fitted to", found.fitted),
+        ("the same at other places", found.held_out),
+        ("one in a hundred of these pairs is nearer than", found.lowest),
+    )
+    lines = [f"{path}: a rose of {len(found.rose)} directions"]
+    lines += [f"  {name}: uniform {a:.4g}, fitted {b:.4g}" for name, (a, b) in rows]
+    return "\n".join(lines)
+
+
+def metric_json(found: MapMetric) -> dict[str, Any]:
+    """The metric of a map as plain data; pairs of aliases as places, in m."""
+    low, middle, high = np.quantile(found.resolution, [0.05, 0.5, 0.95])
+    return {
+        "nodes": len(found.places),
+        "spacing": found.spacing,
+        "resolution": {"p05": float(low), "median": float(middle), "p95": float(high)},
+        "without_alias": found.alone,
+        "aliases": [found.places[pair].tolist() for pair in found.aliases],
+    }
+
+
+def metric_text(found: MapMetric) -> str:
+    """The metric of a map in a few lines."""
+    low, middle, high = np.quantile(found.resolution, [0.05, 0.5, 0.95])
+    worst = found.places[int(found.resolution.argmax())]
+    where = ", ".join(f"{v:.2f}" for v in worst)
+    return (
+        f"{len(found.places)} nodes every {found.spacing:g} m\n"
+        f"  resolution 1/σ_min: {middle:.3g} m per unit of d in the middle, "
+        f"{low:.3g} to {high:.3g} in nine of ten, coarsest at ({where})\n"
+        f"  {found.alone:.1%} have no alias; {len(found.aliases)} pairs of places look alike"
+    )

@@ -389,6 +389,7 @@ def paper_localizer(
     norm: str = "euclid",
     transform: str = "linear",
     spacing: float = 0.25,
+    rose: Rose | None = None,
     height: float | None = None,
     highest: float | None = None,
     view: Band | None = None,
@@ -404,14 +405,15 @@ def paper_localizer(
         norm: euclid, gram or truncated.
         transform: Of the range, as in `Range`.
         spacing: Of the nodes, in m.
+        rose: Instead of one of these channels and profile.
         height: In space, of the sensor above the floor, in m; the usual one when `None`.
         highest: The same at its highest, when it flies.
         view: In space, what the sensor sees.
     """
-    make = Rose.circle if world.dimension == 2 else Rose.fibonacci
-    plain = make(channels)
-    width = plain.mesh_norm**2 if temperature is None else temperature
-    rose = make(channels, profile=profile_of(profile, width))
+    if rose is None:
+        make = Rose.circle if world.dimension == 2 else Rose.fibonacci
+        width = make(channels).mesh_norm ** 2 if temperature is None else temperature
+        rose = make(channels, profile=profile_of(profile, width))
     check_norm(norm)
     if world.dimension == 2 and height is not None:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
