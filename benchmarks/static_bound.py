@@ -16,7 +16,8 @@ import numpy as np
 from isovist.descriptor.descriptor import Descriptor
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
-from isovist.theory.static import DescriptorGrid, static_bound
+from isovist.theory.grid import DescriptorGrid
+from isovist.theory.static import static_bound
 
 
 @dataclass

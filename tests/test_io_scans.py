@@ -182,7 +182,7 @@ def test_what_is_no_scan_is_said(tmp_path):
     assert said(tmp_path / "gone.json") == f"{tmp_path / 'gone.json'}: there is no such file."
     assert said(tmp_path / "scan.txt") == (
         "scan.txt has no suffix of a scan. Scans are read from .json, .npz, .csv, .ply, .pcd, "
-        ".bin, .bag, .db3, .mcap or a folder with a ROS 2 bag."
+        ".bin, .png (depth), .bag, .db3, .mcap or a folder with a ROS 2 bag."
     )
     assert said(write_json(tmp_path), scan_topic="/scan") == (
         "`scan_topic` and `at` choose a scan of a bag, and scan.json is none."

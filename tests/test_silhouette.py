@@ -219,7 +219,7 @@ def test_a_band_is_a_mask_and_its_area():
         (lambda: Descriptor(ROSE).at(convex(0), POINT, view=[[0, 1]]),
          "`view` needs the exact quadrature and a SegmentMap, or a Band in space."),
         (lambda: Descriptor(Rose.circle(8)).at(SegmentMap.room(2, 2), [1, 1], view=Band()),
-         "The exact quadrature needs a SegmentMap and no Band."),
+         "The exact quadrature needs a SegmentMap and no Band, or a MeshMap and no view."),
     ],
 )  # fmt: skip
 def test_bad_requests_are_one_clear_line(make, text):

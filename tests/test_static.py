@@ -8,7 +8,8 @@ from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
 from isovist.theory.example import paper_room, paper_rose
-from isovist.theory.static import DescriptorGrid, gauss_newton, injectivity, static_bound
+from isovist.theory.grid import DescriptorGrid
+from isovist.theory.static import gauss_newton, injectivity, static_bound
 from reference import random_point, random_room
 
 seeds = st.integers(0, 2**32 - 1)

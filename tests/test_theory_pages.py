@@ -17,6 +17,11 @@ MODULES = {
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
         "theory.dynamic", "theory.trajectory", "tracking.start",
     ],
+    "optimise": ["theory.optimise", "theory.separation"],
+    "paper": [
+        "theory.paper", "theory.grid", "theory.beams", "theory.distances", "theory.beam_fit",
+        "theory.bounds", "theory.way", "theory.steering", "theory.metric",
+    ],
     "silhouettes": [
         "descriptor.shadows", "descriptor.silhouette", "descriptor.rims", "descriptor.grazing",
     ],

@@ -7,12 +7,14 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.plane import build_plane
 from isovist.atlas.settings import AtlasSettings, checked_settings
 from isovist.atlas.space import COARSE, Height, build_space
+from isovist.atlas.windows import checked_rose
 from isovist.errors import InputError
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
 from isovist.maps.voxels import WIDEST, VoxelMap
+from isovist.roses.rose import Rose
 
 
 def build(
@@ -20,6 +22,7 @@ def build(
     *,
     spacing: float | None = None,
     height: Height = None,
+    rose: Rose | None = None,
     settings: AtlasSettings | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Atlas:
@@ -31,6 +34,8 @@ def build(
             became); that of the settings when `None`, in space at least three cells.
         height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
             drone; that of the settings when `None`.
+        rose: In the plane, directions of equal steps with any profile; `None` for the usual one of
+            as many channels as the settings say.
         settings: How to describe it.
         progress: Told the share of the work that is done.
     """
@@ -42,10 +47,16 @@ def build(
             what = "a positive length" if not spacing > 0.0 else f"at most {WIDEST:g}"
             raise InputError(f"`spacing` must be {what} in m, got {spacing}.")
         chosen = replace(chosen, spacing=float(spacing))
+    if rose is not None:
+        if not isinstance(cells, OccupancyMap):
+            raise InputError(
+                "`rose` is for maps of the plane; in space the settings say the rings."
+            )
+        chosen = replace(chosen, channels=len(checked_rose(rose)))
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError("`height` is for maps in space; this map is of the plane.")
-        return build_plane(cells, chosen, tell)
+        return build_plane(cells, chosen, tell, rose)
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
     return build_space(cells, chosen, height, tell)
@@ -57,7 +68,8 @@ def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyM
     if isinstance(world, OccupancyMap | VoxelMap):
         return world
     if isinstance(world, SegmentMap):
-        return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), chosen.cell)
+        walls = world.walls.reshape(-1, 2, 2)
+        return OccupancyMap.from_segments(walls, chosen.cell, reflectance=world.reflectance)
     if isinstance(world, MeshMap):
         return VoxelMap.from_mesh(world, 2.0 * chosen.cell)
     raise InputError(

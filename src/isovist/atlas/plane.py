@@ -9,11 +9,21 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.atlas.shine import (
+    Shine,
+    add_gloss,
+    comparable,
+    gloss_of,
+    left_out,
+    shine_of,
+    spread_reflectance,
+)
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
-from isovist.atlas.windows import search_rose, window_of_scan
+from isovist.atlas.windows import rose_from_json, rose_json, search_rose, window_of_scan
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors
+from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
 from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
@@ -27,9 +37,18 @@ PEAK = (12, 1450)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PlaneAtlas(Atlas):
-    """Everything that a search in the plane needs."""
+    """Everything that a search in the plane needs.
+
+    Attributes:
+        shine: Of the walls (`atlas.shine`).
+        gleam: Reflectance of the wall nearest to each cell, or `None`.
+        rose: That it was described with; `None` for the usual one.
+    """
 
     world: OccupancyMap
+    shine: Shine = None
+    gleam: Float32Array | None = None
+    rose: Rose | None = None
 
     dimension: ClassVar[int] = 2
 
@@ -74,7 +93,7 @@ class PlaneAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        return window_of_scan(_planar(scan), self.settings, share)
+        return window_of_scan(_planar(scan), self.settings, share, self.rose)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
@@ -89,7 +108,17 @@ class PlaneAtlas(Atlas):
         bearings = flat.bearings[index]
         ends = flat.ranges[index, None] * unit_vectors(bearings)
         number = np.floor((bearings - bearings[:1]) / block + 1e-9).astype(np.int64)
-        return Beams.of(ends, number, number, np.empty(0))
+        strengths = np.empty(0)
+        if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
+            strengths = np.ascontiguousarray(flat.intensities[index])
+        return Beams.of(ends, number, number, strengths)
+
+    def note(self, scan: AnyScan) -> str:
+        """That intensities were left out, where they were."""
+        flat = _planar(scan)
+        if flat.intensities is None:
+            return ""
+        return left_out(self.shine, flat.intensities[flat.valid])
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
         from isovist.kernels.align import align
@@ -122,7 +151,13 @@ class PlaneAtlas(Atlas):
             self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
             beams.ends, places[order], ratings, kinds,
         )  # fmt: skip
-        return ratings[back], kinds[back]
+        ratings, kinds = ratings[back], kinds[back]
+        if beams.strengths.size and self.shine is not None and self.gleam is not None:
+            ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
+            where = self.world.index(ends)
+            gloss = gloss_of(self.shine, model)
+            add_gloss(self.gleam, gloss, where, beams.strengths, kinds, ratings)
+        return ratings, kinds
 
     def model(self, model: BeamModel) -> FloatArray:
         """As the kernels want it: walls lie anywhere in their cells."""
@@ -154,8 +189,15 @@ class PlaneAtlas(Atlas):
         place = self.world.origin.apply(poses[..., :2] * self.world.resolution)
         return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
 
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        kept = Atlas.arrays(self)
+        if self.world.reflectance is not None:
+            kept["reflectance"] = self.world.reflectance
+        return kept
+
     def meta(self) -> dict[str, Any]:
-        return {
+        told = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        return told | {
             "resolution": self.world.resolution,
             "origin": [float(v) for v in self.world.origin.vector],
             "spacing": self.spacing,
@@ -167,16 +209,23 @@ class PlaneAtlas(Atlas):
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "PlaneAtlas":
         origin = Pose.from_vector(meta["origin"])
-        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin)
+        shining = arrays.get("reflectance")
+        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin, shining)
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
         return cls(
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]),
+            shine=shine_of(world), gleam=spread_reflectance(world),
+            rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[2])
+            if "rose" in meta else None,
         )  # fmt: skip
 
 
 def build_plane(
-    world: OccupancyMap, settings: AtlasSettings, progress: Callable[[float], None]
+    world: OccupancyMap,
+    settings: AtlasSettings,
+    progress: Callable[[float], None],
+    rose: Rose | None = None,
 ) -> PlaneAtlas:
     """Describe a map of the plane.
 
@@ -198,7 +247,8 @@ def build_plane(
     rows, columns = free_nodes(clear, stride)
     count = RAYS * settings.channels
     turns = 2.0 * np.pi * np.arange(count) / count
-    W = search_rose(settings.channels).weights(unit_vectors(turns))
+    chosen = search_rose(settings.channels) if rose is None else rose
+    W = chosen.weights(unit_vectors(turns))
     F = np.zeros((len(rows), settings.channels), dtype=np.float32)
     K = np.zeros_like(F)
     for part in range(PARTS):
@@ -224,6 +274,9 @@ def build_plane(
         bare_walls(world).skip,
         stride * world.resolution,
         settings,
+        shine_of(world),
+        spread_reflectance(world),
+        rose,
     )
     progress(1.0)
     return atlas

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
 from isovist.errors import InputError
@@ -46,12 +47,12 @@ class SpaceAtlas(Atlas):
 
     Attributes:
         heights: Lowest and highest node above the floor, in m.
-        shine: 5 % and 95 % quantile of the reflectance of the walls, or `None`.
+        shine: Of the walls (`atlas.shine`).
     """
 
     world: VoxelMap
     heights: tuple[float, float]
-    shine: tuple[float, float] | None = None
+    shine: Shine = None
 
     dimension: ClassVar[int] = 3
 
@@ -99,7 +100,7 @@ class SpaceAtlas(Atlas):
         rows = 2 + int(np.pi / block)  # more than there are blocks above each other
         number = column * rows + np.floor(elevation / block).astype(np.int64)
         strengths = np.empty(0)
-        if self.knows_intensities_of(cloud):
+        if comparable(self.shine, cloud.intensities):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
         return Beams.of(ends, number, column, strengths)
 
@@ -128,9 +129,7 @@ class SpaceAtlas(Atlas):
         kinds = np.empty(ratings.shape, dtype=np.uint8)
         shine, gloss = np.empty(0), np.ones(3)
         if beams.strengths.size and self.shine is not None:
-            width = self.shine[1] - self.shine[0]
-            shine = np.asarray(self.world.reflectance)
-            gloss = np.array([model.gloss[0] * width, width, model.gloss[1]])
+            shine, gloss = np.asarray(self.world.reflectance), gloss_of(self.shine, model)
         # Beams end at faces of cells, half a side before their centres.
         row = model.row(self.settings.reach, 0.5 * unit, extra=unit)
         score_in_space(
@@ -166,26 +165,9 @@ class SpaceAtlas(Atlas):
         world[..., [0, 1, 3]] += self.world.corner
         return world
 
-    def knows_intensities_of(self, scan: CloudScan) -> bool:
-        """Whether map and scan have intensities, in units that can be compared.
-
-        They can when the middle one of the scan lies among those of the walls.
-        """
-        if self.shine is None or scan.intensities is None:
-            return False
-        dull, bright = self.shine
-        slack = 0.5 * (bright - dull)
-        return bool(dull - slack <= np.median(scan.intensities) <= bright + slack)
-
     def note(self, scan: AnyScan) -> str:
         """That intensities were left out, where they were."""
-        cloud = _solid(scan)
-        if self.shine is None or cloud.intensities is None or self.knows_intensities_of(cloud):
-            return ""
-        return (
-            f" Intensities were left out: their median is {np.median(cloud.intensities):.3g}, and "
-            f"the walls of the map have {self.shine[0]:.3g} to {self.shine[1]:.3g}."
-        )
+        return left_out(self.shine, _solid(scan).intensities)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         kept = Atlas.arrays(self)
@@ -264,7 +246,7 @@ def build_space(
         stride * world.resolution,
         settings,
         (low, high),
-        _shine(world),
+        shine_of(world),
     )
     progress(1.0)
     return atlas
@@ -276,14 +258,6 @@ def _check_memory(world: VoxelMap, nodes: int) -> None:
         PEAK[0] * world.cells.size + PEAK[1] * nodes,
         "Take a larger `spacing` or larger cells, or cut the map.",
     )
-
-
-def _shine(world: VoxelMap) -> tuple[float, float] | None:
-    if world.reflectance is None:
-        return None
-    walls = world.reflectance[world.cells.ravel() == Cell.OCCUPIED]
-    dull, bright = (float(v) for v in np.quantile(walls, [0.05, 0.95]))
-    return (dull, bright) if dull < bright else None
 
 
 def _heights(height: Height, usual: float) -> tuple[float, float]:

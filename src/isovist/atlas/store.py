@@ -162,6 +162,6 @@ def map_checksum(world: OccupancyMap | VoxelMap) -> str:
     place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
     head = np.array([*world.shape, world.resolution, *place])
     checksum = zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes()))
-    if isinstance(world, VoxelMap) and world.reflectance is not None:
+    if world.reflectance is not None:
         checksum = zlib.crc32(world.reflectance.tobytes(), checksum)
     return f"{checksum:08x}"

@@ -11,23 +11,57 @@ and the mass below the line says which channels the sensor saw.
 """
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
+from isovist.errors import InputError
 from isovist.poses import unit_vectors
+from isovist.roses.profiles import Bump, CosinePower, Softmax
 from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray
+
+PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
 @lru_cache(maxsize=8)
 def search_rose(channels: int) -> Rose:
     """The rose of the plane: ε = h²/2, sharper than the default, as only neighbours overlap."""
     return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
+
+
+def checked_rose(rose: Rose) -> Rose:
+    """A rose that a search in the plane can turn; an error for others."""
+    if not isinstance(rose, Rose):
+        raise InputError(f"`rose` must be a Rose, got {type(rose).__name__}.")
+    if rose.dimension != 2:
+        raise InputError(
+            f"A rose of dimension {rose.dimension} cannot describe a map of dimension 2."
+        )
+    if not rose.is_uniform_circle:
+        raise InputError(
+            "A search turns scans by whole channels: `rose` must have equal steps on the circle. "
+            "theory.paper.PaperLocalizer takes any rose."
+        )
+    return rose
+
+
+def rose_json(rose: Rose) -> list[Any]:
+    """The profile of a rose of equal steps, by name and parameter, ready for JSON."""
+    if type(rose.profile) not in PROFILES.values():
+        raise InputError("An atlas keeps a softmax, a bump or a cosine power, no other profile.")
+    return [type(rose.profile).__name__, rose.profile.parameter]
+
+
+def rose_from_json(told: list[Any], channels: int) -> Rose:
+    """From what `rose_json` gave."""
+    name, parameter = told
+    return Rose.circle(channels, profile=PROFILES[name](float(parameter)))
 
 
 @lru_cache(maxsize=8)
@@ -42,10 +76,13 @@ def kept_rings(settings: AtlasSettings) -> slice:
     return slice(lost, settings.rings - lost)
 
 
-def window_of_scan(scan: Scan, settings: AtlasSettings, share: float) -> Window:
+def window_of_scan(
+    scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None
+) -> Window:
     """The channels of a scan of the plane, cut to the part of the circle that it saw."""
     channels = settings.channels
-    rose, width = search_rose(channels), 2.0 * np.pi / channels
+    width = 2.0 * np.pi / channels
+    rose = search_rose(channels) if rose is None else rose
     bearings = scan.bearings[scan.valid]
     signal = np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))
     owned = _shares(scan.bearings, width)[scan.valid] / width

@@ -17,6 +17,8 @@ from isovist.cli.explore import explore
 from isovist.cli.info import info
 from isovist.cli.locate import locate
 from isovist.cli.map import map_log
+from isovist.cli.metric import metric
+from isovist.cli.optimise import optimise
 from isovist.cli.paper import paper
 from isovist.cli.ros import ros
 from isovist.cli.survey import survey
@@ -39,7 +41,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros):
+VERBS = (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros)
+for verb in (*VERBS, optimise, metric):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
 app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)

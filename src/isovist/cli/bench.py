@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
+from isovist.cli.bench_descriptors import descriptors
 from isovist.cli.bench_track import follow, kidnap, starts
 from isovist.cli.examples import example_of
 from isovist.cli.verbs import Verb
@@ -129,5 +130,5 @@ def cross(
     typer.echo(json.dumps(row) if as_json else text.format(**row))
 
 
-for verb in (carmen, scans, simulate, simulate3d, cross, starts, follow, kidnap):
+for verb in (carmen, scans, simulate, simulate3d, cross, descriptors, starts, follow, kidnap):
     bench.command(epilog=example_of(f"bench {verb.__name__}"), cls=Verb)(verb)

@@ -11,10 +11,7 @@ from isovist.cli import options
 def build(
     world: options.Map,
     output: Annotated[Path, options.output("the atlas as this folder")],
-    spacing: Annotated[
-        float | None,
-        typer.Option(help="Distance between nodes, in m, in whole cells; 0.25 if not given."),
-    ] = None,
+    spacing: options.Spacing = None,
     height: options.Height = None,
     highest: options.Highest = None,
 ) -> None:

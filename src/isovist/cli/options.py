@@ -68,6 +68,11 @@ Highest = Annotated[
     typer.Option(help="Greatest height of the sensor of a drone, in m; --height is its least."),
 ]
 
+Spacing = Annotated[
+    float | None,
+    typer.Option(help="Distance between nodes, in m, in whole cells; 0.25 if not given."),
+]
+
 # Scans and logs
 Logs = Annotated[
     list[Path],
@@ -158,4 +163,26 @@ Compare = Annotated[
 ]
 Clutter = Annotated[
     float, typer.Option(help="Share of the beams that something unmapped cuts short, from 0 to 1.")
+]
+
+# The paper's method
+Method = Annotated[
+    str, typer.Option(help="How: isovist, or paper for the paper's own method and bound.")
+]
+CHANNELS = typer.Option(help="Number of directions of the rose.")
+TEMPERATURE = typer.Option(help="ε, how wide the weights are; small is sharp.")
+PROFILE = typer.Option("--profile", help="How weights fall off: softmax, bump or cosine.")
+Channels = Annotated[int | None, CHANNELS]
+Temperature = Annotated[float | None, TEMPERATURE]
+ProfileName = Annotated[str | None, PROFILE]
+NormName = Annotated[
+    str | None, typer.Option("--norm", help="Distance of descriptors: euclid, gram or truncated.")
+]
+RoseFile = Annotated[
+    Path | None,
+    typer.Option("--rose", help="A rose that `isovist optimise` wrote, instead of a uniform one."),
+]
+Transform = Annotated[
+    str | None,
+    typer.Option(help="Signal of a range: linear as in the paper, logarithmic or saturating."),
 ]

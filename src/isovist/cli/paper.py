@@ -6,17 +6,13 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Figure, Json
+from isovist.cli import options
 
 
 def paper(
-    channels: Annotated[int, typer.Option(help="Number of directions of the rose.")] = 8,
-    temperature: Annotated[
-        float, typer.Option(help="ε, how wide the weights are; small is sharp.")
-    ] = 0.5,
-    profile: Annotated[
-        str, typer.Option(help="How weights fall off: softmax, bump or cosine.")
-    ] = "softmax",
+    channels: Annotated[int, options.CHANNELS] = 8,
+    temperature: Annotated[float, options.TEMPERATURE] = 0.5,
+    profile: Annotated[str, options.PROFILE] = "softmax",
     room: Annotated[
         Path | None, typer.Option(help="Plan of walls (.geojson) instead of the paper's room.")
     ] = None,
@@ -24,8 +20,8 @@ def paper(
         tuple[float, float] | None,
         typer.Option(metavar="X Y", help="Where the robot is, in m; chosen if not given."),
     ] = None,
-    figure: Figure = None,
-    as_json: Json = False,
+    figure: options.Figure = None,
+    as_json: options.Json = False,
 ) -> None:
     """Every table and figure of the paper's example, beside the exact values."""
     from isovist.cli.inputs import plan_of

@@ -65,6 +65,22 @@ def simulated(
         yield path.stem, cells, trials
 
 
+def sites_of(
+    paths: Iterable[Path], lidar: "Lidar", count: int, seed: int
+) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
+    """Logs with held-out scans, and maps with simulated ones, at most `count` queries each."""
+    from isovist.bench.trials import carmen_trials
+    from isovist.cli.inputs import carmen_of
+
+    for path in paths:
+        if path.suffix in (".gz", ".bz2", ".log"):
+            world, trials = carmen_trials(carmen_of(path))
+            few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
+            yield path.name.split(".")[0], world, [trials[int(k)] for k in few]
+        else:
+            yield from simulated([path], lidar, count, seed)
+
+
 def report(
     sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]],
     as_json: bool,

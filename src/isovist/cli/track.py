@@ -1,6 +1,5 @@
 """`isovist track`: where is the robot, all along a log?"""
 
-import json
 from pathlib import Path
 from typing import Annotated
 
@@ -26,35 +25,29 @@ def track(
     tum: Annotated[
         Path | None, typer.Option(help="Write the unique poses to this file as TUM text (s and m).")
     ] = None,
+    method: options.Method = "isovist",
+    channels: options.Channels = None,
+    temperature: options.Temperature = None,
+    profile: options.ProfileName = None,
+    norm: options.NormName = None,
+    transform: options.Transform = None,
+    spacing: options.Spacing = None,
+    rose: options.RoseFile = None,
     figure: options.Figure = None,
     as_json: options.JsonLines = False,
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
-    from isovist.cli.inputs import log_of, place_of, plane_of
-    from isovist.cli.progress import bar
-    from isovist.io.logs.tum import write_tum
-    from isovist.report.tracks import track_text, update_json
-    from isovist.tracking.replay import replay, summarise, unique_way
-    from isovist.tracking.tracker import Tracker
-    from isovist.viz.figures import check_suffix, save
-    from isovist.viz.tracks import draw_track
+    from isovist.cli.following import track_paper, track_product
+    from isovist.cli.inputs import log_of, place_of
+    from isovist.cli.locating import PaperOptions, is_paper
+    from isovist.viz.figures import check_suffix
 
     check_suffix(figure)
+    told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
+    paper = is_paper(method, told)
     seen = log_of(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                   T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
-    atlas = plane_of(world)
-    updates = []
-    with bar("Tracking", hidden=as_json) as advance:
-        for update in replay(Tracker(atlas), seen, which):
-            updates.append(update)
-            advance(len(updates) / len(which))
-            if as_json:
-                typer.echo(json.dumps(update_json(update, seen.frame)))
-    if tum is not None:
-        write_tum(tum, *unique_way(updates))
-    if figure is not None:
-        save(draw_track(atlas.world, updates), figure)
-    if not as_json:
-        typer.echo(track_text(seen, summarise(updates)))
-    raise typer.Exit(0 if updates[-1].unique else 1)
+    if paper:
+        raise typer.Exit(track_paper(world, seen.take(which), told, as_json))
+    raise typer.Exit(track_product(world, seen, which, tum, figure, as_json))

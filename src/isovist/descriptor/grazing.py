@@ -68,7 +68,7 @@ def grazing_term(
     if seen is not None:
         visible &= seen.mask(theta)
     theta, reach, areas = theta[visible], reach[visible], areas[visible]
-    view = Seen(world, theta, reach, face[visible], hits.normals[visible])
+    view = Seen(world, theta, reach, face[visible], hits.normals[visible], point)
     solid = np.abs(np.einsum("ij,ij->i", view.normals, theta)) * areas / reach**2
     return sum_all(rose, theta, solid[:, None] * signal.gradients(view))
 

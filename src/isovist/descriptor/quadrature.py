@@ -28,7 +28,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.segments import Pieces, SegmentMap
 from isovist.poses import unit_vectors
-from isovist.roses import Rose, Softmax
+from isovist.roses import Band, Rose, Softmax
 from isovist.roses.mesh_norm import circle_gaps
 from isovist.roses.profiles import compiled
 from isovist.roses.rose import fibonacci_sphere
@@ -45,6 +45,11 @@ class Rule:
 
     directions: FloatArray
     coefficients: FloatArray
+
+    def within(self, band: Band) -> "Rule":
+        """Over the directions of a band alone."""
+        seen = band.mask(self.directions)
+        return Rule(self.directions[seen], self.coefficients[seen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,15 +250,20 @@ def _place(
     directions, coefficients = np.empty((m, 2)), np.empty(m)
     ranges, walls = np.empty(m), np.empty(m, np.int64)
     place_nodes(*given, offsets, True, directions, coefficients, ranges, walls)
-    return Nodes(offsets, seen_along(world, directions, ranges, walls), coefficients)
+    origins = np.repeat(points, np.diff(offsets), axis=0)
+    return Nodes(offsets, seen_along(world, origins, directions, ranges, walls), coefficients)
 
 
 def seen_along(
-    world: SegmentMap, directions: FloatArray, ranges: FloatArray, walls: IntArray
+    world: SegmentMap,
+    origins: FloatArray,
+    directions: FloatArray,
+    ranges: FloatArray,
+    walls: IntArray,
 ) -> Seen:
-    """What is met at known ranges on known walls, −1 for none, shape (m,) each."""
+    """What is met from origins at known ranges on known walls, −1 for none, shape (m,) each."""
     normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
-    return Seen(world, directions, ranges, walls, normals)
+    return Seen(world, directions, ranges, walls, normals, origins)
 
 
 def cast_signal(
@@ -264,7 +274,8 @@ def cast_signal(
     m, d = hits.ranges.size, points.shape[1]
     along = np.broadcast_to(directions, (len(points), *directions.shape)).reshape(m, d)
     ranges, walls = hits.ranges.reshape(m), hits.walls.reshape(m)
-    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d))
+    origins = np.repeat(points, len(directions), axis=0)
+    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
     return signal.values(seen).reshape(len(points), -1)
 
 

@@ -135,7 +135,9 @@ class _Circles:
         if seen is not None:
             visible &= seen.mask(theta)
         nearer, farther = (
-            signal.values(Seen(self.world, theta, np.full(len(arc), r), hits.walls, hits.normals))
+            signal.values(
+                Seen(self.world, theta, np.full(len(arc), r), hits.walls, hits.normals, self.point)
+            )
             for r in np.nextafter(self.limit, [0.0, np.inf])
         )
         return Panels(theta, np.where(visible, c * (nearer - farther) / self.limit, 0.0))

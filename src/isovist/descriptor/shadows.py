@@ -78,8 +78,8 @@ def find_jumps(
     directions = unit_vectors(angles[order])
     return Jumps(
         np.searchsorted(owner[order], np.arange(len(points) + 1)),
-        seen_along(world, directions, near[order], before[order]),
-        seen_along(world, directions, far[order], after[order]),
+        seen_along(world, points[owner[order]], directions, near[order], before[order]),
+        seen_along(world, points[owner[order]], directions, far[order], after[order]),
         moves[order],
         (inside & changes).astype(np.float64)[order],
     )

@@ -105,6 +105,7 @@ def silhouette_term(
     *,
     tolerance: float = 3e-6,
     seen: Band | None = None,
+    halvings: int = _HALVINGS,
 ) -> FloatArray:
     """The sum over edges of equation (1) at a point, shape (n, 3).
 
@@ -115,26 +116,33 @@ def silhouette_term(
         signal: What is put on the directions.
         tolerance: Error allowed in a panel, as a share of the sum of all panels' sizes.
         seen: The directions that count, all by default.
+        halvings: Of a panel, at most.
     """
     edges = _Edges(world, point, *candidate_edges(world, point, signal))
-    return sum_curves(edges, rose, signal, tolerance=tolerance, seen=seen)
+    return sum_curves(edges, rose, signal, tolerance=tolerance, seen=seen, halvings=halvings)
 
 
 def sum_curves(
-    curves: Curves, rose: Rose, signal: Signal, *, tolerance: float, seen: Band | None
+    curves: Curves,
+    rose: Rose,
+    signal: Signal,
+    *,
+    tolerance: float,
+    seen: Band | None,
+    halvings: int = _HALVINGS,
 ) -> FloatArray:
     """What moving curves add to J, shape (n, 3); arguments as in `silhouette_term`."""
     curve, start, stop = curves.first_panels()
     values = curves.integrate(curve, start, stop, signal, seen).total
     allowed = tolerance * np.abs(values).sum()
     directions, terms = [], []
-    for depth in range(_HALVINGS):
+    for depth in range(halvings):
         middle = 0.5 * (start + stop)
         curve = np.repeat(curve, 2)
         start, stop = _interleave(start, middle), _interleave(middle, stop)
         halves = curves.integrate(curve, start, stop, signal, seen)
         rough = np.abs(halves.total.reshape(-1, 2).sum(axis=1) - values) > allowed
-        if depth == _HALVINGS - 1:
+        if depth == halvings - 1:
             rough[:] = False
         again = np.repeat(rough, 2)
         # Most nodes are hidden or carry no jump.
@@ -231,4 +239,5 @@ class _Edges:
         corners = self.world.faces[hits.walls]
         a, b = (self.ends[edge, k, None] for k in (0, 1))
         at_edge = (corners == a).any(axis=1) & (corners == b).any(axis=1) & (hits.walls >= 0)
-        return Seen(self.world, theta, hits.ranges, hits.walls, hits.normals), at_edge
+        seen = Seen(self.world, theta, hits.ranges, hits.walls, hits.normals, self.point)
+        return seen, at_edge

@@ -11,6 +11,7 @@ import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.shine import most_gloss
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Proof, Verdict
 from isovist.localization.complete import Survivors, complete
@@ -53,7 +54,9 @@ def prove(
     mount = scan.T_level_robot
     sensor = np.asarray((answer.best.pose @ mount.inverse).vector)
     beams = atlas.beams(scan, settings.beams[1], settings.block)
-    floor = answer.best.score - settings.refuted[1]
+    # Ceilings are of ranges; what intensities can add on top of them lowers the floor.
+    shining = most_gloss(settings.model) if beams.strengths.size else 0.0
+    floor = answer.best.score - settings.refuted[1] - shining
     unit = atlas.world.resolution
     near, turn = settings.same
     at = atlas.to_cells(sensor[None])[0]

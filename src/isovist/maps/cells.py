@@ -49,11 +49,13 @@ class OccupancyMap:
             the map frame), column 0 the leftmost.  Read-only.
         resolution: Side of a cell in m.
         origin: T_world_map, the pose of the lower left corner of cell (0, 0).
+        reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
     """
 
     cells: NDArray[np.uint8]
     resolution: float
     origin: Pose = field(default_factory=Pose)
+    reflectance: FloatArray | None = None
 
     def __post_init__(self) -> None:
         cells = np.asarray(self.cells)
@@ -64,15 +66,25 @@ class OccupancyMap:
         set_ = object.__setattr__
         set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
+        if self.reflectance is not None:
+            values = as_floats("reflectance", np.ravel(self.reflectance), (cells.size,))
+            set_(self, "reflectance", readonly(values.copy()))
 
     __setstate__ = restore
 
     @classmethod
     def from_array(
-        cls, cells: ArrayLike, resolution: float, origin: Pose | None = None
+        cls,
+        cells: ArrayLike,
+        resolution: float,
+        origin: Pose | None = None,
+        *,
+        reflectance: ArrayLike | None = None,
     ) -> "OccupancyMap":
-        """From `Cell` codes, shape (height, width), row 0 lowest."""
-        return cls(np.asarray(cells), resolution, Pose() if origin is None else origin)
+        """From `Cell` codes, shape (height, width), row 0 lowest, and perhaps reflectances."""
+        place = Pose() if origin is None else origin
+        values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
+        return cls(np.asarray(cells), resolution, place, values)
 
     @classmethod
     def from_scans(
@@ -108,12 +120,18 @@ class OccupancyMap:
 
     @classmethod
     def from_segments(
-        cls, segments: ArrayLike, resolution: float = 0.05, *, outside: Cell = Cell.UNKNOWN
+        cls,
+        segments: ArrayLike,
+        resolution: float = 0.05,
+        *,
+        outside: Cell = Cell.UNKNOWN,
+        reflectance: FloatArray | None = None,
     ) -> "OccupancyMap":
         """From walls as line segments, shape (m, 2, 2), in m.
 
         Cells that a segment passes through are occupied; those that the walls enclose are free;
-        all others, from which a way leads around the walls, are `outside`.
+        all others, from which a way leads around the walls, are `outside`.  A cell has the
+        `reflectance` of the nearest segment, given for each, shape (m,).
         """
         from isovist.maps import contours
 
@@ -129,11 +147,18 @@ class OccupancyMap:
                 "or pass `outside=Cell.FREE`."
             )
         cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
-        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+        origin = Pose(float(corner[0]), float(corner[1]))
+        if reflectance is None:
+            return cls(cells, resolution, origin)
+        given = as_floats("reflectance", reflectance, (len(walls),))
+        middles = origin.apply((np.argwhere(occupied)[:, ::-1] + 0.5) * resolution)
+        values = np.zeros(cells.shape)
+        values[occupied] = given[contours.nearest_segments(walls, middles)]
+        return cls(cells, resolution, origin, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "OccupancyMap":
-        """Other cells at the same place."""
-        return OccupancyMap(cells, self.resolution, self.origin)
+        """Other cells at the same place, with the same reflectances."""
+        return OccupancyMap(cells, self.resolution, self.origin, self.reflectance)
 
     def resampled(self, resolution: float) -> "OccupancyMap":
         """The same map in cells of another side (m), from the same corner.

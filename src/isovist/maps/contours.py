@@ -23,6 +23,15 @@ def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, Float
     return (hits > 0) | (passes > 0), corner
 
 
+def nearest_segments(segments: FloatArray, points: FloatArray) -> NDArray[np.int64]:
+    """Number of the segment (m, 2, 2) nearest to each point (k, 2)."""
+    import shapely
+
+    tree = shapely.STRtree(shapely.linestrings(segments))
+    found, _ = tree.query_nearest(shapely.points(points), return_distance=True, all_matches=False)
+    return np.asarray(found[1])
+
+
 def enclosed(occupied: BoolArray) -> BoolArray:
     """Cells that are not occupied and from which no way leads to the first cell."""
     from scipy.ndimage import label

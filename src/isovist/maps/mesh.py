@@ -322,6 +322,13 @@ class MeshMap:
         cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
         return ranges, faces, normals, endings
 
+    def clearance(self, points: ArrayLike) -> FloatArray:
+        """Distance from each point, shape (..., 3), to the nearest face, shape (...), in m."""
+        p = as_points("points", points, 3)
+        flat, corners = p.reshape(-1, 3), self.vertices[self.faces]
+        least = [face_distances(point, corners, self.normals).min() for point in flat]
+        return np.array(least).reshape(p.shape[:-1])
+
     def contains(self, points: ArrayLike) -> BoolArray:
         """Whether each point, shape (..., 3), is free; on a face the answer may be either."""
         p = as_points("points", points, 3)
@@ -339,6 +346,19 @@ class MeshMap:
             met[unsure] = self._follow(flat[unsure], rays, counting=True)[1]
         inside = (met % 2 == 1) & (met >= 0)
         return (inside if self.free == "inside" else ~inside).reshape(p.shape[:-1])
+
+
+def face_distances(point: FloatArray, corners: FloatArray, normals: FloatArray) -> FloatArray:
+    """From a point, shape (3,), to triangles, shape (m, 3, 3), with unit normals; shape (m,)."""
+    gap = point - corners
+    along = np.roll(corners, -1, axis=1) - corners
+    size = np.maximum(np.einsum("mkj,mkj->mk", along, along), 1e-300)
+    share = np.clip(np.einsum("mkj,mkj->mk", gap, along) / size, 0.0, 1.0)
+    edges = np.linalg.norm(gap - share[..., None] * along, axis=2).min(axis=1)
+    side = np.einsum("mkj,mj->mk", np.cross(along, gap), normals)
+    above = (side >= 0.0).all(axis=1) | (side <= 0.0).all(axis=1)
+    height = np.abs(np.einsum("mj,mj->m", gap[:, 0], normals))
+    return np.where(above & normals.any(axis=1), np.minimum(height, edges), edges)
 
 
 def _kept(values: FloatArray | None) -> FloatArray | None:

@@ -58,17 +58,21 @@ class Lidar:
         return SpinningLidar(rings, **options)
 
     def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> Scan:
-        """What the sensor at `pose` sees of a map; rays that end in no wall return nothing."""
+        """What the sensor at `pose` sees of a map; rays that end in no wall return nothing.
+
+        Where the map has reflectances, the returns have intensities; clutter has a random one.
+        """
         if not world.contains([pose.x, pose.y]):
             raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")
         full = self.field_of_view >= 2.0 * np.pi - 1e-9
         half = self.field_of_view / 2.0
         bearings = np.linspace(-half, half, self.beams, endpoint=not full)
         hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
-        ranges, _ = cluttered(self, hits, rng)
+        ranges, cut = cluttered(self, hits, rng)
         with np.errstate(invalid="ignore"):
             ranges = ranges + rng.normal(0.0, self.noise, self.beams)
-        return Scan(bearings, ranges, self.range_min, self.range_max)
+        strengths = seen_strengths(world, hits, cut, rng)
+        return Scan(bearings, ranges, self.range_min, self.range_max, strengths)
 
 
 def check_beams(count: int) -> None:
@@ -88,6 +92,18 @@ def check_faults(lidar: "Lidar | SpinningLidar") -> None:
         raise InputError(f"`clutter` must lie in [0, 1), got {lidar.clutter}.")
     if not 0.0 <= lidar.noise < np.inf:
         raise InputError(f"`noise` must be a length in m, 0 or more, got {lidar.noise}.")
+
+
+def seen_strengths(
+    world: Map, hits: Hits, cut: BoolArray, rng: np.random.Generator
+) -> FloatArray | None:
+    """Intensities of returns where the map has reflectances; clutter has a random one of them."""
+    reflectance: FloatArray | None = getattr(world, "reflectance", None)
+    if reflectance is None:
+        return None
+    strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
+    strengths[cut] = rng.choice(reflectance, int(cut.sum()))
+    return strengths
 
 
 def cluttered(

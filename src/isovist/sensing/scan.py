@@ -1,7 +1,7 @@
 """What the robot saw: ranges along bearings, and which of them mean anything."""
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -170,6 +170,13 @@ class Scan:
             roll,
             pitch,
         )
+
+    @staticmethod
+    def from_depth(image: ArrayLike, intrinsics: ArrayLike, **options: Any) -> "CloudScan":
+        """A scan in space from a depth image; the arguments are those of `depth.cloud_of_depth`."""
+        from isovist.sensing.depth import cloud_of_depth
+
+        return cloud_of_depth(image, intrinsics, **options)
 
     def within(self, limit: float) -> "Scan | None":
         """The scan without the beams that are longer than `limit` (m); `None` if none is left."""

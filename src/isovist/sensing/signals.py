@@ -13,6 +13,7 @@ What the moving shadows add is the business of the descriptor.
 """
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,7 +21,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.base import Map
-from isovist.types import FloatArray, IntArray
+from isovist.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +34,7 @@ class Seen:
         ranges: r, shape (m,), in m; `inf` where nothing is met.
         walls: Index of the wall, shape (m,); −1 for none.
         normals: Unit normals of the walls, shape (m, d); zero for none.
+        origins: Where the rays begin, shape (m, d) or (d,), in m; only fields of places ask.
     """
 
     world: Map
@@ -40,6 +42,13 @@ class Seen:
     ranges: FloatArray
     walls: IntArray
     normals: FloatArray
+    origins: FloatArray | None = None
+
+    def places(self, met: BoolArray) -> FloatArray:
+        """Hit points of some of the rays, shape (k, d), in m."""
+        assert self.origins is not None  # every sum over directions says where its rays begin
+        starts = np.broadcast_to(self.origins, self.directions.shape)[met]
+        return np.asarray(starts + self.ranges[met, None] * self.directions[met])
 
 
 class Signal(Protocol):
@@ -139,6 +148,20 @@ def range_gradients(seen: Seen) -> FloatArray:
     return -seen.normals / np.where(cosines == 0.0, 1.0, cosines)[:, None]
 
 
+def seen_by(signal: "Signal", ranges: FloatArray, strengths: FloatArray | None) -> FloatArray:
+    """What a sensor that measures ranges (m) and perhaps intensities saw of a signal."""
+    if isinstance(signal, Range):
+        return signal.of_ranges(ranges)
+    if not isinstance(signal, Intensity):
+        raise InputError(
+            f"A scan carries ranges and perhaps intensities, no {type(signal).__name__}. "
+            "Use a Range or an Intensity signal."
+        )
+    if strengths is None:
+        raise InputError("An Intensity signal needs a scan with `intensities`; this one has none.")
+    return np.where(ranges < signal.maximum, strengths, signal.missing)
+
+
 class _Constant(_Bounded):
     """A signal with one value on each wall; `missing` where none is met within `maximum`."""
 
@@ -208,3 +231,46 @@ class SurfaceGradient(_Constant):
         flat, up = np.hypot(normals[:, 0], normals[:, 1]), np.abs(normals[:, 2])
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(flat < self.steepest * up, flat / up, self.steepest)
+
+
+@dataclass(frozen=True, slots=True)
+class FieldGradient(_Bounded):
+    """‖∇s‖ of any field s of places, at the first wall: the paper's surface gradient.
+
+    With g = ∇s and H its Hessian at the hit point, the attribute a = ‖g‖ has ∇a = H g/‖g‖, and
+    equation (2) gives the gradient of the signal.  The exact quadrature knows how smooth the
+    weights are, not how smooth s is: F of a field that varies over 1 m is exact to about 1e-6.
+
+    Attributes:
+        slope: ∇s at places of shape (m, d), in m; shape (m, d).
+        bend: The Hessian of s there, shape (m, d, d).
+        maximum: Walls beyond it, in m, count as nothing met.
+        missing: Value where nothing is met.
+    """
+
+    slope: Callable[[FloatArray], FloatArray]
+    bend: Callable[[FloatArray], FloatArray]
+    maximum: float = np.inf
+    missing: float = 0.0
+
+    def values(self, seen: Seen) -> FloatArray:
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+        out = np.full(len(met), self.missing)
+        out[met] = np.linalg.norm(self.slope(seen.places(met)), axis=1)
+        return out
+
+    def gradients(self, seen: Seen) -> FloatArray:
+        met = (seen.walls >= 0) & (seen.ranges < self.maximum)
+        places = seen.places(met)
+        g = np.asarray(self.slope(places), dtype=np.float64)
+        size = np.linalg.norm(g, axis=1)
+        rise = np.einsum("mij,mj->mi", np.asarray(self.bend(places), np.float64), g)
+        rise /= np.where(size > 0.0, size, 1.0)[:, None]
+        n, theta = seen.normals[met], seen.directions[met]
+        along = np.einsum("ij,ij->i", theta, rise) / np.einsum("ij,ij->i", n, theta)
+        out = np.zeros_like(seen.directions)
+        out[met] = rise - along[:, None] * n
+        return out
+
+    def of_walls(self, world: Map) -> None:  # noqa: ARG002
+        return None

@@ -8,7 +8,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.lidar import check_beams, check_faults, cluttered
+from isovist.sensing.lidar import check_beams, check_faults, cluttered, seen_strengths
 from isovist.types import FloatArray
 
 
@@ -77,10 +77,6 @@ class SpinningLidar:
         ranges, cut = cluttered(self, hits, rng)
         returned = (ranges > 0.0) & (ranges < self.range_max)
         ranges = np.where(returned, ranges + rng.normal(0.0, self.noise, len(d)), 0.0)
-        strengths = None
-        reflectance: FloatArray | None = getattr(world, "reflectance", None)
-        if reflectance is not None:
-            strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
-            strengths[cut] = rng.choice(reflectance, int(cut.sum()))
+        strengths = seen_strengths(world, hits, cut, rng)
         points, limits = np.maximum(ranges, 0.0)[:, None] * d, (self.range_min, self.range_max)
         return CloudScan(points, strengths, *limits, roll=place.roll, pitch=place.pitch)

@@ -113,7 +113,7 @@ def channels_of(
     A channel counts when `share` of it is seen.
     """
     rays = len(views.ranges)
-    rose = search_rose(atlas.settings.channels)
+    rose = search_rose(atlas.settings.channels) if atlas.rose is None else atlas.rose
     W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
     ranges = np.where(views.in_view[heading][:, None], views.ranges[:, asked], np.inf).T
     returned = np.isfinite(ranges)

@@ -32,6 +32,7 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import Exact
 from isovist.errors import InputError
 from isovist.maps.base import Map
+from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose
 from isovist.theory.heading import observe
@@ -233,8 +234,10 @@ def time_weights(count: int, times: ArrayLike | None) -> FloatArray:
 
 
 def _clearance(world: Map | None, places: FloatArray) -> FloatArray | None:
-    return world.clearance(places) if isinstance(world, SegmentMap) else None
+    return world.clearance(places) if isinstance(world, SegmentMap | MeshMap) else None
 
 
 def _is_exact(descriptor: Descriptor, world: Map) -> bool:
+    if isinstance(world, MeshMap):
+        return isinstance(descriptor.quadrature, Exact)
     return isinstance(world, SegmentMap) and isinstance(descriptor.quadrature, Exact | None)

@@ -40,6 +40,7 @@ T3 is not verified.  That s* lies within R is an assumption: a far alias satisfi
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import ndtri
 
 from isovist.errors import InputError
 from isovist.theory.course import Course
@@ -175,6 +176,10 @@ def ball(d: int, samples: int) -> FloatArray:
     turn = 2.0 * np.pi * cube[:, 1]
     if d == 2:
         unit = np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    elif d > 3:
+        radius = ((k[:, None] * (0.5 * np.sqrt(5.0) - 0.5)) % 1.0) ** (1.0 / d)
+        unit = ndtri(cube)
+        unit /= np.linalg.norm(unit, axis=1, keepdims=True)
     else:
         z = 2.0 * cube[:, 2] - 1.0
         flat = np.sqrt(1.0 - z * z)

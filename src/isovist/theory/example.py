@@ -14,7 +14,8 @@ from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
 from isovist.roses import Rose
 from isovist.roses.profiles import Bump, CosinePower, Profile, Softmax
-from isovist.theory.static import Descent, DescriptorGrid, gauss_newton
+from isovist.theory.grid import DescriptorGrid
+from isovist.theory.static import Descent, gauss_newton
 from isovist.types import FloatArray, IntArray
 
 CONVERGENCE_AT = (1.5, 2.0)

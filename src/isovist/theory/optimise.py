@@ -112,9 +112,7 @@ def captured_energy(moments: Moments, *, ridge: float = 1e-12, terms: int = 512)
         alpha = np.asarray(np.linalg.solve(G + ridge * np.eye(len(rose)), F.T).T, np.float64)
         value = float((2.0 * alpha * F).sum() - ((alpha @ G) * alpha).sum())
         value -= ridge * float((alpha**2).sum())
-        by_signal = _pull_back(
-            rose, moments.directions, moments.values[:, 0], moments.owners, alpha
-        )
+        by_signal = pull_back(rose, moments.directions, moments.values[:, 0], moments.owners, alpha)
         by_gram = _pull_back_gram(rose, rule, w, alpha)
         return Slope(
             value / total,
@@ -189,11 +187,11 @@ def _injectivity_slope(
 ) -> Slope:
     owners = moments.owners
     b = np.einsum("sd,sd->s", moments.values[:, 1:], (share[:, None] * v)[owners]) / len(share)
-    by_direction, by_parameter = _pull_back(rose, moments.directions, b, owners, u)
+    by_direction, by_parameter = pull_back(rose, moments.directions, b, owners, u)
     return Slope(value, by_direction, by_parameter)
 
 
-def _pull_back(
+def pull_back(
     rose: Rose, theta: FloatArray, b: FloatArray, owners: IntArray, u: FloatArray
 ) -> tuple[FloatArray, float]:
     """Equation (6), with one u per place, and the same in the parameter."""

@@ -4,7 +4,7 @@ A LineString or MultiLineString is a wall.  A Polygon or MultiPolygon is free sp
 rings are walls; with the property `"obstacle": true` its inside is what stands in the way.  The
 file is a FeatureCollection, a Feature, a GeometryCollection or one geometry.  Coordinates are
 taken as x and y in m as they stand; longitudes and latitudes are not projected, and heights are
-left out.
+left out.  A property `"reflectance": 0.3` of every feature says how its walls reflect.
 """
 
 import json
@@ -37,11 +37,13 @@ class PlanGeometry:
             Read-only.
         rooms: Polygons of free space; empty when the plan has none.
         obstacles: Polygons of what stands in the way.
+        reflectance: Of each wall, shape (m,), or `None`.  Read-only.
     """
 
     walls: FloatArray
     rooms: tuple[Polygon, ...] = ()
     obstacles: tuple[Polygon, ...] = ()
+    reflectance: FloatArray | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +54,7 @@ class _Plan:
     walls: list[FloatArray] = field(default_factory=list)
     rooms: list[Polygon] = field(default_factory=list)
     obstacles: list[Polygon] = field(default_factory=list)
+    shines: list[FloatArray] = field(default_factory=list)
 
     def add(self, content: Any, properties: Any = None) -> None:
         """Take in every geometry, with the properties of its feature."""
@@ -77,6 +80,16 @@ class _Plan:
             )
 
     def _draw(self, kind: str, coordinates: Any, properties: Any) -> None:
+        before = len(self.walls)
+        self._draw_walls(kind, coordinates, properties)
+        told = properties.get("reflectance") if isinstance(properties, dict) else None
+        sound = isinstance(told, int | float) and not isinstance(told, bool) and abs(told) <= 1e9
+        if told is not None and not sound:
+            raise FileError(f"{self.path.name}: `reflectance` must be a number, got {quote(told)}.")
+        shine = np.nan if told is None else float(told)
+        self.shines += [np.full(len(pieces), shine) for pieces in self.walls[before:]]
+
+    def _draw_walls(self, kind: str, coordinates: Any, properties: Any) -> None:
         for shape in self._list(coordinates) if kind.startswith("Multi") else [coordinates]:
             if kind.endswith("LineString"):
                 self._wall(self._points(shape), 2, "a wall needs 2 points")
@@ -136,16 +149,35 @@ def read_geojson(path: PathLike) -> PlanGeometry:
     if not plan.walls:
         raise FileError(f"{path.name} draws nothing; a plan needs at least one wall.")
     walls = np.concatenate(plan.walls)
-    return PlanGeometry(readonly(walls), tuple(plan.rooms), tuple(plan.obstacles))
+    shines = np.concatenate(plan.shines)
+    told = np.isfinite(shines)
+    if told.any() and not told.all():
+        raise FileError(
+            f"{path.name}: {int((~told).sum())} of {len(told)} walls have no `reflectance`; "
+            "give it for all of them or for none."
+        )
+    values = readonly(shines) if told.all() else None
+    return PlanGeometry(readonly(walls), tuple(plan.rooms), tuple(plan.obstacles), values)
 
 
-def write_geojson(segments: ArrayLike, path: PathLike) -> None:
-    """Write walls, shape (m, 2, 2) in m, as one MultiLineString."""
+def write_geojson(
+    segments: ArrayLike, path: PathLike, reflectance: FloatArray | None = None
+) -> None:
+    """Write walls, shape (m, 2, 2) in m, as a MultiLineString, one for each reflectance."""
     walls = as_floats("segments", segments, (None, 2, 2))
-    feature = {
-        "type": "Feature",
-        "properties": {},
-        "geometry": {"type": "MultiLineString", "coordinates": walls.tolist()},
-    }
-    content = {"type": "FeatureCollection", "features": [feature]}
+    parts: list[tuple[dict[str, float], FloatArray]] = [({}, walls)]
+    if reflectance is not None:
+        parts = [
+            ({"reflectance": float(value)}, walls[reflectance == value])
+            for value in np.unique(reflectance)
+        ]
+    features = [
+        {
+            "type": "Feature",
+            "properties": properties,
+            "geometry": {"type": "MultiLineString", "coordinates": some.tolist()},
+        }
+        for properties, some in parts
+    ]
+    content = {"type": "FeatureCollection", "features": features}
     replace_file(path, (json.dumps(content) + "\n").encode())

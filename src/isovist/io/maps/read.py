@@ -70,7 +70,7 @@ def write_map(world: AnyMap, path: PathLike) -> None:
     if isinstance(world, OccupancyMap) and suffix in _ROS:
         write_ros_map(world, path)
     elif isinstance(world, SegmentMap) and suffix in _PLANS:
-        write_geojson(world.walls.reshape(-1, 2, 2), path)
+        write_geojson(world.walls.reshape(-1, 2, 2), path, world.reflectance)
     else:
         raise FileError(
             f"{path.name}: an OccupancyMap is written as .yaml, a SegmentMap as .geojson, "
@@ -117,7 +117,7 @@ def convert_map(
 def map_of_plan(plan: PlanGeometry) -> SegmentMap:
     """The map that a plan draws: free space is in its rooms, or enclosed by its walls."""
     if not plan.rooms:
-        return SegmentMap.from_segments(plan.walls)
+        return SegmentMap.from_segments(plan.walls, reflectance=plan.reflectance)
     rooms = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.rooms]
     solid = [shapely.Polygon(rings[0], rings[1:]) for rings in plan.obstacles]
     for polygon in (*rooms, *solid):
@@ -128,4 +128,4 @@ def map_of_plan(plan: PlanGeometry) -> SegmentMap:
     free = shapely.union_all(rooms).difference(shapely.union_all(solid))
     if free.is_empty:
         raise InputError("The obstacles of the plan cover its rooms: no free space is left.")
-    return SegmentMap.from_segments(plan.walls, free=free)
+    return SegmentMap.from_segments(plan.walls, free=free, reflectance=plan.reflectance)

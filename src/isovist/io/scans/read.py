@@ -7,7 +7,9 @@ Infinity, and a `range_max` of null stands for an unknown one.  CSV has one beam
 empty range is missing.  CSV does not know the limits of the sensor.
 
 Scans in space are clouds in the frame of the sensor: `.ply`, `.pcd`, `.bin` (KITTI), or an NPZ with
-`points` of shape (k, 3) and perhaps `intensities`, `range_min`, `range_max`, `roll` and `pitch`.
+`points` of shape (k, 3) and perhaps `intensities`, `range_min`, `range_max`, `roll` and `pitch`;
+or depth images: an NPZ with `depth` and `intrinsics`, or a 16-bit PNG in mm with `fx`, `fy`, `cx`
+and `cy` in a JSON file of the same name beside it (`sensing.depth`).
 """
 
 import csv
@@ -44,7 +46,10 @@ _NEEDED = ("angle_min", "angle_increment", "ranges", "range_min", "range_max")
 _LIMITS = {"range_min": 0.0, "range_max": math.inf, "roll": 0.0, "pitch": 0.0}
 _BAGS = (".bag", ".db3", ".mcap")
 _CLOUDS = (".ply", ".pcd", ".bin")
-_FORMATS = ".json, .npz, .csv, .ply, .pcd, .bin, .bag, .db3, .mcap or a folder with a ROS 2 bag"
+_FORMATS = (
+    ".json, .npz, .csv, .ply, .pcd, .bin, .png (depth), .bag, .db3, .mcap or a folder with a ROS 2 "
+    "bag"
+)
 
 
 def read_scan(
@@ -84,12 +89,16 @@ def _read(
         return read_bag_scan(path, scan_topic=scan_topic, at=at, on_robot=on_robot)
     if scan_topic is not None or at is not None:
         raise InputError(f"`scan_topic` and `at` choose a scan of a bag, and {path.name} is none.")
-    if suffix not in (".json", ".npz", ".csv", *_CLOUDS):
+    if suffix not in (".json", ".npz", ".csv", ".png", *_CLOUDS):
         raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
     existing_file(path, "a scan")
     with about(path):
         if suffix == ".csv":
             return _scan_from_csv(path)
+        if suffix == ".png":
+            from isovist.io.scans.depth import read_depth
+
+            return read_depth(path)
         if suffix in _CLOUDS:
             from isovist.io.clouds import read_cloud
 
@@ -100,6 +109,10 @@ def _read(
             raise FileError(
                 f"{path.name} must hold the fields of a LaserScan, got {quote(fields)}."
             )
+        if suffix == ".npz" and "depth" in fields:
+            from isovist.io.scans.depth import depth_from_fields
+
+            return depth_from_fields(path, fields)
         if suffix == ".npz" and "points" in fields:
             return _cloud_from_fields(path, fields)
         return _scan_from_fields(path, fields)

@@ -17,8 +17,9 @@ from isovist.maps.segments import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.roses import Rose
 from isovist.sensing.signals import Range
+from isovist.theory.grid import DescriptorGrid
 from isovist.theory.map_space import MapField
-from isovist.theory.static import DescriptorGrid, injectivity
+from isovist.theory.static import injectivity
 from isovist.theory.verify.cases import RoomField, directions, field_points, random_field, words
 from isovist.theory.verify.scenes import free_points, random_room
 from isovist.theory.verify.statements import Finding, Statement, Trial, each, each_room, worst_of

@@ -60,7 +60,8 @@ class Statement:
     """A claim and its check.
 
     Attributes:
-        group: "weights", "signal space", "stability", "map space" or "localization".
+        group: "weights", "signal space", "stability", "map space", "localization" or "second
+            reading".
         name: The paper's name for it, with its section.
         computed: What the worst value is.
         check: Tries it.
@@ -108,13 +109,14 @@ def registry() -> tuple[Statement, ...]:
         localization,
         map_space,
         metric,
+        second_reading,
         signal_space,
         stability,
         weights,
     )
 
     signals = (weights, signal_space, metric, stability)
-    places = (map_space, buildings, localization, dynamic, heading)
+    places = (map_space, buildings, localization, dynamic, heading, second_reading)
     return tuple(statement for part in (*signals, *places) for statement in part.STATEMENTS)
 
 

@@ -1,0 +1,44 @@
+"""`isovist bench descriptors`: the paper's descriptor beside others, on the same rays."""
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli import options
+
+Sites = Annotated[
+    list[Path], typer.Argument(metavar="LOG_OR_MAP", help="CARMEN logs, or maps of the plane.")
+]
+
+
+def descriptors(
+    sites: Sites,
+    count: Annotated[int, typer.Option(help="Number of queries on each site.")] = 60,
+    field_of_view: options.FieldOfView = 360.0,
+    basin: Annotated[
+        bool, typer.Option("--basin", help="Say from how far away refinements come home instead.")
+    ] = False,
+    spacing: options.Spacing = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Recall of descriptors, norms, channels and widths, under noise, people and narrow views."""
+    from isovist.atlas.build import build
+    from isovist.bench.basins import basin_rows
+    from isovist.bench.descriptors import Contest, contest_rows
+    from isovist.cli.progress import bar
+    from isovist.cli.rows import print_rows, sites_of
+    from isovist.sensing.lidar import Lidar
+
+    lidar = Lidar(math.radians(field_of_view), 360, 15.0, 0.02)
+    rows = []
+    for name, world, trials in sites_of(sites, lidar, count, seed):
+        atlas = build(world, spacing=spacing)
+        with bar(name) as advance:
+            if basin:
+                rows += basin_rows(name, atlas, trials, seed=seed, progress=advance)
+            else:
+                rows += contest_rows(name, Contest(atlas), trials, seed=seed, progress=advance)
+    print_rows(rows, as_json)

@@ -1,0 +1,68 @@
+"""The two ways of `isovist track`: that of the product and that of the paper."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from isovist.cli.locating import PaperOptions, localizer_of
+
+if TYPE_CHECKING:
+    from isovist.io.logs.read import Log
+    from isovist.types import IntArray
+
+
+def track_paper(world: Path, log: "Log", told: PaperOptions, as_json: bool) -> int:
+    """Print what the paper's method says of a way; 0 when the dynamic bound holds, else 1."""
+    from isovist.cli.progress import busy
+    from isovist.poses import Pose
+    from isovist.report.papers import way_json, way_text
+    from isovist.theory.way import follow_way
+
+    localizer = localizer_of(world, told, None, None)
+    scans = [log.scan(index) for index in range(len(log))]
+    odometry = [Pose.from_vector(row) for row in log.odometry]
+    with busy("Following the way"):
+        way = follow_way(localizer, scans, odometry)
+    if as_json:
+        for row in way_json(way, log.times):
+            typer.echo(json.dumps(row))
+    else:
+        typer.echo(way_text(way))
+    return 0 if way.bound.holds else 1
+
+
+def track_product(
+    world: Path,
+    seen: "Log",
+    which: "IntArray",
+    tum: Path | None,
+    figure: Path | None,
+    as_json: bool,
+) -> int:
+    """Print what `Tracker` says of a log; 0 when it is unique at the end, else 1."""
+    from isovist.cli.inputs import plane_of
+    from isovist.cli.progress import bar
+    from isovist.io.logs.tum import write_tum
+    from isovist.report.tracks import track_text, update_json
+    from isovist.tracking.replay import replay, summarise, unique_way
+    from isovist.tracking.tracker import Tracker
+    from isovist.viz.figures import save
+    from isovist.viz.tracks import draw_track
+
+    atlas = plane_of(world)
+    updates = []
+    with bar("Tracking", hidden=as_json) as advance:
+        for update in replay(Tracker(atlas), seen, which):
+            updates.append(update)
+            advance(len(updates) / len(which))
+            if as_json:
+                typer.echo(json.dumps(update_json(update, seen.frame)))
+    if tum is not None:
+        write_tum(tum, *unique_way(updates))
+    if figure is not None:
+        save(draw_track(atlas.world, updates), figure)
+    if not as_json:
+        typer.echo(track_text(seen, summarise(updates)))
+    return 0 if updates[-1].unique else 1

@@ -1,0 +1,127 @@
+"""The two ways of `isovist locate`: that of the product and that of the paper."""
+
+import json
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from isovist.errors import InputError
+
+if TYPE_CHECKING:
+    from isovist.localization.region import Region
+    from isovist.sensing.joined import Look
+    from isovist.theory.paper import PaperLocalizer
+
+METHODS = ("isovist", "paper")
+
+
+@dataclass(frozen=True, slots=True)
+class PaperOptions:
+    """What `--method paper` is told; `None` for what was not said."""
+
+    channels: int | None = None
+    temperature: float | None = None
+    profile: str | None = None
+    norm: str | None = None
+    transform: str | None = None
+    spacing: float | None = None
+    rose: Path | None = None
+
+    @property
+    def given(self) -> list[str]:
+        """Names of the options that were."""
+        return [name for name in self.__slots__ if getattr(self, name) is not None]
+
+
+def is_paper(method: str, told: PaperOptions) -> bool:
+    """Whether the method is that of the paper; an error for an unknown one."""
+    if method not in METHODS:
+        raise InputError(f"`method` must be {' or '.join(METHODS)}, got {method}.")
+    if method != "paper" and told.given:
+        raise InputError(f"`{told.given[0]}` is for `--method paper`.")
+    return method == "paper"
+
+
+def localizer_of(
+    world: Path, told: PaperOptions, height: float | None, highest: float | None, view: Any = None
+) -> "PaperLocalizer":
+    """The paper's localizer of a map, or of the map of an atlas."""
+    from isovist.atlas.store import read_atlas
+    from isovist.io.files import is_folder
+    from isovist.io.maps.read import read_map
+    from isovist.theory.paper import paper_localizer
+    from isovist.theory.separation import read_rose
+
+    plan = read_atlas(world).world if is_folder(world) else read_map(world)
+    options = {name: getattr(told, name) for name in told.given}
+    if told.rose is not None:
+        options["rose"] = read_rose(told.rose, plan)
+    return paper_localizer(plan, height=height, highest=highest, view=view, **options)
+
+
+def locate_paper(
+    maps: list[Path],
+    seen: "Look",
+    told: PaperOptions,
+    heading: tuple[float, float] | None,
+    height: float | None,
+    highest: float | None,
+    as_json: bool,
+) -> int:
+    """Print what the paper's method says of a scan; 0 when its bound holds, else 1."""
+    from isovist.cli.progress import busy
+    from isovist.report.papers import paper_json, paper_text
+    from isovist.sensing.cloud_scan import CloudScan
+    from isovist.sensing.scan import Scan
+    from isovist.theory.paper import band_of
+
+    if not isinstance(seen, Scan | CloudScan):
+        raise InputError("`--method paper` takes one scan; leave out `--scans`.")
+    if len(maps) > 1:
+        raise InputError(f"`--method paper` takes one map, got {len(maps)}.")
+    localizer = localizer_of(maps[0], told, height, highest, band_of(seen))
+    yaw = None if heading is None else math.radians(heading[0])
+    with busy("Describing and locating"):
+        answer = localizer.locate(seen, yaw)
+    typer.echo(json.dumps(paper_json(answer), indent=1) if as_json else paper_text(answer))
+    return 0 if answer.bound.holds else 1
+
+
+def locate_product(
+    maps: list[Path],
+    seen: "Look",
+    prior: "Region | None",
+    height: tuple[float | None, float | None],
+    picture: tuple[Path | None, bool],
+    as_json: bool,
+    **how: Any,
+) -> int:
+    """Print what `isovist.locate` says of a scan; 0 when it is unique, else 1."""
+    from isovist.cli.inputs import maps_of
+    from isovist.localization.answer import Verdict
+    from isovist.localization.contrast import contrast
+    from isovist.localization.hints import hints
+    from isovist.localization.locate import locate
+    from isovist.report.answers import answer_json, answer_text
+    from isovist.report.contrasts import contrast_json, contrast_text
+    from isovist.sensing.joined import last_of
+    from isovist.viz.answers import draw_answer
+    from isovist.viz.figures import save
+
+    figure, why = picture
+    atlas = maps_of(maps, prior, height=height[0], highest=height[1])
+    answer = locate(atlas, seen, prior=prior, certificate=True, **how)
+    instead = hints(atlas, seen, answer, prior=prior)
+    told = contrast(atlas, seen, answer) if why else None
+    if figure is not None:
+        save(draw_answer(atlas, last_of(seen), answer, contrast=told), figure)
+    if as_json:
+        more = {"why": contrast_json(told)} if why else {}
+        typer.echo(json.dumps(answer_json(answer, instead) | more, indent=1))
+    else:
+        because = f"\n  why: {contrast_text(told)}" if why else ""
+        typer.echo(answer_text(answer, instead) + because)
+    return 0 if answer.verdict is Verdict.UNIQUE else 1

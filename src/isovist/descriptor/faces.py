@@ -1,0 +1,232 @@
+"""Integrals over the directions of space, face by face of a mesh, to a tolerance.
+
+A plane face at distance h from p, with unit normal n, covers the solid angle
+
+    dσ = h dA / r³,      hence   ∫ f w_i dσ = Σ_faces ∫_visible f(r) w_i(θ) h/r³ dA,         (1)
+
+over the part of the face that is seen.  What hides it is found in its plane: the part of every
+other triangle between p and the plane is projected from p onto it, and taken away.  What remains
+is cut into triangles, halved at their longest edge until they look small from p, and integrated by
+a product of Gauss–Legendre rules on the square, collapsed to the triangle: the integrand is
+analytic there, and the rule of `quadrature` says how small and how many nodes.
+
+Of faces that lie on each other the first is seen.  Edges of shadows are straight lines of the
+plane, so nothing is approximated but the integrals; GEOS finds where lines cross to rounding.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import shapely
+from shapely.geometry.base import BaseGeometry
+
+from isovist.descriptor.quadrature import Exact, Nodes
+from isovist.errors import InputError
+from isovist.maps.mesh import MeshMap
+from isovist.roses import Rose, Softmax
+from isovist.sensing.signals import Seen
+from isovist.types import FloatArray, IntArray
+
+_FLAT = 1e-12  # share of the distance by which a face in front must be in front
+_SLIVER = 1e-15  # area of a visible part, as a share of the face, that is not worth a node
+_HALVINGS = 40
+_CLOSED = 1e-6  # of the whole sphere that may be missing
+
+
+def place_faces(world: MeshMap, point: FloatArray, rose: Rose, quadrature: Exact) -> Nodes:
+    """Nodes on everything that is seen from a point, shape (3,), with coefficients h dA/r³."""
+    corners, owners = [], []
+    for number, parts in visible_parts(world, point):
+        corners.append(parts)
+        owners.append(np.full(len(parts), number))
+    if not corners:
+        raise InputError("From this point nothing of the mesh is seen.")
+    small = 0.9 * min(_reach(rose), 1.0)
+    triangles, face = _halved(np.concatenate(corners), np.concatenate(owners), small)
+    x, c = _triangle_rule(quadrature)
+    a, b, d = (triangles[:, k] for k in range(3))
+    at = a[:, None] + x[:, 0, None] * (b - a)[:, None] + x[:, 1, None] * (d - a)[:, None]
+    double = np.linalg.norm(np.cross(b - a, d - a), axis=1)
+    r = np.linalg.norm(at, axis=2)
+    theta = at / r[..., None]
+    normals = world.normals[face]
+    height = np.abs(np.einsum("ij,ij->i", normals, a))
+    weight = (double * height)[:, None] * c / r**3
+    count = len(c)
+    walls = np.repeat(face, count)
+    theta, r = theta.reshape(-1, 3), r.ravel()
+    facing = np.repeat(normals, count, axis=0)
+    facing *= -np.sign(np.einsum("ij,ij->i", facing, theta))[:, None]
+    coefficients = weight.ravel()
+    missing = 1.0 - float(coefficients.sum()) / (4.0 * np.pi)
+    if abs(missing) > max(_CLOSED, 100.0 * quadrature.tolerance):
+        raise InputError(
+            f"The mesh is not closed around the point: {missing:.1%} of the directions meet "
+            "nothing. Use EqualArea, or close the mesh."
+        )
+    seen = Seen(world, theta, r, walls, facing, point)
+    return Nodes(np.array([0, len(r)]), seen, coefficients)
+
+
+def visible_parts(world: MeshMap, point: FloatArray) -> Iterator[tuple[int, FloatArray]]:
+    """Faces with the triangles of what is seen of them, shape (k, 3, 3), relative to the point."""
+    corners = world.vertices[world.faces] - point
+    height = np.einsum("ij,ij->i", world.normals, corners[:, 0])
+    scale = np.linalg.norm(corners, axis=2)
+    usable = (world.areas > 0.0) & (np.abs(height) > _FLAT * scale.max(axis=1))
+    middle = corners.mean(axis=1)
+    reach = np.linalg.norm(middle, axis=1)
+    spread = _cone(corners, middle)
+    clear = float(_least_distance(corners[usable]))
+    for face in np.flatnonzero(usable):
+        n, h = world.normals[face] * np.sign(height[face]), abs(height[face])
+        across, up = _axes(n)
+        foot = np.stack([across, up], axis=1)
+        outline = corners[face] @ foot
+        # Only what overlaps the cone of the face can hide it.
+        apart = np.arccos(np.clip(middle @ middle[face] / (reach * reach[face]), -1.0, 1.0))
+        near = np.flatnonzero(usable & (apart <= spread + spread[face] + 1e-9))
+        extent = float(np.linalg.norm(outline, axis=1).max())
+        low = 0.25 * clear * h / (extent + h)
+        shape = shapely.polygons(outline)
+        seen = _unhidden(shape, corners, near, int(face), n, h, foot, low)
+        parts = _triangles(seen, _SLIVER * shape.area)
+        if len(parts):
+            yield int(face), parts[..., :1] * across + parts[..., 1:] * up + h * n
+
+
+def _unhidden(
+    seen: BaseGeometry,
+    corners: FloatArray,
+    near: IntArray,
+    face: int,
+    n: FloatArray,
+    h: float,
+    foot: FloatArray,
+    low: float,
+) -> BaseGeometry:
+    """What other faces leave of a face, in the coordinates of its plane."""
+    x0, y0, x1, y1 = seen.bounds
+    pad = 0.1 * (x1 - x0 + y1 - y0)
+    frame = x0 - pad, y0 - pad, x1 + pad, y1 + pad
+    above = corners[near] @ n
+    slack = 1e-9 * h
+    for k, heights in zip(near, above, strict=True):
+        if k == face or heights.max() <= low:
+            continue
+        if (np.abs(heights - h) <= slack).all():  # in the same plane: the first is seen
+            if k > face:
+                continue
+            part = corners[k]
+        else:
+            part = _clip(_clip(corners[k], heights - low), None, n, h * (1.0 - _FLAT))
+        if len(part) < 3:
+            continue
+        # One after the other, cut to what matters: unions of long thin shapes lose parts of them.
+        shade = shapely.polygons((part @ foot) * (h / (part @ n))[:, None])
+        shade = shapely.clip_by_rect(shade, *frame)
+        if shade.area > 0.0:
+            seen = seen.difference(shade)
+        if seen.is_empty:
+            break
+    return seen
+
+
+def _clip(
+    polygon: FloatArray, above: FloatArray | None, n: FloatArray | None = None, high: float = np.inf
+) -> FloatArray:
+    """The part of a polygon where `above` ≥ 0, or, with a normal, where n·x ≤ high."""
+    if n is not None:
+        above = high - polygon @ n
+    assert above is not None
+    kept = []
+    for k in range(len(polygon)):
+        a, b, u, v = polygon[k - 1], polygon[k], above[k - 1], above[k]
+        if (u >= 0.0) != (v >= 0.0):
+            kept.append(a + (b - a) * (u / (u - v)))
+        if v >= 0.0:
+            kept.append(b)
+    return np.array(kept).reshape(-1, 3)
+
+
+def _triangles(shape: BaseGeometry, least: float) -> FloatArray:
+    """Triangles of a shape of the plane, shape (k, 3, 2)."""
+    parts = [g for g in shapely.get_parts(shape) if g.geom_type == "Polygon" and g.area > least]
+    if not parts:
+        return np.empty((0, 3, 2))
+    cut = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
+    return shapely.get_coordinates(cut).reshape(-1, 4, 2)[:, :3]
+
+
+def _halved(triangles: FloatArray, face: IntArray, small: float) -> tuple[FloatArray, IntArray]:
+    """Triangles halved at their longest edge until they look smaller than `small` (rad) from 0."""
+    done = []
+    for _ in range(_HALVINGS):
+        edges = np.linalg.norm(np.roll(triangles, -1, axis=1) - triangles, axis=2)
+        longest = edges.max(axis=1)
+        height = np.abs(_plane_distance(triangles))
+        middle = np.linalg.norm(triangles.mean(axis=1), axis=1)
+        nearest = np.maximum(height, middle - longest)
+        large = longest > small * nearest
+        done.append((triangles[~large], face[~large]))
+        if not large.any():
+            break
+        some, k = triangles[large], edges[large].argmax(axis=1)
+        rows = np.arange(len(some))
+        a, b, c = some[rows, k], some[rows, (k + 1) % 3], some[rows, (k + 2) % 3]
+        m = 0.5 * (a + b)
+        triangles = np.concatenate([np.stack([a, m, c], axis=1), np.stack([m, b, c], axis=1)])
+        face = np.concatenate([face[large], face[large]])
+    return np.concatenate([t for t, _ in done]), np.concatenate([f for _, f in done])
+
+
+def _plane_distance(triangles: FloatArray) -> FloatArray:
+    """From 0 to the plane of each triangle."""
+    a, b, c = (triangles[:, k] for k in range(3))
+    normal = np.cross(b - a, c - a)
+    size = np.linalg.norm(normal, axis=1)
+    return np.asarray(np.einsum("ij,ij->i", normal, a) / np.where(size > 0.0, size, 1.0))
+
+
+def _least_distance(corners: FloatArray) -> FloatArray:
+    """A lower bound, though no sharp one, on how near a face comes to 0: that of its plane."""
+    height = np.abs(_plane_distance(corners))
+    middle = np.linalg.norm(corners.mean(axis=1), axis=1)
+    radius = np.linalg.norm(corners - corners.mean(axis=1, keepdims=True), axis=2).max(axis=1)
+    return np.asarray(np.maximum(height, middle - radius).min())
+
+
+def _cone(corners: FloatArray, middle: FloatArray) -> FloatArray:
+    """Half-angle of a cone around the middle of each triangle that holds it, in rad."""
+    lengths = np.linalg.norm(corners, axis=2) * np.linalg.norm(middle, axis=1)[:, None]
+    cosines = np.einsum("ikj,ij->ik", corners, middle) / np.maximum(lengths, 1e-300)
+    widest = np.arccos(np.clip(cosines, -1.0, 1.0)).max(axis=1)
+    # A cap of less than a right angle is convex, and so holds the triangle with its corners.
+    return np.where(widest < 1.5, widest, np.pi)
+
+
+def _axes(n: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Two unit vectors across a unit vector."""
+    least = np.eye(3)[int(np.argmin(np.abs(n)))]
+    a = np.cross(n, least)
+    a /= np.linalg.norm(a)
+    return a, np.cross(n, a)
+
+
+def _reach(rose: Rose) -> float:
+    """How far from real directions the weights are analytic, in rad (2 of `quadrature`)."""
+    if not isinstance(rose.profile, Softmax):
+        return 0.25 * rose.profile.support
+    epsilon = rose.profile.temperature
+    gaps = np.arccos(np.clip(np.sort(rose.directions @ rose.directions.T, axis=1)[:, -2], -1, 1))
+    poles = np.arcsinh(np.pi * epsilon / (2.0 * np.sin(0.5 * gaps.max())))
+    return float(min(poles, 2.0 * np.sqrt(epsilon)))
+
+
+def _triangle_rule(quadrature: Exact) -> tuple[FloatArray, FloatArray]:
+    """Nodes (s, t) of the triangle 0 ≤ s, t, s + t ≤ 1, shape (k, 2), and coefficients."""
+    x, w = np.polynomial.legendre.leggauss(len(quadrature.rules()[2]) - 1)
+    u, w = 0.5 * (x + 1.0), 0.5 * w
+    s, t = np.meshgrid(u, u, indexing="ij")
+    nodes = np.stack([s * (1.0 - t), s * t], axis=-1).reshape(-1, 2)
+    return nodes, (np.outer(w * u, w)).ravel()

@@ -1,0 +1,56 @@
+"""Depth images in files: NPZ, and 16-bit PNG with a JSON file of intrinsics beside it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+
+from isovist.errors import FileError
+from isovist.io.files import read_json
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+
+NAMES = ("fx", "fy", "cx", "cy")
+MAX_BYTES = 1 << 20
+"""Largest file of intrinsics."""
+
+
+def read_depth(path: Path) -> CloudScan:
+    """A 16-bit PNG of depths in mm, with its intrinsics in NAME.json."""
+    beside = path.with_suffix(".json")
+    if not beside.exists():
+        raise FileError(
+            f"{path.name}: a depth image needs intrinsics. Put `fx`, `fy`, `cx` and `cy` in pixels "
+            f"into {beside.name} beside it."
+        )
+    told = read_json(beside, "intrinsics", MAX_BYTES)
+    try:
+        with Image.open(path) as image:
+            kind, depths = image.mode, np.asarray(image)
+    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+        raise FileError(f"{path.name} is not a PNG image.") from error
+    if not kind.startswith("I"):
+        raise FileError(
+            f"{path.name}: a depth image has 16 bits per pixel, in mm; this one is {kind}."
+        )
+    return Scan.from_depth(depths.astype(np.int64), _intrinsics(beside, told))
+
+
+def depth_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
+    """The `depth` of an NPZ file with its `intrinsics`."""
+    if "intrinsics" not in fields:
+        raise FileError(
+            f"{path.name}: `intrinsics` is missing. A depth image needs fx, fy, cx, cy in pixels."
+        )
+    return Scan.from_depth(fields["depth"], fields["intrinsics"])
+
+
+def _intrinsics(path: Path, told: Any) -> list[float]:
+    try:
+        return [float(told[name]) for name in NAMES]
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(
+            f"{path.name} must hold the numbers {', '.join(NAMES)}, got {json.dumps(told)[:80]}."
+        ) from error

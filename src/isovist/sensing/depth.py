@@ -1,0 +1,104 @@
+"""Depth images as scans in space.
+
+A pinhole camera with focal lengths f_x, f_y and centre (c_x, c_y), in pixels, sees at pixel (u, v)
+of depth z along its axis the point
+
+    ((u − c_x) z/f_x,  (v − c_y) z/f_y,  z)                                                  (1)
+
+to the right, down and ahead.  Scans look ahead along x with y to the left and z up, so (1) becomes
+(z, −(u − c_x) z/f_x, −(v − c_y) z/f_y).  Depths of 0, NaN or infinity are missing.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.types import ArrayLike, FloatArray, as_floats, check_whole
+
+if TYPE_CHECKING:
+    from isovist.poses import AnyPose
+    from isovist.sensing.cloud_scan import CloudScan
+
+LEAST, MOST = 0.05, 200.0
+"""Between these, in m, lies the middle depth of an image that is in m."""
+MILLIMETRES = 1000.0
+
+
+def cloud_of_depth(
+    image: ArrayLike,
+    intrinsics: ArrayLike,
+    *,
+    stride: int = 1,
+    range_max: float = np.inf,
+    T_robot_sensor: "AnyPose | None" = None,
+    roll: float = 0.0,
+    pitch: float = 0.0,
+) -> "CloudScan":
+    """A scan in space from a depth image, equation (1).
+
+    Args:
+        image: Depths along the axis of the camera, shape (height, width): whole numbers in mm, as
+            cameras write them, others in m.
+        intrinsics: (f_x, f_y, c_x, c_y) or the matrix of the camera, shape (3, 3), in pixels.
+        stride: Take every so many pixels along both axes.
+        range_max: Longest range that counts, in m.
+        T_robot_sensor: Where the camera sits; its x axis looks ahead.
+        roll: Of the robot against gravity, in rad.
+        pitch: The same about the y axis.
+    """
+    from isovist.sensing.scan import Scan
+
+    raw = np.asarray(image)
+    if raw.ndim != 2 or raw.size == 0 or raw.dtype.kind not in "iuf":
+        raise InputError(
+            "A depth image must be a table of rows and columns of numbers, "
+            f"got {raw.dtype} of shape {raw.shape}."
+        )
+    check_whole("stride", stride)
+    if stride < 1:
+        raise InputError(f"`stride` must be at least 1 pixel, got {stride}.")
+    fx, fy, cx, cy = _camera(intrinsics, raw.shape)
+    depth = raw.astype(np.float64) / (1.0 if raw.dtype.kind == "f" else MILLIMETRES)
+    _check_unit(depth, raw)
+    v, u = (np.arange(0, size, stride, dtype=np.float64) for size in raw.shape)
+    z = depth[::stride, ::stride]
+    right, down = (u - cx) / fx * z, ((v - cy) / fy)[:, None] * z
+    points = np.stack([z, -right, -down], axis=-1).reshape(-1, 3)
+    seen = np.isfinite(points).all(axis=1) & (points[:, 0] > 0.0)
+    return Scan.from_points(
+        points[seen], range_max=range_max, T_robot_sensor=T_robot_sensor, roll=roll, pitch=pitch
+    )
+
+
+def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float, float, float]:
+    """Focal lengths and centre, in pixels."""
+    k = as_floats("intrinsics", intrinsics)
+    if k.shape == (3, 3):
+        k = k[[0, 1, 0, 1], [0, 1, 2, 2]]
+    if k.shape != (4,):
+        raise InputError(
+            "`intrinsics` must be fx, fy, cx and cy in pixels, or the matrix of the camera, shape "
+            f"(3, 3), got shape {k.shape}."
+        )
+    fx, fy, cx, cy = (float(value) for value in k)
+    height, width = shape
+    if not (fx > 1.0 and fy > 1.0 and -width < cx < 2 * width and -height < cy < 2 * height):
+        raise InputError(
+            f"`intrinsics` {fx:g}, {fy:g}, {cx:g}, {cy:g} do not fit an image of "
+            f"{width} × {height} pixels: focal lengths and centre are in pixels."
+        )
+    return fx, fy, cx, cy
+
+
+def _check_unit(depth: FloatArray, raw: NDArray[Any]) -> None:
+    """An error when the depths cannot be in the unit that their kind stands for."""
+    seen = depth[np.isfinite(depth) & (depth > 0.0)]
+    if seen.size == 0:
+        raise InputError("The depth image has no depth above 0: every pixel is missing.")
+    middle = float(np.median(seen))
+    if LEAST <= middle <= MOST:
+        return
+    kind = "numbers with a point are in m" if raw.dtype.kind == "f" else "whole numbers are in mm"
+    raise InputError(f"The middle depth of the image would be {middle:g} m; {kind}. Convert them.")

@@ -1,0 +1,108 @@
+"""How far descriptors are apart when both know only some channels.
+
+With v_i = 1 for channels that both know and |v| of n of them,
+
+    euclid       d² = (n/|v|) Σ v_i (F_i − F′_i)²,                                          (1)
+    truncated    d  = (n/|v|) Σ v_i min(|F_i − F′_i|, τ),                                   (2)
+    gram         d² = (n/|v|) gᵀ (G_vv)⁺ g,      g = v (F − F′),                            (3)
+
+with G the Gram matrix of the rose; where all is known these are ‖F − F′‖₂, its truncated L¹ twin
+and the metric of the paper.  A node that knows less than three quarters of what was observed is
+not compared: few channels agree with anything.  τ is half the standard deviation of a channel over
+the grid: what is farther off says no more than that it is off.
+"""
+
+from typing import Literal, get_args
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.types import BoolArray, FloatArray
+
+Norm = Literal["euclid", "gram", "truncated"]
+NORMS: tuple[Norm, ...] = get_args(Norm)
+COMMON = 0.75
+"""Least share of the observed channels that a node must know."""
+_KEPT = 1e-10  # smallest eigenvalue of G_vv that is inverted, relative to the largest
+_BLOCK = 1 << 22  # entries of a table that is held at once
+
+
+def check_norm(norm: str) -> None:
+    """An error unless the norm is one of these."""
+    if norm not in NORMS:
+        raise InputError(f"`norm` must be {', '.join(NORMS[:-1])} or {NORMS[-1]}, got {norm}.")
+
+
+def truncation(F: FloatArray, seen: BoolArray) -> float:
+    """τ of (2) for descriptors of a grid, shape (K, n)."""
+    known = F[seen]
+    return float(0.5 * known.std()) if known.size else np.inf
+
+
+def distances(
+    nodes: FloatArray,
+    seen: BoolArray,
+    observed: FloatArray,
+    known: BoolArray,
+    norm: Norm,
+    *,
+    gram: FloatArray | None = None,
+    tau: float = np.inf,
+) -> FloatArray:
+    """From K nodes to H observations, shape (K, H); `inf` with too little in common.
+
+    Args:
+        nodes: F of the grid, shape (K, n).
+        seen: Channels that the nodes know, shape (K, n).
+        observed: F of the observations, shape (H, n).
+        known: Channels that they know, shape (H, n).
+        norm: Which of (1) to (3).
+        gram: G, shape (n, n), for "gram".
+        tau: τ, for "truncated".
+    """
+    s, v = seen.astype(np.float64), known.astype(np.float64)
+    A, B = np.where(seen, nodes, 0.0), np.where(known, observed, 0.0)
+    common = s @ v.T
+    if norm == "euclid":
+        total = (A * A) @ v.T - 2.0 * A @ B.T + s @ (B * B).T
+    elif norm == "truncated":
+        total = _truncated(A, s, B, v, tau)
+    else:
+        assert gram is not None
+        total = _gram(A, s, B, known, gram)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scaled = np.maximum(total, 0.0) * nodes.shape[1] / common
+    out = scaled if norm == "truncated" else np.sqrt(scaled)
+    return np.where(common >= COMMON * np.maximum(v.sum(axis=1), 1.0), out, np.inf)
+
+
+def _truncated(
+    A: FloatArray, s: FloatArray, B: FloatArray, v: FloatArray, tau: float
+) -> FloatArray:
+    out = np.empty((len(A), len(B)))
+    step = max(1, _BLOCK // A.size)
+    for first in range(0, len(B), step):
+        part = slice(first, first + step)
+        gap = np.minimum(np.abs(A[:, None] - B[part]), tau)
+        out[:, part] = np.einsum("khn,kn,hn->kh", gap, s, v[part])
+    return out
+
+
+def _gram(
+    A: FloatArray, s: FloatArray, B: FloatArray, known: BoolArray, G: FloatArray
+) -> FloatArray:
+    out = np.empty((len(A), len(B)))
+    for h, v in enumerate(known):
+        T = whitening(G[np.ix_(v, v)])
+        gap = (A[:, v] - B[h, v] * s[:, v]) @ T
+        out[:, h] = np.einsum("kr,kr->k", gap, gap)
+    return out
+
+
+def whitening(G: FloatArray) -> FloatArray:
+    """T with T Tᵀ = G⁺ on the axes that can be told from rounding, shape (n, r)."""
+    if len(G) == 0:
+        return np.empty((0, 0))
+    values, axes = np.linalg.eigh(G)
+    kept = values > _KEPT * values[-1]
+    return np.asarray(axes[:, kept] / np.sqrt(values[kept]))

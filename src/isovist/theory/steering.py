@@ -1,0 +1,83 @@
+"""Where to go next, by the Gramian of descriptors.
+
+The paper steers towards the largest growth rate of λ_min(W), u_minᵀ JᵀJ u_min, with u_min the
+weakest axis.  That rate is a property of the place: it is the same whatever the direction of
+motion.  So motions are tried as far as they go: straight legs of length ℓ in directions v, with m
+looks on the way,
+
+    W(v) = W + Σ_j J(p + jℓv/m)ᵀ J(p + jℓv/m),      v* = argmax λ_min(W(v)),                (1)
+
+over legs that stay in free space, in the plane and in space.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.poses import unit_vectors
+from isovist.roses.rose import fibonacci_sphere
+from isovist.theory.map_space import Field
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+
+LOOKS = 4
+"""Observations on a leg."""
+CLOSE = 0.05
+"""Steps in which a leg is tried for walls, in m."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Legs:
+    """Straight motions that were tried.
+
+    Attributes:
+        directions: v, unit vectors, shape (m, d).  Read-only.
+        least: λ_min(W(v)) of each, −1 where the way is not free, shape (m,).  Read-only.
+        now: λ_min(W) before.
+        rate: The paper's growth rate at the place, whatever the direction.
+    """
+
+    directions: FloatArray
+    least: FloatArray
+    now: float
+    rate: float
+
+    @property
+    def best(self) -> FloatArray:
+        """v* of (1), shape (d,)."""
+        return np.asarray(self.directions[int(self.least.argmax())])
+
+
+def try_legs(
+    field: Field, place: ArrayLike, W: ArrayLike, *, length: float = 1.0, count: int = 16
+) -> Legs:
+    """Try straight legs from a place, equation (1), heading known.
+
+    Args:
+        field: Gives F and J.
+        place: p, shape (d,), in m.
+        W: The Gramian so far, shape (d, d).
+        length: ℓ in m.
+        count: How many directions.
+    """
+    d = field.rose.dimension
+    p, gramian = as_floats("place", place, (d,)), as_floats("W", W, (d, d))
+    if not length > 0.0 or count < 2:
+        raise InputError(
+            f"Legs need a positive `length` and a `count` of 2 or more, got {length} and {count}."
+        )
+    if not bool(np.asarray(field.free(p[None])).all()):
+        raise InputError("The place is not in free space.")
+    v = unit_vectors(2.0 * np.pi * np.arange(count) / count) if d == 2 else fibonacci_sphere(count)
+    along = np.linspace(0.0, length, int(np.ceil(length / CLOSE)) + 1)[1:]
+    ways = p + along[None, :, None] * v[:, None]
+    free = np.asarray(field.free(ways.reshape(-1, d))).reshape(count, -1).all(axis=1)
+    if not free.any():
+        raise InputError(f"Every leg of {length:g} m meets a wall; take a shorter `length`.")
+    looks = p + (length * np.arange(1, LOOKS + 1) / LOOKS)[None, :, None] * v[free][:, None]
+    J = field.at(looks.reshape(-1, d))[1].reshape(int(free.sum()), -1, d)
+    least = np.full(count, -1.0)
+    least[free] = np.linalg.eigvalsh(gramian + np.swapaxes(J, 1, 2) @ J)[:, 0]
+    values, axes = np.linalg.eigh(gramian)
+    here = field.at(p[None])[1][0] @ axes[:, 0]
+    return Legs(readonly(np.asarray(v)), readonly(least), float(values[0]), float(here @ here))
