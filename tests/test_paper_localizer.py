@@ -289,3 +289,11 @@ def test_bad_options_are_one_line(options, text, tmp_path):
     files = [str(tmp_path / "room.geojson"), str(tmp_path / "scan.json")]
     result = CliRunner().invoke(app, ["locate", *files, *options])
     assert str(result.exception) == text
+
+
+def test_the_paper_knows_one_map(tmp_path):
+    write_map(ROOM, tmp_path / "room.geojson")
+    write_scan(full_scan(), tmp_path / "scan.json")
+    files = [str(tmp_path / name) for name in ("room.geojson", "room.geojson", "scan.json")]
+    result = CliRunner().invoke(app, ["locate", *files, "--method", "paper"])
+    assert str(result.exception) == "`--method paper` takes one map, got 2."
