@@ -2,7 +2,7 @@
 
 import json
 from functools import lru_cache
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -120,6 +120,35 @@ def test_a_robot_that_does_not_ride_stays_on_its_map():
     last = beliefs[-1]
     assert (last.verdict, last.map) == (iv.Verdict.UNIQUE, "floor 1")
     assert all(b.map == "floor 1" for b in beliefs if b.verdict is iv.Verdict.UNIQUE)
+
+
+def test_a_robot_may_ride_at_any_moment():
+    """What was seen on the way to the lift speaks against the other floor, but not any more."""
+    first, second = storeys(6, 2, length=20.0, rows=2)
+    maps = {"floor 1": iv.build(first.plan), "floor 2": iv.build(second.plan)}
+    lift, random = Pose(7.5, 6.0, 0.0), np.random.default_rng(6)
+    links = [iv.Link("floor 1", lift, "floor 2", lift)]
+    tracker = iv.Tracker(maps, links=links, prior={"floor 1": None})
+    beliefs = []
+    for plan, poses in (
+        (first.plan, way((2.0, 6.0), (7.5, 6.0))),
+        (second.plan, way((7.5, 6.0), (11.0, 6.0))),
+    ):
+        beliefs.append([tracker.update(pose, LIDAR.scan(plan, pose, random)) for pose in poses])
+    assert beliefs[0][8].verdict is iv.Verdict.UNIQUE
+    right = [(belief.verdict, belief.map) for belief in beliefs[1]]
+    assert (iv.Verdict.UNIQUE, "floor 1") not in right
+    assert right[-1] == (iv.Verdict.UNIQUE, "floor 2")
+
+
+def test_many_floors_and_links_leave_one_place_on_each():
+    atlas = floors()["floor 1"]
+    names = [f"floor {k}" for k in range(6)]
+    links = [iv.Link(a, LIFT, b, LIFT) for a, b in combinations(names, 2)]
+    tracker = iv.Tracker(dict.fromkeys(names, atlas), links=links, prior={"floor 0": None})
+    last = Robot(tracker).drive("floor 1", THERE)[-1]
+    assert len(tracker.bank) == len(names)
+    assert {estimate.map for estimate in last.estimates} == set(names)
 
 
 def test_floors_alike_are_ambiguous_after_a_lift_and_it_is_said():

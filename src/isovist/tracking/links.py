@@ -1,8 +1,10 @@
 """Lifts and doors between maps.
 
 A robot that is near one end of a link may be at the other: what it did before is the same, what it
-sees from now on tells.  So a place near an end gets a twin on the other map that shares its frames,
-and whichever explains the next ones worse is refuted as any rival is (`bank`).
+sees from now on tells.  So at every scan a place near an end gets a twin on the other map that
+shares its frames but the last, and whichever explains the next ones worse is refuted as any rival
+is (`bank`).  Where a twin stands already, the one with the better past stays: a robot may ride at
+any moment, so what it saw before says nothing against the other end.
 """
 
 from collections.abc import Sequence
@@ -13,7 +15,7 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import Pose
 from isovist.tracking.bank import Bank
 
 
@@ -60,31 +62,20 @@ def cross(bank: Bank, site: Site, links: Sequence[Link], mount: Pose, near: floa
     """Give every place near an end of a link a twin at the other end; whether any was given.
 
     Args:
-        bank: Places of the sensor side by side; those that are there already get no second.
+        bank: Places of the sensor side by side; its `sort` leaves one of each.
         site: The maps.
         links: Between them.
         mount: T_robot_sensor.
         near: How near to an end the robot must be, in m.
     """
-    crossed = False
-    if not isinstance(site, SideBySide):
-        return crossed
+    count = len(bank)
+    if not isinstance(site, SideBySide) or not links:
+        return False
+    robots = (Pose.from_vector(bank.poses) @ mount.inverse).position  # twins get none at once
     for link in links:
         ends = (site.placed(link.first, link.at_first), site.placed(link.second, link.at_second))
         for a, b in (ends, ends[::-1]):
-            way = b @ a.inverse
-            robots = Pose.from_vector(bank.poses) @ mount.inverse
-            close = np.hypot(*(robots.position - a.position).T) < near
-            twins = (way @ Pose.from_vector(bank.poses)).vector
-            index = np.array([k for k in np.flatnonzero(close) if _is_new(bank, twins[k])], int)
+            index = np.flatnonzero(np.hypot(*(robots - a.position).T) < near)
             if index.size:
-                bank.branch(index, way)
-                crossed = True
-    return crossed
-
-
-def _is_new(bank: Bank, pose: np.ndarray) -> bool:
-    metres, radians = bank.localization.same
-    apart = np.hypot(*(bank.poses[:, :2] - pose[:2]).T) > metres
-    apart |= np.abs(wrap_angle(bank.poses[:, 2] - pose[2])) > radians
-    return bool(apart.all())
+                bank.branch(index, b @ a.inverse)
+    return len(bank) > count
