@@ -19,6 +19,7 @@ from isovist.cli.locate import locate
 from isovist.cli.map import map_log
 from isovist.cli.paper import paper
 from isovist.cli.ros import ros
+from isovist.cli.studio import studio
 from isovist.cli.survey import survey
 from isovist.cli.track import track
 from isovist.cli.verbs import Verb
@@ -39,7 +40,20 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-for verb in (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros):
+for verb in (
+    demo,
+    build,
+    info,
+    convert,
+    locate,
+    track,
+    explore,
+    survey,
+    paper,
+    verify,
+    ros,
+    studio,
+):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
 app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)

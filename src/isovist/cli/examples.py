@@ -14,6 +14,7 @@ EXAMPLES = (
     "isovist paper --channels 12 --temperature 0.3 --figure paper.png",
     "isovist verify --quick",
     "isovist ros --map office.atlas --scan /scan --odom /odom --router",
+    "isovist studio office.yaml drive.mcap",
     "isovist warm-up",
     "isovist bench carmen intel.log.gz --json",
     "isovist bench scans map.yaml scans.npz --held-out",
