@@ -1,6 +1,6 @@
-"""The wheel carries what the studio's page needs: fetched by npm, by exact version, never committed.
+"""The wheel carries what the studio's page needs, fetched by npm, by exact version.
 
-`python setup.py parts` fetches it beside the checkout; building a wheel does so where it is missing.
+`python setup.py parts` puts it beside the checkout; building a wheel does so where it is missing.
 Without npm the wheel has no 3D view and no plots, and says so.
 """
 
@@ -34,9 +34,7 @@ def fetch() -> bool:
         return False
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(ROOT / "package.json", folder)
-        done = subprocess.run(
-            [npm, *NPM], cwd=folder, capture_output=True, text=True, check=False
-        )
+        done = subprocess.run([npm, *NPM], cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             last = (done.stderr.strip().splitlines() or ["it did not say why"])[-1]
             print(f"npm failed, so the studio has no 3D view: {last}", file=sys.stderr)

@@ -64,9 +64,10 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
         if int(request.headers.get("content-length", "0")) > MOST_JSON:
             raise HTTPException(413, TOO_LARGE)
         try:
-            return Ask(await request.json())
+            fields = await request.json()
         except (ValueError, RecursionError):
             raise InputError("A request is JSON, and this is none.") from None
+        return Ask(fields)
 
     async def home(_request: Request) -> Response:
         return HTMLResponse(page())

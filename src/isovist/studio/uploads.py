@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import yaml
 
 from isovist.atlas.build import build
 from isovist.atlas.store import read_atlas
@@ -72,7 +73,8 @@ def receive(
 
 def safe_path(name: str) -> Path:
     """A name as it may be written: at most one folder, no way out, no odd characters."""
-    parts = [part for part in PurePosixPath(name.replace("\\", "/")).parts if part not in "/.."]
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    parts = tuple(part for part in parts if part not in ("/", ".."))
     clean = [_NAME.sub("_", part)[-120:] for part in parts[-2:]]
     if not clean or any(part.strip(". ") == "" for part in clean):
         raise FileError(f"{quote(name)} is no name of a file.")
@@ -84,7 +86,10 @@ def main_file(folder: Path) -> Path:
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     manifests = [path for path in files if path.name in ("manifest.json", "metadata.yaml")]
     if manifests:
-        return manifests[0].parent if manifests[0].parent != folder else _gathered(folder)
+        inner = manifests[0].parent if manifests[0].parent != folder else _gathered(folder)
+        if manifests[0].name == "metadata.yaml":
+            _check_bag(inner)
+        return inner
     known = [path for path in files if path.suffix.lower() not in _IMAGES]
     if len(known) != 1:
         images = ", ".join(path.name for path in files[:3])
@@ -98,10 +103,40 @@ def main_file(folder: Path) -> Path:
         )
     (main,) = known
     if main.suffix.lower() in (".yaml", ".yml"):
-        for path in files:  # the image may lie in another folder on the user's disk
-            if path != main and path.parent != main.parent:
-                path.rename(main.parent / path.name)
+        _bring_image(main, files)
     return main
+
+
+def _bring_image(main: Path, files: list[Path]) -> None:
+    """Let a ROS map name the image that was dropped with it, wherever that lay on its disk.
+
+    A map that names any other file is refused: it would be one of this machine.
+    """
+    try:
+        fields = yaml.safe_load(main.read_bytes())
+        image = fields["image"]
+    except (yaml.YAMLError, TypeError, KeyError, RecursionError, ValueError):
+        return  # the reader says what is wrong
+    if not isinstance(image, str) or not image:
+        return
+    name = safe_path(image).name
+    found = next((path for path in files if path.name == name), None)
+    if found is None:
+        raise FileError(f"{main.name}: its image {quote(name)} is missing. Drop both together.")
+    found.rename(main.parent / name)
+    main.write_text(yaml.safe_dump({**fields, "image": name}), encoding="utf-8")
+
+
+def _check_bag(folder: Path) -> None:
+    """An error unless a ROS 2 bag names files of its own folder only."""
+    try:
+        told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
+        names = told["rosbag2_bagfile_information"]["relative_file_paths"]
+        inside = all(Path(str(name)).name == str(name) for name in names)
+    except (yaml.YAMLError, TypeError, KeyError, RecursionError, ValueError):
+        return  # the reader says what is wrong
+    if not inside:
+        raise FileError(f"{folder.name} names files outside of its folder.")
 
 
 def _gathered(folder: Path) -> Path:

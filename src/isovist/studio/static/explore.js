@@ -3,7 +3,7 @@
 import { work } from "studio/server.js";
 import { button, choice, h, slider, verdict } from "studio/dom.js";
 import { carried } from "studio/marks.js";
-import { placeMarks, row } from "studio/locate.js";
+import { placeMarks, row } from "studio/places.js";
 import { timeKey } from "studio/follow.js";
 import { Timeline } from "studio/timeline.js";
 

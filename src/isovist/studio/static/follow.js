@@ -3,7 +3,7 @@
 import { stream } from "studio/server.js";
 import { bar, button, choice, degrees, h, verdict } from "studio/dom.js";
 import { carried } from "studio/marks.js";
-import { placeMarks, row } from "studio/locate.js";
+import { placeMarks, row } from "studio/places.js";
 import { Plots } from "studio/plots.js";
 import { Timeline } from "studio/timeline.js";
 

@@ -3,6 +3,7 @@
 import { ask } from "studio/server.js";
 import { bar, button, degrees, fold, h, sensorFields, slider, tick, verdict } from "studio/dom.js";
 import { carried } from "studio/marks.js";
+import { placeMarks, row } from "studio/places.js";
 
 /** @typedef {import("studio/main.js").Studio} Studio */
 /** @typedef {import("studio/marks.js").Mark} Mark */
@@ -11,30 +12,6 @@ import { carried } from "studio/marks.js";
 const FITS = { 1: "fits", 0: "astray" };
 /** @type {Record<string, string>} */
 const REFUTES = { "-": "astray", "+": "fits", 0: "plain" };
-
-/** @param {Record<string, number>} pose @returns {number[]} */
-export const row = (pose) => [pose.x, pose.y, pose.yaw, ...(pose.z == null ? [] : [pose.z])];
-
-/**
- * Marks of places that may be right, worst first, and the ellipse of the best.
- * @param {any[]} estimates Of `report`. @param {any[]} places Of the scene. @param {boolean} unique
- * @returns {Mark[]}
- */
-export function placeMarks(estimates, places, unique) {
-  /** @type {Mark[]} */
-  const marks = [];
-  for (const [k, estimate] of [...estimates.entries()].reverse()) {
-    const best = k === 0;
-    if (!best && (unique || estimate.refuted)) continue;
-    const [a, b, turn] = places[k].ellipse;
-    const pose = row(estimate);
-    marks.push({ kind: "ellipse", at: pose, half: [a, b], turn, colour: best ? "best" : "rival" });
-    const label = unique ? undefined : `${k + 1}: ${places[k].chance}`;
-    const alpha = best ? 1 : Math.max(0.45, Math.min(1, estimate.probability / estimates[0].probability));
-    marks.push({ kind: "robot", pose, colour: best ? "best" : "rival", label, alpha });
-  }
-  return marks;
-}
 
 export class Locate {
   /** @param {Studio} studio */
@@ -50,6 +27,7 @@ export class Locate {
     this.home = h("div", { className: "answer" });
     this.shown = { beams: true, search: false, proof: true };
     this.answers = 0;
+    this.unfolded = false;
   }
 
   get state() {
@@ -80,6 +58,7 @@ export class Locate {
       const told = await ask("/locate", { ...about, ...(state.scan ? { scan: state.scan } : robot) });
       if (site === this.studio.site) {
         this.told = told;
+        if (told.truth?.z != null) state.robot.z ??= told.truth.z;
         this.answers += 1;
         this.studio.toast("");
         if (!live) this.studio.say(`${told.answer.verdict}. ${told.answer.advice}`);
@@ -126,6 +105,9 @@ export class Locate {
         marks.push({ kind: "beams", at: carried(pose, sensor.slice(0, 2)), points, colours });
       }
       marks.push(...placeMarks(estimates, places, said === "unique"));
+      if (this.chosen && at) {
+        marks.push({ kind: "robot", pose: row(at), colour: "rival", label: `${this.chosen + 1}: ${places[this.chosen].chance}` });
+      }
     }
     if (!state.scan) {
       marks.push({ kind: "robot", pose: row(state.robot), colour: "truth", hollow: true });
@@ -145,6 +127,12 @@ export class Locate {
     return (/** @type {[number, number]} */ to, /** @type {boolean} */ last) => {
       this.place({ ...robot, x: to[0] + from[0], y: to[1] + from[1], z: undefined, yaw: this.state.robot.yaw }, last);
     };
+  }
+
+  /** @param {[number, number]} place */
+  put(place) {
+    const { robot, scan } = this.state;
+    if (!scan) this.place({ x: place[0], y: place[1], yaw: robot.yaw }, true);
   }
 
   turning() {
@@ -190,8 +178,8 @@ export class Locate {
     if (this.chosen === k) return;
     this.chosen = k;
     this.studio.refresh();
-    const rows = this.studio.panel.querySelectorAll(".places > .bar");
-    for (const [i, row] of rows.entries()) row.classList.toggle("chosen", i === k);
+    const rows = this.studio.panel.querySelectorAll(".places .bar[data-k]");
+    for (const row of rows) row.classList.toggle("chosen", row.getAttribute("data-k") === String(k));
     const against = this.studio.panel.querySelector(".against");
     if (against) against.textContent = this.against();
   }
@@ -230,7 +218,7 @@ export class Locate {
       this.enter();
     };
     const robot = [
-      h("p", { className: "fine", "data-live": "" }, "Drag the robot; with shift it turns. Shift and arrows, and [ ], do the same."),
+      h("p", { className: "fine", "data-live": "" }, this.studio.solid ? "A double click puts the robot there; [ ] turn it. From above (2D) it can be dragged." : "Drag the robot; with shift it turns. Shift and arrows, and [ ], do the same."),
       fold("Sensor", false, ...sensorFields(state.lidar, site.dimension, again),
         button("Another throw of the noise", () => { state.seed += 1; again(true); })),
       fold("Where the sensor sits", false, mount("x", "Ahead", " m", 1), mount("y", "To the left", " m", 1),
@@ -257,13 +245,18 @@ export class Locate {
       return;
     }
     const { answer, scene } = told;
-    const shown = answer.estimates.map((/** @type {any} */ estimate, /** @type {number} */ k) => this.line(estimate, scene.places[k], k));
+    /** @type {HTMLElement[]} */
+    const lines = answer.estimates.map((/** @type {any} */ estimate, /** @type {number} */ k) => this.line(estimate, scene.places[k], k));
+    const alive = lines.filter((_, k) => k === 0 || !answer.estimates[k].refuted);
+    const dead = lines.filter((line) => !alive.includes(line));
+    const others = dead.length === 1 ? "1 place that the scan refutes" : `${dead.length} places that the scan refutes`;
+    const folded = h("details", { open: this.unfolded, className: "refuted", ontoggle: () => (this.unfolded = folded.open) }, h("summary", {}, others), ...dead);
     const times = Object.entries(answer.timing_ms).map(([name, ms]) => `${name} ${Number(ms).toFixed(0)}`);
     this.home.replaceChildren(
       verdict(answer.verdict, told.headline.replace(/^[^:]*:\s*/, ""), answer.advice),
-      h("div", { className: "places", onpointerleave: () => this.choose(0) }, ...shown,
-        bar("–", answer.none, told.none, "none of these", "plain")),
       h("p", { className: "against", "aria-live": "polite" }, this.against()),
+      h("div", { className: "places", onpointerleave: () => this.choose(0) }, ...alive,
+        bar("–", answer.none, told.none, "none of these", "plain"), dead.length ? folded : ""),
       told.off ? h("p", { className: "truth" }, told.off) : "",
       told.why ? h("p", {}, told.why.text) : "",
       ...answer.hints.map((/** @type {any} */ hint) => h("p", { className: "hint" }, hint.text)),
@@ -276,9 +269,10 @@ export class Locate {
   line(estimate, place, k) {
     const height = estimate.z == null ? "" : `, z ${estimate.z.toFixed(3)} m`;
     const where = `x ${estimate.x.toFixed(3)} m, y ${estimate.y.toFixed(3)} m${height}, yaw ${degrees(estimate.yaw)}`;
-    const detail = `${where}  ${place.spread}${estimate.refuted ? "  refuted" : ""}`;
+    const detail = `${where}\n${place.spread}, ${Math.round(100 * estimate.inliers)}% of the beams fit`;
     const line = bar(`${k + 1}`, estimate.probability, place.chance, detail, k ? "rival" : "best");
     line.tabIndex = 0;
+    line.dataset.k = `${k}`;
     line.title = place.text;
     line.addEventListener("pointerenter", () => this.choose(k));
     line.addEventListener("focus", () => this.choose(k));

@@ -2,8 +2,10 @@
 
 import { get, send } from "studio/server.js";
 import { h } from "studio/dom.js";
+import { dropped } from "studio/drop.js";
 import { Explore } from "studio/explore.js";
 import { Follow } from "studio/follow.js";
+import { listenToKeys } from "studio/keys.js";
 import { Locate } from "studio/locate.js";
 import { readCodes } from "studio/plan.js";
 import { shareMenu } from "studio/share.js";
@@ -11,7 +13,6 @@ import { Space } from "studio/space.js";
 import { Stage } from "studio/stage.js";
 import { SurveyTab } from "studio/survey.js";
 import { Theory } from "studio/theory.js";
-import { dropped } from "studio/drop.js";
 
 /**
  * A view of the studio.
@@ -22,13 +23,9 @@ import { dropped } from "studio/drop.js";
  * @property {() => import("studio/marks.js").Mark[]} marks
  * @property {(world: [number, number], event: PointerEvent) => import("studio/stage.js").Drag | null} grab
  * @property {(event: KeyboardEvent) => boolean} [key]
+ * @property {(place: [number, number]) => void} [put]  Put the robot somewhere.
  */
 
-const KEYS = [
-  ["1 … 5", "the views"], ["+ − 0", "closer, farther, the whole map"], ["arrows", "move the map (when it has the focus)"],
-  ["shift + arrows, [ ]", "move and turn the robot"], ["space , .", "play, a step back, a step on"],
-  ["V", "in space or from above"], ["G", "grid"], ["T", "light or dark"], ["O", "open files"], ["S", "share"], ["?", "these keys"],
-];
 const PAUSE = 300; // ms
 
 /** @param {string} id @returns {HTMLElement} */
@@ -283,34 +280,9 @@ export class Studio {
     };
     /** @type {HTMLSelectElement} */ ($("site")).onchange = (event) =>
       this.open(/** @type {HTMLSelectElement} */ (event.target).value).catch((error) => this.fail(error));
-    const keys = /** @type {HTMLDialogElement} */ ($("keys"));
-    keys.append(h("h2", {}, "Keys"), h("table", {}, ...KEYS.map(([key, words]) => h("tr", {}, h("th", {}, key), h("td", {}, words)))), h("form", { method: "dialog" }, h("button", {}, "Close")));
-    $("help").onclick = () => keys.showModal();
     shareMenu(this, $("menu"), $("share"));
     dropped($("drop"), (found) => this.take(found));
-    addEventListener("keydown", (event) => this.key(event));
-  }
-
-  /** @param {KeyboardEvent} event */
-  key(event) {
-    const target = /** @type {HTMLElement} */ (event.target);
-    const typing = target.matches("input, select, textarea, dialog *");
-    if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
-    /** @type {Record<string, () => unknown>} */
-    const acts = {
-      "+": () => this.stage.zoom(1.4), "=": () => this.stage.zoom(1.4), "-": () => this.stage.zoom(1 / 1.4),
-      0: () => this.stage.fit(), t: () => $("theme").click(), o: () => $("open").click(), s: () => $("share").click(),
-      "?": () => $("help").click(), v: () => this.site?.dimension === 3 && this.lift(!this.solid),
-      g: () => { this.stage.grid = !this.stage.grid; this.stage.draw(); },
-    };
-    const act = acts[event.key.toLowerCase()];
-    const number = Number(event.key);
-    if (event.key === " " && target.matches("button, summary")) return;
-    if (this.tab.key?.(event)) event.preventDefault();
-    else if (number >= 1 && number <= this.tabs.length) this.go(this.tabs[number - 1]);
-    else if (act) act();
-    else return;
-    event.preventDefault();
+    listenToKeys(this);
   }
 }
 

@@ -136,7 +136,7 @@ function write(pen, palette, text, x, y) {
 const DRAW = {
   robot(pen, view, mark, palette, colour) {
     const pose = mark.pose ?? [0, 0, 0];
-    const size = Math.max(mark.size ?? 0.6, 15 / view.scale);
+    const size = Math.max(mark.size ?? 0.6, 20 / view.scale);
     trace(pen, view, BODY.map(([x, y]) => carried(pose, [x * size, y * size])));
     pen.closePath();
     if (!mark.hollow) pen.fill();
@@ -211,15 +211,17 @@ const DRAW = {
     pen.fill();
   },
   squares(pen, view, mark) {
-    const side = (mark.size ?? 0.25) * view.scale;
+    const half = ((mark.size ?? 0.25) * view.scale) / 2;
     const [from, to] = (mark.clip ?? [0, 1]).map((share) => share * view.width);
     for (const [k, point] of (mark.points ?? []).entries()) {
       const value = mark.values?.[k];
       const [x, y] = toScreen(view, point);
       if (value == null || Number.isNaN(value) || x < from || x >= to) continue;
-      if (x < -side || y < -side || y > view.height + side) continue;
+      if (x < -half || y < -half || y > view.height + half) continue;
       pen.fillStyle = rampColour(mark.ramp ?? "good", value);
-      pen.fillRect(x - side / 2, y - side / 2, side + 0.5, side + 0.5);
+      // Whole pixels, so that neighbours neither overlap nor leave a gap.
+      const [left, top] = [Math.round(x - half), Math.round(y - half)];
+      pen.fillRect(left, top, Math.round(x + half) - left, Math.round(y + half) - top);
     }
   },
   discs(pen, view, mark) {

@@ -41,7 +41,7 @@ export class Plots {
       }, [[], []], this.home);
     this.plots = [
       plot("probability of the best place", palette.best, { range: [0, 1.02] }),
-      plot("λ_min in 1/m², over s", palette.ahead, { distr: 3 }, { values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((v) => (v == null ? "" : `${+v.toPrecision(1)}`)) }),
+      plot("λ_min in 1/m², over s", palette.ahead, { distr: 3 }, { values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((v) => (v == null ? "" : v.toExponential(0).replace("e+", "e"))) }),
     ];
     this.draw();
   }

@@ -45,8 +45,25 @@ export class Space {
     this.home.append(h("div", { className: "slice" }, this.slice));
     this.renderer.localClippingEnabled = true;
     this.plane = new three.Plane(new three.Vector3(0, 0, -1), 1e6);
+    this.renderer.domElement.addEventListener("dblclick", (event) => this.put(event));
     new ResizeObserver(() => this.resize()).observe(this.home);
     this.resize();
+  }
+
+  /** @param {MouseEvent} event Put the robot where the pointer meets its height. */
+  put(event) {
+    const { three, camera, renderer } = this;
+    if (!three || !camera || !renderer) return;
+    const box = renderer.domElement.getBoundingClientRect();
+    const at = new three.Vector2(
+      (2 * (event.clientX - box.left)) / box.width - 1,
+      1 - (2 * (event.clientY - box.top)) / box.height,
+    );
+    const ray = new three.Raycaster();
+    ray.setFromCamera(at, camera);
+    const level = new three.Plane(new three.Vector3(0, 0, 1), -(this.studio.state.robot.z ?? 1));
+    const hit = ray.ray.intersectPlane(level, new three.Vector3());
+    if (hit) this.studio.tab.put?.([hit.x, hit.y]);
   }
 
   /** @param {any} site */
@@ -69,10 +86,10 @@ export class Space {
     const shades = new Float32Array(points.length);
     for (let k = 0; k < points.length; k += 3) {
       const share = (points[k + 2] - this.low) / Math.max(0.1, this.high - this.low);
-      shades.set([0.25 + 0.35 * share, 0.42 + 0.25 * share, 0.55 + 0.2 * share], k);
+      shades.set([0.1 + 0.35 * share, 0.24 + 0.42 * share, 0.38 + 0.4 * share], k);
     }
     shape.setAttribute("color", new three.BufferAttribute(shades, 3));
-    const look = new three.PointsMaterial({ size: 0.9 * site.resolution, vertexColors: true, clippingPlanes: this.plane ? [this.plane] : [] });
+    const look = new three.PointsMaterial({ size: 1.7 * site.resolution, vertexColors: true, clippingPlanes: this.plane ? [this.plane] : [] });
     this.cloud = new three.Points(shape, look);
     scene.add(this.cloud);
     this.middle = box.getCenter(new three.Vector3());

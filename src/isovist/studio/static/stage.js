@@ -177,6 +177,11 @@ export class Stage {
       return;
     }
     const [x, y, long] = [16, view.height - 18, step * view.scale];
+    pen.globalAlpha = 0.75;
+    pen.fillStyle = palette.paper;
+    pen.fillRect(x - 6, y - 22, long + 12, 28);
+    pen.fillRect(12, 12, 28, 40);
+    pen.globalAlpha = 1;
     pen.strokeStyle = pen.fillStyle = palette.ink;
     pen.lineWidth = 2;
     pen.beginPath();

@@ -9,8 +9,8 @@ import { rampColour } from "studio/marks.js";
 
 /** @type {Record<string, {words: string, ramp: string, low: number, high: number, log?: boolean, unit: string}>} */
 const LAYERS = {
-  unique: { words: "Where one scan is enough", ramp: "good", low: 0, high: 1, unit: " of the headings" },
-  sigma: { words: "How firmly a fit holds", ramp: "bad", low: 0.02, high: 1, log: true, unit: " m" },
+  unique: { words: "One scan is enough", ramp: "good", low: 0, high: 1, unit: " of the headings" },
+  sigma: { words: "σ of the position", ramp: "bad", low: 0.02, high: 1, log: true, unit: " m" },
   alike: { words: "Look-alikes", ramp: "bad", low: 0, high: 1, unit: " similar" },
 };
 const ARCS = 30;
