@@ -66,7 +66,7 @@ class Visit:
             viewport={"width": size[0], "height": size[1]}, color_scheme=scheme, offline=offline
         )
         self.page = self.context.new_page()
-        self.page.set_default_timeout(60_000)
+        self.page.set_default_timeout(45_000)
         self.errors, self.outside = [], []
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("console", self._heard)
