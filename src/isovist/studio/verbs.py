@@ -127,7 +127,7 @@ def survey_scene(found: Survey) -> dict[str, Any]:
         "sensor": sensor_words(found.lidar),
         "share": share_text(found),
         "spacing": found.spacing,
-        "places": rounded(found.places[:, :2], 2),
+        "places": rounded(found.places[:, :2]),
         "columns": {name: rounded(values) for name, values in columns.items()},
         "weakest": rounded(found.weakest, 2),
         "aliases": rounded(there, 2),

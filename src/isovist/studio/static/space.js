@@ -69,12 +69,17 @@ export class Space {
   /** @param {any} site */
   async open(site) {
     await this.begin();
-    const { three, scene, camera, controls } = this;
-    if (!three || !scene || !camera || !controls) return;
     this.recolour();
     if (this.key === site.key) return this.draw();
-    const points = new Float32Array(await bytes(`/sites/${site.key}/points`));
+    this.setCloud(new Float32Array(await bytes(`/sites/${site.key}/points`)), site.resolution);
     this.key = site.key;
+    this.ready = true;
+  }
+
+  /** @param {Float32Array} points One after another, in m. @param {number} side Of a cell, in m. */
+  setCloud(points, side) {
+    const { three, scene } = this;
+    if (!three || !scene) return;
     this.count = points.length / 3;
     if (this.cloud) scene.remove(this.cloud);
     const shape = new three.BufferGeometry();
@@ -89,7 +94,7 @@ export class Space {
       shades.set([0.1 + 0.35 * share, 0.24 + 0.42 * share, 0.38 + 0.4 * share], k);
     }
     shape.setAttribute("color", new three.BufferAttribute(shades, 3));
-    const look = new three.PointsMaterial({ size: 1.7 * site.resolution, vertexColors: true, clippingPlanes: this.plane ? [this.plane] : [] });
+    const look = new three.PointsMaterial({ size: 1.7 * side, vertexColors: true, clippingPlanes: this.plane ? [this.plane] : [] });
     this.cloud = new three.Points(shape, look);
     scene.add(this.cloud);
     this.middle = box.getCenter(new three.Vector3());
@@ -99,7 +104,6 @@ export class Space {
     const field = this.slice?.querySelector("input");
     if (field) field.value = "0.62";
     this.clip();
-    this.ready = true;
   }
 
   /** Show the whole map. */
