@@ -56,6 +56,8 @@ export class Studio {
       tab: "locate", site: "", log: "drive", scan: "", scanName: "", seed: 0,
       /** @type {any} */
       robot: null,
+      /** @type {{x: number, y: number, scale: number} | null} */
+      view: null,
       lidar: { field_of_view: 270, beams: 541, range_max: 15, noise: 0.03, clutter: 0, rings: 16 },
       mount: { x: 0, y: 0, yaw: 0 },
       theory: { x: 1.3, y: 1.7, other_x: 4, other_y: 3.2, channels: 8, temperature: 0.5, profile: "softmax" },
@@ -77,7 +79,11 @@ export class Studio {
     } catch (error) {
       this.fail(error);
     }
+    const view = this.state.view;
     this.go(this.tabs.find((tab) => tab.name.toLowerCase() === this.state.tab) ?? this.tabs[0]);
+    if (view) Object.assign(this.stage.view, view);
+    this.stage.changed = () => this.save();
+    this.refresh();
     document.body.dataset.ready = "yes";
   }
 
@@ -211,6 +217,8 @@ export class Studio {
   /** Put the state into the address, so that a reload or a link restores it. */
   save() {
     clearTimeout(this.saving);
+    const { x, y, scale } = this.stage.view;
+    this.state.view = { x, y, scale };
     this.saving = setTimeout(() => history.replaceState(null, "", `#${encodeURIComponent(JSON.stringify(this.state))}`), PAUSE);
   }
 

@@ -43,6 +43,10 @@ export class Plots {
       plot("probability of the best place", palette.best, { range: [0, 1.02] }),
       plot("λ_min in 1/m², over s", palette.ahead, { distr: 3 }, { values: (/** @type {any} */ _, /** @type {number[]} */ all) => all.map((v) => (v == null ? "" : v.toExponential(0).replace("e+", "e"))) }),
     ];
+    for (const [k, words] of ["Probability of the best place over time", "λ_min over time"].entries()) {
+      this.plots[k].ctx.canvas.setAttribute("role", "img");
+      this.plots[k].ctx.canvas.setAttribute("aria-label", words);
+    }
     this.draw();
   }
 
