@@ -16,7 +16,7 @@ from sites import PLANE, SPACE
 
 FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist",
+    "--ignore-gpu-blocklist", "--disable-accelerated-2d-canvas",
 )  # fmt: skip
 PARTS = (STATIC / "vendor" / "three.module.js").exists()
 
