@@ -1,4 +1,4 @@
-# The two commands of a fresh machine: `make demo` and `make test`.
+# The commands of a fresh machine: `make demo`, `make studio` and `make test`.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,15 +8,21 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 DATA ?= DATA
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test quick lint bench clean
+PARTS := src/isovist/studio/static/vendor/three.module.js
+TSC := node_modules/.bin/tsc
+
+.PHONY: demo studio test quick lint types bench clean
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
 
-test: $(DEV)
+studio: $(VENV)/.studio $(PARTS)
+	$(BIN)/isovist studio $(MAP) $(LOG)
+
+test: $(DEV) $(PARTS)
 	$(PYTEST)
 
-quick: $(DEV)
+quick: $(DEV) $(PARTS)
 	$(PYTEST) -m 'not slow'
 
 lint: $(DEV)
@@ -24,6 +30,21 @@ lint: $(DEV)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory types; \
+	else echo "npm is missing: the types of the page are not checked"; fi
+
+# The modules of the page, by the types in their comments.
+types: $(TSC)
+	$(TSC) -p jsconfig.json
+
+$(TSC): package.json
+	npm install --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+	touch $@
+
+# What the page needs besides its own modules; without npm it goes without.
+$(PARTS): package.json
+	rm -rf $(dir $@)
+	-$(PYTHON) setup.py parts
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks --data $(DATA)
@@ -34,10 +55,15 @@ $(USER): pyproject.toml
 	$(PIP) -e '.[figures]'
 	touch $@
 
+$(VENV)/.studio: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[figures,studio,bags,mesh,clouds]'
+	touch $(USER) $@
+
 $(DEV): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[dev]'
-	touch $(USER) $@
+	touch $(USER) $(VENV)/.studio $@
 
 clean:
-	rm -rf $(VENV) out build dist
+	rm -rf $(VENV) out build dist node_modules src/isovist/studio/static/vendor

@@ -81,6 +81,7 @@ def main() -> None:
             ("clouds", 2, (isovist, "build", "cloud.las", "-o", "a.atlas")),
             ("ros", 2, (isovist, "ros", "--map", "room.atlas")),
             ("ros", 2, (isovist, "demo", "--bag", "drive.mcap")),
+            ("studio", 2, (isovist, "studio", "--no-browser")),
             ("fast-mesh", 1, (python, "-c", OPEN3D)),
         ):
             expect(code, f"pip install 'isovist[{extra}]'", *command)

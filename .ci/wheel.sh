@@ -9,3 +9,7 @@ pip="-m pip --quiet --disable-pip-version-check"
 "${PYTHON:-python3}" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" $pip install --no-compile "$scratch"/isovist-*.whl
 .venv/bin/python .ci/check_wheel.py "$scratch/venv/bin"
+"$scratch/venv/bin/python" $pip install --no-compile "$(echo "$scratch"/isovist-*.whl)[studio]"
+if command -v npm >/dev/null; then
+  .venv/bin/python .ci/check_studio.py "$scratch/venv/bin" "$scratch"/isovist-*.whl
+fi

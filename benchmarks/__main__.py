@@ -32,6 +32,7 @@ RUNS = {
     "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),
+    "studio": ("1",),
     "ros": ("60",),
     "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),

@@ -16,6 +16,7 @@ EXAMPLES = (
     "isovist optimise office.yaml -o rose.json --channels 32",
     "isovist metric office.yaml --figure metric.png",
     "isovist ros --map office.atlas --scan /scan --odom /odom --router",
+    "isovist studio office.yaml drive.mcap",
     "isovist warm-up",
     "isovist bench carmen intel.log.gz --json",
     "isovist bench scans map.yaml scans.npz --held-out",

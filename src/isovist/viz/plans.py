@@ -27,12 +27,17 @@ def draw_map(axes: Any, world: SegmentMap) -> Any:
 
 def draw_isovist(axes: Any, world: SegmentMap, point: FloatArray) -> Any:
     """What can be seen from a point, as a shaded region."""
+    outline = outline_of(world, point)
+    return axes.fill(*outline.T, color=SECOND, alpha=0.14, linewidth=0.0)
+
+
+def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
+    """Corners of what can be seen from a point, counter-clockwise, in m, shape (k, 2)."""
     pieces = world.see(point[None, :])
     angles = pieces.angles[0, : pieces.counts[0] + 1]
     inner = np.concatenate([[a + 1e-7, b - 1e-7] for a, b in pairwise(angles)])
     directions = unit_vectors(inner)
-    outline = point + world.cast(point, directions).ranges[:, None] * directions
-    return axes.fill(*outline.T, color=SECOND, alpha=0.14, linewidth=0.0)
+    return np.asarray(point + world.cast(point, directions).ranges[:, None] * directions)
 
 
 def draw_petals(axes: Any, rose: Rose, F: FloatArray, origin: FloatArray, size: float) -> Any:

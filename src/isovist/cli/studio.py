@@ -1,0 +1,32 @@
+"""`isovist studio`: maps, answers and why, in the browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def studio(
+    world: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[MAP_OR_ATLAS]", help="To begin with; a generated office if not given."
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Argument(metavar="[LOG]", help="A log to follow on that map.")
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="To listen on; 0 for one that is free.")
+    ] = 8765,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
+    ] = "127.0.0.1",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Show maps and answers in the browser, on this machine alone, until Ctrl-C."""
+    from isovist.studio.start import start
+
+    start(world, log, host=host, port=port, browser=browser)

@@ -1,0 +1,47 @@
+"""A view as one file that needs nothing else: it opens from a disk, without the studio.
+
+The page holds the map as an image, the marks that were drawn on it and the words beside it, and the
+modules that draw them, each as an address that contains what it names.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from isovist.errors import InputError
+
+STATIC = Path(__file__).parent / "static"
+MODULES = ("marks.js", "pens.js", "plan.js", "stage.js", "shared.js")
+"""That a shared page needs."""
+KEPT = ("title", "site", "image", "marks", "panel", "view", "picture")
+"""What a view is made of."""
+
+
+def share_page(view: Mapping[str, Any]) -> str:
+    """The page of a view, as the browser sent it."""
+    title = view.get("title")
+    if not isinstance(title, str) or not isinstance(view.get("marks"), list):
+        raise InputError("A view to share has a title and marks.")
+    kept = {name: view.get(name) for name in KEPT}
+    # The end of a script cannot stand inside one.
+    data = json.dumps(kept, separators=(",", ":")).replace("<", "\\u003c")
+    imports = {f"studio/{name}": _address(name) for name in MODULES}
+    style = (STATIC / "studio.css").read_text(encoding="utf-8")
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(title)}</title>\n<style>{style}</style>\n"
+        f'<script type="importmap">{json.dumps({"imports": imports})}</script>\n</head>\n'
+        f'<body class="shared">\n<script type="application/json" id="view">{data}</script>\n'
+        '<script type="module">import { open } from "studio/shared.js"; open();</script>\n'
+        "</body>\n</html>\n"
+    )
+
+
+def _address(name: str) -> str:
+    """A module as an address that holds it."""
+    data = base64.b64encode((STATIC / name).read_bytes()).decode("ascii")
+    return f"data:text/javascript;base64,{data}"

@@ -1,0 +1,72 @@
+"""Start the server and open its page."""
+
+import logging
+import socket
+import webbrowser
+from pathlib import Path
+
+from isovist.errors import InputError, MissingExtraError
+
+log = logging.getLogger("isovist.studio")
+ANY = 0
+"""A port that is free."""
+
+
+def start(world: Path | None, drive: Path | None, *, host: str, port: int, browser: bool) -> None:
+    """Serve the studio until it is interrupted.
+
+    Args:
+        world: A map or an atlas to begin with; the demonstration when `None`.
+        drive: A log to begin with.
+        host: Address to listen on.
+        port: To listen on; a free one when 0.
+        browser: Whether to open the page.
+    """
+    with MissingExtraError.unless_found("The studio", "studio"):
+        import python_multipart  # noqa: F401
+        import uvicorn
+
+        from isovist.studio.app import studio
+    from isovist.io.logs.read import read_log
+    from isovist.studio.shelf import Named, Shelf, Site
+    from isovist.studio.uploads import read_site
+
+    shelf, first = Shelf(), "office"
+    if world is not None:
+        log.info("describing %s", world.name)
+        atlas = read_site(world, lambda _share: None)
+        shelf.sites.put("map", Site(world.name, atlas), stays=True)
+        first = "map"
+    if drive is not None:
+        shelf.logs.put("log", Named(drive.name, read_log(drive)), stays=True)
+    listener = listen(host, port)
+    port = listener.getsockname()[1]
+    name = f"[{host}]" if ":" in host else host
+    page = (
+        f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::', '::1') else name}:{port}/"
+    )
+    address = page if drive is None else f"{page}#tab=follow"
+    log.info("the studio is at %s (Ctrl-C ends it)", address)
+    if browser:
+        webbrowser.open(address)
+    config = uvicorn.Config(
+        studio(shelf, host, first), log_level="warning", server_header=False, ws="none"
+    )
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens, or why it cannot."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((host, port))
+        listener.listen()  # a browser that is faster than the server waits
+    except (OSError, OverflowError) as error:
+        listener.close()
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(
+            f"The studio cannot listen at {host}, port {port}: {reason}. Take another `port`."
+        ) from error
+    return listener

@@ -1,0 +1,100 @@
+// The server of the studio, asked by name.  Whatever goes wrong is an Error with one sentence.
+
+/** @typedef {(share: number) => void} Progress */
+
+const AWAY = "The studio does not answer. Is it still running in its terminal?";
+
+/**
+ * @param {string} path @param {RequestInit} [options]
+ * @returns {Promise<Response>}
+ */
+async function request(path, options) {
+  let answer;
+  try {
+    answer = await fetch(path, options);
+  } catch (error) {
+    if (error instanceof DOMException && error.name === "AbortError") throw error;
+    throw new Error(AWAY);
+  }
+  if (answer.ok) return answer;
+  const told = await answer.json().catch(() => ({}));
+  throw new Error(told.error ?? `The studio answered ${answer.status}.`);
+}
+
+/** @param {string} path @returns {Promise<any>} */
+export const get = async (path) => (await request(path)).json();
+
+/** @param {string} path @returns {Promise<ArrayBuffer>} */
+export const bytes = async (path) => (await request(path)).arrayBuffer();
+
+/** @param {unknown} body @returns {RequestInit} */
+const posted = (body) => ({
+  method: "POST",
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(body),
+});
+
+/** @param {string} path @param {unknown} body @returns {Promise<any>} */
+export const ask = async (path, body) => (await request(path, posted(body))).json();
+
+/** @param {string} path @param {unknown} body @returns {Promise<Blob>} */
+export const fetchFile = async (path, body) => (await request(path, posted(body))).blob();
+
+/**
+ * Each line of a long answer.
+ * @param {string} path @param {RequestInit} options
+ */
+async function* lines(path, options) {
+  const answer = await request(path, options);
+  const reader = /** @type {ReadableStream<Uint8Array>} */ (answer.body).getReader();
+  const decoder = new TextDecoder();
+  let rest = "";
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      rest += decoder.decode(value, { stream: !done });
+      const parts = rest.split("\n");
+      rest = parts.pop() ?? "";
+      for (const part of parts) {
+        const told = JSON.parse(part);
+        if (told.error) throw new Error(told.error);
+        yield told;
+      }
+      if (done) return;
+    }
+  } finally {
+    reader.cancel().catch(() => {});
+  }
+}
+
+/** @param {string} path @param {unknown} body @param {AbortSignal} [signal] */
+export const stream = (path, body, signal) => lines(path, { ...posted(body), signal });
+
+/**
+ * What comes of long work; its progress is told meanwhile.
+ * @param {string} path @param {RequestInit} options @param {Progress} progress
+ * @returns {Promise<any>}
+ */
+async function worked(path, options, progress) {
+  for await (const told of lines(path, options)) {
+    if (told.done) return told.done;
+    progress(told.progress);
+  }
+  throw new Error(AWAY);
+}
+
+/** @param {string} path @param {unknown} body @param {Progress} progress @param {AbortSignal} [signal] */
+export const work = (path, body, progress, signal) =>
+  worked(path, { ...posted(body), signal }, progress);
+
+/**
+ * Files for the studio to read: what they are, and their key.
+ * @param {{file: File, path: string}[]} files @param {string} as @param {Progress} progress
+ * @returns {Promise<{kind: "map" | "scan" | "log", key: string, name: string}>}
+ */
+export function send(files, as, progress) {
+  const form = new FormData();
+  for (const { file, path } of files) form.append("file", file, path);
+  form.append("as", as);
+  return worked("/read", { method: "POST", body: form }, progress);
+}

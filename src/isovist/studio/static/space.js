@@ -1,0 +1,193 @@
+// Space: the walls of a map in 3D as points, with the same marks among them; orbit, zoom, slice.
+
+import { bytes } from "studio/server.js";
+import { h, slider } from "studio/dom.js";
+
+/** @typedef {import("studio/main.js").Studio} Studio */
+/** @typedef {import("studio/marks.js").Mark} Mark */
+/** @typedef {typeof import("three")} Three */
+
+export class Space {
+  /** @param {Studio} studio @param {HTMLElement} home */
+  constructor(studio, home) {
+    this.studio = studio;
+    this.home = home;
+    this.key = "";
+    this.ready = false;
+    this.count = 0;
+    this.frames = 0;
+    this.cut = 1;
+    /** @type {Three | null} */
+    this.three = null;
+  }
+
+  /** Load three.js and make the scene, once. */
+  async begin() {
+    if (this.three) return;
+    const three = (this.three = await import("three"));
+    const { OrbitControls } = await import("three/addons/controls/OrbitControls.js");
+    this.renderer = new three.WebGLRenderer({ antialias: true, preserveDrawingBuffer: true });
+    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.domElement.setAttribute("role", "img");
+    this.renderer.domElement.setAttribute("aria-label", "The map in space. Drag to orbit, wheel to zoom.");
+    this.home.append(this.renderer.domElement);
+    this.scene = new three.Scene();
+    this.camera = new three.PerspectiveCamera(50, 1, 0.1, 5000);
+    this.camera.up.set(0, 0, 1);
+    this.controls = new OrbitControls(this.camera, this.renderer.domElement);
+    this.controls.addEventListener("change", () => this.draw());
+    this.group = new three.Group();
+    this.scene.add(this.group);
+    this.slice = slider("Cut off above", "", { min: 0.02, max: 1, step: 0.02, value: 1 }, (value) => {
+      this.cut = value;
+      this.clip();
+    });
+    this.home.append(h("div", { className: "slice" }, this.slice));
+    this.renderer.localClippingEnabled = true;
+    this.plane = new three.Plane(new three.Vector3(0, 0, -1), 1e6);
+    this.renderer.domElement.addEventListener("dblclick", (event) => this.put(event));
+    new ResizeObserver(() => this.resize()).observe(this.home);
+    this.resize();
+  }
+
+  /** @param {MouseEvent} event Put the robot where the pointer meets its height. */
+  put(event) {
+    const { three, camera, renderer } = this;
+    if (!three || !camera || !renderer) return;
+    const box = renderer.domElement.getBoundingClientRect();
+    const at = new three.Vector2(
+      (2 * (event.clientX - box.left)) / box.width - 1,
+      1 - (2 * (event.clientY - box.top)) / box.height,
+    );
+    const ray = new three.Raycaster();
+    ray.setFromCamera(at, camera);
+    const level = new three.Plane(new three.Vector3(0, 0, 1), -(this.studio.state.robot.z ?? 1));
+    const hit = ray.ray.intersectPlane(level, new three.Vector3());
+    if (hit) this.studio.tab.put?.([hit.x, hit.y]);
+  }
+
+  /** @param {any} site */
+  async open(site) {
+    await this.begin();
+    this.recolour();
+    if (this.key === site.key) return this.draw();
+    this.setCloud(new Float32Array(await bytes(`/sites/${site.key}/points`)), site.resolution);
+    this.key = site.key;
+    this.ready = true;
+  }
+
+  /** @param {Float32Array} points One after another, in m. @param {number} side Of a cell, in m. */
+  setCloud(points, side) {
+    const { three, scene } = this;
+    if (!three || !scene) return;
+    this.count = points.length / 3;
+    if (this.cloud) scene.remove(this.cloud);
+    const shape = new three.BufferGeometry();
+    shape.setAttribute("position", new three.BufferAttribute(points, 3));
+    shape.computeBoundingBox();
+    const box = /** @type {import("three").Box3} */ (shape.boundingBox);
+    this.low = box.min.z;
+    this.high = box.max.z;
+    const shades = new Float32Array(points.length);
+    for (let k = 0; k < points.length; k += 3) {
+      const share = (points[k + 2] - this.low) / Math.max(0.1, this.high - this.low);
+      shades.set([0.1 + 0.35 * share, 0.24 + 0.42 * share, 0.38 + 0.4 * share], k);
+    }
+    shape.setAttribute("color", new three.BufferAttribute(shades, 3));
+    const look = new three.PointsMaterial({ size: 1.7 * side, vertexColors: true, clippingPlanes: this.plane ? [this.plane] : [] });
+    this.cloud = new three.Points(shape, look);
+    scene.add(this.cloud);
+    this.middle = box.getCenter(new three.Vector3());
+    this.span = box.getSize(new three.Vector3()).length();
+    this.fit();
+    this.cut = 0.62;
+    const field = this.slice?.querySelector("input");
+    if (field) field.value = "0.62";
+    this.clip();
+  }
+
+  /** Show the whole map. */
+  fit() {
+    const { camera, controls, middle, span } = this;
+    if (!camera || !controls || !middle || !span) return;
+    controls.target.copy(middle);
+    camera.position.set(middle.x - 0.12 * span, middle.y - 0.55 * span, middle.z + 0.6 * span);
+    controls.update();
+    this.draw();
+  }
+
+  clip() {
+    if (this.plane && this.low != null && this.high != null) {
+      this.plane.constant = this.low + this.cut * (this.high - this.low) + 0.05;
+      const shown = this.slice?.querySelector("output");
+      if (shown) shown.textContent = `${this.plane.constant.toFixed(1)} m`;
+    }
+    this.draw();
+  }
+
+  recolour() {
+    if (this.scene && this.three) this.scene.background = new this.three.Color(this.studio.stage.palette.free);
+  }
+
+  /**
+   * The marks that have a meaning in space: robots, beams and dots.
+   * @param {Mark[]} marks
+   */
+  setMarks(marks) {
+    const { three, group } = this;
+    if (!three || !group) return;
+    for (const child of [...group.children]) {
+      group.remove(child);
+      if (child instanceof three.Mesh || child instanceof three.Points) child.geometry.dispose();
+    }
+    const palette = /** @type {Record<string, string>} */ (/** @type {unknown} */ (this.studio.stage.palette));
+    for (const mark of marks) {
+      const colour = palette[mark.colour ?? "ink"];
+      if (mark.kind === "robot" && mark.pose) {
+        const [x, y, yaw, z = 0] = mark.pose;
+        const cone = new three.Mesh(
+          new three.ConeGeometry(0.28, 0.9, 5),
+          new three.MeshBasicMaterial({ color: colour, wireframe: mark.hollow ?? false }),
+        );
+        cone.rotation.z = yaw - Math.PI / 2;
+        cone.position.set(x, y, z);
+        group.add(cone);
+      }
+      if ((mark.kind === "beams" || mark.kind === "dots") && mark.points?.[0]?.length === 3) {
+        const shape = new three.BufferGeometry();
+        shape.setAttribute("position", new three.BufferAttribute(new Float32Array(mark.points.flat()), 3));
+        const shades = mark.points.flatMap((_, k) => new three.Color(palette[mark.colours?.[k] ?? "ink"]).toArray());
+        shape.setAttribute("color", new three.BufferAttribute(new Float32Array(shades), 3));
+        group.add(new three.Points(shape, new three.PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: true })));
+      }
+    }
+    this.draw();
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.home;
+    if (!this.renderer || !this.camera || !clientWidth || !clientHeight) return;
+    this.renderer.setSize(clientWidth, clientHeight);
+    this.camera.aspect = clientWidth / clientHeight;
+    this.camera.updateProjectionMatrix();
+    this.draw();
+  }
+
+  draw() {
+    if (this.waiting) return;
+    this.waiting = true;
+    requestAnimationFrame(() => {
+      this.waiting = false;
+      if (this.home.hidden || !this.renderer || !this.scene || !this.camera) return;
+      this.renderer.render(this.scene, this.camera);
+      this.frames += 1;
+    });
+  }
+
+  /** @returns {string} What is shown, as the address of an image. */
+  picture() {
+    if (!this.renderer || !this.scene || !this.camera) return "";
+    this.renderer.render(this.scene, this.camera);
+    return this.renderer.domElement.toDataURL("image/png");
+  }
+}

@@ -1,0 +1,203 @@
+// Theory: the room of the paper.  Drag the point: what it sees, what its descriptor keeps of that.
+
+import { ask } from "studio/server.js";
+import { choice, h, slider, tick } from "studio/dom.js";
+import { drawMarks } from "studio/marks.js";
+
+/** @typedef {import("studio/main.js").Studio} Studio */
+/** @typedef {import("studio/marks.js").Mark} Mark */
+
+const POLAR = 260; // pixels
+const ARROWS = 1.1; // m, of the longest arrow of J
+
+export class Theory {
+  /** @param {Studio} studio */
+  constructor(studio) {
+    this.studio = studio;
+    this.name = "Theory";
+    /** @type {any} */
+    this.told = null;
+    this.busy = this.again = false;
+    this.two = true;
+    this.shadow = true;
+    this.canvas = h("canvas", { width: 2 * POLAR, height: 2 * POLAR, className: "polar", role: "img", "aria-label": "Range and weights over the direction" });
+    this.home = h("div", { className: "answer" });
+  }
+
+  /** @returns {any} Where the points are, and the rose. */
+  get about() {
+    return this.studio.state.theory;
+  }
+
+  enter() {
+    const { studio, about } = this;
+    const again = (/** @type {boolean} */ last) => {
+      this.ask();
+      if (last) studio.save();
+    };
+    studio.stage.setPlan(null, [[0, 0], [6, 4]]);
+    studio.panel.replaceChildren(
+      h("p", { className: "fine" }, "The room of the paper. Drag the points; every number is computed anew, exactly."),
+      slider("Directions n", "", { min: 3, max: 64, step: 1, value: about.channels }, (value, last) => { about.channels = value; again(last); }),
+      slider("Temperature ε", "", { min: 0.05, max: 2, step: 0.05, value: about.temperature }, (value, last) => { about.temperature = value; again(last); }),
+      choice("Profile", [["softmax", "softmax"], ["bump", "bump"], ["cosine", "cosine power"]], about.profile, (value) => { about.profile = value; again(true); }),
+      h("div", { className: "row", "data-live": "" },
+        tick("second point", this.two, (on) => { this.two = on; this.ask(); }),
+        tick("shadow term in J", this.shadow, (on) => { this.shadow = on; this.tell(); studio.refresh(); })),
+      this.canvas,
+      this.home,
+    );
+    this.ask();
+  }
+
+  leave() {
+    this.studio.restorePlan();
+  }
+
+  async ask() {
+    if (this.busy) {
+      this.again = true;
+      return;
+    }
+    this.busy = true;
+    const { x, y, other_x, other_y, channels, temperature, profile } = this.about;
+    try {
+      this.told = await ask("/theory", { x, y, channels, temperature, profile, ...(this.two ? { other_x, other_y } : {}) });
+      this.studio.toast("");
+    } catch (error) {
+      this.studio.fail(error);
+    }
+    this.busy = false;
+    if (this.again) {
+      this.again = false;
+      this.ask();
+    }
+    if (this.studio.tab !== this) return;
+    this.tell();
+    this.studio.refresh();
+  }
+
+  get slopes() {
+    return this.shadow ? this.told.J : this.told.J_without_shadow;
+  }
+
+  tell() {
+    const told = this.told;
+    if (!told) return;
+    this.polar();
+    const most = Math.max(...told.F, ...(told.other?.F ?? []));
+    const rows = told.F.map((/** @type {number} */ value, /** @type {number} */ k) => {
+      const other = told.other?.F[k];
+      const title = `F${k + 1} = ${value.toFixed(4)} m${other == null ? "" : `, at the other point ${other.toFixed(4)} m`}`;
+      return h("span", { className: "column", title },
+        h("i", { className: "best", style: `height:${(100 * value) / most}%` }),
+        other == null ? "" : h("i", { className: "rival", style: `height:${(100 * other) / most}%` }));
+    });
+    const [s1, s2] = told.singular_values;
+    const { rank, condition, norm } = told.gram;
+    const lines = [
+      ["point", `(${told.point.map((/** @type {number} */ v) => v.toFixed(3)).join(", ")}) m`],
+      ["σ₁, σ₂ = μ of J", `${s1.toFixed(3)}, ${s2.toFixed(3)}`],
+      ["Gram: rank, condition", `${rank} of ${told.F.length}, ${condition.toPrecision(3)}`],
+      ["|f| = √(Fᵀ G⁻¹ F)", `${norm.toFixed(4)} m`],
+      ...(told.other ? [["|f_p − f_q|", `${told.other.distance.toFixed(4)} m`], ["‖F_p − F_q‖₂", `${told.other.plain.toFixed(4)}`]] : []),
+    ];
+    this.home.replaceChildren(
+      h("h2", {}, "F, channel by channel"),
+      h("div", { className: "columns", role: "img", "aria-label": `F from ${Math.min(...told.F).toFixed(3)} to ${Math.max(...told.F).toFixed(3)} m` }, ...rows),
+      h("table", {}, ...lines.map(([name, value]) => h("tr", {}, h("th", {}, name), h("td", {}, value)))),
+    );
+  }
+
+  /** The range, what the descriptor remembers of it, and the weights, around the direction. */
+  polar() {
+    const pen = /** @type {CanvasRenderingContext2D} */ (this.canvas.getContext("2d"));
+    const { palette } = this.studio.stage;
+    const { told } = this;
+    const reach = Math.max(...told.range) * 1.12;
+    const view = { x: 0, y: 0, scale: POLAR / (2 * reach), width: POLAR, height: POLAR };
+    /** @param {number[]} radii @param {number} [factor] */
+    const around = (radii, factor = 1) =>
+      [...radii, radii[0]].map((r, k) => {
+        const angle = (2 * Math.PI * k) / radii.length;
+        return [factor * r * Math.cos(angle), factor * r * Math.sin(angle)];
+      });
+    /** @type {Mark[]} */
+    const marks = [
+      { kind: "discs", points: [[0, 0, reach / 2.24], [0, 0, reach / 1.12]], colour: "soft", hollow: true, alpha: 0.35, width: 1 },
+      { kind: "area", points: around(told.range), colour: "isovist", alpha: 0.15 },
+      ...told.weights.map((/** @type {number[]} */ w) => ({ kind: "line", points: around(w, reach / 1.12), colour: "soft", width: 1, alpha: 0.6 })),
+      { kind: "line", points: around(told.range), colour: "ink", width: 1.6 },
+      { kind: "line", points: around(told.remembered), colour: "astray", width: 1.6 },
+    ];
+    pen.setTransform(2, 0, 0, 2, 0, 0);
+    pen.clearRect(0, 0, POLAR, POLAR);
+    drawMarks(pen, view, marks, palette);
+    pen.font = "11px system-ui";
+    pen.textAlign = "left";
+    for (const [k, [colour, words]] of [[palette.ink, "f(θ), the range"], [palette.astray, "what F remembers"], [palette.soft, "weights w_i(θ)"]].entries()) {
+      pen.fillStyle = colour;
+      pen.fillText(words, 4, 14 + 13 * k);
+    }
+  }
+
+  /** @returns {Mark[]} */
+  marks() {
+    const { told, about } = this;
+    /** @type {Mark[]} */
+    const marks = [];
+    if (told) {
+      const [x, y] = told.point;
+      if (told.other) marks.push({ kind: "area", points: told.other.outline, colour: "rival", alpha: 0.12 });
+      marks.push({ kind: "area", points: told.outline, colour: "isovist", alpha: 0.16 });
+      for (const [x0, y0, x1, y1] of told.shadows) {
+        marks.push({ kind: "line", points: [[x, y], [x0, y0]], colour: "soft", width: 1, alpha: 0.6, dashed: true });
+        marks.push({ kind: "line", points: [[x0, y0], [x1, y1]], colour: "ahead", width: 2 });
+      }
+      const remembered = told.remembered.map((/** @type {number} */ r, /** @type {number} */ k) => {
+        const angle = (2 * Math.PI * k) / told.remembered.length;
+        return [x + Math.max(0, r) * Math.cos(angle), y + Math.max(0, r) * Math.sin(angle)];
+      });
+      marks.push({ kind: "line", points: [...remembered, remembered[0]], colour: "astray", width: 1.4, alpha: 0.8 });
+      for (const wall of told.walls) marks.push({ kind: "line", points: [wall.slice(0, 2), wall.slice(2)], colour: "wall", width: 3 });
+      const slopes = this.slopes;
+      const longest = Math.max(1e-9, ...slopes.map((/** @type {number[]} */ s) => Math.hypot(s[0], s[1])));
+      for (const [k, [dx, dy]] of told.directions.entries()) {
+        const base = [x + 0.28 * dx, y + 0.28 * dy];
+        const [jx, jy] = slopes[k].map((/** @type {number} */ v) => (ARROWS * v) / longest);
+        marks.push({ kind: "line", points: [base, [base[0] + jx, base[1] + jy]], colour: "fits", width: 1.6, arrow: true });
+      }
+    }
+    if (this.two) marks.push({ kind: "robot", pose: [about.other_x, about.other_y, 0], colour: "rival", size: 0.2, label: "q" });
+    marks.push({ kind: "robot", pose: [about.x, about.y, 0], colour: "best", size: 0.2, label: "p" });
+    return marks;
+  }
+
+  /** @param {[number, number]} world */
+  grab(world) {
+    const { about, studio } = this;
+    /** @param {number} x @param {number} y */
+    const gap = (x, y) => Math.hypot(world[0] - x, world[1] - y) * studio.stage.view.scale;
+    const first = gap(about.x, about.y) < 30;
+    if (!first && !(this.two && gap(about.other_x, about.other_y) < 30)) return null;
+    return (/** @type {[number, number]} */ to, /** @type {boolean} */ last) => {
+      Object.assign(about, first ? { x: to[0], y: to[1] } : { other_x: to[0], other_y: to[1] });
+      this.ask();
+      if (last) studio.save();
+      studio.refresh();
+    };
+  }
+
+  /** @param {KeyboardEvent} event */
+  key(event) {
+    /** @type {Record<string, number[]>} */
+    const ways = { ArrowLeft: [-0.05, 0], ArrowRight: [0.05, 0], ArrowUp: [0, 0.05], ArrowDown: [0, -0.05] };
+    const way = ways[event.key];
+    if (!way || !event.shiftKey) return false;
+    this.about.x += way[0];
+    this.about.y += way[1];
+    this.ask();
+    this.studio.save();
+    return true;
+  }
+}

@@ -1,0 +1,195 @@
+"""Files that were dropped on the page: what they are, and what is in them.
+
+They are written to a folder of their own under names that cannot lead out of it, read by the same
+readers as at the command line, and removed.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path, PurePosixPath
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import yaml
+
+from isovist.atlas.build import build
+from isovist.atlas.store import read_atlas
+from isovist.errors import FileError
+from isovist.io.files import quote
+from isovist.io.logs.read import BAGS, CARMEN, read_log
+from isovist.io.maps.read import read_map
+from isovist.io.scans.read import read_scan
+from isovist.studio.shelf import Named, Shelf, Site
+
+MOST_FILES = 200
+"""Of one drop: an atlas is a folder of a few dozen."""
+CLOUDS = (".ply", ".pcd", ".bin")
+"""A map in space, or a scan of one."""
+_PLANS = (".yaml", ".yml", ".geojson")
+_SPACE = (".bt", ".ot", ".stl", ".obj", ".off", ".glb", ".las", ".laz", ".xyz", *CLOUDS)
+_IMAGES = (".pgm", ".png", ".bmp", ".jpg", ".jpeg")
+_SCANS = (".json", ".csv", ".npz")
+_NAME = re.compile(r"[^\w.+ -]", re.ASCII)
+Progress = Callable[[float], None]
+
+
+def receive(
+    shelf: Shelf, files: Mapping[str, bytes], wanted: str, progress: Progress
+) -> dict[str, Any]:
+    """Keep what the files are, and say what that is: kind, key and name.
+
+    Args:
+        shelf: Where it is kept.
+        files: By name, with the folders that they were dropped in.
+        wanted: "map", "scan" or "log", or "" when the files say it themselves.
+        progress: Told the share of the work that is done.
+    """
+    if not 1 <= len(files) <= MOST_FILES:
+        raise FileError(f"Drop from 1 to {MOST_FILES} files at a time, got {len(files)}.")
+    seal = hashlib.sha256()
+    with TemporaryDirectory(prefix="isovist-studio-") as folder:
+        top = Path(folder)
+        for name, data in sorted(files.items()):
+            path = top / safe_path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+            seal.update(f"{path.relative_to(top)}:{len(data)}:".encode() + data)
+        key = seal.hexdigest()[:16]
+        main = main_file(top)
+        kind = wanted or kind_of(main)
+        name = main.name
+        if kind == "map":
+            if key not in shelf.sites:
+                shelf.sites.put(key, Site(name, read_site(main, progress)))
+        elif kind == "log":
+            shelf.logs.put(key, Named(name, read_log(main, progress=progress)))
+        else:
+            shelf.scans.put(key, Named(name, read_scan(main)))
+    return {"kind": kind, "key": key, "name": name}
+
+
+def safe_path(name: str) -> Path:
+    """A name as it may be written: at most one folder, no way out, no odd characters."""
+    parts = PurePosixPath(name.replace("\\", "/")).parts
+    parts = tuple(part for part in parts if part not in ("/", ".."))
+    clean = [_NAME.sub("_", part)[-120:] for part in parts[-2:]]
+    if not clean or any(part.strip(". ") == "" for part in clean):
+        raise FileError(f"{quote(name)} is no name of a file.")
+    return Path(*clean)
+
+
+def main_file(folder: Path) -> Path:
+    """The file that the others belong to: a manifest's folder, a yaml's image, or the only one."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    manifests = [path for path in files if path.name in ("manifest.json", "metadata.yaml")]
+    if manifests:
+        inner = manifests[0].parent if manifests[0].parent != folder else _gathered(folder)
+        if manifests[0].name == "metadata.yaml":
+            _check_bag(inner)
+        return inner
+    known = [path for path in files if path.suffix.lower() not in _IMAGES]
+    if len(known) != 1:
+        images = ", ".join(path.name for path in files[:3])
+        if not known:
+            raise FileError(
+                f"{images}: an image is no map by itself. Drop the .yaml of the map with it."
+            )
+        raise FileError(
+            f"{len(known)} files that do not belong together: drop one map, one scan or one log "
+            "at a time."
+        )
+    (main,) = known
+    if main.suffix.lower() in (".yaml", ".yml"):
+        _bring_image(main, files)
+    return main
+
+
+def _bring_image(main: Path, files: list[Path]) -> None:
+    """Let a ROS map name the image that was dropped with it, wherever that lay on its disk.
+
+    A map that names any other file is refused: it would be one of this machine.
+    """
+    try:
+        fields = yaml.safe_load(main.read_bytes())
+        image = fields["image"]
+    except (yaml.YAMLError, TypeError, KeyError, RecursionError, ValueError):
+        return  # the reader says what is wrong
+    if not isinstance(image, str) or not image:
+        return
+    name = safe_path(image).name
+    found = next((path for path in files if path.name == name), None)
+    if found is None:
+        raise FileError(f"{main.name}: its image {quote(name)} is missing. Drop both together.")
+    found.rename(main.parent / name)
+    main.write_text(yaml.safe_dump({**fields, "image": name}), encoding="utf-8")
+
+
+def _check_bag(folder: Path) -> None:
+    """An error unless a ROS 2 bag names files of its own folder only."""
+    try:
+        told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
+        names = told["rosbag2_bagfile_information"]["relative_file_paths"]
+        inside = all(Path(str(name)).name == str(name) for name in names)
+    except (yaml.YAMLError, TypeError, KeyError, RecursionError, ValueError):
+        return  # the reader says what is wrong
+    if not inside:
+        raise FileError(f"{folder.name} names files outside of its folder.")
+
+
+def _gathered(folder: Path) -> Path:
+    """A folder of its own for the files of an atlas that were dropped without theirs."""
+    inner = folder / "atlas"
+    inner.mkdir(exist_ok=True)
+    for path in sorted(folder.iterdir()):
+        if path.is_file():
+            path.rename(inner / path.name)
+    return inner
+
+
+def kind_of(main: Path) -> str:
+    """What a file is by its suffix and, where that leaves a doubt, by what is in it."""
+    if main.is_dir():
+        return "map" if (main / "manifest.json").exists() else "log"
+    suffix = main.suffix.lower()
+    if suffix == ".json":
+        return "map" if _is_plan(main) else "scan"
+    if suffix == ".npz":
+        return "log" if _is_set(main) else "scan"
+    if suffix in (*_PLANS, *_SPACE):
+        return "map"
+    if suffix in (*BAGS, *CARMEN):
+        return "log"
+    if suffix in _SCANS:
+        return "scan"
+    raise FileError(
+        f"{main.name}: neither a map (.yaml with its image, .geojson, .bt, a mesh, a cloud, an "
+        "atlas), nor a scan (.json, .csv, .npz), nor a log (.log, .bag, .mcap)."
+    )
+
+
+def _is_plan(path: Path) -> bool:
+    """Whether a JSON file is GeoJSON."""
+    try:
+        head = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(head, dict) and isinstance(head.get("type"), str)
+
+
+def _is_set(path: Path) -> bool:
+    """Whether an .npz file holds many scans."""
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            return any(name.endswith(("ranges_m", "ranges_cm", "ranges_mm")) for name in arrays)
+    except (ValueError, OSError, EOFError):
+        return False
+
+
+def read_site(path: Path, progress: Progress) -> Any:
+    """The atlas of a folder or of any map."""
+    if path.is_dir():
+        return read_atlas(path)
+    return build(read_map(path), progress=progress)
