@@ -29,6 +29,7 @@ def carmen(
     split: Annotated[
         Split, typer.Option(help="Which scans ask: every fifth, or those of later visits.")
     ] = Split.FIFTH,
+    every: Annotated[int, typer.Option(min=1, help="Ask with every n-th of these only.")] = 1,
     prove: options.Prove = False,
     as_json: options.Json = False,
 ) -> None:
@@ -39,7 +40,8 @@ def carmen(
 
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
     sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in logs)
-    report(sites, as_json, prove=prove)
+    some = ((name, world, trials[::every]) for name, world, trials in sites)
+    report(some, as_json, prove=prove)
 
 
 def scans(
