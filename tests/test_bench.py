@@ -56,7 +56,8 @@ def test_a_log_gives_one_row_with_all_keys(floor, tmp_path):
 
 
 def test_a_row_with_proofs_says_how_many_hold(floor, tmp_path):
-    (row,) = rows("carmen", "--prove", drive(floor, tmp_path / "office.log"))
+    (row,) = rows("carmen", "--prove", "--every", 2, drive(floor, tmp_path / "office.log"))
+    assert row["queries"] == 4
     assert row["proved_unique"] > 0.0
     assert row["proof_wrong"] == 0
     assert row["listed_complete"] == 1.0
@@ -91,8 +92,9 @@ def test_scans_with_poses_ask_on_a_given_map(floor, tmp_path):
 def test_simulated_scans_and_foreign_maps(floor, tmp_path):
     world = OccupancyMap.from_segments(floor.walls.reshape(-1, 2, 2), 0.05)
     write_map(world, tmp_path / "office.yaml")
-    (row,) = rows("simulate", tmp_path / "office.yaml", "--count", "6")
+    (row,) = rows("simulate", tmp_path / "office.yaml", "--count", "6", "--prove")
     assert row["queries"] == 6
+    assert row["prove_ms"] > 0.0
     assert row["false_confident"] == 0.0
     other = office_floor(5, length=16.0, rows=2).plan
     logs = [drive(floor, tmp_path / "a.log"), drive(other, tmp_path / "b.log")]
