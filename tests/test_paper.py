@@ -190,3 +190,16 @@ def test_the_room_of_the_example_is_a_plan_of_walls(tmp_path):
         "floor.yaml: this needs a plan of walls (.geojson). "
         "A ROS map becomes one with `isovist convert`."
     )
+
+
+def test_the_jumps_the_ratios_and_the_table_of_both_are_told():
+    from isovist.theory.example import as_json, run_example
+
+    rows = as_json(run_example())
+    assert [round(jump["angle"], 3) for jump in rows["jumps"]] == [0.588, 5.695]
+    first = rows["jumps"][0]
+    assert (round(first["before"], 2), round(first["after"], 2)) == (1.80, 3.61)
+    assert len(rows["error_ratios"]) == 3
+    both = rows["static_and_dynamic"]
+    assert both["dynamic_bound"] < both["static_bound"]
+    assert both["lambda_min"] > 0.0

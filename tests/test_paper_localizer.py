@@ -297,3 +297,18 @@ def test_the_paper_knows_one_map(tmp_path):
     files = [str(tmp_path / name) for name in ("room.geojson", "room.geojson", "scan.json")]
     result = CliRunner().invoke(app, ["locate", *files, "--method", "paper"])
     assert str(result.exception) == "`--method paper` takes one map, got 2."
+
+
+def test_the_command_locates_in_space(tmp_path):
+    import trimesh
+
+    world, truth, lidar = space_case("mesh")
+    trimesh.Trimesh(world.vertices, world.faces, process=False).export(tmp_path / "room.ply")
+    write_scan(lidar.scan(world, truth, np.random.default_rng(1)), tmp_path / "scan.npz")
+    files = [str(tmp_path / "room.ply"), str(tmp_path / "scan.npz")]
+    told = ["--method", "paper", "--channels", "48", "--spacing", "0.5", "--height", "1", "--json"]
+    result = CliRunner().invoke(app, ["locate", *files, *told])
+    assert result.exit_code == 1, result.exception
+    row = json.loads(result.output)
+    assert np.linalg.norm([row["x"] - 1.3, row["y"] - 1.7, row["z"] - 1.0]) < 0.15
+    assert not row["bound"]["holds"]

@@ -25,6 +25,7 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.walls import bridge_gaps
 from isovist.bench.outcomes import Row
 from isovist.bench.trials import Trial
 from isovist.errors import InputError
@@ -188,7 +189,8 @@ class Contest:
         if not isinstance(atlas, PlaneAtlas):
             raise InputError("Descriptors are compared on maps of the plane.")
         self.atlas, self.places = atlas, atlas.positions
-        self.rings = Rings.of_nodes(atlas.world, self.places)
+        clear = bridge_gaps(atlas.world, atlas.settings.gap)
+        self.rings = Rings.of_nodes(clear, self.places)
         self.words = words_of(self.rings)
 
     def described(self, method: Method) -> tuple[FloatArray, BoolArray]:

@@ -12,6 +12,7 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import CircleSum, Exact
 from isovist.errors import InputError
 from isovist.maps.segments import SegmentMap
+from isovist.poses import unit_vectors
 from isovist.roses import Rose
 from isovist.roses.profiles import Bump, CosinePower, Profile, Softmax
 from isovist.theory.grid import DescriptorGrid
@@ -25,6 +26,7 @@ SPACING = 0.5
 REGION = (0.0, 0.0, 2.75, 4.0)  # the paper's 35 nodes, left of the inner wall
 STEP = 0.05  # m, of the paper's central differences
 CHANNELS, TEMPERATURE = 8, 0.5
+NOISE = 1e-3  # η of the table of static against dynamic localization
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -193,6 +195,11 @@ def as_json(example: Example) -> dict[str, object]:
             for S, row, error in zip(TERMS, example.phi, example.errors, strict=True)
         ],
         "phi_exact": example.phi_exact.tolist(),
+        "jumps": _jumps(setup.world, np.array(setup.described)),
+        "error_ratios": [
+            float(a / b) for a, b in zip(example.errors[:-2], example.errors[1:-1], strict=True)
+        ],
+        "static_and_dynamic": _static_and_dynamic(example),
         "nearest": [
             {"node": node.tolist(), "distance": float(distance), "true_error": _gap(node, place)}
             for node, distance in zip(nodes[:4], example.distances[:4], strict=True)
@@ -218,6 +225,43 @@ def as_json(example: Example) -> dict[str, object]:
             "gauss_newton_error": _gap(example.descent.positions[-1], place),
             "gauss_newton_exact_error": _gap(example.descent_exact.positions[-1], place),
         },
+    }
+
+
+def _jumps(world: SegmentMap, place: FloatArray) -> list[dict[str, float]]:
+    """Angles (rad) at which the range jumps as seen from a place, and the ranges beside them."""
+    pieces = world.see(place[None])
+    angles = pieces.angles[0, 1 : 1 + int(pieces.counts[0])]
+    before, after = (world.cast(place, unit_vectors(angles + s)).ranges for s in (-1e-9, 1e-9))
+    return [
+        {"angle": float(a), "before": float(r), "after": float(s)}
+        for a, r, s in zip(angles, before, after, strict=True)
+        if abs(r - s) > 1e-6
+    ]
+
+
+def _static_and_dynamic(example: Example) -> dict[str, float]:
+    """The paper's table of both, to first order, at the true place and along a way through it.
+
+    The way is 0.5 m long, a second, diagonal and centred there; the observations are off by η.
+    """
+    setup = example.setup
+    exact = Descriptor(setup.rose, quadrature=Exact(1e-12))
+    place = np.array(setup.place)
+    along = np.linspace(-0.25, 0.25, 21)[:, None] * np.sqrt(0.5)
+    way = place + along[setup.world.contains(place + along)]
+    _, J = exact.at(setup.world, way, jacobian=True)
+    _, here = exact.at(setup.world, place, jacobian=True)
+    step = 1.0 / len(way)
+    least = float(np.linalg.eigvalsh(step * np.einsum("tni,tnj->ij", J, J))[0])
+    L = float(np.linalg.norm(J, ord=2, axis=(1, 2)).max())
+    mu = float(np.linalg.svd(here, compute_uv=False)[-1])
+    return {
+        "noise": NOISE,
+        "mu": mu,
+        "lambda_min": least,
+        "static_bound": (L * SPACING / np.sqrt(2.0) + NOISE) / mu,
+        "dynamic_bound": 2.0 * L * NOISE / least,
     }
 
 

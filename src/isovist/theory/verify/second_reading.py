@@ -95,7 +95,7 @@ def _covering(_trial: Trial) -> Finding:
 
     radius = float(np.max(cKDTree(grid.nodes).query(places)[0]))
     text = f"{len(grid.nodes)} nodes, h = {SPACING:g}: a place is {radius:.2f} m from all of them"
-    return Finding(len(places), radius, SPACING, text)
+    return Finding(1, radius, SPACING, text)
 
 
 def _slopes(trial: Trial, signal: Signal) -> Finding:
