@@ -387,3 +387,10 @@ def test_modules_of_the_page_are_short():
 
     lengths = {path.name: len(path.read_text().splitlines()) for path in STATIC.glob("*.js")}
     assert max(lengths.values()) <= 300, lengths
+
+
+def test_a_map_that_cannot_be_read_is_told_before_anything_is_served(tmp_path):
+    from isovist.studio.start import start
+
+    with pytest.raises(FileError, match=r"nosuch\.yaml: there is no such file\.$"):
+        start(tmp_path / "nosuch.yaml", None, host="127.0.0.1", port=0, browser=False)
