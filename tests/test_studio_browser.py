@@ -241,6 +241,10 @@ def test_a_shared_page_opens_from_the_disk_without_the_studio(visit, program, tm
     alone.page.wait_for_selector(".verdict")
     assert alone.page.inner_text(".verdict") == page.inner_text(".verdict")
     assert alone.page.query_selector("input, select") is None
+    assert alone.page.inner_text("body").startswith("Locate: plane")
+    assert alone.page.evaluate(
+        "document.querySelector('canvas').getBoundingClientRect().bottom <= innerHeight"
+    )
     alone.close()
 
 

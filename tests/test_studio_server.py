@@ -170,6 +170,8 @@ def test_a_survey_tells_progress_and_three_layers(door):
     assert {len(c) for c in first["columns"].values()} == {len(first["places"])}
     assert done["report"]["surveys"][0]["nodes"] == len(first["places"])
     assert done["report"]["text"] in done["text"]
+    assert [len(row) for row in done["rows"]] == [3] * len(done["rows"])
+    assert done["rows"][0][0] == "sensor"
 
 
 def test_a_lost_robot_is_told_step_by_step(door):
