@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import isovist as iv
+from bag_writer import link, odometry, scan, write_bag
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan
 from isovist.report.tracks import update_json
@@ -240,6 +241,10 @@ def test_a_shared_page_opens_from_the_disk_without_the_studio(visit, program, tm
     alone.page.wait_for_selector(".verdict")
     assert alone.page.inner_text(".verdict") == page.inner_text(".verdict")
     assert alone.page.query_selector("input, select") is None
+    assert alone.page.inner_text("body").startswith("Locate: plane")
+    assert alone.page.evaluate(
+        "document.querySelector('canvas').getBoundingClientRect().bottom <= innerHeight"
+    )
     alone.close()
 
 
@@ -286,6 +291,23 @@ def test_bad_files_are_one_sentence_and_the_page_lives_on(visit, tmp_path):
     page.reload()
     page.wait_for_selector("#toast:has-text('The map is not kept any more.')")
     page.wait_for_selector(".verdict")
+
+
+def test_a_topic_of_a_bag_with_several_is_chosen_on_the_page(visit, tmp_path):
+    way = [odometry(10.0 + k, (0.1 * k, 0.0, 0.0)) for k in range(3)]
+    sits = link(10.0, "base", "laser", topic="/tf_static")
+    both = [scan(11.0, topic="/front"), scan(11.0, topic="/back")]
+    path = write_bag(tmp_path, [sits, *way, *both])
+    page = visit.open()
+    page.wait_for_selector(".verdict")
+    drop(page, path)
+    page.wait_for_selector("#toast:has-text('2 topics of type LaserScan')")
+    page.click("#toast button:has-text('/front')")
+    page.wait_for_selector(".report:not(:empty)")
+    assert ask(page, "tab.updates.length") == 1
+    if PARTS:  # a map in space cannot be followed on
+        page.select_option("#site", "space")
+        page.wait_for_selector("[role=tab][aria-selected=true]:has-text('Locate')")
 
 
 def test_everything_can_be_done_by_keys_and_has_a_name(visit):

@@ -170,6 +170,8 @@ def test_a_survey_tells_progress_and_three_layers(door):
     assert {len(c) for c in first["columns"].values()} == {len(first["places"])}
     assert done["report"]["surveys"][0]["nodes"] == len(first["places"])
     assert done["report"]["text"] in done["text"]
+    assert [len(row) for row in done["rows"]] == [3] * len(done["rows"])
+    assert done["rows"][0][0] == "sensor"
 
 
 def test_a_lost_robot_is_told_step_by_step(door):
@@ -387,3 +389,10 @@ def test_modules_of_the_page_are_short():
 
     lengths = {path.name: len(path.read_text().splitlines()) for path in STATIC.glob("*.js")}
     assert max(lengths.values()) <= 300, lengths
+
+
+def test_a_map_that_cannot_be_read_is_told_before_anything_is_served(tmp_path):
+    from isovist.studio.start import start
+
+    with pytest.raises(FileError, match=r"nosuch\.yaml: there is no such file\.$"):
+        start(tmp_path / "nosuch.yaml", None, host="127.0.0.1", port=0, browser=False)

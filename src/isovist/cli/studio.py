@@ -5,17 +5,21 @@ from typing import Annotated
 
 import typer
 
+from isovist.cli import options
+
 
 def studio(
     world: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[MAP_OR_ATLAS]", help="To begin with; a generated office if not given."
+            metavar="MAP_OR_ATLAS", help="To begin with; a generated office if not given."
         ),
     ] = None,
     log: Annotated[
-        Path | None, typer.Argument(metavar="[LOG]", help="A log to follow on that map.")
+        Path | None, typer.Argument(metavar="LOG", help="A log to follow on that map.")
     ] = None,
+    scan_topic: options.ScanTopic = None,
+    odometry_topic: options.OdometryTopic = None,
     port: Annotated[
         int, typer.Option(min=0, max=65535, help="To listen on; 0 for one that is free.")
     ] = 8765,
@@ -29,4 +33,7 @@ def studio(
     """Show maps and answers in the browser, on this machine alone, until Ctrl-C."""
     from isovist.studio.start import start
 
-    start(world, log, host=host, port=port, browser=browser)
+    start(
+        world, log, host=host, port=port, browser=browser,
+        scan_topic=scan_topic, odometry_topic=odometry_topic,
+    )  # fmt: skip

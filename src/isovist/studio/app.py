@@ -118,9 +118,11 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
                 for part in form.getlist("file")
                 if not isinstance(part, str)
             }
-            wanted = form.get("as", "")
-        kind = wanted if isinstance(wanted, str) and wanted in ("map", "scan", "log") else ""
-        return streams.lines(streams.watched(lambda tell: uploads.receive(kept, files, kind, tell)))
+            wanted, topic = (str(form.get(name, "")) for name in ("as", "scan_topic"))
+        kind = wanted if wanted in ("map", "scan", "log") else ""
+        return streams.lines(
+            streams.watched(lambda tell: uploads.receive(kept, files, kind, tell, topic or None))
+        )
 
     async def shared(request: Request) -> Response:
         ask = await ask_of(request)

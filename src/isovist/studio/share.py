@@ -35,7 +35,7 @@ def share_page(view: Mapping[str, Any]) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(title)}</title>\n<style>{style}</style>\n"
         f'<script type="importmap">{json.dumps({"imports": imports})}</script>\n</head>\n'
-        f'<body class="shared">\n<script type="application/json" id="view">{data}</script>\n'
+        f'<body class="shared">\n<script type="application/json" id="shown">{data}</script>\n'
         '<script type="module">import { open } from "studio/shared.js"; open();</script>\n'
         "</body>\n</html>\n"
     )

@@ -12,7 +12,16 @@ ANY = 0
 """A port that is free."""
 
 
-def start(world: Path | None, drive: Path | None, *, host: str, port: int, browser: bool) -> None:
+def start(
+    world: Path | None,
+    drive: Path | None,
+    *,
+    host: str,
+    port: int,
+    browser: bool,
+    scan_topic: str | None = None,
+    odometry_topic: str | None = None,
+) -> None:
     """Serve the studio until it is interrupted.
 
     Args:
@@ -21,6 +30,8 @@ def start(world: Path | None, drive: Path | None, *, host: str, port: int, brows
         host: Address to listen on.
         port: To listen on; a free one when 0.
         browser: Whether to open the page.
+        scan_topic: Of a bag, as `read_log` takes it.
+        odometry_topic: The same.
     """
     with MissingExtraError.unless_found("The studio", "studio"):
         import python_multipart  # noqa: F401
@@ -38,7 +49,8 @@ def start(world: Path | None, drive: Path | None, *, host: str, port: int, brows
         shelf.sites.put("map", Site(world.name, atlas), stays=True)
         first = "map"
     if drive is not None:
-        shelf.logs.put("log", Named(drive.name, read_log(drive)), stays=True)
+        read = read_log(drive, scan_topic=scan_topic, odometry_topic=odometry_topic)
+        shelf.logs.put("log", Named(drive.name, read), stays=True)
     listener = listen(host, port)
     port = listener.getsockname()[1]
     name = f"[{host}]" if ":" in host else host

@@ -37,7 +37,11 @@ Progress = Callable[[float], None]
 
 
 def receive(
-    shelf: Shelf, files: Mapping[str, bytes], wanted: str, progress: Progress
+    shelf: Shelf,
+    files: Mapping[str, bytes],
+    wanted: str,
+    progress: Progress,
+    scan_topic: str | None = None,
 ) -> dict[str, Any]:
     """Keep what the files are, and say what that is: kind, key and name.
 
@@ -46,10 +50,11 @@ def receive(
         files: By name, with the folders that they were dropped in.
         wanted: "map", "scan" or "log", or "" when the files say it themselves.
         progress: Told the share of the work that is done.
+        scan_topic: Of a bag that has several.
     """
     if not 1 <= len(files) <= MOST_FILES:
         raise FileError(f"Drop from 1 to {MOST_FILES} files at a time, got {len(files)}.")
-    seal = hashlib.sha256()
+    seal = hashlib.sha256((scan_topic or "").encode())
     with TemporaryDirectory(prefix="isovist-studio-") as folder:
         top = Path(folder)
         for name, data in sorted(files.items()):
@@ -65,7 +70,9 @@ def receive(
             if key not in shelf.sites:
                 shelf.sites.put(key, Site(name, read_site(main, progress)))
         elif kind == "log":
-            shelf.logs.put(key, Named(name, read_log(main, progress=progress)))
+            shelf.logs.put(
+                key, Named(name, read_log(main, scan_topic=scan_topic, progress=progress))
+            )
         else:
             shelf.scans.put(key, Named(name, read_scan(main)))
     return {"kind": kind, "key": key, "name": name}

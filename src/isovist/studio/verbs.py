@@ -17,7 +17,7 @@ from isovist.poses import AnyPose, Pose, Pose3
 from isovist.report.answers import answer_json, chance_text, headline, pose_json, proof_text
 from isovist.report.comparisons import surveys_json, surveys_text
 from isovist.report.contrasts import contrast_json
-from isovist.report.surveys import area_words, sensor_words, share_text
+from isovist.report.surveys import area_words, sensor_words, share_text, survey_rows
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.studio.asks import Ask
@@ -109,6 +109,10 @@ def survey_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
     return {
         "report": surveys_json(found),
         "text": surveys_text(found),
+        "rows": [
+            [row[0][0], *(text for _, text in row)]
+            for row in zip(*map(survey_rows, found), strict=True)
+        ],
         "layers": [survey_scene(one) for one in found],
     }
 

@@ -1,5 +1,7 @@
 // Files and folders that are dropped on the page.
 
+import { button } from "studio/dom.js";
+
 /** @typedef {{file: File, path: string}} Found */
 
 /**
@@ -48,4 +50,15 @@ export function dropped(curtain, take) {
       take(plain.map((file) => ({ file, path: file.name })));
     }
   });
+}
+
+/**
+ * Where a bag has several topics, let one be chosen in the message that says so.
+ * @param {unknown} error @param {(topic: string) => void} chosen
+ */
+export function askTopic(error, chosen) {
+  const topics = /choose one as `scan_topic`: (.*)\.$/.exec(error instanceof Error ? error.message : "")?.[1];
+  if (!topics) return;
+  const buttons = topics.split(", ").map((topic) => button(topic, () => chosen(topic)));
+  document.getElementById("toast")?.append(document.createElement("br"), ...buttons);
 }

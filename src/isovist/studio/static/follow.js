@@ -73,6 +73,8 @@ export class Follow {
     this.updates = [];
     this.summary = "";
     this.words.textContent = "";
+    this.home.replaceChildren();
+    this.index = 0;
     time.grow(0);
     const about = { site: studio.site.key, log: studio.state.log, ...(this.jump ? { carried: this.jump } : {}) };
     try {

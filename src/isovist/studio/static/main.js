@@ -2,7 +2,7 @@
 
 import { get, send } from "studio/server.js";
 import { h } from "studio/dom.js";
-import { dropped } from "studio/drop.js";
+import { askTopic, dropped } from "studio/drop.js";
 import { Explore } from "studio/explore.js";
 import { Follow } from "studio/follow.js";
 import { listenToKeys } from "studio/keys.js";
@@ -118,10 +118,7 @@ export class Studio {
     $("solid").hidden = this.site.dimension !== 3;
     if (this.tab.name !== "Theory") this.restorePlan();
     await this.lift(this.site.dimension === 3 && this.parts);
-    if (!enter) return;
-    this.tab.leave();
-    this.tab.enter();
-    this.save();
+    if (enter) this.go(this.tab);
   }
 
   restorePlan() {
@@ -233,14 +230,14 @@ export class Studio {
     }
   }
 
-  /** @param {{file: File, path: string}[]} files @param {string} [as] */
-  async take(files, as = "") {
+  /** @param {{file: File, path: string}[]} files @param {string} [topic] Of a bag with several. */
+  async take(files, topic = "") {
     if (!files.length) return;
     try {
       this.progress(0.02, "Reading");
       const cloud = /\.(ply|pcd|bin)$/i.test(files[0].path);
-      const kind = as || (cloud && this.site?.dimension === 3 ? "scan" : "");
-      const told = await send(files, kind, (share) => this.progress(share, "Describing the map"));
+      const as = cloud && this.site?.dimension === 3 ? "scan" : "";
+      const told = await send(files, { as, topic }, (share) => this.progress(share, "Describing the map"));
       this.toast("");
       await this.list();
       if (told.kind === "map") {
@@ -254,6 +251,7 @@ export class Studio {
       }
     } catch (error) {
       this.fail(error);
+      askTopic(error, (chosen) => this.take(files, chosen));
     }
     this.progress(1);
   }

@@ -89,12 +89,15 @@ export const work = (path, body, progress, signal) =>
 
 /**
  * Files for the studio to read: what they are, and their key.
- * @param {{file: File, path: string}[]} files @param {string} as @param {Progress} progress
+ * @param {{file: File, path: string}[]} files @param {{as: string, topic: string}} how What they
+ *   are and, of a bag, which of its topics is meant; "" where they say it themselves.
+ * @param {Progress} progress
  * @returns {Promise<{kind: "map" | "scan" | "log", key: string, name: string}>}
  */
-export function send(files, as, progress) {
+export function send(files, how, progress) {
   const form = new FormData();
   for (const { file, path } of files) form.append("file", file, path);
-  form.append("as", as);
+  form.append("as", how.as);
+  form.append("scan_topic", how.topic);
   return worked("/read", { method: "POST", body: form }, progress);
 }

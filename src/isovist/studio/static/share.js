@@ -26,6 +26,7 @@ const address = (blob) =>
 export async function asPage(studio) {
   const { stage, site, tab, space } = studio;
   const panel = /** @type {HTMLElement} */ (studio.panel.cloneNode(true));
+  for (const link of panel.querySelectorAll("button.link")) link.replaceWith(link.textContent ?? "");
   for (const live of panel.querySelectorAll("[data-live], canvas, .plots")) live.remove();
   const image = stage.plan ? await address(await (await fetch(`/sites/${site.key}/plan.png`)).blob()) : null;
   const { rows, columns, resolution, origin } = site;

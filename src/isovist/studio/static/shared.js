@@ -5,7 +5,7 @@ import { Stage } from "studio/stage.js";
 
 /** Build the page from the data that it holds. */
 export async function open() {
-  const view = JSON.parse(document.getElementById("view")?.textContent ?? "{}");
+  const view = JSON.parse(document.getElementById("shown")?.textContent ?? "{}");
   document.documentElement.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches
     ? "dark"
     : "light";

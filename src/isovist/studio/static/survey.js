@@ -96,7 +96,9 @@ export class SurveyTab {
       h("p", { className: "picked", "aria-live": "polite" }, this.words()),
       h("ol", { className: "areas" }, ...layers[0].areas.slice(0, 8).map((/** @type {any} */ area) =>
         h("li", {}, button(area.words, () => { this.pick([area.x, area.y]); this.studio.show([area.x, area.y]); }, { className: "link" })))),
-      h("pre", { className: "report" }, this.told.text),
+      layers.length === 2
+        ? h("table", {}, ...this.told.rows.map((/** @type {string[]} */ [name, ...cells]) => h("tr", {}, h("th", {}, name), ...cells.map((cell) => h("td", {}, cell)))))
+        : h("pre", { className: "report" }, this.told.text),
     );
   }
 
