@@ -109,7 +109,7 @@ def test_a_place_is_worth_what_its_beams_are(site):
 def test_chances_are_those_of_the_equation_and_none_has_its_share():
     totals = np.array([100.0, 98.0, 60.0])
     chances = chances_of(totals, 18, USUAL)
-    weights = np.exp(0.35 * (np.append(totals, 18 * 4.75) - 100.0))
+    weights = np.exp(0.35 * (np.append(totals, 18 * 4.5) - 100.0))
     assert chances == pytest.approx(weights / weights.sum(), rel=1e-12)
     assert chances_of(np.array([20.0]), 18, USUAL)[-1] > 0.99999
     assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]

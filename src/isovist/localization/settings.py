@@ -79,9 +79,8 @@ class LocalizationSettings:
             and how far behind the best a fit may lie to be worth it, in nats: what it brings is
             seldom more than half of that.
         sure: β and ℓ₀ of `judge` (2).  Of β = 0.25 to 0.5 and ℓ₀ = 3.5 to 5.25 nats those by which,
-            over both splits of the six logs, right places are likeliest, with ℓ₀ as large as costs
-            1 in 1000 of the right unique answers: so most scans of other buildings, and of a laser
-            below what the plan shows (jarvis), fit nowhere well.
+            over both splits of the six logs, right places are likeliest, and with ℓ₀ as large as it
+            can be without a right answer called unique falling to it.
         block: Width of a witness in rad: beams nearer to each other see the same thing.
         refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one block
             must speak, and differences below 0.2 nats in all say nothing.
@@ -117,7 +116,7 @@ class LocalizationSettings:
     model: BeamModel = field(default_factory=BeamModel)
     worth: tuple[float, float] = (3.0, 1.0)
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float] = (0.35, 4.75)
+    sure: tuple[float, float] = (0.35, 4.5)
     block: float = float(np.radians(10.0))
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6
