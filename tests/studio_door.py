@@ -78,7 +78,7 @@ class Visit:
             self.errors.append(message.text)
 
     def _asked(self, request):
-        if not request.url.startswith((self.address, "data:", "blob:", "file:")):
+        if not request.url.startswith((self.address, "data:", "blob:", "file:", "about:")):
             self.outside.append(request.url)
 
     def open(self, path="/"):

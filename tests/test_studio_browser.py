@@ -287,8 +287,8 @@ def test_bad_files_are_one_sentence_and_the_page_lives_on(visit, tmp_path):
     page.wait_for_selector("#toast:has-text('is not in free space')")
     page.evaluate("studio.tab.put([5.2, 6.4])")
     until(page, "studio.tab.told.truth.x === 5.2")
+    page.goto("about:blank")
     page.goto(f"{visit.address}/#site=nothing")
-    page.reload()
     page.wait_for_selector("#toast:has-text('The map is not kept any more.')")
     page.wait_for_selector(".verdict")
 

@@ -38,7 +38,7 @@ export function listenToKeys(studio) {
   };
   addEventListener("keydown", (event) => {
     const target = /** @type {HTMLElement} */ (event.target);
-    const typing = target.matches("input, select, textarea, dialog *");
+    const typing = target.matches("input, select, textarea, dialog[open] *");
     if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.key === " " && target.matches("button, summary")) return;
     const tab = studio.tabs[Number(event.key) - 1];

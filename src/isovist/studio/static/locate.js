@@ -28,6 +28,7 @@ export class Locate {
     this.shown = { beams: true, search: false, proof: true };
     this.answers = 0;
     this.unfolded = false;
+    this.failed = false; // then the next answer takes the message away
   }
 
   get state() {
@@ -60,10 +61,12 @@ export class Locate {
         this.told = told;
         if (told.truth?.z != null) state.robot.z ??= told.truth.z;
         this.answers += 1;
-        this.studio.toast("");
+        if (this.failed) this.studio.toast("");
+        this.failed = false;
         if (!live) this.studio.say(`${told.answer.verdict}. ${told.answer.advice}`);
       }
     } catch (error) {
+      this.failed = true;
       this.studio.fail(error);
     } finally {
       this.busy = false;

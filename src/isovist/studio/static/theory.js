@@ -17,7 +17,7 @@ export class Theory {
     this.name = "Theory";
     /** @type {any} */
     this.told = null;
-    this.busy = this.again = false;
+    this.busy = this.again = this.failed = false;
     this.two = true;
     this.shadow = true;
     this.canvas = h("canvas", { width: 2 * POLAR, height: 2 * POLAR, className: "polar", role: "img", "aria-label": "Range and weights over the direction" });
@@ -63,8 +63,10 @@ export class Theory {
     const { x, y, other_x, other_y, channels, temperature, profile } = this.about;
     try {
       this.told = await ask("/theory", { x, y, channels, temperature, profile, ...(this.two ? { other_x, other_y } : {}) });
-      this.studio.toast("");
+      if (this.failed) this.studio.toast("");
+      this.failed = false;
     } catch (error) {
+      this.failed = true;
       this.studio.fail(error);
     }
     this.busy = false;
