@@ -66,9 +66,7 @@ class OccupancyMap:
         set_ = object.__setattr__
         set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
-        if self.reflectance is not None:
-            values = as_floats("reflectance", np.ravel(self.reflectance), (cells.size,))
-            set_(self, "reflectance", readonly(values.copy()))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, cells.size))
 
     __setstate__ = restore
 
@@ -290,6 +288,13 @@ def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
     if not (cells == Cell.FREE).any():
         raise InputError("The map has no free cell, so there is nowhere to be.")
     return readonly(np.array(cells, dtype=np.uint8, order="C"))
+
+
+def checked_reflectance(given: ArrayLike | None, size: int) -> FloatArray | None:
+    """One number for each cell, read-only, or `None` where a map has none."""
+    if given is None:
+        return None
+    return readonly(as_floats("reflectance", np.ravel(given), (size,)).copy())
 
 
 def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:

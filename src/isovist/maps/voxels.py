@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.cells import Cell, as_points, check_length, checked_cells, follow, skip_of
+from isovist.maps.cells import (
+    Cell,
+    as_points,
+    check_length,
+    checked_cells,
+    checked_reflectance,
+    follow,
+    skip_of,
+)
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
 if TYPE_CHECKING:
@@ -53,9 +61,7 @@ class VoxelMap:
         set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
         set_(self, "corner", readonly(as_floats("corner", self.corner, (3,)).copy()))
-        if self.reflectance is not None:
-            values = as_floats("reflectance", np.ravel(self.reflectance), (cells.size,))
-            set_(self, "reflectance", readonly(values.copy()))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, cells.size))
 
     __setstate__ = restore
 
