@@ -106,7 +106,7 @@ def test_one_name_stands_for_one_option():
             if option.param_type_name == "option":
                 known[option.opts[-1]][verb] = (option.help, option.metavar, option.nargs)
     assert "--topic" not in known
-    assert set(known["--scan-topic"]) == {"locate", "check", "track"}
+    assert set(known["--scan-topic"]) == {"locate", "check", "track", "studio"}
     sensors = {"locate", "check", "track", "ros", "bench follow", "bench kidnap"}
     assert set(known["--sensor"]) == sensors
     # Counts are of different things; the others say when they count or what is written.
