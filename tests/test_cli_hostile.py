@@ -66,6 +66,7 @@ LINES = {
     "bench scans ROS NPZ --index NPZ": "set.npz: the array `index` is missing.",
     "bench follow ROS NPZ": "set.npz: `odom` is missing. A log needs the odometry and the time ",
     "bench simulate NO.yaml": NO_FILE,
+    "bench carmen LOG --every 0": "`--every` must be 1 or more, got 0.",
     "bench cross NO.log": NO_FILE,
     # pictures and results that cannot be written
     "locate PLAN SCAN --figure a.doc": "a.doc: a picture must end in .png, .pdf or .svg.",

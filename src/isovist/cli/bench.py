@@ -13,6 +13,7 @@ from isovist.cli.bench_descriptors import descriptors
 from isovist.cli.bench_track import follow, kidnap, starts
 from isovist.cli.examples import example_of
 from isovist.cli.verbs import Verb
+from isovist.errors import InputError
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 
@@ -29,7 +30,7 @@ def carmen(
     split: Annotated[
         Split, typer.Option(help="Which scans ask: every fifth, or those of later visits.")
     ] = Split.FIFTH,
-    every: Annotated[int, typer.Option(min=1, help="Ask with every n-th of these only.")] = 1,
+    every: options.Every = 1,
     prove: options.Prove = False,
     as_json: options.Json = False,
 ) -> None:
@@ -38,6 +39,8 @@ def carmen(
     from isovist.cli.inputs import carmen_of
     from isovist.cli.rows import report
 
+    if every < 1:
+        raise InputError(f"`every` must be 1 or more, got {every}.")
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
     sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in logs)
     some = ((name, world, trials[::every]) for name, world, trials in sites)

@@ -122,6 +122,7 @@ Tilt = Annotated[
 Mirror = Annotated[
     bool, typer.Option("--mirror", help="The sensor hangs upside down: turn the scan over.")
 ]
+Every = Annotated[int, typer.Option(help="Use one of so many scans.")]
 Prove = Annotated[
     bool,
     typer.Option("--prove", help="Search the whole map, so that no other place can be missed."),

@@ -17,7 +17,7 @@ def track(
     sweep: options.Sweep = 0.0,
     prefix: options.Prefix = "",
     held_out: options.HeldOut = False,
-    every: Annotated[int, typer.Option(help="Use one of so many scans.")] = 1,
+    every: options.Every = 1,
     start: Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")] = 0,
     stop: Annotated[
         int | None, typer.Option(help="Number of the scan after the last, counted from 0.")
