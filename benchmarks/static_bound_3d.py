@@ -10,10 +10,10 @@ the place that Gauss–Newton finds farther than that of its own.
 """
 
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.static_bound import Tally
 from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import Exact
 from isovist.maps.mesh import MeshMap
@@ -24,16 +24,6 @@ from isovist.theory.map_space import MapField
 from isovist.theory.static import gauss_newton
 
 SAMPLES = 8
-
-
-@dataclass
-class Tally:
-    """What was counted."""
-
-    cases: int = 0
-    held: int = 0
-    violations: int = 0
-    tightest: float = np.inf
 
 
 def random_room(rng: np.random.Generator) -> MeshMap:
