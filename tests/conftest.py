@@ -10,6 +10,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import pytest
 from hypothesis import HealthCheck, settings
 
+from isovist.backends.base import NAMES, using
+from isovist.errors import InputError
+
 settings.register_profile(
     "isovist",
     derandomize=True,
@@ -77,3 +80,16 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.nodeid.removeprefix("tests/").startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(params=NAMES)
+def backend(request):
+    """Every backend in turn, computing; those that this machine lacks are skipped, and it says so.
+
+    Tests that use it hold all backends to the same twins.
+    """
+    try:
+        with using(request.param) as computing:
+            yield computing
+    except InputError as lacking:
+        pytest.skip(str(lacking))

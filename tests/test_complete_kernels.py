@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, same_as_brute_force
 
+from isovist.backends.base import computing
 from isovist.kernels.occupancy import cast_one
 from isovist.kernels.wedge import meets_wall
 from isovist.localization.complete import _bits, complete
@@ -15,7 +16,8 @@ from isovist.maps.cells import Cell, OccupancyMap
 
 
 @pytest.mark.parametrize("seed", [0, 5])
-def test_the_boxes_that_survive_are_those_of_brute_force(seed):
+def test_the_boxes_that_survive_are_those_of_brute_force(backend, seed):
+    assert computing() is backend
     assert same_as_brute_force(np.random.default_rng(seed))
 
 

@@ -4,9 +4,10 @@ import pytest
 from isovist.atlas.build import build
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
-from isovist.kernels.align import align, distance_at
+from isovist.backends.base import computing
+from isovist.kernels.align import distance_at
 from isovist.kernels.align3d import distance_in_space
-from isovist.kernels.correlate import correlate, spread
+from isovist.kernels.correlate import spread
 from isovist.sensing.scan import Scan
 from reference_locate import UNIT, bilinear, building, costs_of_node, fit_step, rating, spread_out
 
@@ -17,7 +18,7 @@ def random():
 
 
 @pytest.mark.parametrize(("phases", "window"), [(1, 16), (2, 9), (2, 5)])
-def test_correlation_finds_the_smallest_local_minima_of_the_twin(random, phases, window):
+def test_correlation_finds_the_smallest_local_minima_of_the_twin(backend, random, phases, window):
     n, keep = 16, 3
     nodes = random.uniform(0.0, 3.0, (12, n)).astype(np.float32)
     nodes[random.uniform(size=nodes.shape) < 0.2] = 1e3
@@ -27,7 +28,7 @@ def test_correlation_finds_the_smallest_local_minima_of_the_twin(random, phases,
     costs = np.empty((4, keep), np.float32)
     headings = np.empty((4, keep), np.int32)
     allowed = np.ones(n * phases, np.bool_)
-    correlate(
+    backend.correlate(
         nodes[:, None], active, windows[:, None], seen[:, None], allowed, 0.25, 0.5, costs, headings
     )
     for row, node in enumerate(active):
@@ -39,13 +40,13 @@ def test_correlation_finds_the_smallest_local_minima_of_the_twin(random, phases,
         np.testing.assert_allclose(twin[headings[row][found]], costs[row][found], rtol=1e-5)
 
 
-def test_correlation_keeps_to_the_allowed_headings(random):
+def test_correlation_keeps_to_the_allowed_headings(backend, random):
     nodes = random.uniform(0.0, 3.0, (3, 16)).astype(np.float32)
     windows = nodes[1:2].copy()
     allowed = np.zeros(16, np.bool_)
     allowed[5:8] = True
     costs, headings = np.empty((3, 2), np.float32), np.empty((3, 2), np.int32)
-    correlate(
+    backend.correlate(
         nodes[:, None],
         np.arange(3),
         windows[:, None],
@@ -59,12 +60,12 @@ def test_correlation_keeps_to_the_allowed_headings(random):
     assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
 
 
-def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(random):
+def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(backend, random):
     node = random.uniform(0.0, 3.0, (1, 16)).astype(np.float32)
     window = np.roll(node, -3, axis=1)
     costs, headings = np.empty((1, 1), np.float32), np.empty((1, 1), np.int32)
     every = np.ones((1, 16), np.bool_)
-    correlate(
+    backend.correlate(
         node[:, None], np.arange(1), window[:, None], every[:, None], every[0], 0.25, 0.5, costs,
         headings,
     )  # fmt: skip
@@ -105,14 +106,14 @@ def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
                 assert np.isnan(expected) or value >= 1e308
 
 
-def test_a_fit_takes_the_steps_of_its_twin(random):
+def test_a_fit_takes_the_steps_of_its_twin(backend, random):
     world = building()
     field = distance_to_walls(world)
     ends = random.uniform(-30.0, 30.0, (40, 2))
     start = np.array([[60.3, 40.7, 0.4], [90.2, 88.1, -2.0]])
     poses, normal = start.copy(), np.empty((2, 8))
     widths = np.array([8.0, 4.0])
-    align(field, ends, widths, 0.02, poses, normal)
+    backend.align(field, ends, widths, 0.02, poses, normal)
     for k in range(2):
         pose = start[k]
         for sigma in widths:
@@ -124,13 +125,14 @@ def test_a_fit_takes_the_steps_of_its_twin(random):
         assert np.abs(H - before).max() > 1.0
 
 
-def test_ratings_are_those_of_the_twin(random):
+def test_ratings_are_those_of_the_twin(backend, random):
     atlas = build(building())
     bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)
     ranges = random.uniform(0.2, 8.0, 40)
     poses = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
     poses *= [UNIT, UNIT, 1.0]
     beams = atlas.beams(Scan(bearings, ranges), (40, 0.0), 0.2)
+    assert computing() is backend
     ratings, kinds = atlas.rate(beams, poses, BeamModel())
     model = atlas.model(BeamModel())
     assert model[0] == pytest.approx(np.hypot(0.055, UNIT / np.sqrt(12.0)))

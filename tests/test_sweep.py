@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from isovist.backends.base import computing
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell, OccupancyMap
@@ -122,7 +123,7 @@ def test_a_turned_map_is_swept_in_world_directions():
 
 
 @pytest.mark.parametrize("transform", ["linear", "logarithmic", "saturating"])
-def test_fields_are_weighted_sums_of_the_ranges_that_count(transform):
+def test_fields_are_weighted_sums_of_the_ranges_that_count(backend, transform):
     world = OccupancyMap.from_array(clutter(50, 70, seed=2), 0.1)
     rows, cols = free_nodes(world, 3)
     W = weights(13)
@@ -131,14 +132,16 @@ def test_fields_are_weighted_sums_of_the_ranges_that_count(transform):
     r = ranges.astype(float)
     f = Range(transform=transform, scale=3.0).of_ranges(r)
     known = np.isin(endings, [Ending.WALL, Ending.MAXIMUM])
+    assert computing() is backend
     assert 0.1 < known.mean() < 0.9
     np.testing.assert_allclose(F, (f * known).T @ W, rtol=2e-5, atol=1e-6)
     np.testing.assert_allclose(K, known.T @ W, rtol=2e-5, atol=1e-6)
 
 
-def test_every_ending_can_be_counted():
+def test_every_ending_can_be_counted(backend):
     world = OccupancyMap.from_array(clutter(20, 20, seed=4), 0.1)
     rows, cols = free_nodes(world, 2)
+    assert computing() is backend
     _, K = describe_field(world, ANGLES, weights(5), rows, cols, known=Ending)
     np.testing.assert_allclose(K, np.broadcast_to(weights(5).sum(axis=0), K.shape), rtol=1e-5)
 

@@ -8,6 +8,7 @@ from isovist.atlas.plane import build_plane
 from isovist.atlas.settings import AtlasSettings, checked_settings
 from isovist.atlas.space import COARSE, Height, build_space
 from isovist.atlas.windows import checked_rose
+from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.kinds import AnyMap
@@ -25,6 +26,7 @@ def build(
     rose: Rose | None = None,
     settings: AtlasSettings | None = None,
     progress: Callable[[float], None] | None = None,
+    backend: str | None = None,
 ) -> Atlas:
     """Describe a map, so that scans can be located on it.
 
@@ -38,6 +40,8 @@ def build(
             as many channels as the settings say.
         settings: How to describe it.
         progress: Told the share of the work that is done.
+        backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
+            `None`.
     """
     chosen = checked_settings(AtlasSettings, settings)
     tell = progress or (lambda _share: None)
@@ -56,7 +60,8 @@ def build(
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError("`height` is for maps in space; this map is of the plane.")
-        return build_plane(cells, chosen, tell, rose)
+        with using(backend):
+            return build_plane(cells, chosen, tell, rose)
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
     return build_space(cells, chosen, height, tell)

@@ -20,8 +20,10 @@ from isovist.atlas.shine import (
 )
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
 from isovist.atlas.windows import rose_from_json, rose_json, search_rose, window_of_scan
+from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.sweep import KNOWN, describe_field, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
@@ -121,14 +123,14 @@ class PlaneAtlas(Atlas):
         return left_out(self.shine, flat.intensities[flat.valid])
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
-        from isovist.kernels.align import align
-
         del fitted
         unit, R = self.world.resolution, self.world.origin.rotation
         moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
         order, back = _by_place(moved)
         moved = moved[order]
-        align(self.wall_distance, beams.ends / unit, widths / unit, DAMPING, moved, normal)
+        computing().align(
+            self.wall_distance, beams.ends / unit, widths / unit, DAMPING, moved, normal
+        )
         moved, normal = moved[back], normal[back]
         per = np.array([1.0, 1.0, unit])
         H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
@@ -141,13 +143,11 @@ class PlaneAtlas(Atlas):
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        from isovist.kernels.score import score
-
         ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
         kinds = np.empty(ratings.shape, dtype=np.uint8)
         places = self.to_cells(poses)
         order, back = _by_place(places)
-        score(
+        computing().score(
             self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
             beams.ends, places[order], ratings, kinds,
         )  # fmt: skip
@@ -232,8 +232,6 @@ def build_plane(
     This takes at the peak about 1.5 kB per node and 12 bytes per cell, and is refused where the
     machine has less.
     """
-    from isovist.maps.sweep import describe_field, free_nodes
-
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 cells, got {world.shape}.")
     stride = max(1, round(settings.spacing / world.resolution))
@@ -243,12 +241,41 @@ def build_plane(
         PEAK[0] * world.cells.size + PEAK[1] * count,
         "Take a larger `spacing`, make the cells larger, or crop the map.",
     )
-    clear = bridge_gaps(world, settings.gap)
-    rows, columns = free_nodes(clear, stride)
     count = RAYS * settings.channels
     turns = 2.0 * np.pi * np.arange(count) / count
     chosen = search_rose(settings.channels) if rose is None else rose
     W = chosen.weights(unit_vectors(turns))
+    options = summing(world, settings.reach, "logarithmic", 1.0, KNOWN)
+    parts = computing().plane(
+        world.cells, stride, (settings.gap - 1e-9) / world.resolution,
+        Rays(unit_vectors(turns), felt(W), *options), (MAJORITY, FAR),
+    )  # fmt: skip
+    if parts is None:
+        parts = _step_by_step(world, stride, turns, W, settings, progress)
+    atlas = PlaneAtlas(
+        world,
+        readonly(parts.nodes),
+        readonly(parts.descriptors[:, None]),
+        readonly(parts.wall_distance),
+        readonly(parts.clear),
+        readonly(parts.bare),
+        stride * world.resolution,
+        settings,
+        shine_of(world),
+        spread_reflectance(world),
+        rose,
+    )
+    progress(1.0)
+    return atlas
+
+
+def _step_by_step(
+    world: OccupancyMap, stride: int, turns: FloatArray, W: FloatArray, settings: AtlasSettings,
+    progress: Callable[[float], None],
+) -> Described:  # fmt: skip
+    """What the cores make of a map, told how far it is."""
+    clear = bridge_gaps(world, settings.gap)
+    rows, columns = free_nodes(clear, stride)
     F = np.zeros((len(rows), settings.channels), dtype=np.float32)
     K = np.zeros_like(F)
     for part in range(PARTS):
@@ -265,21 +292,8 @@ def build_plane(
     with np.errstate(divide="ignore", invalid="ignore"):
         F /= K
     F[unknown] = FAR
-    atlas = PlaneAtlas(
-        world,
-        readonly(rows.astype(np.int64) * world.shape[1] + columns),
-        readonly(F[:, None]),
-        distance_to_walls(world),
-        clear.skip,
-        bare_walls(world).skip,
-        stride * world.resolution,
-        settings,
-        shine_of(world),
-        spread_reflectance(world),
-        rose,
-    )
-    progress(1.0)
-    return atlas
+    nodes = rows.astype(np.int64) * world.shape[1] + columns
+    return Described(nodes, F, distance_to_walls(world), clear.skip, bare_walls(world).skip)
 
 
 def _by_place(poses: FloatArray) -> tuple[IntArray, IntArray]:

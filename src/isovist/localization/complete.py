@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from isovist.atlas.base import Beams
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps, wall_faces
+from isovist.backends.base import computing
 from isovist.localization.settings import ProofSettings
 from isovist.maps.cells import Cell
 from isovist.types import BoolArray, FloatArray, IntArray
@@ -158,8 +159,6 @@ def complete(
             that lie in it are kept and not looked into.
         seconds: Time after which no smaller boxes are tried.
     """
-    from isovist.kernels.bound import bound
-
     start = perf_counter()
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     z = np.hypot(*beams.ends.T)
@@ -183,7 +182,7 @@ def complete(
         sums = np.empty(len(cells), dtype=np.int32)
         tasks = _tasks(groups)
         looked = np.zeros(len(tasks), dtype=np.int64)
-        bound(
+        computing().bound(
             ceilings.codes, tasks, (places + ceilings.pad).astype(np.int32),
             np.ascontiguousarray(offsets[:, order]), np.ascontiguousarray(tables[order]),
             math.floor(spare * UNITS), sums, looked,

@@ -9,6 +9,7 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
+from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
@@ -61,6 +62,7 @@ def locate(
     prove: bool = False,
     budget_s: float | None = None,
     settings: LocalizationSettings | None = None,
+    backend: str | None = None,
 ) -> Answer:
     """Find where in the atlas the scan was taken.
 
@@ -89,7 +91,27 @@ def locate(
             plane, on one map and for one scan only; takes from tenths of a second to `budget_s`.
         budget_s: Seconds after which the proof is given up as not complete.
         settings: How to locate.
+        backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
+            `None`.
     """
+    with using(backend):
+        return _located(
+            atlas, scan, motions, drift, prior, tilt, certificate, prove, budget_s, settings
+        )
+
+
+def _located(
+    atlas: AnyMaps,
+    scan: AnyScan | Joined | Sequence[AnyScan],
+    motions: Sequence[AnyPose] | None,
+    drift: Drift | None,
+    prior: AnyPrior,
+    tilt: bool,
+    certificate: bool,
+    prove: bool,
+    budget_s: float | None,
+    settings: LocalizationSettings | None,
+) -> Answer:
     known = isinstance(atlas, Atlas | Mapping)
     if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
         raise InputError(

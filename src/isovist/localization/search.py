@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import PHASES, AnyScan, Atlas, Window
+from isovist.backends.base import computing
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.region import Region
@@ -174,7 +175,7 @@ class _View:
         rough = self.window.seen[:1].copy()
         rough[:, :, 1::2] = False
         allowed = np.ascontiguousarray(self.allowed[::PHASES])
-        if quick.pays(self.atlas):
+        if quick.pays(self.atlas) and not computing().exhaustive:
             floors = self._floors(active, rough, allowed)
         else:
             floors = np.zeros(len(active), dtype=np.float32)
@@ -197,7 +198,7 @@ class _View:
         choose: Callable[[_Tried, float], tuple[FloatArray, FloatArray]],
     ) -> tuple[FloatArray, FloatArray]:
         """What `choose` would choose if all nodes were tried, by trying as few as will do."""
-        if not quick.pays(self.atlas):
+        if not quick.pays(self.atlas) or computing().exhaustive:
             return choose(self.tried(active), np.inf)
         floors = self._floors(active, self.window.seen, self.allowed)
         count, dearest = 2 * most, np.inf
@@ -239,12 +240,10 @@ def best_headings(
     Channels cost `short` at most when they are shorter than the map says, and twice that when
     they are longer.
     """
-    from isovist.kernels.correlate import correlate
-
     costs = np.empty((len(active), keep), dtype=np.float32)
     headings = np.empty((len(active), keep), dtype=np.int32)
     allowed = np.ascontiguousarray(allowed)
-    correlate(nodes, active, values, seen, allowed, short, 2.0 * short, costs, headings)
+    computing().correlate(nodes, active, values, seen, allowed, short, 2.0 * short, costs, headings)
     return costs, headings
 
 

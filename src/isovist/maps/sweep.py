@@ -19,6 +19,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.backends.base import Rays, computing
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell, OccupancyMap, check_length, check_reach
@@ -66,7 +67,7 @@ def sweep_ranges(
     from isovist.kernels.sweep import pick
 
     reach = reach_in_cells(world, maximum)
-    axes = _axes(world, angles, rows, cols)
+    axes = _axes(world, *_checked(world, angles, rows, cols))
     shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
     ranges = np.empty(shape, dtype=np.float32)
     endings = np.empty(shape, dtype=np.uint8)
@@ -103,15 +104,19 @@ def describe_field(
     """
     from isovist.kernels.sweep import GROUP, accumulate
 
-    axes = _axes(world, angles, rows, cols)
-    W = as_floats("weights", weights, (sum(len(axis.which) for axis in axes), None))
+    along, r, c = _checked(world, angles, rows, cols)
+    W = as_floats("weights", weights, (len(along), None))
     options = summing(world, maximum, transform, scale, known)
+    told = computing().describe(world.cells, r, c, Rays(along, felt(W), *options))
+    if told is not None:
+        return readonly(told[0]), readonly(told[1])
+    axes = _axes(world, along, r, c)
     F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
     for axis in axes:
-        for which, r, e in axis.sweep():
+        for which, lengths, endings in axis.sweep():
             w = np.pad(felt(W[which]), ((0, -len(which) % GROUP), (0, 0)))
-            accumulate(r, e, axis.nodes, axis.slots, w, *options, F, K)
+            accumulate(lengths, endings, axis.nodes, axis.slots, w, *options, F, K)
     return readonly(F), readonly(K)
 
 
@@ -169,10 +174,10 @@ class _Axis:
             yield which, ranges.reshape(len(which), -1), endings.reshape(len(which), -1)
 
 
-def _axes(
+def _checked(
     world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
-) -> tuple[_Axis, _Axis]:
-    """The directions parted by major axis, with the nodes in the order each wants."""
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Directions in the axes of the grid, shape (S, 2), and nodes, or an error."""
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:
         raise InputError("`angles` must not be empty.")
@@ -188,11 +193,18 @@ def _axes(
     if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
         raise InputError("`rows` and `cols` must name free cells of the map.")
     along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    return along, r.astype(np.int64), c.astype(np.int64)
+
+
+def _axes(
+    world: OccupancyMap, along: FloatArray, rows: IntArray, columns: IntArray
+) -> tuple[_Axis, _Axis]:
+    """The directions parted by major axis, with the nodes in the order each wants."""
     upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     by_rows, by_columns = world.runs
     return (
-        _axis(by_rows, world.shape, np.flatnonzero(upright), along[:, ::-1], r, c),
-        _axis(by_columns, world.shape[::-1], np.flatnonzero(~upright), along, c, r),
+        _axis(by_rows, world.shape, np.flatnonzero(upright), along[:, ::-1], rows, columns),
+        _axis(by_columns, world.shape[::-1], np.flatnonzero(~upright), along, columns, rows),
     )
 
 

@@ -1,0 +1,134 @@
+"""What a graphics card makes of a site, beside the cores of the same machine.
+
+    python -m benchmarks.cuda [CELLS] [SCANS]
+
+A site of CELLS × CELLS cells of 5 cm, 10 000 unless said: rooms with doors and pillars, drawn by a
+seed.  Rows are: rays swept in a second, each from the middle of a cell in one of 256 directions to
+the first cell that is not free, the kernel alone and with descriptors written; the atlas in all,
+transfers and checks of input included, and beside it the cores on a part of the site; scans located
+one by one on a floor of about 1000 m², with the verdicts of both.
+"""
+
+import sys
+from collections.abc import Callable
+from time import perf_counter
+
+import numpy as np
+
+import isovist as iv
+from isovist.backends.base import Rays, named, using
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.sweep import KNOWN, felt, summing
+from isovist.poses import unit_vectors
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.simulate import random_scans
+
+CELL = 0.05
+SENSOR = Lidar(beams=540, field_of_view=float(np.radians(270.0)), noise=0.02, clutter=0.05)
+
+
+def site(cells: int, seed: int = 0) -> OccupancyMap:
+    """Rooms of 4 to 12 m with doors of 0.9 m and pillars."""
+    random = np.random.default_rng(seed)
+    grid = np.zeros((cells, cells), dtype=np.uint8)
+    for axis in range(2):
+        lines = grid if axis == 0 else grid.T
+        at = 0
+        while at < cells:
+            lines[at : at + 3] = Cell.OCCUPIED
+            doors = np.arange(0, cells, 80) + random.integers(10, 60, -(-cells // 80))
+            for door in doors:
+                lines[at : at + 3, door : door + 18] = Cell.FREE
+            at += int(random.integers(80, 240))
+    for row, column, size in zip(
+        random.integers(0, cells, cells * cells // 9000),
+        random.integers(0, cells, cells * cells // 9000),
+        random.integers(4, 16, cells * cells // 9000),
+        strict=True,
+    ):
+        grid[row : row + size, column : column + size] = Cell.OCCUPIED
+    grid[[0, -1]] = grid[:, [0, -1]] = Cell.OCCUPIED
+    return OccupancyMap(grid, CELL)
+
+
+def seconds(work: Callable[[], object], times: int = 3) -> float:
+    """The least of several times, after one that does not count."""
+    import cupy
+
+    spent = []
+    for _ in range(times + 1):
+        start = perf_counter()
+        work()
+        cupy.cuda.Device().synchronize()
+        spent.append(perf_counter() - start)
+    return min(spent[1:])
+
+
+def sweeping(world: OccupancyMap) -> None:
+    """Rays of every cell along 256 directions."""
+    import cupy
+
+    card = named("cuda")
+    turns = 2.0 * np.pi * np.arange(256) / 256
+    W = felt(np.exp(np.cos(turns[:, None] - turns[::4]) / 0.0012 - 1.0 / 0.0012))
+    rays = Rays(unit_vectors(turns), W, *summing(world, 30.0, "logarithmic", 1.0, KNOWN))
+    cells = cupy.asarray(world.cells)
+    count = world.cells.size * 256
+    size = world.shape[0] // 5
+    spent = seconds(lambda: card._swept(cells, (2, 2, 5, size, size), rays))  # type: ignore[attr-defined]
+    print(f"sweep with descriptors of {size * size} nodes: {spent * 1e3:.1f} ms, "
+          f"{count / spent / 1e12:.2f} T rays/s", flush=True)  # fmt: skip
+
+
+def building(world: OccupancyMap, part: int) -> None:
+    """An atlas in all, and the cores on a part."""
+    spent = seconds(lambda: iv.build(world, backend="cuda"), 2)
+    print(f"atlas of {world.cells.size / 1e6:.0f} M cells on the card: {spent:.2f} s", flush=True)
+    small = OccupancyMap(world.cells[:part, :part], CELL)
+    card = seconds(lambda: iv.build(small, backend="cuda"), 2)
+    start = perf_counter()
+    iv.build(small, backend="cpu")
+    cores = perf_counter() - start
+    print(f"atlas of {small.cells.size / 1e6:.0f} M cells: {card:.2f} s on the card, "
+          f"{cores:.2f} s on the cores, {cores / card:.1f} times as long", flush=True)  # fmt: skip
+
+
+def locating(scans: int) -> None:
+    """Scans one by one, and whether both backends say the same."""
+    world = site(640, 1)
+    atlas = iv.build(world)
+    asked = [scan for _, scan in random_scans(world, world, SENSOR, scans, seed=5)]
+    told, spent = {}, {}
+    for name in ("cpu", "cuda"):
+        with using(name):
+            iv.locate(atlas, asked[0])
+            times = []
+            told[name] = []
+            for scan in asked:
+                start = perf_counter()
+                told[name].append(iv.locate(atlas, scan))
+                times.append(perf_counter() - start)
+            spent[name] = 1e3 * float(np.median(times))
+    same = sum(a.verdict is b.verdict for a, b in zip(*told.values(), strict=True))
+    away = [
+        float(np.abs(a.best.pose.vector - b.best.pose.vector).max())
+        for a, b in zip(*told.values(), strict=True)
+        if a.best is not None and b.best is not None
+    ]
+    print(f"{scans} scans on {world.free_area:.0f} m2: {same} verdicts alike, poses within "
+          f"{max(away):.1e} m and rad, median {spent['cpu']:.1f} ms on the cores, "
+          f"{spent['cuda']:.1f} ms on the card", flush=True)  # fmt: skip
+
+
+def main() -> None:
+    """All rows."""
+    cells = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
+    scans = int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    world = site(cells)
+    sweeping(world)
+    building(world, min(cells, 3000))
+    locating(scans)
+
+
+if __name__ == "__main__":
+    main()

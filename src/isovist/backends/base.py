@@ -1,0 +1,156 @@
+"""Which backend computes, and what every backend can do.
+
+A call says it (`backend="cuda"`), or the variable ISOVIST_BACKEND does, or it is the compiled code
+on the cores of this machine.  Nothing above this room knows which one ran: the operations take and
+fill the same arrays, and `tests/test_backends.py` holds every backend to the same twins.  Costs of
+headings, deficits, ranges and distances agree bit by bit; sums of many beams differ by rounding.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+
+VARIABLE = "ISOVIST_BACKEND"
+NAMES = ("cpu", "cuda")
+Bytes = NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rays:
+    """Rays of the nodes of a map, and what their lengths are made into (`maps.sweep` (1)).
+
+    Attributes:
+        along: Unit vectors (x, y) in the axes of the grid, shape (S, 2).
+        weights: W, float32, shape (S, n).
+        counted: Which of the four endings count, shape (4,).
+        unit: Side of a cell in m.
+        reach: Longest range in cells.
+        transform: Number of f among `maps.sweep.TRANSFORMS`.
+        scale: Of f, in m.
+    """
+
+    along: FloatArray
+    weights: Float32Array
+    counted: BoolArray
+    unit: float
+    reach: float
+    transform: int
+    scale: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Described:
+    """A map of the plane as an atlas keeps it (`atlas.base.Atlas`).
+
+    Attributes:
+        nodes: Flat index of the cell of each node, shape (N,).
+        descriptors: Shape (N, n).
+        wall_distance: Shape of the map.
+        clear: Shape of the map with a border of one cell.
+        bare: Likewise.
+    """
+
+    nodes: IntArray
+    descriptors: Float32Array
+    wall_distance: Float32Array
+    clear: Bytes
+    bare: Bytes
+
+
+class Backend:
+    """The compiled code on the cores of this machine; others say what they do differently.
+
+    Attributes:
+        name: As it is asked for.
+        exhaustive: Whether looking at every node in full is cheaper than first dropping most.
+    """
+
+    name = "cpu"
+    exhaustive = False
+
+    def describe(
+        self, cells: Bytes, rows: IntArray, columns: IntArray, rays: Rays
+    ) -> tuple[Float32Array, Float32Array] | None:
+        """F and K of `maps.sweep` (1) of nodes, or `None`: then the cores sweep the map."""
+        del cells, rows, columns, rays
+        return None
+
+    def plane(
+        self, cells: Bytes, stride: int, gap: float, rays: Rays, unknown: tuple[float, float]
+    ) -> Described | None:
+        """A map of the plane, described in one piece, or `None`: then it is done step by step.
+
+        Args:
+            cells: `Cell` codes, shape (height, width).
+            stride: Distance of the nodes in cells.
+            gap: Unknown cells nearer to free ones, in cells, are made free.
+            rays: Of each node.
+            unknown: Least share of a channel that must be known, and what stands for less.
+        """
+        del cells, stride, gap, rays, unknown
+        return None
+
+    def correlate(self, *arguments: Any) -> None:
+        """`kernels.correlate.correlate`."""
+        from isovist.kernels.correlate import correlate
+
+        correlate(*arguments)
+
+    def align(self, *arguments: Any) -> None:
+        """`kernels.align.align`."""
+        from isovist.kernels.align import align
+
+        align(*arguments)
+
+    def score(self, *arguments: Any) -> None:
+        """`kernels.score.score`."""
+        from isovist.kernels.score import score
+
+        score(*arguments)
+
+    def bound(self, *arguments: Any) -> None:
+        """`kernels.bound.bound`."""
+        from isovist.kernels.bound import bound
+
+        bound(*arguments)
+
+
+_ASKED: ContextVar[str | None] = ContextVar("backend", default=None)
+
+
+@contextmanager
+def using(name: str | None) -> Iterator[Backend]:
+    """Have everything inside computed by a backend; `None` changes nothing."""
+    backend = computing() if name is None else named(name)
+    mark = _ASKED.set(backend.name)
+    try:
+        yield backend
+    finally:
+        _ASKED.reset(mark)
+
+
+def computing() -> Backend:
+    """The backend that computes now."""
+    return named(_ASKED.get() or os.environ.get(VARIABLE) or NAMES[0])
+
+
+@cache
+def named(name: str) -> Backend:
+    """A backend by its name; an error when there is none, or when this machine lacks it."""
+    if name not in NAMES:
+        raise InputError(f"`backend` must be one of {', '.join(NAMES)}, got {name}.")
+    if name == "cpu":
+        return Backend()
+    from isovist.backends.cuda import CudaBackend
+
+    return CudaBackend()

@@ -1,0 +1,123 @@
+// Every node and every heading against scans: `kernels.correlate`, a node a block.
+//
+// Terms are added in the order of `kernels.correlate`, so that costs are the same bit by bit.
+
+#define NEVER __int_as_float(0x7f800000)
+
+__device__ __forceinline__ unsigned long long least(unsigned long long key)
+{
+    for (int lane = 16; lane > 0; lane >>= 1) {
+        const unsigned long long other = __shfl_xor_sync(0xffffffffu, key, lane);
+        key = other < key ? other : key;
+    }
+    return key;
+}
+
+// nodes: f, shape (N, rings, n).
+// windows: o, shape (scans, phases, rings, m); channels: those that count, shape (scans, phases,
+//     rings, m), and how many they are, counts, shape (scans, phases, rings).
+// allowed: shape (scans, n phases).
+// active: nodes to try, shape (A,), for every scan.
+// costs, headings: shape (scans, A, keep).
+// A thread for each heading; shared memory holds 2 n rings floats, windows and costs.
+extern "C" __global__ void correlate(
+    const float *__restrict__ nodes, int rings, int n, const long long *__restrict__ active, long long tried, const float *__restrict__ windows,
+    const int *__restrict__ channels, const int *__restrict__ counts, int phases, int m,
+    const bool *__restrict__ allowed, float low, float high, int keep, float *__restrict__ costs,
+    int *__restrict__ headings)
+{
+    extern __shared__ float shared[];
+    float *f = shared;                   // (rings, 2 n)
+    float *cost = f + 2 * n * rings;     // (n phases)
+    __shared__ unsigned long long found[32];
+
+    const int turns = n * phases, scan = blockIdx.y;
+    const int j = threadIdx.x, k = j / phases, p = j % phases;
+    const float *o = windows + (long long)(scan * phases + p) * rings * m;
+    const int *which = channels + (long long)(scan * phases + p) * rings * m;
+    const int *many = counts + (scan * phases + p) * rings;
+    const bool counted = j < turns && allowed[scan * turns + j];
+
+    for (long long i = blockIdx.x; i < tried; i += gridDim.x) {
+        __syncthreads();
+        const float *node = nodes + active[i] * rings * n;
+        for (int c = threadIdx.x; c < 2 * n * rings; c += blockDim.x)
+            f[c] = node[(c / (2 * n)) * n + c % n];
+        __syncthreads();
+        if (j < turns) {
+            float sum = 0.0f;
+            for (int ring = 0; ring < rings; ++ring) {
+                const float *mine = f + ring * 2 * n + k;
+                for (int q = 0; q < many[ring]; ++q) {
+                    const int c = which[ring * m + q];
+                    sum += fabsf(fminf(fmaxf(o[ring * m + c] - mine[c], low), high));
+                }
+            }
+            cost[j] = counted ? sum : NEVER;
+        }
+        __syncthreads();
+        unsigned long long key = ~0ull;
+        if (j < turns) {
+            const float value = cost[j];
+            const float before = cost[j == 0 ? turns - 1 : j - 1];
+            const float after = cost[j + 1 == turns ? 0 : j + 1];
+            if (value < NEVER && !(before < value) && !(after < value))
+                key = (unsigned long long)__float_as_uint(value) << 32 | j;
+        }
+        const long long at = ((long long)scan * tried + i) * keep;
+        for (int r = 0; r < keep; ++r) {
+            const unsigned long long best = least(key);
+            if ((threadIdx.x & 31) == 0)
+                found[threadIdx.x >> 5] = best;
+            __syncthreads();
+            unsigned long long all = threadIdx.x < blockDim.x / 32 ? found[threadIdx.x] : ~0ull;
+            if (threadIdx.x < 32) {
+                all = least(all);
+                if (threadIdx.x == 0)
+                    found[0] = all;
+            }
+            __syncthreads();
+            all = found[0];
+            if (key == all)
+                key = ~0ull;
+            if (threadIdx.x == 0) {
+                costs[at + r] = all == ~0ull ? NEVER : __uint_as_float((unsigned)(all >> 32));
+                headings[at + r] = all == ~0ull ? 0 : (int)(all & 0xffffffffu);
+            }
+            __syncthreads();
+        }
+    }
+}
+
+// Deficits of boxes of poses: `kernels.bound`, a box a thread, the same sums.
+//
+// places: column and row of the cell that holds the middle of each box, shape (n, 2).
+// group: of each box; offsets: from there to where beam k ends, for each group, shape (g, m, 2).
+// looked: added up over all boxes.
+extern "C" __global__ void bound(
+    const unsigned char *__restrict__ codes, int height, int width, const int *__restrict__ group,
+    const int *__restrict__ places, long long boxes, const int *__restrict__ offsets,
+    const unsigned short *__restrict__ tables, int m, int budget, int *__restrict__ deficits,
+    unsigned long long *__restrict__ looked)
+{
+    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned long long mine = 0;
+    if (i < boxes) {
+        const int column = places[2 * i], row = places[2 * i + 1];
+        const int *to = offsets + (long long)group[i] * m * 2;
+        int sum = 0, k = 0;
+        for (; k < m; ++k) {
+            const int u = min(max(column + to[2 * k], 0), width - 1);
+            const int v = min(max(row + to[2 * k + 1], 0), height - 1);
+            sum += tables[k * 256 + codes[(long long)v * width + u]];
+            if (((k & 3) == 3 || k == m - 1) && sum > budget)
+                break;
+        }
+        deficits[i] = sum <= budget ? sum : -1;
+        mine = min(k + 1, m);
+    }
+    for (int lane = 16; lane > 0; lane >>= 1)
+        mine += __shfl_xor_sync(0xffffffffu, mine, lane);
+    if ((threadIdx.x & 31) == 0 && mine)
+        atomicAdd(looked, mine);
+}

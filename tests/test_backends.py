@@ -1,0 +1,102 @@
+"""Whatever computes, the same atlas, the same costs and the same answer come out."""
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.atlas.base import FAR
+from isovist.backends.base import VARIABLE, Backend, computing, named, using
+from isovist.errors import InputError
+from isovist.localization.search import best_headings
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.simulate import random_scans
+from reference_locate import building
+
+
+def rooms(height, width, seed):
+    """Rooms with doors, pillars, some unknown cells and a border that is not closed."""
+    random = np.random.default_rng(seed)
+    cells = np.zeros((height, width), dtype=np.uint8)
+    cells[:: height // 4] = cells[:, :: width // 5] = Cell.OCCUPIED
+    for _ in range(60):
+        row, column = random.integers(0, height - 8), random.integers(0, width - 8)
+        kind = random.choice([Cell.FREE, Cell.FREE, Cell.FREE, Cell.OCCUPIED, Cell.UNKNOWN])
+        cells[row : row + random.integers(1, 8), column : column + random.integers(1, 8)] = kind
+    cells[random.random(cells.shape) < 0.01] = Cell.UNKNOWN
+    return OccupancyMap(cells, 0.1)
+
+
+@pytest.mark.parametrize("shape", [(60, 90), (150, 70), (333, 401)])
+def test_an_atlas_is_the_same_whatever_described_it(backend, shape):
+    world = rooms(*shape, seed=shape[0])
+    atlas = iv.build(world, spacing=0.3)
+    assert computing() is backend
+    with using("cpu"):
+        twin = iv.build(world, spacing=0.3)
+    for name in ("nodes", "wall_distance", "clear", "bare"):
+        np.testing.assert_array_equal(getattr(atlas, name), getattr(twin, name))
+    assert 0.0 < (twin.descriptors == FAR).mean() < 0.9
+    np.testing.assert_array_equal(atlas.descriptors == FAR, twin.descriptors == FAR)
+    np.testing.assert_allclose(atlas.descriptors, twin.descriptors, rtol=1e-6, atol=1e-6)
+    assert not atlas.descriptors.flags.writeable
+
+
+def test_costs_of_headings_are_the_same_bit_by_bit(backend):
+    random = np.random.default_rng(1)
+    nodes = random.uniform(0.0, 3.0, (300, 3, 64)).astype(np.float32)
+    nodes[random.random(nodes.shape) < 0.1] = FAR
+    values = random.uniform(0.0, 3.0, (2, 3, 48)).astype(np.float32)
+    seen = random.random(values.shape) < 0.7
+    asked = nodes, random.permutation(300)[:200], values, seen, random.random(128) < 0.8, 4, 0.25
+    costs, headings = best_headings(*asked)
+    assert computing() is backend
+    with using("cpu"):
+        twin_costs, twin_headings = best_headings(*asked)
+    np.testing.assert_array_equal(costs, twin_costs)
+    np.testing.assert_array_equal(headings, twin_headings)
+
+
+def test_an_answer_is_the_same_whatever_found_it(backend):
+    atlas = iv.build(building())
+    sensor = Lidar(beams=270, field_of_view=np.radians(270.0), noise=0.02)
+    asked = random_scans(atlas.world, atlas.world, sensor, 12, seed=3)
+    for _truth, scan in asked:
+        answer = iv.locate(atlas, scan)
+        assert computing() is backend
+        with using("cpu"):
+            twin = iv.locate(atlas, scan)
+        assert answer.verdict is twin.verdict
+        assert len(answer.estimates) == len(twin.estimates)
+        for mine, other in zip(answer.estimates, twin.estimates, strict=True):
+            np.testing.assert_allclose(mine.pose.vector, other.pose.vector, atol=1e-6)
+            assert mine.probability == pytest.approx(other.probability, abs=1e-6)
+
+
+def test_a_backend_is_chosen_by_the_call_or_by_the_variable(monkeypatch):
+    assert type(computing()) is Backend
+    monkeypatch.setenv(VARIABLE, "abacus")
+    with pytest.raises(InputError) as refused:
+        iv.build(building())
+    assert str(refused.value) == "`backend` must be one of cpu, cuda, got abacus."
+    with using("cpu"):
+        assert type(computing()) is Backend
+    atlas = iv.build(building(), backend="cpu")
+    scan = Lidar(beams=90).scan(atlas.world, iv.Pose(3.0, 2.0, 0.4), np.random.default_rng(0))
+    assert iv.locate(atlas, scan, backend="cpu").estimates
+    with pytest.raises(InputError, match="got abacus"):
+        iv.locate(atlas, scan)
+
+
+def test_a_machine_without_a_card_says_so():
+    try:
+        named("cuda")
+    except InputError as lacking:
+        text = str(lacking)
+    else:
+        pytest.skip("This machine has a card.")
+    assert text in {
+        f"The cuda backend needs an NVIDIA card and CuPy, and {reason}. Install isovist[cuda] on a "
+        "machine that has a card, or leave the backend out."
+        for reason in ("CuPy is not installed", "no card was found")
+    }
