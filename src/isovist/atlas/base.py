@@ -31,8 +31,8 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
-MAJORITY = 0.5
-"""Least known share of a channel that counts."""
+MAJORITY = 0.5 - 1e-5
+"""Least known share of a channel that counts: half, however sums are rounded."""
 DAMPING = 0.02
 """Of fits, added to the normal matrix as a share of the beams: along a corridor nothing pulls."""
 PHASES = 2

@@ -18,15 +18,23 @@ from isovist.errors import InputError
 from isovist.types import Float32Array, IntArray
 
 OPTIONS = ("--std=c++17", "--fmad=false")
-LINES = 128
-"""Lines of a block of `sweep.cu`."""
-PAD = 2 * LINES + 32
-"""Zeros on both sides of a row of cells: lines of a block lie at most so far outside."""
+WARP, WARPS = 32, 4
+"""Lines of a warp, and warps of a block, of `sweep.cu`."""
+PAD = WARP + 16
+"""Cells of nothing of each class on both sides: lines of a warp lie at most so far outside."""
 BLOCK = 256
+SHARED = 48 << 10
+"""Bytes of shared memory that a block has without asking for more."""
 MOVES = 253
 """Largest number of king moves (`kernels.distance.MOST`)."""
 TABLE_BYTES = 1 << 33
 """Ranges that are on the card at a time."""
+TOGETHER = 256
+"""Rays of a node that a block of `sweep.cu` adds up at a time."""
+LARGEST = 1 << 19
+"""Rows and columns that steps of `sweep.cu` can count."""
+LEAST = 1e-9
+"""Weights below this share of those of their channel are left out: singles do not feel them."""
 NEEDED = (
     "The cuda backend needs an NVIDIA card and CuPy, and {}. "
     "Install isovist[cuda] on a machine that has a card, or leave the backend out."
@@ -71,6 +79,8 @@ class CudaBackend(Backend):
                shared: int = 0) -> None:  # fmt: skip
         """Run a kernel of one of the sources beside this file."""
         function = _module(source).get_function(name)
+        if shared > SHARED:
+            function.max_dynamic_shared_size_bytes = shared
         function(grid, (block,), arguments, shared_mem=shared)
 
     def describe(
@@ -116,49 +126,61 @@ class CudaBackend(Backend):
     ) -> tuple[Any, Any]:
         """F and K of a lattice of cells: first row and column, stride, rows and columns of it."""
         cp = self.cp
-        height, width = cells.shape
-        if 4 * (max(cells.shape) + 2) * (min(cells.shape) + 2 + 2 * PAD) >= 1 << 31:
-            raise InputError("A map for the cuda backend has at most 500 million cells.")
         r0, c0, stride, rows, columns = lattice
-        pitches = [size + 2 + 2 * PAD for size in (width, height)]
-        by_rows = cp.zeros((height + 2, pitches[0]), dtype=cp.uint8)
-        by_columns = cp.zeros((width + 2, pitches[1]), dtype=cp.uint8)
-        self._each("surface", (height + 2, width + 2), cells, np.int32(height + 2),
-                   np.int32(width + 2), np.int32(PAD), by_rows, np.int32(pitches[0]), by_columns,
-                   np.int32(pitches[1]))  # fmt: skip
+        if not (stride < 64 and max(cells.shape) < LARGEST):
+            raise InputError(
+                f"The cuda backend describes maps of less than {LARGEST} rows and columns, every "
+                f"63rd cell at the least, got {max(cells.shape)} and every {stride}th."
+            )
+        count, channels = rows * columns, rays.weights.shape[1]
         upright = np.abs(rays.along[:, 1]) > np.abs(rays.along[:, 0])
-        axes = (
-            (upright, rays.along[:, ::-1], by_rows, (height, width, pitches[0]),
-             (r0, c0, stride, rows, columns), (columns, 1)),
-            (~upright, rays.along, by_columns, (width, height, pitches[1]),
-             (c0, r0, stride, columns, rows), (1, columns)),
-        )  # fmt: skip
-        count, n = rows * columns, rays.weights.shape[1]
-        longest = min(rays.reach, float(np.finfo(np.float32).max))
-        ending = (
-            np.float32(longest), np.float32(rays.unit), np.int32(rays.transform),
-            np.float32(rays.scale), np.int32(np.packbits(rays.counted, bitorder="little")[0]),
-        )  # fmt: skip
-        F, K = cp.zeros((count, n), dtype=cp.float32), cp.zeros((count, n), dtype=cp.float32)
-        most = max(1, TABLE_BYTES // (8 * count))
-        for mine, along, codes, size, place, steps in axes:
-            which = np.flatnonzero(mine)
-            blocks = -(-(size[0] + size[1] + 16) // LINES)
-            for start in range(0, len(which), most):
-                some = which[start : start + most]
-                values = cp.full((len(some), count), -1.0, dtype=cp.float32)
+        sides = (
+            (True, (r0, c0, stride, rows, columns, columns, 1)),
+            (False, (c0, r0, stride, columns, rows, rows, 1)),
+        )
+        axes = [(upright == rowwise, place, *self._surface(cells, stride, not rowwise))
+                for rowwise, place in sides]  # fmt: skip
+        longest = np.float32(min(rays.reach, float(np.finfo(np.float32).max)))
+        counted = np.int32(np.packbits(rays.counted, bitorder="little")[0])
+        F, K = (cp.empty((count, channels), dtype=cp.float32) for _ in range(2))
+        most = int(np.clip(TABLE_BYTES // (4 * count), 1, TOGETHER))
+        for start in range(0, len(rays.along), most):
+            some = np.arange(start, min(start + most, len(rays.along)))
+            ranges = cp.empty((len(some), count), dtype=cp.float32)
+            for mine, place, words, size in axes:
+                which = some[mine[some]]
+                if len(which) == 0:
+                    continue
+                along = rays.along[which, ::-1] if mine is axes[0][0] else rays.along[which]
+                warps = -(-(size[0] + size[1] + 16) // (WARP * stride)) * stride
                 self.launch(
-                    "sweep.cu", "sweep", (blocks, len(some)), LINES, codes,
-                    *(np.int32(v) for v in (*size, PAD)),
-                    cp.asarray(np.ascontiguousarray(along[some])),
-                    *(np.int32(v) for v in place), *(np.int64(v) for v in (*steps, count)),
-                    *ending, values,
+                    "sweep.cu", "sweep", (-(-warps // WARPS), len(which)), WARP * WARPS, words,
+                    *(np.int32(v) for v in (*size, PAD * stride)),
+                    cp.asarray(np.ascontiguousarray(along)),
+                    cp.asarray((which - start).astype(np.int32)),
+                    *(np.int32(v) for v in place[:5]), *(np.int64(v) for v in (*place[5:], count)),
+                    longest, counted, ranges,
                 )  # fmt: skip
-                known = values >= 0.0
-                weights = cp.asarray(rays.weights[some])
-                F += cp.maximum(values, 0.0).T @ weights
-                K += known.astype(cp.float32).T @ weights
+            starts, weights, totals = _felt_by(rays.weights[some])
+            shared = 4 * (WARP * len(some) + WARP * (channels + 1)) + weights.nbytes
+            self.launch(
+                "sweep.cu", "accumulate", (-(-columns // 8), -(-rows // 4)), BLOCK, ranges,
+                cp.asarray(~upright[some]), *(np.int32(v) for v in (len(some), rows, columns)),
+                np.int32(channels), *map(cp.asarray, (starts, weights, totals)), longest, np.float32(rays.unit), np.int32(rays.transform), np.float32(rays.scale),
+                np.bool_(start > 0), F, K, shared=shared,
+            )  # fmt: skip
         return F, K
+
+    def _surface(self, cells: Any, stride: int, turned: bool) -> tuple[Any, tuple[int, int, int]]:
+        """What lines meet, and how many columns, cells of a column and words of a class it has."""
+        majors, minors = cells.shape[::-1] if turned else cells.shape
+        class_words = -(-(minors // stride + 2 + 2 * PAD) // 32) + 1
+        words = self.cp.empty((majors + 2, stride * class_words, 2), dtype=self.cp.uint32)
+        shape = majors + 2, 32 * stride * class_words
+        told = stride, 32 * class_words, PAD * stride, *shape
+        self._each("surface", shape, cells, *(np.int32(v) for v in cells.shape), np.bool_(turned),
+                   *(np.int32(v) for v in told), words)  # fmt: skip
+        return words, (majors, minors, class_words)
 
     def _gaps(self, met: Any, most: int) -> Any:
         height, width = met.shape
@@ -252,3 +274,17 @@ def _module(source: str) -> Any:
 
     text = files("isovist.backends").joinpath(source).read_text(encoding="utf-8")
     return cupy.RawModule(code=text, options=OPTIONS)
+
+
+def _felt_by(weights: Float32Array) -> tuple[NDArray[Any], NDArray[Any], Float32Array]:
+    """Where the rays of each channel begin, which they are with their weights, and their sums.
+
+    Shapes (n + 1,), (e,) and (n,) from (S, n).
+    """
+    kept = np.abs(weights) > LEAST * np.abs(weights).sum(axis=0)
+    channel, ray = np.nonzero(kept.T)
+    told = np.empty(len(ray), dtype=[("ray", np.int32), ("weight", np.float32)])
+    told["ray"], told["weight"] = ray, weights[ray, channel]
+    starts = np.searchsorted(channel, np.arange(weights.shape[1] + 1)).astype(np.int32)
+    totals = np.where(kept, weights, 0.0).sum(axis=0, dtype=np.float32)
+    return starts, told.view(np.int64), totals

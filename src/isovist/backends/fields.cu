@@ -39,23 +39,25 @@ __device__ __forceinline__ int code_at(const Byte *cells, int height, int width,
     return cells[(long long)y * width + x];
 }
 
-// Codes of cells with a face to a free one, with a border, along rows and along columns;
-// height and width are those of the map with its border.
-extern "C" __global__ void surface(const Byte *cells, int height, int width, int pad,
-                                   Byte *by_rows, int pitch_rows, Byte *by_columns,
-                                   int pitch_columns)
+// Codes of the cells with a face to a free one, low and high bits, as `sweep.cu` wants them.  A
+// thread for each bit of `height` rows of `width` bits; the map is turned when `turned` says so.
+extern "C" __global__ void surface(const Byte *cells, int rows, int columns, bool turned, int stride,
+                                   int class_bits, int pad, int height, int width, uint2 *words)
 {
     EACH_CELL
-    (void)at;
-    const int h = height - 2, w = width - 2, v = y - 1, u = x - 1;
-    const int code = code_at(cells, h, w, v, u);
-    const bool beside = code_at(cells, h, w, v, u - 1) == FREE ||
-                        code_at(cells, h, w, v, u + 1) == FREE ||
-                        code_at(cells, h, w, v - 1, u) == FREE ||
-                        code_at(cells, h, w, v + 1, u) == FREE;
-    const Byte met = beside ? code : 0;
-    by_rows[(long long)y * pitch_rows + pad + x] = met;
-    by_columns[(long long)x * pitch_columns + pad + y] = met;
+    const int minor = x % class_bits * stride + x / class_bits - pad;
+    const int v = turned ? minor : y - 1, u = turned ? y - 1 : minor;
+    int code = 0;
+    if (v >= -1 && v <= rows && u >= -1 && u <= columns &&
+        (code_at(cells, rows, columns, v, u - 1) == FREE ||
+         code_at(cells, rows, columns, v, u + 1) == FREE ||
+         code_at(cells, rows, columns, v - 1, u) == FREE ||
+         code_at(cells, rows, columns, v + 1, u) == FREE))
+        code = code_at(cells, rows, columns, v, u);
+    const unsigned low = __ballot_sync(0xffffffffu, code & 1);
+    const unsigned high = __ballot_sync(0xffffffffu, code >> 1);
+    if ((threadIdx.x & 31) == 0)
+        words[at / 32] = make_uint2(low, high);
 }
 
 // Occupied cells that a free one touches, by a face or by a corner.

@@ -1,149 +1,258 @@
 // Ranges of nodes in one pass over the map for each direction: `kernels.sweep`, a line a thread.
 //
-// Threads of a block follow lines that lie beside each other from the far end of the rays to the
-// near end, column after column, so that what they read of a column lies together.  Equations (1)
-// to (3) of `kernels.sweep` hold bit by bit: offsets and lengths are made of doubles as there, once
-// for each column, by one thread of the block for all.
+// Nodes lie on a lattice of every stride-th cell, and the lanes of a warp follow lines that lie a
+// stride apart, so that they all come to nodes in the same columns.  Going from the far end of the
+// rays to the near end, 32 columns at a time, each lane asks one column which of the warp's lines
+// meet anything in it, as the bits of a word.  These bits, turned, tell each line in which columns
+// it meets something, and of these only the last before a node is read counts.  Equations (1) to (3)
+// of `kernels.sweep` hold bit by bit: offsets and lengths are made of doubles as there.
 
-typedef unsigned char Byte;
+typedef unsigned int Word;
 
-const int LINES = 128;  // of a block
-const int TOGETHER = 4; // columns whose cells are asked for before the first is needed
+const int WARP = 32;
+const int WARPS = 4; // of a block
 const int SIDE = 4;
 const int MAXIMUM = 3;
+const Word ALL = 0xffffffffu;
 
-struct Step {
-    int entered; // where the cell of line 0 is that lines enter the column through
-    int left;    // four times where the cell is that they leave through, if it is another one;
-                 // 1 when nodes are read here, 2 when they are read before that cell is met
+struct Column {
     float near;
     float crossed;
-};
-
-struct Reading {
-    int row;
     float back_u;
     float back_v;
-    int column;
 };
 
-__device__ __forceinline__ void meet(int code, float reach, int face, float &line, int &end)
+// Which bits of a row of cells are those of the lines of a warp: class and place in it.
+__device__ __forceinline__ int bit_of(int cell, int stride, double per_stride, int class_bits)
 {
-    if (code) {
-        line = reach;
-        end = code | face;
-    }
+    const int place = (int)((cell + 0.5) * per_stride);
+    return (cell - place * stride) * class_bits + place;
 }
 
-// codes: surface of the map with a border of one cell, then `pad` columns of zeros on both sides of
-//     each row, shape (majors + 2, pitch).
-// directions: du and dv, major first, shape (S, 2).
-// nodes: of the lattice of cells origin + k stride, shape (S, count), at k_major * steps[0] +
-//     k_minor * steps[1]; the value f(r), or −1 where the ending does not count.
-extern "C" __global__ void __launch_bounds__(LINES) sweep(
-    const Byte *__restrict__ codes, int majors, int minors, int pitch, int pad,
-    const double *__restrict__ directions, int origin_major, int origin_minor, int stride,
-    int lattice_major, int lattice_minor, long long step_major, long long step_minor,
-    long long count, float longest, float side, int transform, float scale, int counted,
-    float *__restrict__ nodes)
+__device__ __forceinline__ uint2 window(const uint2 *words, int bit)
 {
-    __shared__ Step steps[LINES + TOGETHER];
-    __shared__ Reading readings[LINES];
+    const uint2 low = words[bit >> 5], high = words[(bit >> 5) + 1];
+    return make_uint2(__funnelshift_r(low.x, high.x, bit & 31),
+                      __funnelshift_r(low.y, high.y, bit & 31));
+}
+
+// Bit k of lane j becomes bit j of lane k.
+__device__ __forceinline__ Word turned(Word word, int lane)
+{
+    Word mask = 0x0000ffffu;
+#pragma unroll
+    for (int m = 16; m > 0; m >>= 1, mask ^= mask << m) {
+        const Word other = __shfl_xor_sync(ALL, word, m);
+        word = lane & m ? (word & ~mask) | (other & ~mask) >> m
+                        : (word & mask) | (other & mask) << m;
+    }
+    return word;
+}
+
+// What a line meets last, in the columns where it enters a cell and where it leaves through one;
+// a column that it enters through a cell is met nearer than the one that it leaves through.
+__device__ __forceinline__ void meet(Word enters, Word leaves, const Column *columns,
+                                     const uint2 *entered, const uint2 *left, int lane,
+                                     float &line, int &end)
+{
+    if (!(enters | leaves))
+        return;
+    const bool side = __clz(leaves) < __clz(enters);
+    const int q = 31 - __clz(side ? leaves : enters);
+    const uint2 word = side ? left[q] : entered[q];
+    line = side ? columns[q].crossed : columns[q].near;
+    end = (word.x >> lane & 1) | (word.y >> lane & 1) << 1 | (side ? SIDE : 0);
+}
+
+// codes: low and high bits of the surface of the map with a border of one cell, row after row of
+//     the major axis.  In a row the cells lie class after class by their place modulo stride, each
+//     class in `class_words` words; cell v is number v + pad, and pad is a multiple of stride;
+//     shape (majors + 2, stride class_words).
+// directions: du and dv, major first, shape (S, 2); slots: where each goes.
+// nodes: of the lattice of cells origin + k stride, shape (…, count), at k_major * step_major +
+//     k_minor * step_minor; ranges in cells, or −1 where the ending does not count.
+extern "C" __global__ void __launch_bounds__(WARP *WARPS) sweep(
+    const uint2 *__restrict__ codes, int majors, int minors, int class_words, int pad,
+    const double *__restrict__ directions, const int *__restrict__ slots, int origin_major,
+    int origin_minor, int stride, int lattice_major, int lattice_minor, long long step_major,
+    long long step_minor, long long count, float longest, int counted, float *__restrict__ nodes)
+{
+    __shared__ Column all_columns[WARPS][WARP];
+    __shared__ uint2 all_entered[WARPS][WARP], all_left[WARPS][WARP];
+    __shared__ int2 all_reads[WARPS][WARP];
+
+    const int warp = threadIdx.x / WARP, lane = threadIdx.x % WARP;
+    Column *columns = all_columns[warp];
+    uint2 *entered = all_entered[warp], *left = all_left[warp];
+    int2 *reads = all_reads[warp];
 
     const double du = directions[2 * blockIdx.y], dv = directions[2 * blockIdx.y + 1];
     const double t = dv / fabs(du), per_u = 1.0 / fabs(du), per_v = dv != 0.0 ? 1.0 / dv : 0.0;
+    const double per_stride = 1.0 / stride;
     const int drift = (int)floor(0.5 + t * (majors + 1));
     const int first = -2 - max(drift, 0), last = minors + 1 - min(drift, 0);
-    const int begin = first + (int)blockIdx.x * LINES;
+    const int number = (int)blockIdx.x * WARPS + warp;
+    const int begin = first + number / stride * (WARP * stride) + number % stride; // of lane 0
     if (begin > last)
         return;
-    const int j = begin + (int)threadIdx.x;
 
-    // Columns in which some line of the block is in the map, or just outside.
+    // Columns in which some line of the warp is in the map, or just outside.
     int low = 0, high = majors;
+    const double behind = -4.0 - (begin + WARP * stride), before = minors + 4.0 - begin;
     if (t > 1e-9) {
-        low = max(low, (int)floor(fmax(-1e9, (-4.0 - (begin + LINES)) / t)));
-        high = min(high, (int)ceil(fmin(1e9, (minors + 4.0 - begin) / t)));
+        low = max(low, (int)floor(fmax(-1e9, behind / t)));
+        high = min(high, (int)ceil(fmin(1e9, before / t)));
     } else if (t < -1e-9) {
-        low = max(low, (int)floor(fmax(-1e9, (minors + 4.0 - begin) / t)));
-        high = min(high, (int)ceil(fmin(1e9, (-4.0 - (begin + LINES)) / t)));
+        low = max(low, (int)floor(fmax(-1e9, before / t)));
+        high = min(high, (int)ceil(fmin(1e9, behind / t)));
     }
 
-    float *mine = nodes + blockIdx.y * count;
-    const Byte *line_codes = codes + j;
+    float *mine = nodes + slots[blockIdx.y] * count + lane * step_minor;
+    const int class_bits = class_words * 32, row_words = stride * class_words;
     float line = 0.0f;
     int end = 0;
 
-    for (int top = high; top >= low; top -= LINES) {
-        const int columns = min(LINES, top - low + 1);
-        __syncthreads();
-        if ((int)threadIdx.x < columns) {
-            const int p = top - (int)threadIdx.x;
+    for (int top = high; top >= low; top -= WARP) {
+        const int p = top - lane;
+        bool meets = false, leaves = false, after = false, read = false;
+        Word mine_entered = 0, mine_left = 0; // of the column that this lane asks
+        if (p >= low) {
             const int i = du > 0.0 ? p : majors - 1 - p;
             const int a = (int)floor(0.5 + t * (p - 0.5));
             const int s = (int)floor(0.5 + t * p);
             const int b = (int)floor(0.5 + t * (p + 0.5));
-            const int base = (i + 1) * pitch + pad + 1;
-            const int k = i - origin_major;
-            const bool read = p < majors && k >= 0 && k % stride == 0 && k / stride < lattice_major;
-            Step step;
-            step.entered = base + a;
-            step.left = (a != b || b != s ? 4 * (base + b) : 0) + (read ? 1 : 0) +
-                        (a != b && b == s ? 2 : 0);
-            step.near = (float)(p * per_u);
-            step.crossed = (float)(max(a, b) * per_v);
-            steps[threadIdx.x] = step;
-            Reading reading;
-            reading.row = s;
-            reading.back_u = (float)((p + 0.5) * per_u);
-            reading.back_v = (float)((s + 0.5) * per_v);
-            reading.column = k / stride;
-            readings[threadIdx.x] = reading;
-        }
-        if (threadIdx.x < TOGETHER)
-            steps[columns + threadIdx.x].entered = pad + 1;
-        __syncthreads();
-
-        for (int q = 0; q < columns; q += TOGETHER) {
-            int entered[TOGETHER];
-#pragma unroll
-            for (int h = 0; h < TOGETHER; ++h)
-                entered[h] = line_codes[steps[q + h].entered];
-#pragma unroll
-            for (int h = 0; h < TOGETHER; ++h) {
-                if (q + h >= columns)
-                    break;
-                const Step step = steps[q + h];
-                if (step.left) {
-                    const int left = step.left >> 2;
-                    if (left && !(step.left & 2))
-                        meet(line_codes[left], step.crossed, SIDE, line, end);
-                    if (step.left & 1) {
-                        const Reading reading = readings[q + h];
-                        const int row = j + reading.row - origin_minor;
-                        const int k = row / stride;
-                        if (row >= 0 && k < lattice_minor && k * stride == row) {
-                            float reach = line - (end > 3 ? reading.back_v : reading.back_u);
-                            int ending = (end & 3) - 1;
-                            if (reach > longest) {
-                                reach = longest;
-                                ending = MAXIMUM;
-                            }
-                            float value = reach * side;
-                            if (transform == 1)
-                                value = scale * logf(1.0f + value / scale);
-                            else if (transform == 2)
-                                value = value / (value + scale);
-                            const bool counts = ending >= 0 && (counted >> ending & 1);
-                            mine[reading.column * step_major + k * step_minor] =
-                                counts ? value : -1.0f;
-                        }
-                    }
-                    if (left && (step.left & 2))
-                        meet(line_codes[left], step.crossed, SIDE, line, end);
-                }
-                meet(entered[h], step.near, 0, line, end);
+            const uint2 *words = codes + (long long)(i + 1) * row_words;
+            const uint2 word = window(words, bit_of(begin + a + pad, stride, per_stride, class_bits));
+            mine_entered = word.x | word.y;
+            meets = mine_entered;
+            entered[lane] = word;
+            if (a != b) {
+                const uint2 side =
+                    window(words, bit_of(begin + b + pad, stride, per_stride, class_bits));
+                mine_left = side.x | side.y;
+                leaves = mine_left;
+                after = b == s;
+                left[lane] = side;
+            }
+            const int k = i - origin_major, r = begin + s - origin_minor + pad;
+            const int row = (int)floor((r + 0.5) * per_stride);
+            if (row * stride == r && p < majors && k >= 0) {
+                const int column = (int)((k + 0.5) * per_stride);
+                read = column * stride == k && column < lattice_major;
+                reads[lane] = make_int2(column, row - pad / stride);
+            }
+            if (meets || leaves || read) {
+                Column told;
+                told.near = (float)(p * per_u);
+                told.crossed = (float)(max(a, b) * per_v);
+                told.back_u = (float)((p + 0.5) * per_u);
+                told.back_v = (float)((s + 0.5) * per_v);
+                columns[lane] = told;
             }
         }
+        __syncwarp();
+        const Word meeting = __ballot_sync(ALL, meets), leaving = __ballot_sync(ALL, leaves);
+        const Word later = __ballot_sync(ALL, after), reading = __ballot_sync(ALL, read);
+        const Word enters = meeting ? turned(mine_entered, lane) : 0;
+        const Word goes = leaving ? turned(mine_left, lane) : 0;
+        for (Word nodes_here = reading; nodes_here; nodes_here &= nodes_here - 1) {
+            const int q = __ffs(nodes_here) - 1;
+            const Word earlier = (1u << q) - 1, bit = 1u << q;
+            float at = line;
+            int met = end;
+            meet(enters & earlier, goes & (earlier | (bit & ~later)), columns, entered, left, lane,
+                 at, met);
+            const int2 place = reads[q];
+            const int k = place.y + lane;
+            if (k >= 0 && k < lattice_minor) {
+                const float reach = at - (met > 3 ? columns[q].back_v : columns[q].back_u);
+                const int ending = reach > longest ? MAXIMUM : (met & 3) - 1;
+                const bool counts = ending >= 0 && (counted >> ending & 1);
+                mine[place.x * step_major + place.y * step_minor] = counts ? reach : -1.0f;
+            }
+        }
+        meet(enters, goes, columns, entered, left, lane, line, end);
+        __syncwarp();
+    }
+}
+
+struct Weight {
+    int ray;
+    float weight;
+};
+
+// Sums of weighted signals: F_i += Σ_s f(r_s) w_si and K_i += Σ_s w_si over rays that count.
+//
+// ranges: in cells, −1 where nothing counts, shape (S, rows columns); column after column where
+//     `turned` says so, else row after row.
+// starts, weights: the rays of channel i are weights[starts[i]] to weights[starts[i + 1]].
+// totals: K where all rays count, shape (channels,).
+// F, K: shape (rows columns, channels), row after row.
+// A block takes 4 × 8 nodes, which lie together either way; shared memory holds S × 32 signals,
+// 32 × (channels + 1) sums and the weights.
+extern "C" __global__ void accumulate(
+    const float *__restrict__ ranges, const bool *__restrict__ turned, int rays, int rows,
+    int columns, int channels, const int *__restrict__ starts, const Weight *__restrict__ weights,
+    const float *__restrict__ totals, float longest, float side, int transform, float scale,
+    bool more, float *__restrict__ F, float *__restrict__ K)
+{
+    extern __shared__ float signal[];
+    float *sums = signal + rays * WARP;
+    Weight *told = (Weight *)(sums + WARP * (channels + 1));
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    const int top = blockIdx.y * 4, left = blockIdx.x * 8;
+    const int row = top + lane / 8, column = left + lane % 8;
+    const bool inside = row < rows && column < columns;
+    const long long count = (long long)rows * columns;
+    const long long by_rows = (long long)row * columns + column;
+    const long long by_columns = (long long)column * rows + row;
+    for (int e = threadIdx.x; e < starts[channels]; e += blockDim.x)
+        told[e] = weights[e];
+    bool missed = false;
+#pragma unroll 4
+    for (int s = warp; s < rays; s += warps) {
+        float value = -1.0f;
+        if (inside) {
+            const float reach = ranges[s * count + (turned[s] ? by_columns : by_rows)];
+            if (reach >= 0.0f) {
+                value = fminf(reach, longest) * side;
+                if (transform == 1)
+                    value = scale == 1.0f ? logf(1.0f + value)
+                                          : scale * logf(1.0f + value / scale);
+                else if (transform == 2)
+                    value = value / (value + scale);
+            }
+            missed |= value < 0.0f;
+        }
+        signal[s * WARP + lane] = value;
+    }
+    missed = __syncthreads_or(missed);
+    for (int known = 0; known < 2; ++known) {
+        if (!known || missed) {
+            for (int i = warp; i < channels; i += warps) {
+                float sum = 0.0f;
+                const int last = starts[i + 1];
+#pragma unroll 4
+                for (int e = starts[i]; e < last; ++e) {
+                    const Weight w = told[e];
+                    const float value = signal[w.ray * WARP + lane];
+                    sum += known ? (value >= 0.0f ? w.weight : 0.0f) : fmaxf(value, 0.0f) * w.weight;
+                }
+                sums[lane * (channels + 1) + i] = sum;
+            }
+            __syncthreads();
+        }
+        for (int node = warp; node < WARP; node += warps) {
+            const int r = top + node / 8, c = left + node % 8;
+            if (r >= rows || c >= columns)
+                continue;
+            float *out = (known ? K : F) + ((long long)r * columns + c) * channels;
+            for (int i = lane; i < channels; i += WARP) {
+                const float sum =
+                    known && !missed ? totals[i] : sums[node * (channels + 1) + i];
+                out[i] = more ? out[i] + sum : sum;
+            }
+        }
+        __syncthreads();
     }
 }
