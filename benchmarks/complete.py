@@ -18,7 +18,8 @@ from isovist.atlas.base import Beams
 from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls
-from isovist.localization.complete import FRONTIERS, UNITS, WALLS, Ceilings, Survivors, complete
+from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
+from isovist.localization.complete import UNITS, Survivors, complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle

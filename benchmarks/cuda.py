@@ -4,9 +4,10 @@
 
 A site of CELLS × CELLS cells of 5 cm, 10 000 unless said: rooms with doors and pillars, drawn by a
 seed.  Rows are: rays swept in a second, each from the middle of a cell in one of 256 directions to
-the first cell that is not free, the kernel alone and with descriptors written; the atlas in all,
-transfers and checks of input included, and beside it the cores on a part of the site; scans located
-one by one on a floor of about 1000 m², with the verdicts of both.
+the first cell that is not free, with descriptors of the nodes written; the atlas in all, transfers
+and checks of input included, and beside it the cores on a part of the site; a complete search where
+beams end, of 2500 m² and of the site; scans located one by one on a floor of about 1000 m², with the
+verdicts of both.
 """
 
 import sys
@@ -16,7 +17,11 @@ from time import perf_counter
 import numpy as np
 
 import isovist as iv
+from isovist.atlas.plane import PlaneAtlas
 from isovist.backends.base import Rays, named, using
+from isovist.localization.ceilings import Ceilings
+from isovist.localization.complete import rounds
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.sweep import KNOWN, felt, summing
 from isovist.poses import unit_vectors
@@ -120,6 +125,30 @@ def locating(scans: int) -> None:
           f"{spent['cuda']:.1f} ms on the card", flush=True)  # fmt: skip
 
 
+def searching(side: int) -> None:
+    """Every place of a site to 5 cm and less than 1°, completely, by where beams end."""
+    world = site(side, 2)
+    atlas = iv.build(world, backend="cuda")
+    assert isinstance(atlas, PlaneAtlas)
+    (_, scan), *_ = random_scans(world, world, SENSOR, 1, seed=9)
+    answer = iv.locate(atlas, scan)
+    assert answer.best is not None
+    usual = LocalizationSettings()
+    beams = atlas.beams(scan, usual.beams[1], usual.block)
+    model, floor = atlas.model(usual.model), answer.best.score - usual.refuted[1]
+    ceilings = Ceilings.of(atlas)
+    sizes = ((8, 60), (4, 120), (2, 240), (1, 480))
+    card = named("cuda")
+    told = rounds(ceilings, beams, model, floor, sizes, CELL)
+    left = card.halve(told)
+    assert left is not None
+    spent = seconds(lambda: card.halve(rounds(ceilings, beams, model, floor, sizes, CELL)), 5)
+    poses = world.cells.size * 480
+    print(f"complete search of {world.cells.size * CELL**2:.0f} m2 with {len(beams)} beams, "
+          f"{poses / 1e9:.2f} G poses: {spent * 1e3:.2f} ms, {left.lookups / 1e6:.0f} M look-ups, "
+          f"{len(left.left) // 8} boxes left", flush=True)  # fmt: skip
+
+
 def main() -> None:
     """All rows."""
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
@@ -127,6 +156,8 @@ def main() -> None:
     world = site(cells)
     sweeping(world)
     building(world, min(cells, 3000))
+    searching(1000)
+    searching(cells)
     locating(scans)
 
 

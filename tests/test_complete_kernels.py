@@ -10,7 +10,8 @@ from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, 
 from isovist.backends.base import computing
 from isovist.kernels.occupancy import cast_one
 from isovist.kernels.wedge import meets_wall
-from isovist.localization.complete import _bits, complete
+from isovist.localization.ceilings import bits_of
+from isovist.localization.complete import complete
 from isovist.localization.settings import ProofSettings
 from isovist.maps.cells import Cell, OccupancyMap
 
@@ -27,8 +28,8 @@ def test_rays_that_are_said_to_meet_a_wall_do():
     for _ in range(12):
         cells = random_cells(rng, *rng.integers(30, 130, 2))
         world = OccupancyMap(cells, 1.0)
-        walls = _bits(cells == Cell.OCCUPIED, fill=False)
-        unknown = _bits(cells == Cell.UNKNOWN, fill=True)
+        walls = bits_of(cells == Cell.OCCUPIED, fill=False)
+        unknown = bits_of(cells == Cell.UNKNOWN, fill=True)
         height, width = cells.shape
         for _ in range(40):
             x, y = rng.uniform(0, width), rng.uniform(0, height)

@@ -67,6 +67,58 @@ class Described:
     bare: Bytes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Ends:
+    """A map, the ends of beams and rounds of boxes (`localization.complete`).
+
+    Attributes:
+        codes: Class of each cell, padded, shape (height, width).
+        pad: Cells around the map.
+        walls: Least distance to a wall of each class in m.
+        frontiers: Least distance to unknown space of each class in m.
+        squares: Column and row of those squares of the first round that hold a free cell.
+        standing: Of each round, which squares of half the size hold one; `None` for half cells.
+        sizes: Of each round, width of the boxes in cells, and headings.
+        taken: Of each round, what boxes take off distances, in m, shape (rounds, m, 2).
+        ends: Of the beams, in cells, shape (m, 2).
+        lengths: Of the beams in m, shape (m,).
+        model: What a beam is worth, shape (10,).
+        unit: Of deficits in nats.
+        budget: Largest sum of deficits that is good enough.
+        known: A place, (x, y, yaw, radius, turn) in cells and rad; boxes inside it are kept apart.
+    """
+
+    codes: Bytes
+    pad: int
+    walls: FloatArray
+    frontiers: FloatArray
+    squares: IntArray
+    standing: tuple[BoolArray | None, ...]
+    sizes: tuple[tuple[int, int], ...]
+    taken: FloatArray
+    ends: FloatArray
+    lengths: FloatArray
+    model: FloatArray
+    unit: float
+    budget: int
+    known: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Boxes:
+    """What is left after rounds.
+
+    Attributes:
+        left: Halves of what survived the last round: column, row and heading, shape (n, 3).
+        inside: Of each round, boxes inside the place that is known, with their deficits, (k, 4).
+        lookups: Of ends of beams.
+    """
+
+    left: IntArray
+    inside: tuple[IntArray, ...]
+    lookups: int
+
+
 class Backend:
     """The compiled code on the cores of this machine; others say what they do differently.
 
@@ -98,6 +150,11 @@ class Backend:
             unknown: Least share of a channel that must be known, and what stands for less.
         """
         del cells, stride, gap, rays, unknown
+        return None
+
+    def halve(self, ends: Ends) -> Boxes | None:
+        """Rounds of a complete search, or `None`: then they are done one by one."""
+        del ends
         return None
 
     def correlate(self, *arguments: Any) -> None:

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.backends.base import Backend, Bytes, Described, Rays
+from isovist.backends.base import Backend, Boxes, Bytes, Described, Ends, Rays
+from isovist.backends.cuda_complete import BLOCK, halve
 from isovist.errors import InputError
 from isovist.types import Float32Array, IntArray
 
@@ -22,7 +23,6 @@ WARP, WARPS = 32, 4
 """Lines of a warp, and warps of a block, of `sweep.cu`."""
 PAD = WARP + 16
 """Cells of nothing of each class on both sides: lines of a warp lie at most so far outside."""
-BLOCK = 256
 SHARED = 48 << 10
 """Bytes of shared memory that a block has without asking for more."""
 MOVES = 253
@@ -166,7 +166,8 @@ class CudaBackend(Backend):
             self.launch(
                 "sweep.cu", "accumulate", (-(-columns // 8), -(-rows // 4)), BLOCK, ranges,
                 cp.asarray(~upright[some]), *(np.int32(v) for v in (len(some), rows, columns)),
-                np.int32(channels), *map(cp.asarray, (starts, weights, totals)), longest, np.float32(rays.unit), np.int32(rays.transform), np.float32(rays.scale),
+                np.int32(channels), *map(cp.asarray, (starts, weights, totals)), longest,
+                np.float32(rays.unit), np.int32(rays.transform), np.float32(rays.scale),
                 np.bool_(start > 0), F, K, shared=shared,
             )  # fmt: skip
         return F, K
@@ -251,6 +252,9 @@ class CudaBackend(Backend):
         )  # fmt: skip
         out[0].get(out=ratings)
         out[1].get(out=kinds)
+
+    def halve(self, ends: Ends) -> Boxes | None:
+        return halve(self, ends)
 
     def bound(self, *arguments: Any) -> None:
         codes, tasks, places, offsets, tables, budget, deficits, looked = arguments

@@ -21,100 +21,21 @@ import itertools
 import math
 from dataclasses import dataclass
 from time import perf_counter
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Beams
 from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.walls import bridge_gaps, wall_faces
-from isovist.backends.base import computing
+from isovist.backends.base import Ends, computing
+from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.settings import ProofSettings
-from isovist.maps.cells import Cell
 from isovist.types import BoolArray, FloatArray, IntArray
 
-WALLS = np.concatenate(
-    [
-        np.arange(0.0, 0.4, 0.025),
-        np.arange(0.4, 0.8, 0.05),
-        [0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2, 2.5],
-    ]
-)
-"""Lower edges of the classes of D in m: fine where a beam's worth falls, then as boxes halve."""
-FRONTIERS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0])
-"""Lower edges of the classes of U in m; its exponential has a length of 1/λ = 1.7 m."""
 UNITS = 256.0
 """Deficits are counted in parts of a nat, rounded down."""
-RIM = 16
-"""Cells this near to the rim of the map hold ends from outside, where (3) has one more √½."""
 CHUNK = 128
 """Boxes that are looked up together: their sums stay in the fastest memory."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Ceilings:
-    """A map as bounds want it.
-
-    Attributes:
-        codes: Class of D and of U of each cell, padded, uint8.
-        pad: Cells around the map.
-        free: Where the sensor can be.
-        walls: Bits of occupied cells (`kernels.wedge.meets_wall`).
-        unknown: Bits of unknown cells.
-    """
-
-    codes: NDArray[np.uint8]
-    pad: int
-    free: BoolArray
-    walls: tuple[NDArray[np.uint64], ...]
-    unknown: tuple[NDArray[np.uint64], ...]
-
-    @classmethod
-    def of(cls, atlas: PlaneAtlas) -> "Ceilings":
-        """Those of an atlas; made once for each."""
-        if atlas not in _MADE:
-            _MADE[atlas] = cls._make(atlas)
-        return _MADE[atlas]
-
-    @classmethod
-    def _make(cls, atlas: PlaneAtlas) -> "Ceilings":
-        from scipy.ndimage import binary_dilation, distance_transform_edt
-
-        unit = atlas.world.resolution
-        pad = math.ceil(WALLS[-1] / unit) + 2
-        clear = bridge_gaps(atlas.world, atlas.settings.gap).cells
-        D = distance_transform_edt(np.pad(~wall_faces(atlas.world), pad, constant_values=True))
-        rim = np.ones(D.shape, dtype=np.bool_)
-        rim[pad + RIM : -pad - RIM, pad + RIM : -pad - RIM] = False
-        D[rim] -= math.sqrt(0.5)
-        free = clear == Cell.FREE
-        around = np.ones((3, 3), dtype=np.bool_)
-        unknown = np.pad(clear == Cell.UNKNOWN, pad, constant_values=True)
-        enterable = unknown & binary_dilation(np.pad(free, pad), around)
-        U = distance_transform_edt(~enterable) if enterable.any() else np.full(D.shape, np.inf)
-        near = np.searchsorted(WALLS, np.maximum(D, 0.0) * unit, side="right") - 1
-        # A ray enters a cell at its rim, √½ from its middle.
-        dark = np.searchsorted(
-            FRONTIERS, np.maximum(U - math.sqrt(0.5), 0.0) * unit, side="right"
-        ) - 1  # fmt: skip
-        codes = (near * len(FRONTIERS) + dark).astype(np.uint8)
-        return cls(
-            codes, pad, free, _bits(clear == Cell.OCCUPIED, fill=False),
-            _bits(clear == Cell.UNKNOWN, fill=True),
-        )  # fmt: skip
-
-    def standing(self, size: int) -> BoolArray:
-        """Which squares of `size` cells hold a free one."""
-        height, width = self.free.shape
-        padded = np.pad(self.free, ((0, -height % size), (0, -width % size)))
-        rows, columns = padded.shape
-        return np.asarray(
-            padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
-        )
-
-
-_MADE: "WeakKeyDictionary[PlaneAtlas, Ceilings]" = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,14 +83,12 @@ def complete(
     start = perf_counter()
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     z = np.hypot(*beams.ends.T)
-    size, turns = settings.first(unit)
-    squares = np.argwhere(ceilings.standing(size))[:, ::-1].astype(np.int64)
-    cells = np.tile(squares, (turns, 1))
-    heads = np.repeat(np.arange(turns), len(squares))
     order: IntArray | None = None
-    share, lookups, wedges = 1, 0, 0
-    settled: list[FloatArray] = []
-    while True:
+    share, wedges = 1, 0
+    size, turns, cells, heads, settled, lookups = _start(
+        ceilings, beams, model, floor, settings, unit, known
+    )
+    while len(cells):
         # Squares of size/share cells: whole numbers, then halves and quarters of a cell.
         width, turn = size / share, math.pi / turns
         tables, tops = deficits_of(z, model, 0.5 * width * unit, turn, unit)
@@ -189,10 +108,9 @@ def complete(
         )  # fmt: skip
         lookups += int(looked.sum())
         alive = np.flatnonzero(sums >= 0)
-        cells, heads, lost = cells[alive], heads[alive], sums[alive] / UNITS
-        boxes = np.column_stack([middles[alive], (heads + 0.5) * 2.0 * turn])
-        half = np.broadcast_to([0.5 * width, turn], (len(alive), 2))
-        found = np.column_stack([boxes, half, tops.mean() - lost / len(z)])
+        cells, heads = cells[alive], heads[alive]
+        found = _rows(np.column_stack([cells, heads, sums[alive]]), width, turn, tops)
+        boxes = found[:, :3]
         inside = _inside(boxes, 0.5 * width, turn, known)
         settled.append(found[inside])
         cells, heads, boxes, found = cells[~inside], heads[~inside], boxes[~inside], found[~inside]
@@ -216,6 +134,78 @@ def complete(
             held = (cells[:, 1] < standing.shape[0]) & (cells[:, 0] < standing.shape[1])
             held[held] = standing[cells[held, 1], cells[held, 0]]
             cells, heads = cells[held], heads[held]
+    return Survivors(np.concatenate([np.empty((0, 6)), *settled]), 0, True, lookups, wedges)
+
+
+def rounds(
+    ceilings: Ceilings,
+    beams: Beams,
+    model: FloatArray,
+    floor: float,
+    sizes: tuple[tuple[int, int], ...],
+    unit: float,
+    known: FloatArray | None = None,
+) -> Ends:
+    """Rounds of boxes of some sizes, as a backend does them in one piece.
+
+    Args:
+        ceilings: The map.
+        beams: Of the scan.
+        model: What a beam is worth.
+        floor: Least mean rating that counts.
+        sizes: Width of the boxes of each round in cells, halved from one to the next, and headings.
+        unit: Side of a cell in m.
+        known: As of `complete`.
+    """
+    z = np.hypot(*beams.ends.T)
+    tops = _tops(z, model)
+    taken = np.stack([_taken(z, 0.5 * size * unit, math.pi / turns, unit) for size, turns in sizes])
+    return Ends(
+        ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(sizes[0][0]),
+        tuple(ceilings.standing(size // 2) if size > 1 else None for size, _ in sizes), sizes, taken, beams.ends / unit,
+        z, model, 1.0 / UNITS, math.floor((tops.sum() - floor * len(z)) * UNITS), known,
+    )  # fmt: skip
+
+
+def _start(
+    ceilings: Ceilings,
+    beams: Beams,
+    model: FloatArray,
+    floor: float,
+    settings: ProofSettings,
+    unit: float,
+    known: FloatArray | None,
+) -> tuple[int, int, IntArray, IntArray, list[FloatArray], int]:
+    """Where to begin: size and headings of boxes, which they are, what is settled, look-ups.
+
+    A backend may have done the rounds before rays are followed.
+    """
+    size, turns = settings.first(unit)
+    sizes = []
+    while size > 1 and size * unit > settings.see:
+        sizes.append((size, turns))
+        size, turns = size // 2, 2 * turns
+    if sizes:
+        left = computing().halve(rounds(ceilings, beams, model, floor, tuple(sizes), unit, known))
+        if left is not None:
+            tops = _tops(np.hypot(*beams.ends.T), model)
+            settled = [
+                _rows(inside, width, math.pi / heads, tops)
+                for (width, heads), inside in zip(sizes, left.inside, strict=False)
+            ]
+            return size, turns, left.left[:, :2], left.left[:, 2], settled, left.lookups
+    size, turns = settings.first(unit)
+    squares = ceilings.squares(size).astype(np.int64)
+    heads = np.repeat(np.arange(turns), len(squares))
+    return size, turns, np.tile(squares, (turns, 1)), heads, [], 0
+
+
+def _rows(boxes: IntArray, width: float, turn: float, tops: FloatArray) -> FloatArray:
+    """Boxes (column, row, heading, deficit) as `Survivors` wants them."""
+    middles = (boxes[:, :2] + 0.5) * width
+    half = np.broadcast_to([0.5 * width, turn], (len(boxes), 2))
+    most = tops.mean() - boxes[:, 3] / UNITS / len(tops)
+    return np.column_stack([middles, (boxes[:, 2] + 0.5) * 2.0 * turn, half, most])
 
 
 def deficits_of(
@@ -232,12 +222,27 @@ def deficits_of(
     """
     from isovist.kernels.bound import tabulate
 
+    tables, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
+    tabulate(model, z, WALLS, FRONTIERS, _taken(z, a, b, unit), 1.0 / UNITS, tables, tops)
+    return tables, tops
+
+
+def _taken(z: FloatArray, a: float, b: float, unit: float) -> FloatArray:
+    """What boxes take off distances to walls and to unknown space, in m, shape (m, 2)."""
     corner = math.sqrt(0.5) * unit
     rho = math.sqrt(2.0) * a + 2.0 * z * math.sin(0.5 * b) + corner
-    taken = np.column_stack([np.hypot(rho, corner), rho])
-    tables, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
-    tabulate(model, z, WALLS, FRONTIERS, taken, 1.0 / UNITS, tables, tops)
-    return tables, tops
+    return np.column_stack([np.hypot(rho, corner), rho])
+
+
+def _tops(z: FloatArray, model: FloatArray) -> FloatArray:
+    """The most that each beam can be worth, in nats, shape (m,)."""
+    from isovist.kernels.bound import tabulate
+
+    tops, none = np.empty(len(z)), np.zeros(1)
+    tabulate(
+        model, z, none, none, np.zeros((len(z), 2)), 1.0, np.zeros((len(z), 1), np.uint16), tops
+    )
+    return tops
 
 
 def _see(
@@ -339,18 +344,3 @@ def _inside(boxes: FloatArray, a: float, b: float, known: FloatArray | None) -> 
     far = np.hypot(boxes[:, 0] - known[0], boxes[:, 1] - known[1]) + math.sqrt(2.0) * a
     turned = np.abs((boxes[:, 2] - known[2] + math.pi) % (2.0 * math.pi) - math.pi) + b
     return np.asarray((far <= known[3]) & (turned <= known[4]))
-
-
-def _bits(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
-    """Columns from the left and from the right, rows from below and from above, as words.
-
-    Bits beyond the map are `fill`, and so is the last word, which windows may touch.
-    """
-
-    def pack(lines: BoolArray) -> NDArray[np.uint64]:
-        words = -(-lines.shape[1] // 64) + 1
-        full = np.full((len(lines), 64 * words), fill)
-        full[:, : lines.shape[1]] = lines
-        return np.packbits(full, axis=1, bitorder="little").view(np.uint64)
-
-    return pack(mask.T), pack(mask.T[::-1]), pack(mask), pack(mask[::-1])

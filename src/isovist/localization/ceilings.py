@@ -1,0 +1,117 @@
+"""A map as the complete search wants it (`localization.complete`)."""
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.walls import bridge_gaps, wall_faces
+from isovist.maps.cells import Cell
+from isovist.types import BoolArray, IntArray, readonly
+
+WALLS = np.concatenate(
+    [
+        np.arange(0.0, 0.4, 0.025),
+        np.arange(0.4, 0.8, 0.05),
+        [0.8, 0.9, 1.0, 1.25, 1.5, 1.75, 2, 2.5],
+    ]
+)
+"""Lower edges of the classes of D in m: fine where a beam's worth falls, then as boxes halve."""
+FRONTIERS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0])
+"""Lower edges of the classes of U in m; its exponential has a length of 1/λ = 1.7 m."""
+RIM = 16
+"""Cells this near to the rim of the map hold ends from outside, where (3) has one more √½."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ceilings:
+    """A map as bounds want it.
+
+    Attributes:
+        codes: Class of D and of U of each cell, padded, uint8.
+        pad: Cells around the map.
+        free: Where the sensor can be.
+        walls: Bits of occupied cells (`kernels.wedge.meets_wall`).
+        unknown: Bits of unknown cells.
+        seen: What `standing` and, by minus its size, `squares` have said before.
+    """
+
+    codes: NDArray[np.uint8]
+    pad: int
+    free: BoolArray
+    walls: tuple[NDArray[np.uint64], ...]
+    unknown: tuple[NDArray[np.uint64], ...]
+    seen: dict[int, NDArray[Any]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, atlas: PlaneAtlas) -> "Ceilings":
+        """Those of an atlas; made once for each."""
+        if atlas not in _MADE:
+            _MADE[atlas] = cls._make(atlas)
+        return _MADE[atlas]
+
+    @classmethod
+    def _make(cls, atlas: PlaneAtlas) -> "Ceilings":
+        from scipy.ndimage import binary_dilation, distance_transform_edt
+
+        unit = atlas.world.resolution
+        pad = math.ceil(WALLS[-1] / unit) + 2
+        clear = bridge_gaps(atlas.world, atlas.settings.gap).cells
+        D = distance_transform_edt(np.pad(~wall_faces(atlas.world), pad, constant_values=True))
+        rim = np.ones(D.shape, dtype=np.bool_)
+        rim[pad + RIM : -pad - RIM, pad + RIM : -pad - RIM] = False
+        D[rim] -= math.sqrt(0.5)
+        free = clear == Cell.FREE
+        around = np.ones((3, 3), dtype=np.bool_)
+        unknown = np.pad(clear == Cell.UNKNOWN, pad, constant_values=True)
+        enterable = unknown & binary_dilation(np.pad(free, pad), around)
+        U = distance_transform_edt(~enterable) if enterable.any() else np.full(D.shape, np.inf)
+        near = np.searchsorted(WALLS, np.maximum(D, 0.0) * unit, side="right") - 1
+        # A ray enters a cell at its rim, √½ from its middle.
+        dark = np.searchsorted(
+            FRONTIERS, np.maximum(U - math.sqrt(0.5), 0.0) * unit, side="right"
+        ) - 1  # fmt: skip
+        codes = (near * len(FRONTIERS) + dark).astype(np.uint8)
+        return cls(
+            codes, pad, free, bits_of(clear == Cell.OCCUPIED, fill=False),
+            bits_of(clear == Cell.UNKNOWN, fill=True),
+        )  # fmt: skip
+
+    def standing(self, size: int) -> BoolArray:
+        """Which squares of `size` cells hold a free one."""
+        if size in self.seen:
+            return self.seen[size]
+        height, width = self.free.shape
+        padded = np.pad(self.free, ((0, -height % size), (0, -width % size)))
+        rows, columns = padded.shape
+        held = padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
+        return self.seen.setdefault(size, readonly(np.asarray(held)))
+
+    def squares(self, size: int) -> IntArray:
+        """Column and row of these."""
+        if -size not in self.seen:
+            found = np.argwhere(self.standing(size))[:, ::-1].astype(np.int32)
+            self.seen[-size] = readonly(np.ascontiguousarray(found))
+        return self.seen[-size]
+
+
+_MADE: "WeakKeyDictionary[PlaneAtlas, Ceilings]" = WeakKeyDictionary()
+
+
+def bits_of(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
+    """Columns from the left and from the right, rows from below and from above, as words.
+
+    Bits beyond the map are `fill`, and so is the last word, which windows may touch.
+    """
+
+    def pack(lines: BoolArray) -> NDArray[np.uint64]:
+        words = -(-lines.shape[1] // 64) + 1
+        full = np.full((len(lines), 64 * words), fill)
+        full[:, : lines.shape[1]] = lines
+        return np.packbits(full, axis=1, bitorder="little").view(np.uint64)
+
+    return pack(mask.T), pack(mask.T[::-1]), pack(mask), pack(mask[::-1])
