@@ -6,8 +6,8 @@ A site of CELLS × CELLS cells of 5 cm, 10 000 unless said: rooms with doors and
 seed.  Rows are: rays swept in a second, each from the middle of a cell in one of 256 directions to
 the first cell that is not free, with descriptors of the nodes written; the atlas in all, transfers
 and checks of input included, and beside it the cores on a part of the site; a complete search where
-beams end, of 2500 m² and of the site; scans located one by one on a floor of about 1000 m², with the
-verdicts of both.
+beams end, of 2500 m² and of the site; scans located one by one on a floor of about 1000 m², with
+the verdicts of both.
 """
 
 import sys

@@ -162,8 +162,8 @@ def rounds(
     taken = np.stack([_taken(z, 0.5 * size * unit, math.pi / turns, unit) for size, turns in sizes])
     return Ends(
         ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(sizes[0][0]),
-        tuple(ceilings.standing(size // 2) if size > 1 else None for size, _ in sizes), sizes, taken, beams.ends / unit,
-        z, model, 1.0 / UNITS, math.floor((tops.sum() - floor * len(z)) * UNITS), known,
+        tuple(ceilings.standing(size // 2) if size > 1 else None for size, _ in sizes), sizes,
+        taken, beams.ends / unit, z, model, 1.0 / UNITS, math.floor((tops.sum() - floor * len(z)) * UNITS), known,
     )  # fmt: skip
 
 
@@ -182,7 +182,7 @@ def _start(
     """
     size, turns = settings.first(unit)
     sizes = []
-    while size > 1 and size * unit > settings.see:
+    while size > 1 and size * unit > max(settings.see, settings.finest):
         sizes.append((size, turns))
         size, turns = size // 2, 2 * turns
     if sizes:
