@@ -163,7 +163,8 @@ def rounds(
     return Ends(
         ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(sizes[0][0]),
         tuple(ceilings.standing(size // 2) if size > 1 else None for size, _ in sizes), sizes,
-        taken, beams.ends / unit, z, model, 1.0 / UNITS, math.floor((tops.sum() - floor * len(z)) * UNITS), known,
+        taken, beams.ends / unit, z, model, 1.0 / UNITS,
+        math.floor((tops.sum() - floor * len(z)) * UNITS), known,
     )  # fmt: skip
 
 
