@@ -50,7 +50,7 @@ PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answ
 
 
 def locate(
-    atlas: AnyMaps,
+    atlas: AnyMaps | Site,
     scan: AnyScan | Joined | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
@@ -90,7 +90,7 @@ def locate(
         budget_s: Seconds after which the proof is given up as not complete.
         settings: How to locate.
     """
-    known = isinstance(atlas, Atlas | Mapping)
+    known = isinstance(atlas, Site | Mapping)
     if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
         raise InputError(
             f"`locate` needs an atlas and a scan, "
