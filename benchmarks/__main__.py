@@ -36,6 +36,7 @@ RUNS = {
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),
     "studio": ("1",),
+    "serve": ("--scans", "100", "--clients", "16", "--malformed", "500"),
     "ros": ("60",),
     "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),
