@@ -9,7 +9,7 @@ its furniture up to the ceiling, σ = 0.03 m, and 10 % of the beams cut short.
 import sys
 
 from isovist.atlas.build import build
-from isovist.bench.trials import run_trials, simulated_trials, summarise
+from isovist.bench.trials import run_trials, simulated_trials, summarise, times_alone
 from isovist.bench.worlds import office_floor
 from isovist.maps.mesh import MeshMap
 from isovist.maps.voxels import VoxelMap
@@ -24,7 +24,8 @@ def main() -> None:
     furnished = MeshMap.extrude(floor.reality, 0.0, 2.8)
     lidar = SpinningLidar(16, noise=0.03, clutter=0.1)
     trials = simulated_trials(plan, count, lidar, seed=seed, reality=furnished)
-    row = summarise(list(run_trials(build(plan), trials)))
+    atlas = build(plan)
+    row = summarise(list(run_trials(atlas, trials)), times_alone(atlas, trials))
     for key, value in row.items():
         print(f"{key:20s} {value:.3f}" if isinstance(value, float) else f"{key:20s} {value}")
 

@@ -3,6 +3,7 @@
 import io
 import json
 import math
+import socket
 from contextlib import closing
 from http.client import HTTPConnection
 
@@ -370,8 +371,6 @@ def test_what_was_dropped_first_goes_first_and_what_was_told_stays():
 
 
 def test_a_port_that_is_taken_is_one_sentence():
-    import socket
-
     from isovist.studio.start import listen
 
     taken = socket.socket()
@@ -382,6 +381,14 @@ def test_a_port_that_is_taken_is_one_sentence():
     with pytest.raises(ValueError, match=f"^{text}Take another `port`.$"):
         listen("127.0.0.1", port)
     taken.close()
+
+
+def test_small_pieces_are_sent_at_once():
+    """`asyncio` turns Nagle's algorithm off only on sockets that name their protocol."""
+    from isovist.studio.start import listen
+
+    with closing(listen("127.0.0.1", 0)) as listener:
+        assert listener.proto == socket.IPPROTO_TCP
 
 
 def test_modules_of_the_page_are_short():

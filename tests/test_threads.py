@@ -1,6 +1,8 @@
 """Several threads and processes at once: the same bits as one call, in the plane and in space."""
 
 import multiprocessing
+import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -79,3 +81,20 @@ def test_an_error_in_a_part_reaches_the_caller(monkeypatch):
 
     with pytest.raises(ValueError, match="part"):
         share(fail, 100, 1, None, ())
+
+
+def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():
+    """The others wait for it; they were refused with "compilation disabled" before."""
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from threading import Barrier\n"
+        "from isovist.kernels.align import align\n"
+        "start = Barrier(4)\n"
+        "def go(_):\n"
+        "    start.wait()\n"
+        "    align.compile()\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    list(pool.map(go, range(4)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from isovist.localization.check import Check, check
     from isovist.localization.hints import Hint, hints
     from isovist.localization.locate import locate
+    from isovist.localization.many import locate_many
     from isovist.localization.region import Region
     from isovist.localization.settings import LocalizationSettings, ProofSettings
     from isovist.maps.cells import OccupancyMap
@@ -60,8 +61,8 @@ __all__ = [
     "Pose3", "Proof", "ProofSettings", "Range", "Region", "Rose", "Scan", "SegmentMap",
     "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
     "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "check", "hints", "locate",
-    "read_atlas", "read_library", "read_log", "read_map", "read_scan", "survey", "write_atlas",
-    "write_map", "write_scan", "write_survey",
+    "locate_many", "read_atlas", "read_library", "read_log", "read_map", "read_scan", "survey",
+    "write_atlas", "write_map", "write_scan", "write_survey",
 ]  # fmt: skip
 
 _HOME = {
@@ -74,6 +75,7 @@ _HOME = {
     "localization.answer": "Answer Certificate Estimate Proof Verdict",
     "localization.certify": "certify", "localization.check": "Check check",
     "localization.hints": "Hint hints", "localization.locate": "locate",
+    "localization.many": "locate_many",
     "localization.region": "Region", "localization.settings": "LocalizationSettings ProofSettings",
     "maps.cells": "OccupancyMap", "maps.mesh": "MeshMap", "maps.segments": "SegmentMap",
     "maps.voxels": "VoxelMap", "poses": "Pose Pose3", "roses": "Rose",

@@ -29,6 +29,7 @@ class Library(Mapping[str, Atlas]):
         self.paths = dict(paths)
         self.memory = memory
         self._open: dict[str, Atlas] = {}
+        self._stamps: dict[str, Stamp] = {}
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float]]:
@@ -37,11 +38,24 @@ class Library(Mapping[str, Atlas]):
     def __getitem__(self, name: str) -> Atlas:
         with self._lock:
             # What was asked for last stands last.
-            atlas = self._open.pop(name, None) or read_atlas(self.paths[name])
+            atlas = self._open.pop(name, None) or self._read(name)
             self._open[name] = atlas
             while len(self._open) > 1 and self.taken > self.memory:
                 del self._open[next(iter(self._open))]
         return atlas
+
+    def _read(self, name: str) -> Atlas:
+        self._stamps[name] = stamp_of(self.paths[name])
+        return read_atlas(self.paths[name])
+
+    def keep(self, before: "Library") -> None:
+        """Take over what another library has open and what has not been written anew since."""
+        with before._lock:
+            still = [(name, a) for name, a in before._open.items() if name in self.paths]
+        for name, atlas in still:
+            stamp = before._stamps[name]
+            if before.paths[name] == self.paths[name] and stamp == stamp_of(self.paths[name]):
+                self._open[name], self._stamps[name] = atlas, stamp
 
     def __contains__(self, name: object) -> bool:
         return name in self.paths  # without opening it
@@ -66,6 +80,18 @@ class Library(Mapping[str, Atlas]):
     def side_by_side(self) -> SideBySide:
         """All of them as one site; each is opened once for it."""
         return SideBySide.of(self)
+
+
+Stamp = tuple[int, int, int]
+
+
+def stamp_of(path: Path) -> Stamp:
+    """What changes whenever an atlas is written: inode, time and size of its manifest."""
+    try:
+        told = (path / MANIFEST).stat()
+    except OSError as error:
+        raise unreadable(path / MANIFEST, error) from error
+    return told.st_ino, told.st_mtime_ns, told.st_size
 
 
 def bytes_of(atlas: Atlas) -> int:

@@ -6,7 +6,7 @@ the truth does: then nothing was missed, and what is wrong is the sensor's model
 """
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypedDict
 
@@ -113,16 +113,24 @@ def _at_truth(atlas: Atlas, scan: AnyScan, truth: AnyPose) -> tuple[AnyPose, flo
     return (atlas.lift(poses[best : best + 1]) @ scan.T_level_robot)[0], float(scores[best])
 
 
-def summarise(outcomes: Sequence[Outcome]) -> Row:
-    """Shares and quantiles over trials.  Errors and coverage are those of the right answers."""
+def summarise(
+    outcomes: Sequence[Outcome], timed: Sequence[Mapping[str, float]] | None = None
+) -> Row:
+    """Shares and quantiles over trials.  Errors and coverage are those of the right answers.
+
+    Args:
+        outcomes: Of the trials.
+        timed: What some of them took alone, in ms; what the answers say when `None`.
+    """
+    timed = [o.timing_ms for o in outcomes] if timed is None else timed
     right = np.array([o.right for o in outcomes])
     unique = np.array([o.verdict is Verdict.UNIQUE for o in outcomes])
     lost = np.array([o.verdict is Verdict.LOST for o in outcomes])
     listed = np.array([o.listed for o in outcomes])
     error = np.array([o.error_m for o in outcomes])[right]
     turn = np.degrees([o.error_rad for o in outcomes])[right]
-    asked = [key for key in outcomes[0].timing_ms if key != "total"]
-    times = {k: np.array([o.timing_ms.get(k, 0.0) for o in outcomes]) for k in (*asked, "total")}
+    asked = [key for key in timed[0] if key != "total"]
+    times = {k: np.array([one.get(k, 0.0) for one in timed]) for k in (*asked, "total")}
     told = calibration(outcomes)
     row: Row = {
         "success": float(right.mean()),

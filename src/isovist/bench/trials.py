@@ -1,7 +1,7 @@
 """How well does it locate?  The protocols of the benchmark, as plain functions.
 
 A protocol makes a map and a list of trials, a trial being a scan and where it was taken;
-`run_trials` locates them one by one, and `outcomes` holds the answers against the truth.
+`run_trials` locates them, and `outcomes` holds the answers against the truth.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,8 +16,10 @@ from isovist.atlas.build import build
 from isovist.atlas.walls import bare_walls
 from isovist.bench.outcomes import Outcome, Row, outcome_of, summarise
 from isovist.errors import InputError
+from isovist.kernels.threads import COUNT
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
+from isovist.localization.many import in_order
 from isovist.maps.base import Map
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.kinds import AnyMap
@@ -36,6 +38,8 @@ if TYPE_CHECKING:
 RESOLUTION = 0.05
 EVERY, QUERY = 5, 2
 """Scan i of a log is a query when i mod EVERY = QUERY."""
+TIMED = 40
+"""Trials that are asked once more, one by one, for their times."""
 MAPPED_SHARE, MAPPED_DISTANCE = 0.8, 0.2
 """A place is mapped when this share of valid beams ends this near to a wall, in m."""
 
@@ -103,10 +107,19 @@ def simulated_trials(
 
 
 def run_trials(atlas: Atlas, trials: Sequence[Trial], *, prove: bool = False) -> Iterator[Outcome]:
-    """Locate each scan alone, heading unknown, without a prior."""
-    for trial in trials:
+    """Locate each scan by itself, heading unknown, without a prior, on a core of its own."""
+
+    def ask(_number: int, trial: Trial) -> Outcome:
         scan = trial.scan()
-        yield outcome_of(atlas, scan, locate(atlas, scan, prove=prove), trial.truth)
+        return outcome_of(atlas, scan, locate(atlas, scan, prove=prove), trial.truth)
+
+    return in_order(ask, trials, 1 if prove else COUNT)
+
+
+def times_alone(atlas: Atlas, trials: Sequence[Trial]) -> list[Mapping[str, float]]:
+    """`timing_ms` of `TIMED` of the trials, or of all, when nothing else is located meanwhile."""
+    few = np.unique(np.linspace(0, len(trials) - 1, TIMED).astype(np.int64))
+    return [locate(atlas, trials[int(k)].scan()).timing_ms for k in few]
 
 
 def measure(
@@ -132,8 +145,9 @@ def measure(
         outcomes.append(outcome)
         if progress is not None:
             progress()
+    times = None if prove else times_alone(atlas, trials)
     head: Row = {"site": site, "queries": len(trials), "area_m2": atlas.area}
-    return head | {"nodes": len(atlas.nodes)} | summarise(outcomes) | {"build_s": build_s}
+    return head | {"nodes": len(atlas.nodes)} | summarise(outcomes, times) | {"build_s": build_s}
 
 
 def map_of(log: "ScanSet", index: IntArray) -> OccupancyMap:

@@ -21,6 +21,7 @@ from isovist.cli.metric import metric
 from isovist.cli.optimise import optimise
 from isovist.cli.paper import paper
 from isovist.cli.ros import ros
+from isovist.cli.serve import serve
 from isovist.cli.studio import studio
 from isovist.cli.survey import survey
 from isovist.cli.track import track
@@ -43,7 +44,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 VERBS = (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros)
-for verb in (*VERBS, studio, optimise, metric):
+for verb in (*VERBS, studio, serve, optimise, metric):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
 app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)

@@ -17,6 +17,7 @@ EXAMPLES = (
     "isovist metric office.yaml --figure metric.png",
     "isovist ros --map office.atlas --scan /scan --odom /odom --router",
     "isovist studio office.yaml drive.mcap",
+    "isovist serve --library floors --port 8080",
     "isovist warm-up",
     "isovist bench carmen intel.log.gz --json",
     "isovist bench scans map.yaml scans.npz --held-out",

@@ -20,12 +20,8 @@ def studio(
     ] = None,
     scan_topic: options.ScanTopic = None,
     odometry_topic: options.OdometryTopic = None,
-    port: Annotated[
-        int, typer.Option(min=0, max=65535, help="To listen on; 0 for one that is free.")
-    ] = 8765,
-    host: Annotated[
-        str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")
-    ] = "127.0.0.1",
+    port: options.Port = 8765,
+    host: options.Host = "127.0.0.1",
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
     ] = True,

@@ -19,6 +19,7 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from numba import njit
@@ -34,6 +35,7 @@ types: Any = numba_types
 FOLDERS: Any = appdirs.AppDirs
 KERNELS: "dict[str, Kernel]" = {}
 """By module and name, as far as their modules are imported."""
+_ONE_BY_ONE = Lock()
 COMPILING = "compiling, once on this machine; `isovist warm-up` compiles everything beforehand."
 
 
@@ -75,9 +77,11 @@ class Kernel:
     def compile(self) -> None:
         """Compile it, or read it from the cache, unless that is done."""
         if not self._ready:
-            self.loop.compile(self.signature)
-            self.loop.disable_compile()
-            self._ready = True
+            with _ONE_BY_ONE:  # of threads that come at once, the first compiles
+                if not self._ready:
+                    self.loop.compile(self.signature)
+                    self.loop.disable_compile()
+                    self._ready = True
 
     def __call__(self, *arguments: Any) -> Any:
         self.compile()

@@ -7,11 +7,12 @@ the same bits whatever the number of threads.
 
 import os
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 from numba.core import config
@@ -21,6 +22,31 @@ COUNT: int = 1 if NUMBA.DISABLE_JIT else NUMBA.NUMBA_NUM_THREADS
 """Threads that a loop may use: the cores of the process, or what `NUMBA_NUM_THREADS` says."""
 PARTS = 4
 """Of a loop for each thread: one that is done early takes another."""
+
+
+_callers = 0
+_lock = Lock()
+
+
+@contextmanager
+def own_core() -> Iterator[None]:
+    """While this lasts, loops of others leave a core to the caller, and its own leave them theirs.
+
+    Whoever works on many things at once takes one for each; cores that nobody took help them.
+    """
+    global _callers  # noqa: PLW0603
+    with _lock:
+        _callers += 1
+    try:
+        yield
+    finally:
+        with _lock:
+            _callers -= 1
+
+
+def hands() -> int:
+    """Threads that a loop may use now."""
+    return max(COUNT - max(_callers - 1, 0), 1)
 
 
 @cache
@@ -42,10 +68,10 @@ def share(
         most: Indices of a part, when parts are to be as large as that allows.
         arguments: Of the loop.
     """
-    blocks = -(-count // block)
-    parts = PARTS * COUNT if most is None else COUNT * -(-count // (COUNT * most))
+    blocks, free = -(-count // block), hands()
+    parts = PARTS * free if most is None else free * -(-count // (free * most))
     parts = min(blocks, parts)
-    if parts <= 1 or COUNT == 1:
+    if parts <= 1 or free == 1:
         loop(0, count, *arguments)
         return
     edges = [min(block * (blocks * k // parts), count) for k in range(parts + 1)]
@@ -59,7 +85,7 @@ def share(
                 return
             loop(first, last, *arguments)
 
-    helpers = _ask_for_help(work, min(COUNT, parts) - 1)
+    helpers = _ask_for_help(work, min(free, parts) - 1)
     try:
         work()
     finally:

@@ -51,7 +51,7 @@ PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answ
 
 
 def locate(
-    atlas: AnyMaps,
+    atlas: AnyMaps | Site,
     scan: AnyScan | Joined | Sequence[AnyScan],
     *,
     motions: Sequence[AnyPose] | None = None,
@@ -112,7 +112,7 @@ def _located(
     budget_s: float | None,
     settings: LocalizationSettings | None,
 ) -> Answer:
-    known = isinstance(atlas, Atlas | Mapping)
+    known = isinstance(atlas, Site | Mapping)
     if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
         raise InputError(
             f"`locate` needs an atlas and a scan, "

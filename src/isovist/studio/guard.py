@@ -45,8 +45,8 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        refusal = self._refusal(headers)
+        headers, most = Headers(scope=scope), self.most_bytes(scope)
+        refusal = self._refusal(headers, most)
         if refusal is not None:
             await JSONResponse({"error": refusal[1]}, refusal[0])(scope, receive, send)
             return
@@ -56,7 +56,7 @@ class Guard:
             nonlocal came
             message = await receive()
             came += len(message.get("body", b""))
-            if came > MOST_BYTES:
+            if came > most:
                 raise TooLargeError
             return message
 
@@ -72,19 +72,31 @@ class Guard:
 
         await self.app(scope, counted, sealed)
 
-    def _refusal(self, headers: Headers) -> tuple[int, str] | None:
+    foreign_host, foreign_page = FOREIGN_HOST, FOREIGN_PAGE
+
+    def most_bytes(self, scope: Scope) -> int:
+        """That the body of a request may have."""
+        del scope
+        return MOST_BYTES
+
+    def too_large(self, most: int) -> str:
+        """What is said of a longer one."""
+        del most
+        return TOO_LARGE
+
+    def _refusal(self, headers: Headers, most: int) -> tuple[int, str] | None:
         """Status and reason, where a request may not come in."""
         host = headers.get("host", "")
         if not self._is_ours(host):
-            return 403, FOREIGN_HOST
+            return 403, self.foreign_host
         origin = headers.get("origin")
         if origin is not None and urlsplit(origin).netloc != host:
-            return 403, FOREIGN_PAGE
+            return 403, self.foreign_page
         if headers.get("sec-fetch-site", "none") == "cross-site":
-            return 403, FOREIGN_PAGE
+            return 403, self.foreign_page
         length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > MOST_BYTES:
-            return 413, TOO_LARGE
+        if not length.isdecimal() or len(length) > 18 or int(length) > most:
+            return 413, self.too_large(most)
         return None
 
     def _is_ours(self, host: str) -> bool:

@@ -67,10 +67,11 @@ def start(
     uvicorn.Server(config).run(sockets=[listener])
 
 
-def listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, who: str = "The studio") -> socket.socket:
     """A socket that listens, or why it cannot."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # Only where the protocol is named does asyncio send small pieces at once, not after 40 ms.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind((host, port))
@@ -79,6 +80,6 @@ def listen(host: str, port: int) -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"The studio cannot listen at {host}, port {port}: {reason}. Take another `port`."
+            f"{who} cannot listen at {host}, port {port}: {reason}. Take another `port`."
         ) from error
     return listener

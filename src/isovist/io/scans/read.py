@@ -105,17 +105,26 @@ def _read(
             cloud = read_cloud(path)
             return Scan.from_points(cloud.points, intensities=cloud.intensities)
         fields = (read_npz if suffix == ".npz" else read_json)(path, "a scan", MAX_BYTES)
-        if not isinstance(fields, dict):
-            raise FileError(
-                f"{path.name} must hold the fields of a LaserScan, got {quote(fields)}."
-            )
-        if suffix == ".npz" and "depth" in fields:
-            from isovist.io.scans.depth import depth_from_fields
+        return scan_from_fields(path, fields, arrays=suffix == ".npz")
 
-            return depth_from_fields(path, fields)
-        if suffix == ".npz" and "points" in fields:
-            return _cloud_from_fields(path, fields)
-        return _scan_from_fields(path, fields)
+
+def scan_from_fields(path: Path, fields: Any, *, arrays: bool) -> Scan | CloudScan:
+    """The scan that the fields of a file, or of a message, tell.
+
+    Args:
+        path: Whose name errors begin with.
+        fields: Of a LaserScan; of arrays also those of a cloud or a depth image.
+        arrays: Whether they are arrays, or what JSON has.
+    """
+    if not isinstance(fields, dict):
+        raise FileError(f"{path.name} must hold the fields of a LaserScan, got {quote(fields)}.")
+    if arrays and "depth" in fields:
+        from isovist.io.scans.depth import depth_from_fields
+
+        return depth_from_fields(path, fields)
+    if arrays and "points" in fields:
+        return _cloud_from_fields(path, fields)
+    return _scan_from_fields(path, fields)
 
 
 def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:

@@ -1,0 +1,27 @@
+"""`isovist serve`: where am I, for many robots, over HTTP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.cli import options
+
+
+def serve(
+    library: Annotated[
+        Path, typer.Option(help="Folder of atlases; maps that are brought are kept there.")
+    ],
+    port: options.Port = 8080,
+    host: options.Host = "127.0.0.1",
+    token_file: Annotated[
+        Path | None, typer.Option(help="Tokens, one per line; each request must bring one of them.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="MiB that open atlases may take; no limit if not given.")
+    ] = None,
+) -> None:
+    """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
+    from isovist.serve.start import start
+
+    start(library, host=host, port=port, token_file=token_file, memory=memory)

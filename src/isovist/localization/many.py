@@ -1,0 +1,121 @@
+"""Many scans: the answers of `locate`, one by one, from all cores.
+
+Each core has a scan of its own, and its loops ask for help only when a core has none: what must be
+done in Python, a fifth of the work, then goes on beside the loops of another scan.  The same scan
+gives the same bits whoever helped.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
+
+from isovist.atlas.base import AnyScan
+from isovist.backends.base import using
+from isovist.errors import InputError
+from isovist.kernels import threads
+from isovist.localization.answer import Answer
+from isovist.localization.locate import locate
+from isovist.localization.maps import AnyMaps, AnyPrior, site_of
+from isovist.localization.settings import LocalizationSettings
+from isovist.sensing.joined import Joined
+
+Given = TypeVar("Given")
+Told = TypeVar("Told")
+AHEAD = 4
+"""Scans that wait for each core, so that none does while the first answer is still open."""
+
+
+def locate_many(
+    atlas: AnyMaps,
+    scans: Sequence[AnyScan | Joined],
+    *,
+    prior: AnyPrior = None,
+    tilt: bool = False,
+    certificate: bool = False,
+    prove: bool = False,
+    budget_s: float | None = None,
+    settings: LocalizationSettings | None = None,
+    progress: Callable[[float], None] | None = None,
+    backend: str | None = None,
+) -> list[Answer]:
+    """What `locate` says of each scan, in their order and bit for bit.
+
+    The first scan that `locate` refuses ends it with the same error and the number of the scan;
+    whoever wants the others leaves that one out.  Times in the answers are of one core each.
+
+    Args:
+        atlas: The map, described, or several by name.
+        scans: Each taken by itself; several that odometry joins are one (`sensing.joined`).
+        prior: Where the robot may be, at all of them.
+        tilt: As for `locate`, like all that follow.
+        certificate: The same.
+        prove: The same; proofs take all cores, so that these scans come one after the other.
+        budget_s: The same, of each proof.
+        settings: The same.
+        progress: Told the share of the scans that are answered.
+        backend: What computes, as for `locate`.
+    """
+    if not isinstance(scans, Sequence):
+        raise InputError(
+            f"`locate_many` needs a list of scans, got {type(scans).__name__}. "
+            "`locate` takes a single one."
+        )
+    ask = asking(
+        atlas, prior=prior, tilt=tilt, certificate=certificate, prove=prove, budget_s=budget_s,
+        settings=settings, backend=backend,
+    )  # fmt: skip
+    answers = []
+    for answer in in_order(ask, scans, 1 if prove else threads.COUNT):
+        answers.append(answer)
+        if progress is not None:
+            progress(len(answers) / len(scans))
+    return answers
+
+
+def asking(atlas: AnyMaps, **how: object) -> Callable[[int, AnyScan | Joined], Answer]:
+    """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
+    with using(how.get("backend")) as computing:  # type: ignore[arg-type]
+        how["backend"] = computing.name  # which threads do not know by themselves
+    site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
+
+    def ask(number: int, scan: AnyScan | Joined) -> Answer:
+        try:
+            return locate(site, scan, **how)  # type: ignore[arg-type]
+        except InputError as error:
+            error.args = (f"Scan {number}: {error}",)
+            raise
+
+    return ask
+
+
+def in_order(
+    ask: Callable[[int, Given], Told], given: Iterable[Given], cores: int
+) -> Iterator[Told]:
+    """Answers as they come, in order; what is given may be made one by one, a few ahead of them.
+
+    Args:
+        ask: Answers what has a number.
+        given: Scans, or whatever is to be answered.
+        cores: That have one of them each.
+    """
+    if cores == 1:
+        yield from (ask(number, one) for number, one in enumerate(given))
+        return
+
+    def alone(number: int, one: Given) -> Told:
+        with threads.own_core():
+            return ask(number, one)
+
+    waiting: deque[Future[Told]] = deque()
+    with ThreadPoolExecutor(cores, thread_name_prefix="isovist-scan") as pool:
+        try:
+            for number, one in enumerate(given):
+                waiting.append(pool.submit(alone, number, one))
+                if len(waiting) > AHEAD * cores:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for answer in waiting:
+                answer.cancel()

@@ -1,0 +1,101 @@
+"""What is answered: the numbers and words of the command line."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.library import Library
+from isovist.errors import InputError
+from isovist.kernels import threads
+from isovist.localization.answer import Answer
+from isovist.localization.check import check
+from isovist.localization.hints import hints
+from isovist.localization.locate import locate
+from isovist.localization.many import in_order, locate_many
+from isovist.localization.region import Region
+from isovist.report.answers import answer_json
+from isovist.report.checks import check_json
+from isovist.serve.batches import Run
+from isovist.serve.questions import Body, Fields, pose_of, region_of, spread_of
+
+Told = dict[str, Any]
+Served = Atlas | Library
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """How scans are located.  Scans with equal ways go into one batch.
+
+    Attributes:
+        site: One map or all of them.
+        prior: Where the robot may be.
+        how: The other arguments of `locate`, by name.
+    """
+
+    site: Served
+    prior: Region | None
+    how: tuple[tuple[str, Any], ...]
+
+    @classmethod
+    def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
+        """From the fields of a request."""
+        prior = region_of(fields)
+        if prior is not None and not isinstance(site, Atlas):
+            raise InputError("`near` and `heading` are about one map; say which: `map`.")
+        how: dict[str, Any] = {
+            "tilt": fields.switch("tilt", False),
+            "certificate": fields.switch("certificate", True),
+            "prove": fields.switch("prove", False),
+        }
+        if how["prove"]:
+            how["budget_s"] = fields.number("budget_s", proof_s, low=0.0, high=proof_s)
+        return cls(site, prior, tuple(how.items()))
+
+    @property
+    def proves(self) -> bool:
+        """Whether it takes long."""
+        return bool(dict(self.how)["prove"])
+
+    @property
+    def kind(self) -> Hashable:
+        """What scans of one batch have in common; priors are those of one scan each."""
+        return id(self.site), self.how, None if self.prior is None else id(self.prior)
+
+    @property
+    def run(self) -> Run:
+        """Locates the scans of a batch, as plain data; the error of a bad one stands for it."""
+        how = {"prior": self.prior, **dict(self.how)}
+
+        def answered(scans: Sequence[AnyScan]) -> Sequence[Answer | InputError]:
+            try:
+                return locate_many(self.site, scans, **how)
+            except InputError:
+                return [self._alone(scan, how) for scan in scans]
+
+        def finish(_number: int, pair: tuple[AnyScan, Answer | InputError]) -> Told | InputError:
+            scan, answer = pair
+            if isinstance(answer, InputError):
+                return answer
+            return answer_json(answer, hints(self.site, scan, answer, prior=self.prior))
+
+        def run(scans: Sequence[AnyScan]) -> list[Told | InputError]:
+            pairs = zip(scans, answered(scans), strict=True)
+            return list(in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
+
+        return run
+
+    def _alone(self, scan: AnyScan, how: dict[str, Any]) -> Answer | InputError:
+        try:
+            return locate(self.site, scan, **how)
+        except InputError as error:
+            return error
+
+
+def checking(site: Served, body: Body, fields: Fields) -> Callable[[], Told]:
+    """The work of judging a pose."""
+    if not isinstance(site, Atlas):
+        raise InputError("A pose is of one map; say which: `map`.")
+    scan, pose, spread = body.scan(fields), pose_of(fields), spread_of(fields)
+    thorough = fields.switch("thorough", False)
+    return lambda: check_json(check(site, scan, pose, spread, thorough=thorough))

@@ -1,0 +1,258 @@
+"""The doors of the server: one address per verb, JSON back.
+
+Requests are read and checked here, worked on elsewhere (`batches`), and whatever is wrong with one
+is a status and a sentence.
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.formparsers import MultiPartException
+from starlette.middleware import Middleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from isovist import __version__
+from isovist.atlas.base import Atlas
+from isovist.errors import FileError, IsovistError
+from isovist.localization.locate import compile_kernels
+from isovist.poses import Pose
+from isovist.serve import openapi, questions
+from isovist.serve.answers import Search, Served, checking
+from isovist.serve.batches import Batcher
+from isovist.serve.errors import RefusedError
+from isovist.serve.gate import Gate
+from isovist.serve.limits import Limits
+from isovist.serve.maps import Maps
+from isovist.serve.metrics import TYPE, Metrics
+from isovist.serve.questions import Body, Fields, region_of
+from isovist.serve.sessions import Sessions, updating
+from isovist.studio.guard import TooLargeError
+from isovist.studio.streams import plain
+from isovist.studio.uploads import MOST_FILES
+from isovist.tracking.tracker import Tracker
+
+log = logging.getLogger("isovist.serve")
+LOOK_S = 1.0
+"""So often the folder of maps is looked at, in s."""
+NOT_READY = "Not ready: the loops are being compiled. Try again later."
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Server:
+    """What the doors share.
+
+    Args:
+        maps: That are served.
+        limits: Of what is taken on.
+        tokens: Of which each request must bring one.
+        host: Address that it is reached by.
+    """
+
+    def __init__(
+        self,
+        maps: Maps,
+        limits: Limits | None = None,
+        tokens: Sequence[str] = (),
+        host: str = "127.0.0.1",
+    ) -> None:
+        self.maps, self.limits = maps, Limits() if limits is None else limits
+        self.batches, self.sessions = Batcher(self.limits), Sessions(self.limits)
+        self.metrics, self.ready = Metrics(), False
+        self._bringing = asyncio.Lock()
+        gate = Middleware(Gate, host=host, tokens=tokens, limits=self.limits, metrics=self.metrics)
+        self.app = Starlette(
+            routes=[self._route(*row[:2]) for row in openapi.ADDRESSES],
+            middleware=[gate],
+            lifespan=self._life,
+            exception_handlers={
+                Exception: _failed, HTTPException: _no_door, IsovistError: _bad,
+                TooLargeError: self._too_large, MultiPartException: _bad,
+                ClientDisconnect: _gone,
+            },
+        )  # fmt: skip
+
+    def _route(self, method: str, path: str) -> Route:
+        """The door of an address: the method of this object that is called like it."""
+        word = path.partition("{")[0].strip("/").replace(".", "_") or "page"
+        handler: Handler = getattr(self, f"{method}_{word}{'_one' if '{' in path else ''}")
+
+        async def answer(request: Request) -> Response:
+            request.scope["isovist"]["route"] = path
+            return await handler(request)
+
+        return Route(path, answer, methods=[method.upper()])
+
+    @asynccontextmanager
+    async def _life(self, _app: Starlette) -> AsyncIterator[None]:
+        looking = asyncio.create_task(self._look_after())
+        try:
+            yield
+        finally:
+            looking.cancel()
+            with suppress(asyncio.CancelledError):
+                await looking
+            await asyncio.to_thread(self.batches.close)
+
+    async def _look_after(self) -> None:
+        """Compile, then look at the folder of maps now and then."""
+        await asyncio.to_thread(self.warm_up)
+        told = ""
+        while True:
+            await asyncio.sleep(LOOK_S)
+            try:
+                if await asyncio.to_thread(self.maps.refresh):
+                    log.info("the maps are %s", ", ".join(self.maps.names) or "none")
+                told = ""
+            except (IsovistError, OSError) as error:
+                if str(error) != told:
+                    told = str(error)
+                    log.warning("the maps stay as they were: %s", told)
+            self.sessions.forget()
+
+    def warm_up(self) -> None:
+        """Have everything compiled that the maps need; without maps nothing is."""
+        with suppress(IsovistError):
+            if self.maps.names:
+                site = self.maps.get(self.maps.names[0])
+                if isinstance(site, Atlas):
+                    compile_kernels(site)
+        self.ready = True
+
+    async def _body(self, request: Request) -> Body:
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        return Body(await request.body(), kind, dict(request.query_params))
+
+    async def _asked(self, request: Request, known: Sequence[str]) -> tuple[Body, Fields, Served]:
+        """Body and fields of a request, and the map that it is about."""
+        body = await self._body(request)
+        fields = await asyncio.to_thread(body.fields, known)
+        name = fields.text("map")
+        if name:
+            request.scope["isovist"]["map"] = name
+        try:
+            return body, fields, await asyncio.to_thread(self.maps.get, name)
+        except FileError as error:  # of the folder, not of the request
+            raise RefusedError(503, str(error), self.limits.retry_s) from error
+
+    def _told(self, request: Request, told: dict[str, Any]) -> Response:
+        request.scope["isovist"]["verdict"] = told["verdict"]
+        return JSONResponse(told)
+
+    async def post_locate(self, request: Request) -> Response:
+        body, fields, site = await self._asked(request, questions.LOCATE)
+        search = Search.of(site, fields, self.limits.proof_s)
+        scan = await asyncio.to_thread(body.scan, fields)
+        if search.proves:
+            (told,) = await self.batches.beside(lambda: search.run([scan]))
+            if isinstance(told, Exception):
+                raise told
+        else:
+            told = await self.batches.ask(search.kind, scan, search.run)
+        return self._told(request, told)
+
+    async def post_check(self, request: Request) -> Response:
+        body, fields, site = await self._asked(request, questions.CHECK)
+        work = await asyncio.to_thread(checking, site, body, fields)
+        return self._told(request, await self.batches.beside(work))
+
+    async def post_track(self, request: Request) -> Response:
+        _, fields, site = await self._asked(request, questions.BEGIN)
+        prior = region_of(fields)
+        tracker = await asyncio.to_thread(Tracker, site, prior=prior)
+        key = self.sessions.begin(tracker)
+        return JSONResponse({"session": key, "expires_s": self.limits.session_s}, 201)
+
+    async def post_track_one(self, request: Request) -> Response:
+        body = await self._body(request)
+        session = self.sessions.get(request.path_params["session"])
+        fields = body.fields(questions.UPDATE)
+        odometry = Pose(*fields.row("odometry", "x, y, yaw", 3))
+        time = fields.number("time", low=-1e15, high=1e15) if fields.has("time") else None
+        scan = await asyncio.to_thread(body.scan, fields)
+        work = updating(session, odometry, scan, time)  # type: ignore[arg-type]
+        return self._told(request, await self.batches.beside(work))
+
+    async def delete_track_one(self, request: Request) -> Response:
+        self.sessions.end(request.path_params["session"])
+        return Response(status_code=204)
+
+    async def get_maps(self, _request: Request) -> Response:
+        return JSONResponse({"maps": await asyncio.to_thread(self.maps.told)})
+
+    async def post_maps_one(self, request: Request) -> Response:
+        if self._bringing.locked():
+            raise RefusedError(429, "Another map is being brought.", self.limits.retry_s)
+        async with self._bringing, request.form(max_files=MOST_FILES, max_fields=1) as form:
+            files = {
+                part.filename or "": await part.read()
+                for part in form.getlist("file")
+                if not isinstance(part, str)
+            }
+            name = request.path_params["name"]
+            request.scope["isovist"]["map"] = name[:100]
+            new = await asyncio.to_thread(self.maps.put, name, files)
+        return JSONResponse({"name": name, "new": new}, 201 if new else 200)
+
+    async def delete_maps_one(self, request: Request) -> Response:
+        await asyncio.to_thread(self.maps.remove, request.path_params["name"])
+        return Response(status_code=204)
+
+    async def get_health(self, _request: Request) -> Response:
+        return JSONResponse({"version": __version__})
+
+    async def get_ready(self, _request: Request) -> Response:
+        if not self.ready:
+            raise RefusedError(503, NOT_READY, self.limits.retry_s)
+        return JSONResponse({"maps": len(self.maps.names)})
+
+    async def get_metrics(self, _request: Request) -> Response:
+        now = {
+            "maps": float(len(self.maps.names)),
+            "sessions": float(len(self.sessions)),
+            "waiting": float(self.batches.waiting),
+        }
+        return Response(self.metrics.text(now, self.batches.sizes), media_type=TYPE)
+
+    async def get_openapi_json(self, _request: Request) -> Response:
+        return JSONResponse(openapi.description())
+
+    async def get_page(self, _request: Request) -> Response:
+        return HTMLResponse(openapi.page())
+
+    async def _too_large(self, request: Request, _error: Exception) -> Response:
+        most = self.limits.map_bytes if request.url.path.startswith("/maps") else None
+        most = self.limits.scan_bytes if most is None else most
+        text = f"The body of this request has at most {most >> 20} MiB."
+        return JSONResponse({"error": text}, 413)
+
+
+async def _bad(_request: Request, error: Exception) -> Response:
+    if isinstance(error, RefusedError):
+        wait = {} if error.retry_s is None else {"Retry-After": str(error.retry_s)}
+        return JSONResponse({"error": str(error)}, error.status, wait)
+    return JSONResponse({"error": str(error)}, 400)
+
+
+async def _no_door(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    texts = {
+        404: "There is nothing at this address. GET / lists what there is.",
+        405: "This address is asked in another way. GET / lists how.",
+    }
+    text = texts.get(error.status_code, error.detail)
+    return JSONResponse({"error": text}, error.status_code, error.headers)
+
+
+async def _gone(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=400)  # nobody reads it
+
+
+async def _failed(_request: Request, error: Exception) -> Response:
+    return JSONResponse({"error": plain(error)}, 500)

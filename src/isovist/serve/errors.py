@@ -1,0 +1,39 @@
+"""What a request is refused for, with the status that says so."""
+
+from isovist.errors import IsovistError
+from isovist.serve.limits import Limits
+
+
+class RefusedError(IsovistError):
+    """A request that is not answered; its text is what the client reads.
+
+    Attributes:
+        status: Of HTTP.
+        retry_s: What the client is told to wait, in s; `None` where waiting does not help.
+    """
+
+    def __init__(self, status: int, text: str, retry_s: int | None = None) -> None:
+        super().__init__(text)
+        self.status, self.retry_s = status, retry_s
+
+
+def busy(limits: Limits) -> RefusedError:
+    """More wait already than may."""
+    text = f"{limits.queue} requests wait already. Try again in {limits.retry_s} s."
+    return RefusedError(429, text, limits.retry_s)
+
+
+def late(limits: Limits) -> RefusedError:
+    """An answer that did not come in time."""
+    text = f"There was no answer within {limits.seconds:g} s. Try again later."
+    return RefusedError(503, text, limits.retry_s)
+
+
+def slow(limits: Limits) -> RefusedError:
+    """A body that does not come to its end."""
+    return RefusedError(408, f"The body of the request did not come within {limits.body_s:g} s.")
+
+
+def unknown(name: str) -> RefusedError:
+    """A map that is not there."""
+    return RefusedError(404, f"There is no map {name!r}. GET /maps lists those there are.")

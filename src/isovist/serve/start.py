@@ -1,0 +1,107 @@
+"""Start the server, and end it without losing a request."""
+
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.io.files import read_bytes
+from isovist.serve.limits import Limits
+
+log = logging.getLogger("isovist.serve")
+MIB = 2.0**20
+SHORTEST = 16
+"""Letters of a token: fewer can be tried out."""
+LOOPBACK = ("localhost", "127.0.0.1", "::1")
+
+
+def start(
+    library: Path,
+    *,
+    host: str,
+    port: int,
+    token_file: Path | None = None,
+    memory: float | None = None,
+    limits: Limits | None = None,
+) -> None:
+    """Serve the maps of a folder until the process is told to end.
+
+    Args:
+        library: The folder; made where it is missing.
+        host: Address to listen on.
+        port: To listen on; a free one when 0.
+        token_file: Tokens, one per line, of which each request must bring one.
+        memory: MiB that open atlases may take together.
+        limits: Of what is taken on.
+    """
+    with MissingExtraError.unless_found("The server", "serve"):
+        import python_multipart  # noqa: F401
+        import uvicorn
+
+        from isovist.serve.app import Server
+        from isovist.serve.protocol import protocol_of
+    from isovist.serve.maps import Maps
+    from isovist.studio.start import listen
+
+    tokens = () if token_file is None else read_tokens(token_file)
+    if not tokens and host not in LOOPBACK:
+        raise InputError(
+            f"At `host` {host} others can ask, so that the server needs a `token_file`; without "
+            "one it listens at 127.0.0.1 alone."
+        )
+    chosen = Limits() if limits is None else limits
+    server = Server(Maps(library, None if memory is None else memory * MIB), chosen, tokens, host)
+    note_requests()
+    listener = listen(host, port, "The server")
+    name = f"[{host}]" if ":" in host else host
+    log.info(
+        "%d maps are served at http://%s:%d/ (Ctrl-C ends it)",
+        len(server.maps.names), name, listener.getsockname()[1],
+    )  # fmt: skip
+    config = uvicorn.Config(
+        server.app, http=protocol_of(chosen.head_s), log_level="error", server_header=False,
+        ws="none", access_log=False, timeout_keep_alive=int(chosen.head_s),
+        timeout_graceful_shutdown=int(chosen.seconds + chosen.body_s),
+    )  # fmt: skip
+    with _ending_by_signal():
+        uvicorn.Server(config).run(sockets=[listener])
+    log.info("every request is answered; the server ends")
+
+
+@contextmanager
+def _ending_by_signal() -> Iterator[None]:
+    """Being told to end is no failure: uvicorn raises signals again when it has ended."""
+    told = (signal.SIGINT, signal.SIGTERM)
+    before = {one: signal.signal(one, lambda *_: None) for one in told}
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+
+def read_tokens(path: Path) -> tuple[str, ...]:
+    """The tokens of a file, one per line."""
+    try:
+        lines = read_bytes(path, "a file of tokens", 1 << 16).decode().splitlines()
+    except UnicodeDecodeError as error:
+        raise FileError(f"{path.name} is no text. Write one token per line.") from error
+    tokens = tuple(line.strip() for line in lines if line.strip())
+    if not tokens:
+        raise FileError(f"{path.name} holds no token. Write one per line.")
+    if any(len(token) < SHORTEST for token in tokens):
+        raise FileError(f"{path.name}: a token has at least {SHORTEST} letters.")
+    return tokens
+
+
+def note_requests() -> None:
+    """One line of JSON per request on standard output."""
+    noted = logging.getLogger("isovist.serve.requests")
+    handler = logging.StreamHandler(sys.stdout)
+    handler.setFormatter(logging.Formatter("%(message)s"))
+    noted.handlers[:] = [handler]
+    noted.setLevel(logging.INFO)
+    noted.propagate = False
