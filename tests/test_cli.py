@@ -109,8 +109,9 @@ def test_one_name_stands_for_one_option():
     assert set(known["--scan-topic"]) == {"locate", "check", "track", "studio"}
     sensors = {"locate", "check", "track", "ros", "bench follow", "bench kidnap"}
     assert set(known["--sensor"]) == sensors
-    # Counts are of different things; the others say when they count or what is written.
-    words = {"--count", "--height", "--rings", "--figure", "--output", "--json"}
+    # Counts are of different things, a map may be a file or one of several by name; the others say
+    # when they count or what is written.
+    words = {"--count", "--map", "--height", "--rings", "--figure", "--output", "--json"}
     for name, uses in known.items():
         told = {use if name not in words else use[1:] for use in uses.values()}
         assert len(told) == 1, (name, uses)

@@ -49,7 +49,7 @@ LINES = {
     "convert NO.yaml OUT.geojson": NO_FILE,
     "convert PLAN OUT.foo": "out.foo: an OccupancyMap is written as .yaml, a SegmentMap as ",
     "convert PLAN NO/deep/plan.geojson": "cannot be written: No such file or directory.",
-    "track ATLAS": "'log'. See `isovist track --help`.",
+    "track ATLAS": "Missing argument 'MAP_OR_ATLAS'. See `isovist track --help`.",
     "track ATLAS NO.log": NO_FILE,
     "track ATLAS SCAN": "scan.json has no suffix of a log. Logs are read from ",
     "track NO.yaml LOG": NO_FILE,

@@ -1,44 +1,17 @@
 """A tracker on several maps: it says which, and follows a robot through lifts and doors."""
 
 import json
-from functools import lru_cache
 from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.build import as_cells
 from isovist.bench.storeys import storeys
 from isovist.errors import InputError
 from isovist.poses import Pose
+from lift import LIDAR, LIFT, LINK, ON, THERE, UP, floors, up, way
 from sites import PLANE, SPACE, gap
-
-LIDAR = iv.Lidar(beams=240, range_max=20.0, noise=0.02)
-UP = Pose(3.0, -2.0, 0.4)
-"""Where the second floor has its origin on its own map: drawn by somebody else."""
-LIFT = Pose(7.5, 5.9, 0.2)
-ON_2 = UP @ LIFT
-
-
-@lru_cache
-def floors():
-    """Two storeys whose maps have different origins."""
-    first, second = (as_cells(storey.plan) for storey in storeys(2, 2, length=20.0, rows=2))
-    moved = iv.OccupancyMap(second.cells, second.resolution, UP @ second.origin)
-    return {"floor 1": iv.build(first), "floor 2": iv.build(moved)}
-
-
-LINK = iv.Link("floor 1", LIFT, "floor 2", ON_2)
-
-
-def way(start, end, step=0.25):
-    """Poses along a line."""
-    count = max(2, int(np.hypot(end[0] - start[0], end[1] - start[1]) / step) + 1)
-    yaw = float(np.arctan2(end[1] - start[1], end[0] - start[0]))
-    return [
-        Pose(*np.array(start) + t * (np.array(end) - start), yaw) for t in np.linspace(0, 1, count)
-    ]
 
 
 class Robot:
@@ -54,15 +27,6 @@ class Robot:
             self.at = self.at @ (before.inverse @ pose)
             beliefs.append(self.tracker.update(self.at, LIDAR.scan(world, pose, random)))
         return beliefs
-
-
-def up(poses):
-    """The same way one floor up."""
-    return [UP @ pose for pose in poses]
-
-
-THERE = way((2.0, 5.9), (7.5, 5.9))
-ON = way((7.5, 5.9), (15.0, 5.9))
 
 
 def test_a_tracker_says_which_map():

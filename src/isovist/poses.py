@@ -134,7 +134,8 @@ class Pose(_Rigid):
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose":
         """From (x, y, yaw), shape (..., 3)."""
-        return cls(*np.moveaxis(_rows(vector, 3, "x, y, yaw"), -1, 0))
+        rows = _rows(vector, 3, "x, y, yaw")
+        return cls(*(rows if rows.ndim == 1 else np.moveaxis(rows, -1, 0)))
 
     def __reduce__(self) -> tuple[Any, tuple[FloatArray, ...]]:
         return Pose.from_vector, (np.asarray(self.vector),)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import rclpy
 
-from isovist.cli.inputs import atlas_of
+from isovist.cli.inputs import maps_of
 from isovist.ros.node import Node
 from isovist.ros.rclpy_bus import RclpyBus, parameters_of
 
@@ -14,7 +14,7 @@ def main() -> None:
     rclpy.init()
     bus = RclpyBus(rclpy.create_node("isovist"))
     parameters, atlas = parameters_of(bus.node)
-    Node(bus, parameters, atlas_of(Path(atlas)) if atlas else None)
+    Node(bus, parameters, maps_of([Path(atlas)], None) if atlas else None)
     try:
         bus.run()
     except KeyboardInterrupt:

@@ -23,6 +23,7 @@ P = TypeVar("P", bound=AnyPose)
 
 GAP = 1000.0
 """Between two maps, in m: more than any fit moves a pose."""
+LEFT_OUT = " Intensities were left out: they count on one map alone."
 SHARED = ("channels", "rings", "elevation", "reach")
 """Settings that atlases must share, for what a scan costs on them to be comparable."""
 
@@ -156,7 +157,11 @@ class SideBySide(Site):
         return self._first.lift(poses)
 
     def note(self, scan: AnyScan) -> str:
-        return self._first.note(scan) if len(self.names) == 1 else ""
+        """That intensities were left out, where they were."""
+        if len(self.names) == 1:
+            return self._first.note(scan)
+        counts = scan.intensities is not None and self._first.world.reflectance is not None
+        return LEFT_OUT if counts else ""
 
     @property
     def _first(self) -> Atlas:

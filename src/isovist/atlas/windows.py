@@ -24,8 +24,13 @@ from isovist.roses.profiles import Bump, CosinePower, Softmax
 from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray
+from isovist.types import BoolArray, FloatArray, readonly
 
+KEPT = 8
+"""Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
+first look leaves doubts."""
+MANY = 4096
+"""Beams of a sensor whose weights are not kept: they take 1 kB each."""
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
@@ -76,6 +81,7 @@ def kept_rings(settings: AtlasSettings) -> slice:
     return slice(lost, settings.rings - lost)
 
 
+@lru_cache(maxsize=KEPT)
 def window_of_scan(
     scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None
 ) -> Window:
@@ -83,25 +89,34 @@ def window_of_scan(
     channels = settings.channels
     width = 2.0 * np.pi / channels
     rose = search_rose(channels) if rose is None else rose
-    bearings = scan.bearings[scan.valid]
+    weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
+    weights = weigh(scan.bearings.tobytes(), rose)
     signal = np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))
     owned = _shares(scan.bearings, width)[scan.valid] / width
     values = np.zeros((PHASES, channels))
     known = np.zeros((PHASES, channels), dtype=np.bool_)
     for p in range(PHASES):
-        W = rose.weights(unit_vectors(bearings + width * p / PHASES)) * owned[:, None]
+        W = weights[p][scan.valid] * owned[:, None]
         mass = W.sum(axis=0)
         known[p] = mass >= share
         values[p, known[p]] = (signal @ W)[known[p]] / mass[known[p]]
     first, m = _seen(np.asarray(known.any(axis=0)))
     columns = (first + np.arange(m)) % channels
     return Window(
-        np.ascontiguousarray(values[:, None, columns], dtype=np.float32),
-        np.ascontiguousarray(known[:, None, columns]),
+        readonly(np.ascontiguousarray(values[:, None, columns], dtype=np.float32)),
+        readonly(np.ascontiguousarray(known[:, None, columns])),
         first,
     )
 
 
+@lru_cache(maxsize=KEPT)
+def _beam_weights(bearings: bytes, rose: Rose) -> FloatArray:
+    """Of every beam of a sensor, at each phase, shape (PHASES, m, n): scans of it share them."""
+    turns = np.arange(PHASES)[:, None] * 2.0 * np.pi / len(rose) / PHASES
+    return readonly(rose.weights(unit_vectors(np.frombuffer(bearings) + turns)))
+
+
+@lru_cache(maxsize=KEPT)
 def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> Window:
     """The channels of a scan in space, equation (1), cut to the rings that it saw.
 
@@ -133,8 +148,10 @@ def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> W
     looked = np.flatnonzero(seen.any(axis=(0, 2)))
     low, high = (int(looked[0]), int(looked[-1]) + 1) if looked.size else (0, 0)
     return Window(
-        np.ascontiguousarray(np.moveaxis(values[:, at], 1, 0)[:, low:high], dtype=np.float32),
-        np.ascontiguousarray(seen[:, low:high]),
+        readonly(
+            np.ascontiguousarray(np.moveaxis(values[:, at], 1, 0)[:, low:high], dtype=np.float32)
+        ),
+        readonly(np.ascontiguousarray(seen[:, low:high])),
         ring=low,
     )
 

@@ -10,7 +10,7 @@ from isovist.cli import options
 
 
 def check(
-    world: options.World,
+    maps: options.Worlds,
     scan: Annotated[
         Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
     ],
@@ -18,6 +18,9 @@ def check(
     y: Annotated[float, typer.Argument(help="Of the robot in the map, in m.")],
     yaw: Annotated[float, typer.Argument(help="Of the robot in the map, in rad.")],
     z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--map", help="Name of the map that the pose is of, of several.")
+    ] = None,
     spread: Annotated[
         tuple[float, float] | None,
         typer.Option(metavar="M RAD", help="Standard deviation of the pose, in m and rad."),
@@ -33,7 +36,7 @@ def check(
     as_json: options.Json = False,
 ) -> None:
     """Judge a pose.  Exit code 0: agrees, 1: disagrees or cannot tell, 2: bad input."""
-    from isovist.cli.inputs import atlas_of, claim_of, place_of, spread_of
+    from isovist.cli.inputs import claim_of, maps_of, place_of, spread_of
     from isovist.io.scans.read import read_scan
     from isovist.localization.check import check as check_pose
     from isovist.report.checks import check_json, check_text
@@ -41,7 +44,7 @@ def check(
     claim, covariance = claim_of(x, y, yaw, z), spread_of(spread)
     seen = read_scan(scan, scan_topic=scan_topic, at=at, T_robot_sensor=place_of(sensor))
     seen = seen.mirrored() if mirror else seen
-    atlas = atlas_of(world, height=height)
-    told = check_pose(atlas, seen, claim, covariance, thorough=thorough)
+    atlas = maps_of(maps, None, height=height)
+    told = check_pose(atlas, seen, claim, covariance, map=name, thorough=thorough)
     typer.echo(json.dumps(check_json(told), indent=1) if as_json else check_text(told))
     raise typer.Exit(0 if told.verdict == "agrees" else 1)

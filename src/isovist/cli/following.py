@@ -1,26 +1,28 @@
 """The two ways of `isovist track`: that of the product and that of the paper."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from isovist.cli.locating import PaperOptions, localizer_of
+from isovist.cli.locating import PaperOptions, localizer_of, only
+from isovist.errors import InputError
 
 if TYPE_CHECKING:
     from isovist.io.logs.read import Log
     from isovist.types import IntArray
 
 
-def track_paper(world: Path, log: "Log", told: PaperOptions, as_json: bool) -> int:
+def track_paper(maps: list[Path], log: "Log", told: PaperOptions, as_json: bool) -> int:
     """Print what the paper's method says of a way; 0 when the dynamic bound holds, else 1."""
     from isovist.cli.progress import busy
     from isovist.poses import Pose
     from isovist.report.papers import way_json, way_text
     from isovist.theory.way import follow_way
 
-    localizer = localizer_of(world, told, None, None)
+    localizer = localizer_of(only(maps), told, None, None)
     scans = [log.scan(index) for index in range(len(log))]
     odometry = [Pose.from_vector(row) for row in log.odometry]
     with busy("Following the way"):
@@ -34,35 +36,54 @@ def track_paper(world: Path, log: "Log", told: PaperOptions, as_json: bool) -> i
 
 
 def track_product(
-    world: Path,
+    maps: list[Path],
+    links: Path | None,
     seen: "Log",
     which: "IntArray",
-    tum: Path | None,
-    figure: Path | None,
+    files: tuple[Path | None, Path | None, Path | None],
     as_json: bool,
 ) -> int:
-    """Print what `Tracker` says of a log; 0 when it is unique at the end, else 1."""
-    from isovist.cli.inputs import plane_of
+    """Print what `Tracker` says of a log; 0 when it is unique at the end, else 1.
+
+    Args:
+        maps: One or several, or a folder of atlases.
+        links: File of the lifts and doors between several.
+        seen: The log.
+        which: Numbers of its scans.
+        files: That the way is written to, as TUM text, as CSV and as a picture.
+        as_json: Print a line for each update instead of words at the end.
+    """
+    from isovist.atlas.base import Atlas
+    from isovist.cli.inputs import maps_of
     from isovist.cli.progress import bar
     from isovist.io.logs.tum import write_tum
-    from isovist.report.tracks import track_text, update_json
-    from isovist.tracking.replay import replay, summarise, unique_way
+    from isovist.report.tracks import track_text, update_json, write_updates
+    from isovist.tracking.link_files import read_links
+    from isovist.tracking.replay import on_map, replay, summarise, unique_way
     from isovist.tracking.tracker import Tracker
     from isovist.viz.figures import save
     from isovist.viz.tracks import draw_track
 
-    atlas = plane_of(world)
+    tum, csv, figure = files
+    joined = () if links is None else read_links(links)
+    atlas = maps_of(maps, None)
+    if not isinstance(atlas, Atlas):
+        if tum is not None:
+            raise InputError("`--tum` is of one map, and there are several. Take `--csv`.")
+        seen = replace(seen, truth=None)  # which does not say what map it is of
     updates = []
     with bar("Tracking", hidden=as_json) as advance:
-        for update in replay(Tracker(atlas), seen, which):
+        for update in replay(Tracker(atlas, links=joined), seen, which):
             updates.append(update)
             advance(len(updates) / len(which))
             if as_json:
                 typer.echo(json.dumps(update_json(update, seen.frame)))
     if tum is not None:
         write_tum(tum, *unique_way(updates))
+    if csv is not None:
+        write_updates(csv, updates)
     if figure is not None:
-        save(draw_track(atlas.world, updates), figure)
+        save(draw_track(*on_map(atlas, updates)), figure)
     if not as_json:
         typer.echo(track_text(seen, summarise(updates)))
     return 0 if updates[-1].unique else 1

@@ -62,6 +62,13 @@ def localizer_of(
     return paper_localizer(plan, height=height, highest=highest, view=view, **options)
 
 
+def only(maps: list[Path]) -> Path:
+    """The one map that the paper's method takes."""
+    if len(maps) > 1:
+        raise InputError(f"`--method paper` takes one map, got {len(maps)}.")
+    return maps[0]
+
+
 def locate_paper(
     maps: list[Path],
     seen: "Look",
@@ -80,9 +87,7 @@ def locate_paper(
 
     if not isinstance(seen, Scan | CloudScan):
         raise InputError("`--method paper` takes one scan; leave out `--scans`.")
-    if len(maps) > 1:
-        raise InputError(f"`--method paper` takes one map, got {len(maps)}.")
-    localizer = localizer_of(maps[0], told, height, highest, band_of(seen))
+    localizer = localizer_of(only(maps), told, height, highest, band_of(seen))
     yaw = None if heading is None else math.radians(heading[0])
     with busy("Describing and locating"):
         answer = localizer.locate(seen, yaw)

@@ -60,6 +60,10 @@ Worlds = Annotated[
         help="Maps, folders that `isovist build` wrote, or one folder of such folders.",
     ),
 ]
+Links = Annotated[
+    Path | None,
+    typer.Option("--links", help="File of lifts and doors between several maps (YAML)."),
+]
 Resolution = Annotated[
     float | None,
     typer.Option(help="Side of a cell of the map, in m; that of a map that is read, else 0.05."),

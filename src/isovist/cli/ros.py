@@ -10,17 +10,17 @@ from isovist.errors import InputError
 
 
 def ros(
-    world: Annotated[
-        Path | None, typer.Option("--map", help="A map or an atlas; else it comes on a topic.")
+    maps: Annotated[
+        list[Path] | None,
+        typer.Option("--map", help="A map, an atlas or a folder of them; else it is on a topic."),
     ] = None,
+    links: options.Links = None,
     scan: Annotated[str, typer.Option(help="Topic of the scans.")] = "/scan",
     odom: Annotated[
         str, typer.Option(help="Topic of the odometry, or tf; '' for a robot without.")
     ] = "/odom",
     map_topic: Annotated[str, typer.Option(help="Topic of the map.")] = "/map",
-    watch: Annotated[
-        str, typer.Option(help="Topic of poses to be checked and mended, e.g. /amcl_pose.")
-    ] = "",
+    watch: Annotated[str, typer.Option(help="Topic of poses to check, e.g. /amcl_pose.")] = "",
     publish: Annotated[
         list[str] | None, typer.Option(help="What to publish: initialpose, pose or tf.")
     ] = None,
@@ -41,15 +41,15 @@ def ros(
     ] = 0,
 ) -> None:
     """Find the robot and tell Nav2.  With --replay, exit code 0: unique at the end, 1: not."""
-    from isovist.cli.inputs import atlas_of, place_of
+    from isovist.cli.inputs import maps_of, place_of
     from isovist.ros.parameters import Parameters
     from isovist.ros.start import listen, replay_bag
 
     parameters = Parameters(
         scan=scan, odom=odom, map=map_topic, watch=watch,
-        publish=tuple(publish or ("initialpose",)), sensor=place_of(sensor),
+        publish=tuple(publish or ("initialpose",)), sensor=place_of(sensor), links=str(links or ""),
     )  # fmt: skip
-    atlas = None if world is None else atlas_of(world)
+    atlas = maps_of(maps, None) if maps else None
     if output is not None and replay is None:
         raise InputError("`--output` is for a bag that is replayed; give it as `--replay`.")
     if replay is not None:

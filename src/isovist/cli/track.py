@@ -9,8 +9,9 @@ from isovist.cli import options
 
 
 def track(
-    world: options.World,
+    maps: options.Worlds,
     log: Annotated[Path, typer.Argument(help="A bag, a CARMEN log, or scans with odometry.")],
+    links: options.Links = None,
     scan_topic: options.ScanTopic = None,
     odometry_topic: options.OdometryTopic = None,
     sensor: options.Sensor = None,
@@ -24,6 +25,9 @@ def track(
     ] = None,
     tum: Annotated[
         Path | None, typer.Option(help="Write the unique poses to this file as TUM text (s and m).")
+    ] = None,
+    csv: Annotated[
+        Path | None, typer.Option(help="Write every update to this file as a row of CSV.")
     ] = None,
     method: options.Method = "isovist",
     channels: options.Channels = None,
@@ -49,5 +53,5 @@ def track(
                   T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
     if paper:
-        raise typer.Exit(track_paper(world, seen.take(which), told, as_json))
-    raise typer.Exit(track_product(world, seen, which, tum, figure, as_json))
+        raise typer.Exit(track_paper(maps, seen.take(which), told, as_json))
+    raise typer.Exit(track_product(maps, links, seen, which, (tum, csv, figure), as_json))

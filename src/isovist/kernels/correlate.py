@@ -42,16 +42,60 @@ def _add_costs(
     f: Singles, channels: NDArray[np.int64], o: Singles, low: np.float32, high: np.float32,
     cost: Singles,
 ) -> None:  # fmt: skip
-    """Terms of four channels, one after the other, which saves loads.  f has shape (2 n,)."""
+    """Terms of eight channels, one after the other, which saves loads.  f has shape (2 n,)."""
     n = len(cost)
     c0, c1, c2, c3 = channels[0], channels[1], channels[2], channels[3]
+    c4, c5, c6, c7 = channels[4], channels[5], channels[6], channels[7]
     f0, f1, f2, f3 = f[c0 : c0 + n], f[c1 : c1 + n], f[c2 : c2 + n], f[c3 : c3 + n]
-    o0, o1, o2, o3 = o[c0], o[c1], o[c2], o[c3]
+    f4, f5, f6, f7 = f[c4 : c4 + n], f[c5 : c5 + n], f[c6 : c6 + n], f[c7 : c7 + n]
+    o0, o1, o2, o3, o4, o5, o6, o7 = o[c0], o[c1], o[c2], o[c3], o[c4], o[c5], o[c6], o[c7]
     for k in range(n):
         sum_ = cost[k] + _term(f0[k], o0, low, high)
         sum_ += _term(f1[k], o1, low, high)
         sum_ += _term(f2[k], o2, low, high)
-        cost[k] = sum_ + _term(f3[k], o3, low, high)
+        sum_ += _term(f3[k], o3, low, high)
+        sum_ += _term(f4[k], o4, low, high)
+        sum_ += _term(f5[k], o5, low, high)
+        sum_ += _term(f6[k], o6, low, high)
+        cost[k] = sum_ + _term(f7[k], o7, low, high)
+
+
+@inner
+def _place(cost: Singles, blocked: Singles, p: int, phases: int, around: Singles) -> None:
+    """Costs of phase p among those of all headings, which begin at 1.  Shapes (n,)."""
+    for k in range(len(cost)):
+        around[1 + k * phases + p] = cost[k] + blocked[k]
+
+
+@inner
+def _keep_valleys(around: Singles, valleys: Singles) -> None:
+    """Costs that are not above those of either neighbour; `inf` for the others.  Shape (turns,)."""
+    turns = len(valleys)
+    around[0], around[turns + 1] = around[turns], around[1]
+    for k in range(turns):
+        lower = min(around[k], around[k + 2])
+        valleys[k] = np.float32(np.inf) if lower < around[k + 1] else around[k + 1]
+
+
+@inner
+def _sort_in(valleys: Singles, costs: Singles, headings: NDArray[np.int32]) -> None:
+    """The smallest, ascending, the first of equal ones first.  Shape (keep,)."""
+    keep = len(costs)
+    for j in range(keep):
+        costs[j] = np.inf
+        headings[j] = 0
+    worst = np.float32(np.inf)
+    for k in range(len(valleys)):
+        value = valleys[k]
+        if value < worst:
+            j = keep - 1
+            while j > 0 and costs[j - 1] > value:
+                costs[j] = costs[j - 1]
+                headings[j] = headings[j - 1]
+                j -= 1
+            costs[j] = value
+            headings[j] = k
+            worst = costs[keep - 1]
 
 
 @kernel(
@@ -87,15 +131,18 @@ def correlate(
     """
     rings, n = nodes.shape[1:]
     phases, _rings, m = windows.shape
-    turns = n * phases
-    keep = costs.shape[1]
     low, high = np.float32(-short), np.float32(long)
     f = np.empty(2 * n, dtype=np.float32)
     table = np.empty((phases, n), dtype=np.float32)
-    cost = np.empty(turns, dtype=np.float32)
+    around = np.empty(n * phases + 2, dtype=np.float32)
+    valleys = np.empty(n * phases, dtype=np.float32)
+    blocked = np.zeros((phases, n), dtype=np.float32)
     channels = np.empty((phases, rings, m), dtype=np.int64)
     counts = np.zeros((phases, rings), dtype=np.int64)
     for p in range(phases):
+        for k in range(n):
+            if not allowed[k * phases + p]:
+                blocked[p, k] = np.inf
         for ring in range(rings):
             for c in range(m):
                 if seen[p, ring, c]:
@@ -108,32 +155,16 @@ def correlate(
                 f[c] = f[n + c] = nodes[active[i], ring, c]
             for p in range(phases):
                 o, which, count = windows[p, ring], channels[p, ring], counts[p, ring]
-                whole = count - count % 4
-                for j in range(0, whole, 4):
-                    _add_costs(f, which[j : j + 4], o, low, high, table[p])
+                whole = count - count % 8
+                for j in range(0, whole, 8):
+                    _add_costs(f, which[j : j + 8], o, low, high, table[p])
                 for j in range(whole, count):
                     c = which[j]
                     _add_cost(f[c : c + n], o[c], low, high, table[p])
-        for k in range(n):
-            for p in range(phases):
-                j = k * phases + p
-                cost[j] = table[p, k] if allowed[j] else np.float32(np.inf)
-        for j in range(keep):
-            costs[i, j] = np.inf
-            headings[i, j] = 0
-        for k in range(turns):
-            value = cost[k]
-            if not value < costs[i, keep - 1]:
-                continue
-            if cost[k - 1] < value or cost[(k + 1) % turns] < value:
-                continue
-            j = keep - 1
-            while j > 0 and costs[i, j - 1] > value:
-                costs[i, j] = costs[i, j - 1]
-                headings[i, j] = headings[i, j - 1]
-                j -= 1
-            costs[i, j] = value
-            headings[i, j] = k
+        for p in range(phases):
+            _place(table[p], blocked[p], p, phases, around)
+        _keep_valleys(around, valleys)
+        _sort_in(valleys, costs[i], headings[i])
 
 
 @inner

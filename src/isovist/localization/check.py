@@ -1,8 +1,9 @@
 """Is this pose the explanation of the scan?  A judge for anybody's pose.
 
 The pose is fitted to the walls from where it is and from a handful of neighbours, and a glance at
-the map looks for rivals: every so manieth node at half the channels, the unlike best of which are
-fitted too.  What comes of it is judged as an answer of `locate` is (`judge`):
+the map looks for rivals, the unlike best of which are fitted too (`glance`); those on other maps
+count as well, where several are asked.  What comes of it is judged as an answer of `locate` is
+(`judge`):
 
     agrees       the place that fits is the pose, and everything else that was tried is refuted;
     disagrees    nothing that fits is near, or the scan excludes what is against another place;
@@ -18,30 +19,25 @@ from typing import Literal
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
+from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.contrast import rate_at
+from isovist.localization.glance import glance
 from isovist.localization.judge import judge
 from isovist.localization.locate import OUTSIDE, compile_kernels, frame_of
+from isovist.localization.maps import AnyMaps, seek, site_of, told
 from isovist.localization.refine import Fits
-from isovist.localization.search import best_headings, search, unlike
+from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray, as_floats
 
-GLANCES = (2000, 6)
-"""Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
-as few rivals on the six logs (`benchmarks.check`), of one in 8 and in 6 the latter halves them."""
-RIVALS = 24
-"""Candidates of a glance that are fitted with few beams."""
-GLIMPSED = 500
-"""Cheapest places of a glance among which those are chosen, none alike another."""
-KEPT = (3, 8)
-"""Places that are fitted with many beams: around the pose, and in all."""
+KEPT = (3, 5)
+"""Places that are fitted with many beams: around the pose, and elsewhere on each map."""
 INSIDE = 11.345
 """99 % quantile of χ² with three degrees of freedom."""
 REACH = 3.0
@@ -54,7 +50,7 @@ NOTHING = (
 )
 NOT_HERE = "Nothing near the pose explains the scan."
 PULLED = "The scan does not fit here; it does {:.2f} m and {:.1f}° from the pose."
-BETTER = "Another place explains the scan better: x {:.2f} m, y {:.2f} m, yaw {:.1f}°."
+BETTER = "Another place explains the scan better: {}x {:.2f} m, y {:.2f} m, yaw {:.1f}°."
 
 Agreement = Literal["agrees", "disagrees", "cannot tell"]
 
@@ -74,6 +70,7 @@ class Check:
         score: Mean log-likelihood ratio of a beam at the pose as it stands, in nats.
         timing_ms: Milliseconds in `total`.
         frame: What the poses are of, as in `Answer`.
+        map: Name of the map of the pose, where several were asked; else `None`.
     """
 
     verdict: Agreement
@@ -85,6 +82,7 @@ class Check:
     score: float
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     frame: str = "sensor"
+    map: str | None = None
 
     @property
     def moved(self) -> tuple[float, float] | None:
@@ -98,11 +96,12 @@ def gap_of(a: AnyPose, b: AnyPose) -> tuple[float, float]:
 
 
 def check(
-    atlas: Atlas,
+    atlas: AnyMaps,
     scan: AnyScan,
     pose: AnyPose,
     covariance: FloatArray | None = None,
     *,
+    map: str | None = None,
     thorough: bool = False,
     settings: LocalizationSettings | None = None,
 ) -> Check:
@@ -112,49 +111,62 @@ def check(
     its covariance together with that of the fit, where this is wider.
 
     Args:
-        atlas: The map, described (`build`).
+        atlas: The map, described (`build`), or several by name.
         scan: What the sensor saw: of the plane for a map of the plane, points for one in space.
         pose: T_world_robot that is claimed; a `Pose3` in space.
         covariance: Of (x, y, yaw) of that claim, in m and rad, shape (3, 3).
+        map: Name of the map that the pose is of, where there are several.
         thorough: Search the whole map for rivals, as `locate` does, instead of a glance.
         settings: How to locate.
     """
-    spread = _checked(atlas, scan, pose, covariance)
-    chosen = checked_settings(LocalizationSettings, settings)
-    frame, held = frame_of(scan), scan.within(atlas.diagonal)
-    if held is None:
-        return Check("disagrees", OUTSIDE, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame)
-    compile_kernels(atlas)
-    start = perf_counter()
-    stated = (pose @ held.T_level_robot.inverse).vector
-    around = stated + _neighbours(stated, spread, chosen)
-    found = search(atlas, held, None, chosen).poses if thorough else _glance(atlas, held, chosen)
-    fits = _fitted(atlas, held, stated, around, found, chosen, thorough)
-    answer = judge(atlas, held, fits, chosen)
-    ratings, kinds = rate_at(atlas, held, fits.beams, [pose], chosen)
-    as_it_stands = Fits(fits.fit.select(np.arange(1)), fits.beams, ratings, kinds)
-    verdict, advice, fit, rivals = _compared(answer, pose, spread, chosen)
-    return Check(
-        verdict, advice + atlas.note(held), pose, fit, rivals,
-        float(as_it_stands.inliers[0]), float(as_it_stands.scores[0]),
-        {"total": 1e3 * (perf_counter() - start)}, frame,
-    )  # fmt: skip
-
-
-def _checked(
-    atlas: Atlas, scan: AnyScan, pose: AnyPose, covariance: FloatArray | None
-) -> FloatArray:
-    """The covariance of a claim, 0 where none is told; an error when something is not in order."""
-    if not isinstance(atlas, Atlas) or not isinstance(scan, Scan | CloudScan):
+    if not isinstance(atlas, Atlas | Mapping) or not isinstance(scan, Scan | CloudScan):
         raise InputError(
             f"`check` needs an atlas and a scan, "
             f"got {type(atlas).__name__} and {type(scan).__name__}. "
             "`build` makes an atlas of a map, `read_scan` a scan of a file."
         )
-    atlas.check(scan)
-    kind = Pose if atlas.dimension == 2 else Pose3
+    site = site_of(atlas)
+    map = _named(site, map)
+    spread = _checked(site, scan, pose, covariance)
+    chosen = checked_settings(LocalizationSettings, settings)
+    frame, held = frame_of(scan), scan.within(site.diagonal)
+    if held is None:
+        return Check("disagrees", OUTSIDE, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame, map)
+    compile_kernels(site)
+    start = perf_counter()
+    here = site.placed(map, pose) if isinstance(site, SideBySide) and map is not None else pose
+    stated = (here @ held.T_level_robot.inverse).vector
+    around = stated + _neighbours(stated, spread, chosen)
+    found = seek(site, held, None, chosen).poses if thorough else glance(site, held, chosen)
+    fits, stands = _fitted(site, held, stated, around, found, chosen, thorough)
+    answer = told(site, judge(site, held, fits, chosen))
+    verdict, advice, fit, rivals = _compared(answer, pose, map, spread, chosen)
+    words = answer.advice if verdict == "cannot tell" else advice + site.note(held)
+    return Check(
+        verdict, words, pose, fit, rivals,
+        float(stands.inliers[0]), float(stands.scores[0]),
+        {"total": 1e3 * (perf_counter() - start)}, frame, map,
+    )  # fmt: skip
+
+
+def _named(site: Site, name: str | None) -> str | None:
+    """The map that a pose is of, `None` where there is one; an error where that is open."""
+    if not isinstance(site, SideBySide):
+        if name is not None:
+            raise InputError(f"`map` is for several maps, and there is one; got {name!r}.")
+        return None
+    if name not in site.names:
+        known = ", ".join(repr(known) for known in site.names)
+        raise InputError(f"`map` must say which map the pose is of, one of {known}, got {name!r}.")
+    return name
+
+
+def _checked(site: Site, scan: AnyScan, pose: AnyPose, covariance: FloatArray | None) -> FloatArray:
+    """The covariance of a claim, 0 where none is told; an error when something is not in order."""
+    site.check(scan)
+    kind = Pose if site.dimension == 2 else Pose3
     if not isinstance(pose, kind):
-        where = "in the plane" if atlas.dimension == 2 else "in space"
+        where = "in the plane" if site.dimension == 2 else "in space"
         raise InputError(f"`pose` must be a {kind.__name__} {where}, got {type(pose).__name__}.")
     if pose.shape != ():
         raise InputError(f"`pose` must be one pose, got an array of shape {pose.shape}.")
@@ -188,64 +200,52 @@ def _neighbours(
     return steps
 
 
-def _glance(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
-    """The unlike best of a look at some nodes, half the channels and half the headings."""
-    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-    rough = window.seen[:1].copy()
-    rough[:, :, 1::2] = False
-    if not rough.any():
-        return atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
-    n, rings = atlas.settings.channels, window.seen.shape[1]
-    enough, sparsest = GLANCES
-    step = min(sparsest, -(-len(atlas.nodes) * rings // enough))
-    active = np.arange(0, len(atlas.nodes), step)
-    nodes = atlas.descriptors[:, window.ring : window.ring + rings]
-    costs, headings = best_headings(
-        nodes, active, window.values[:1], rough, np.ones(n, dtype=np.bool_), 2, settings.short
-    )
-    flat = costs.ravel()
-    few = min(GLIMPSED, flat.size)
-    some = np.sort(np.argpartition(flat, few - 1)[:few])
-    best = some[np.argsort(flat[some], kind="stable")]
-    best = best[np.isfinite(flat[best])]
-    yaws = 2.0 * np.pi * (headings.ravel()[best] - window.first) / n + atlas.heading
-    poses = atlas.seeds(active[best // 2], yaws)
-    return poses[unlike(poses, *settings.candidates_apart(atlas), RIVALS)]
-
-
 def _fitted(
-    atlas: Atlas,
+    site: Site,
     scan: AnyScan,
     stated: FloatArray,
     around: FloatArray,
     found: FloatArray,
     settings: LocalizationSettings,
     thorough: bool,
-) -> Fits:
-    """Fits from the pose itself, from around it and from elsewhere, best first."""
-    few = atlas.beams(scan, settings.beams[0], settings.block)
-    many = atlas.beams(scan, settings.beams[1], settings.block)
+) -> tuple[Fits, Fits]:
+    """Fits from the pose itself, from around it and from elsewhere, best first.
+
+    Returns:
+        These, and the pose as it stands.
+    """
+    few = site.beams(scan, settings.beams[0], settings.block)
+    many = site.beams(scan, settings.beams[1], settings.block)
     seeds = np.concatenate([around, found])
-    poses = atlas.fit(few, seeds, settings.coarse_widths(atlas), 3).poses
-    scores = atlas.rate(few, poses, settings.model)[0].mean(axis=1, dtype=np.float64)
+    poses = site.fit(few, seeds, settings.coarse_widths(site), 3).poses
+    scores = site.rate(few, poses, settings.model)[0].mean(axis=1, dtype=np.float64)
     near, far = np.split(np.arange(len(poses)), [len(around)])
     near, far = (part[np.argsort(-scores[part], kind="stable")] for part in (near, far))
-    local, most = KEPT
+    local, elsewhere = KEPT
     kept = poses[near][unlike(poses[near], *settings.apart[1], local)]
-    tried = np.concatenate([stated[None], kept, poses[far]])
-    most = settings.share(atlas, settings.keep[0][1]) if thorough else most
-    tried = np.concatenate([tried[:1], tried[1:][unlike(tried[1:], *settings.apart[1], most)]])
-    fit = atlas.fit(many, tried, settings.fine_widths(atlas), atlas.fitted(False))
-    fits = Fits(fit, many, *atlas.rate(many, fit.poses, settings.model))
-    return fits.select(np.argsort(-fits.scores, kind="stable"))
+    tried = np.concatenate([kept, poses[far]])
+    maps = len(site.names) if isinstance(site, SideBySide) else 1
+    most = local + elsewhere * maps
+    most = settings.share(site, settings.keep[0][1]) if thorough else most
+    tried = np.concatenate([stated[None], tried[unlike(tried, *settings.apart[1], most)]])
+    fit = site.fit(many, tried, settings.fine_widths(site), site.fitted(False))
+    ratings, kinds = site.rate(many, np.concatenate([fit.poses, stated[None]]), settings.model)
+    fits = Fits(fit, many, ratings[:-1], kinds[:-1])
+    stands = Fits(fit.select(np.arange(1)), many, ratings[-1:], kinds[-1:])
+    return fits.select(np.argsort(-fits.scores, kind="stable")), stands
 
 
 def _compared(
-    answer: Answer, pose: AnyPose, spread: FloatArray, settings: LocalizationSettings
+    answer: Answer,
+    pose: AnyPose,
+    map: str | None,
+    spread: FloatArray,
+    settings: LocalizationSettings,
 ) -> tuple[Agreement, str, Estimate | None, tuple[Estimate, ...]]:
     """Verdict, words, fit and rivals from what was judged."""
     estimates = answer.estimates
-    here, near = _places(estimates, pose, spread, settings)
+    own = np.array([estimate.map == map for estimate in estimates])
+    here, near = (own & part for part in _places(estimates, pose, spread, settings))
     right = here & ~np.array([e.refuted for e in estimates])
     first = np.flatnonzero(right if right.any() else here | near)[:1]
     fit = estimates[first[0]] if first.size else None
@@ -255,8 +255,10 @@ def _compared(
     if fit is None:
         return "disagrees", NOT_HERE, fit, alive
     if fit.refuted:
-        best = estimates[0].pose
-        return "disagrees", BETTER.format(best.x, best.y, np.degrees(best.yaw)), fit, alive
+        best, name = estimates[0].pose, estimates[0].map
+        where = f"on {name}, " if name else ""
+        words = BETTER.format(where, best.x, best.y, np.degrees(best.yaw))
+        return "disagrees", words, fit, alive
     if not here[first[0]]:
         away, turn = gap_of(pose, fit.pose)
         return "disagrees", PULLED.format(away, np.degrees(turn)), fit, alive

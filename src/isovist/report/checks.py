@@ -14,6 +14,7 @@ def check_json(check: Check) -> dict[str, Any]:
         "verdict": check.verdict,
         "advice": check.advice,
         "frame": check.frame,
+        **({} if check.map is None else {"map": check.map}),
         "pose": pose_json(check.pose),
         "inliers": check.inliers,
         "score": finite(check.score),
@@ -26,8 +27,9 @@ def check_json(check: Check) -> dict[str, Any]:
 
 def check_text(check: Check) -> str:
     """The check in a few lines."""
+    where = "" if check.map is None else f" on {check.map}"
     lines = [
-        f"{check.verdict}: {check.advice}",
+        f"{check.verdict}{where}: {check.advice}",
         f"  as it stands: {check.inliers:.0%} of the beams fit",
     ]
     if check.fit is not None and check.moved is not None:

@@ -1,13 +1,20 @@
 """Updates of a tracker as JSON lines, and a whole log in words."""
 
+import csv
+import io
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from isovist.io.files import PathLike, replace_file
 from isovist.io.logs.read import Log
 from isovist.report.answers import estimate_json, estimate_text, finite
 from isovist.tracking.replay import Summary, Update
+
+COLUMNS = ("time", "verdict", "map", "x", "y", "yaw", "probability", "travelled_m")
+"""Of updates as CSV."""
 
 
 def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
@@ -22,6 +29,7 @@ def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
         "time": update.time,
         "verdict": belief.verdict.value,
         "frame": frame,
+        **({} if belief.map is None else {"map": belief.map}),
         "estimates": [estimate_json(e) for e in belief.estimates],
         "lambda_min": finite(belief.least),
         "travelled_m": belief.travelled,
@@ -33,6 +41,23 @@ def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
         report["error_m"] = None if error is None else error[0]
         report["error_deg"] = None if error is None else math.degrees(error[1])
     return report
+
+
+def write_updates(path: PathLike, updates: Sequence[Update]) -> None:
+    """Write a row of CSV for each update: s, m, rad; no place where there is none."""
+    text = io.StringIO()
+    rows = csv.writer(text, lineterminator="\n")
+    rows.writerow(COLUMNS)
+    for update in updates:
+        belief, best = update.belief, update.belief.best
+        row = [f"{update.time:.6f}", belief.verdict.value, belief.map or ""]
+        if best is None:
+            row += [""] * 4
+        else:
+            place = best.pose.x, best.pose.y, best.pose.yaw, best.probability
+            row += [f"{value:.6f}" for value in place]
+        rows.writerow([*row, f"{belief.travelled:.3f}"])
+    replace_file(path, text.getvalue().encode(), parents=True)
 
 
 def track_text(log: Log, summary: Summary) -> str:

@@ -9,15 +9,15 @@ node.
 import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.errors import InputError, IsovistError
@@ -27,17 +27,20 @@ from isovist.io.scans.bags import cloud_of
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import compile_kernels, locate
+from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.ros import messages
 from isovist.ros.bus import Bus, Topic
+from isovist.ros.loaded import STRANGER, Loaded
 from isovist.ros.motion import STALE, LiveFrames, Odometry
 from isovist.ros.parameters import Parameters
 from isovist.ros.watchdog import Watchdog
 from isovist.sensing.lidar import Lidar
 from isovist.tracking.belief import Belief
+from isovist.tracking.link_files import read_links
 from isovist.tracking.tracker import Tracker
 
 LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
@@ -62,13 +65,14 @@ class Node:
         published: How many poses went to `/initialpose`.
     """
 
-    def __init__(self, bus: Bus, parameters: Parameters, atlas: Atlas | None = None) -> None:
+    def __init__(self, bus: Bus, parameters: Parameters, atlas: AnyMaps | None = None) -> None:
         """Subscribe and advertise on a bus.
 
         Args:
             bus: Carries the messages.
             parameters: Topics, frames and what is published.
-            atlas: The map, described; `None` waits for one on the topic of the map.
+            atlas: The map, described, or several by name, of which the topic of the map tells
+                which is loaded; `None` waits for one on that topic.
         """
         self.parameters = parameters
         self.frames, self.odometry = LiveFrames("/tf"), Odometry()
@@ -82,19 +86,21 @@ class Node:
         self._waiting: deque[Any] = deque()
         self._last_stamp = -np.inf
         self._map_digest = ""
-        self._told: tuple[Pose, Pose] | None = None
+        self._told: tuple[Pose, Pose, str | None] | None = None
         self._own: bytes | None = None
         self._note = ""
-        self._atlas: Atlas | None = None
+        self.loaded = Loaded(parameters.map_frame)
+        self._links = read_links(parameters.links) if parameters.links else ()
+        self._atlas: AnyMaps | None = None
         self._tracker: Tracker | None = None
-        self._prior: Region | None = None
+        self._prior: AnyPrior = None
         outputs = _outputs(parameters)
         self._out = {name: bus.advertise(topic) for name, topic in outputs.items()}
-        if atlas is None:
-            bus.subscribe(Topic(parameters.map, messages.MAP, latched=True, depth=1), self.on_map)
-        else:
+        if atlas is not None:
             self._take(atlas)
-        cloud = atlas is not None and atlas.dimension == 3
+        if atlas is None or self.loaded.several:
+            bus.subscribe(Topic(parameters.map, messages.MAP, latched=True, depth=1), self.on_map)
+        cloud = atlas is not None and site_of(atlas).dimension == 3
         self._flat = not cloud
         kind = POINT_CLOUD if cloud else LASER_SCAN
         bus.subscribe(Topic(parameters.scan, kind, reliable=False), self.on_scan)
@@ -112,9 +118,15 @@ class Node:
             messages.prepare(ready)
 
     def on_map(self, message: Any) -> None:
-        """Describe a map that came; the same one again changes nothing."""
+        """Describe a map that came, or hear which of several is loaded.
+
+        The same one again changes nothing.
+        """
         try:
             world = messages.map_of(message)
+            if self.loaded.several:
+                self._load(world)
+                return
             digest = _digest(world)
             if digest == self._map_digest:
                 return
@@ -177,13 +189,14 @@ class Node:
         if messages.encode(messages.POSE, message) == self._own:
             return
         try:
-            pose, covariance = messages.pose_of(message)
+            pose, covariance, name = self.loaded.pose_of(message)
         except InputError as error:
             self._note = f"A pose on /initialpose is left out: {error}"
             return
         radius = max(PRIOR[0], 3.0 * float(np.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1])))
         turn = max(PRIOR[1], 3.0 * float(np.sqrt(max(covariance[2, 2], 0.0))))
-        self._prior = Region.around(pose, radius, min(turn, np.pi))
+        region = Region.around(pose, radius, min(turn, np.pi))
+        self._prior = region if name is None else {name: region}
         if self._tracker is not None:
             self._tracker.reset(self._prior)
         self._told = None
@@ -191,11 +204,11 @@ class Node:
     def on_other(self, message: Any) -> None:
         """Check a pose of another system against the last scan."""
         try:
-            pose, covariance = messages.pose_of(message)
+            claim = self.loaded.pose_of(message)
         except InputError as error:
             self._note = f"A pose on {self.parameters.watch} is left out: {error}"
             return
-        self.watchdog.heard(time_of(message.header), pose, covariance)
+        self.watchdog.heard(time_of(message.header), *claim)
 
     def relocalize(self) -> tuple[bool, str]:
         """Forget where the robot was; the next unique pose is published again."""
@@ -206,13 +219,24 @@ class Node:
             self._tracker.reset()
         return True, "Everything is forgotten; the next scan is searched everywhere."
 
-    def _take(self, atlas: Atlas) -> None:
-        """Go on with another map, from an unknown place."""
-        _rehearse(atlas)
+    def _take(self, atlas: AnyMaps) -> None:
+        """Go on with another map, or others, from an unknown place."""
+        if atlas is not self._atlas:
+            self.loaded.take(atlas)
+            _rehearse(atlas)
         self._atlas, self._told = atlas, None
-        tracked = atlas.dimension == 2 and self.parameters.odom != ""
-        self._tracker = Tracker(atlas, prior=self._prior) if tracked else None
+        tracked = site_of(atlas).dimension == 2 and self.parameters.odom != ""
+        made = partial(Tracker, atlas, links=self._links, prior=self._prior)
+        self._tracker = made() if tracked else None
         self._answer_waiting()
+
+    def _load(self, world: OccupancyMap) -> None:
+        """Hear which of several maps is loaded; the next unique pose is told in its frame."""
+        if self.loaded.heard(world):
+            self._told = None
+            log.info("the map that is loaded: %s", self.loaded.name or "none of those given")
+        if self.loaded.name is None:
+            self._note = STRANGER.format(self.parameters.map)
 
     def _moved(self, forward: bool) -> None:
         if not forward:
@@ -308,13 +332,20 @@ class Node:
     def _tell(self, time: float, told: Belief | Answer, odometry: Pose) -> None:
         """Publish what a scan gave."""
         self.last = told
-        best, frame = told.best, self.parameters.map_frame
+        best, frame = told.best, self.loaded.frame_of(told.map)
         values = {} if best is None else _values(best)
+        if told.map is not None:
+            values |= {"map": told.map, "loaded": self.loaded.name or ""}
         if isinstance(told, Belief):
             values |= {"lambda_min": f"{told.least:.6g}", "travelled_m": f"{told.travelled:.3f}"}
-        self._say(time, told.verdict, told.advice, values)
-        self._out["rivals"](messages.poses_message(told.estimates[1:], time, frame))
-        self._out["markers"](messages.markers_message(told.estimates, time, frame))
+        hidden = self.loaded.hides(told.map)
+        words = told.advice
+        if hidden and told.verdict is Verdict.UNIQUE:
+            words += f" It is on {told.map}, and {self.loaded.name} is loaded: load {told.map}."
+        self._say(time, told.verdict, words, values, frame)
+        here = [estimate for estimate in told.estimates if estimate.map == told.map]
+        self._out["rivals"](messages.poses_message(here[1:], time, frame))
+        self._out["markers"](messages.markers_message(here, time, frame))
         if told.verdict is Verdict.LOST:
             self._told = None
         if told.verdict is not Verdict.UNIQUE or best is None:
@@ -324,10 +355,13 @@ class Node:
         pose = best.pose if isinstance(best.pose, Pose) else best.pose.flat
         if "pose" in self._out:
             self._out["pose"](message)
+        if hidden:  # nobody could use it in the frame of another map
+            self._told = None
+            return
         if "tf" in self._out:
             link = pose @ odometry.inverse
             self._out["tf"](messages.transforms_message(link, time, frame, self._odom_frame))
-        news, self._told = self._is_news(pose, odometry), (pose, odometry)
+        news, self._told = self._is_news(pose, odometry, told.map), (pose, odometry, told.map)
         if "initialpose" in self._out and news:
             self.published += 1
             self._own = messages.encode(messages.POSE, message)
@@ -335,19 +369,24 @@ class Node:
             self._out["initialpose"](message)
             log.info("the robot is at x %.2f m, y %.2f m, yaw %.2f rad", *pose.vector)
 
-    def _is_news(self, pose: Pose, odometry: Pose) -> bool:
+    def _is_news(self, pose: Pose, odometry: Pose, name: str | None) -> bool:
         """Whether a unique pose is to be published: odometry did not lead there."""
         if self.parameters.watch and self.watchdog.answered:
             return self.watchdog.wrong
-        if self._told is None:
+        if self._told is None or self._told[2] != name:
             return True
         if self._tracker is None:
             return False
-        before, then = self._told
+        before, then, _ = self._told
         return not is_same(before @ then.inverse @ odometry, pose, USUAL)
 
     def _say(
-        self, time: float, verdict: Verdict, words: str, values: dict[str, str] | None = None
+        self,
+        time: float,
+        verdict: Verdict,
+        words: str,
+        values: dict[str, str] | None = None,
+        frame: str | None = None,
     ) -> None:
         """Publish a verdict in words; what else was noticed goes along once."""
         self.said = words
@@ -355,7 +394,7 @@ class Node:
         more = {"verdict": verdict.value, **(values or {})} | ({"note": note} if note else {})
         if self.dropped:
             more["dropped"] = str(self.dropped)
-        frame = self.parameters.map_frame
+        frame = self.parameters.map_frame if frame is None else frame
         level = LEVELS[verdict]
         self._out["verdict"](messages.verdict_message(time, frame, "isovist", level, words, more))
 
@@ -394,13 +433,14 @@ def _digest(world: OccupancyMap) -> str:
     return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
 
 
-def _rehearse(atlas: Atlas) -> None:
+def _rehearse(atlas: AnyMaps) -> None:
     """Look once from somewhere, so that the first scan does not wait for what is loaded then."""
-    compile_kernels(atlas)
-    if isinstance(atlas, PlaneAtlas):
-        x, y = atlas.positions[len(atlas.nodes) // 2]
+    compile_kernels(site_of(atlas))
+    first = next(iter(atlas.values())) if isinstance(atlas, Mapping) else atlas
+    if isinstance(first, PlaneAtlas):
+        x, y = first.positions[len(first.nodes) // 2]
         with suppress(InputError):  # nothing is in view from there
-            scan = Lidar().scan(atlas.world, Pose(float(x), float(y)), np.random.default_rng(0))
+            scan = Lidar().scan(first.world, Pose(float(x), float(y)), np.random.default_rng(0))
             Tracker(atlas).update(Pose(), scan)
 
 

@@ -15,13 +15,15 @@ class Parameters:
     Attributes:
         scan: Topic of the scans.
         odom: Topic of the odometry; `tf` takes the link below `odom`, nothing does without.
-        map: Topic of the map; unused where the node has an atlas.
+        map: Topic of the map; unused where the node has an atlas, and of several maps the one
+            that is loaded.
         watch: Topic of the poses of another system to be checked, e.g. `/amcl_pose`; none if empty.
         publish: What is published: `initialpose` when unique, once, until it is lost again or
             found elsewhere; `pose`, every unique pose on `/isovist/pose`; `tf`, map → odom.
         map_frame: Frame of the map, where nothing else says so.
         odom_frame: Frame of the odometry, where nothing else says so.
         sensor: T_robot_sensor; `None` takes it from tf.
+        links: File of lifts and doors between several maps; none if empty.
     """
 
     scan: str = "/scan"
@@ -32,6 +34,7 @@ class Parameters:
     map_frame: str = "map"
     odom_frame: str = "odom"
     sensor: Pose | None = None
+    links: str = ""
 
     def __post_init__(self) -> None:
         for name in self.publish:

@@ -5,9 +5,9 @@ import math
 from contextlib import ExitStack
 from pathlib import Path
 
-from isovist.atlas.base import Atlas
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
+from isovist.localization.maps import AnyMaps
 from isovist.ros.bag_bus import BagBus
 from isovist.ros.node import Node
 from isovist.ros.parameters import Parameters
@@ -18,7 +18,7 @@ log = logging.getLogger("isovist.ros")
 
 
 def replay_bag(
-    path: Path, parameters: Parameters, atlas: Atlas | None, output: Path | None
+    path: Path, parameters: Parameters, atlas: AnyMaps | None, output: Path | None
 ) -> tuple[str, bool]:
     """What came of a bag in words, and whether the last scan had one place."""
     bus = BagBus(path, output)
@@ -31,7 +31,8 @@ def replay_bag(
     where = f"x {pose.x:.3f} m, y {pose.y:.3f} m, yaw {math.degrees(pose.yaw):.2f}°"
     poses = f"{node.published} pose{'' if node.published == 1 else 's'}"
     text = f"{node.scans} scans, {poses} published on /initialpose"
-    told = [f"{text}; at the end {last.verdict.value}: {where}."]
+    on = "" if last.map is None else f" on {last.map}"
+    told = [f"{text}; at the end {last.verdict.value}{on}: {where}."]
     if parameters.watch:
         counts = (f"{count} {verdict}" for verdict, count in sorted(node.watchdog.counts.items()))
         told.append(f"{parameters.watch}: {', '.join(counts) or 'nothing was said'}.")
@@ -40,7 +41,7 @@ def replay_bag(
 
 def listen(
     parameters: Parameters,
-    atlas: Atlas | None,
+    atlas: AnyMaps | None,
     *,
     native: bool,
     router: bool,

@@ -7,8 +7,9 @@ wrong when two checks in a row disagree: one scan may show a crowd.
 from collections import Counter
 from collections.abc import Callable
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import AnyScan
 from isovist.localization.check import check
+from isovist.localization.maps import AnyMaps
 from isovist.poses import Pose
 from isovist.types import FloatArray
 
@@ -33,7 +34,7 @@ class Watchdog:
         self.answered = False
         self.disagreed = 0
         self.counts: Counter[str] = Counter()
-        self._pose: tuple[float, Pose, FloatArray] | None = None
+        self._pose: tuple[float, Pose, FloatArray, str | None] | None = None
 
     @property
     def wrong(self) -> bool:
@@ -44,26 +45,30 @@ class Watchdog:
         """The other system was told where it is: what it said before does not count."""
         self.answered, self.disagreed, self._pose = False, 0, None
 
-    def heard(self, time: float, pose: Pose, covariance: FloatArray) -> None:
-        """Keep a pose until the next scan comes."""
+    def heard(
+        self, time: float, pose: Pose, covariance: FloatArray, name: str | None = None
+    ) -> None:
+        """Keep a pose until the next scan comes; of several maps, it is of that name."""
         self.answered = True
-        self._pose = time, pose, covariance
+        self._pose = time, pose, covariance, name
 
     def look(
-        self, atlas: Atlas, time: float, scan: AnyScan, odometry: Callable[[float], Pose | None]
+        self, atlas: AnyMaps, time: float, scan: AnyScan, odometry: Callable[[float], Pose | None]
     ) -> None:
         """Check the last pose against a scan."""
         if self._pose is None:
             return
-        said, pose, covariance = self._pose
+        said, pose, covariance, name = self._pose
         self._pose = None
         then, now = odometry(said), odometry(time)
         if then is not None and now is not None:
             pose = pose @ then.inverse @ now
-        told = check(atlas, scan, pose, covariance)
+        told = check(atlas, scan, pose, covariance, map=name)
         self.counts[told.verdict] += 1
         self.disagreed = self.disagreed + 1 if told.verdict == "disagrees" else 0
         values = {"verdict": told.verdict, "inliers": f"{told.inliers:.6g}"}
+        if name is not None:
+            values["map"] = name
         if told.moved is not None:
             values |= {"off_m": f"{told.moved[0]:.6g}", "off_rad": f"{told.moved[1]:.6g}"}
         self._say(time, LEVELS[told.verdict], told.advice, values)

@@ -5,13 +5,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from isovist.atlas.base import Atlas
 from isovist.io.logs.read import Log
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
+from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose, wrap_angle
 from isovist.sensing.scan import Scan
@@ -158,3 +160,11 @@ def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
     ]
     rows = np.array(way).reshape(-1, 4)
     return rows[:, 0], rows[:, 1:]
+
+
+def on_map(atlas: AnyMaps, updates: Sequence[Update]) -> tuple[Any, list[Update]]:
+    """A map and the updates on it, or nowhere: of several, that of the last that has a place."""
+    if isinstance(atlas, Atlas):
+        return atlas.world, list(updates)
+    last = next((u.belief.map for u in reversed(updates) if u.belief.map), next(iter(atlas)))
+    return atlas[last].world, [update for update in updates if update.belief.map in (None, last)]

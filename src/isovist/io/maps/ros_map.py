@@ -29,13 +29,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import LARGEST, PathLike, quote, read_bytes, replace_file
+from isovist.io.files import LARGEST, PathLike, quote, replace_file
 from isovist.io.maps.images import Brightness, read_brightness
+from isovist.io.plain_yaml import read_yaml
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
-
-MAX_YAML_BYTES = 65_536
-"""A map needs some 200; PyYAML takes up to 2 s for this many in the worst case."""
 
 RESOLUTIONS = (0.001, 10.0)
 """Smallest and largest side of a cell that is read, in m."""
@@ -53,15 +51,6 @@ _EXAMPLES = {
 
 _LEVELS = {Cell.FREE: 254, Cell.OCCUPIED: 0, Cell.UNKNOWN: 205}
 _BLOCK = 1 << 20
-
-
-class _PlainLoader(yaml.SafeLoader):
-    """YAML without tags that make objects, and without aliases, which can swell without end."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            raise yaml.YAMLError("aliases are not allowed in it")
-        return super().compose_node(parent, index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,16 +119,7 @@ class _Header:
 
 
 def _load_yaml(path: Path) -> dict[Any, Any]:
-    data = read_bytes(path, "a ROS map", MAX_YAML_BYTES)
-    try:
-        fields = yaml.load(data, Loader=_PlainLoader)
-    except RecursionError as error:
-        raise FileError(f"{path.name} is not a ROS map: it is nested too deep.") from error
-    except (yaml.YAMLError, ValueError, OverflowError) as error:
-        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        mark = getattr(error, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise FileError(f"{path.name} is not plain YAML{where}: {problem}.") from error
+    fields = read_yaml(path, "a ROS map")
     if not isinstance(fields, dict):
         raise FileError(
             f"{path.name} is not a ROS map: it should be a list of `key: value` lines, "

@@ -1,0 +1,35 @@
+"""YAML of a few lines, as people write it: nothing in it makes objects or swells."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from isovist.errors import FileError
+from isovist.io.files import PathLike, read_bytes
+
+MAX_YAML_BYTES = 65_536
+"""A map needs some 200; PyYAML takes up to 2 s for this many in the worst case."""
+
+
+class _PlainLoader(yaml.SafeLoader):
+    """YAML without tags that make objects, and without aliases, which can swell without end."""
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise yaml.YAMLError("aliases are not allowed in it")
+        return super().compose_node(parent, index)
+
+
+def read_yaml(path: PathLike, kind: str) -> Any:
+    """The content of a YAML file; `kind` says in errors what it should be, e.g. "a ROS map"."""
+    name, data = Path(path).name, read_bytes(path, kind, MAX_YAML_BYTES)
+    try:
+        return yaml.load(data, Loader=_PlainLoader)
+    except RecursionError as error:
+        raise FileError(f"{name} is not {kind}: it is nested too deep.") from error
+    except (yaml.YAMLError, ValueError, OverflowError) as error:
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        mark = getattr(error, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark is not None else ""
+        raise FileError(f"{name} is not plain YAML{where}: {problem}.") from error
