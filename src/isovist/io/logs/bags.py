@@ -73,7 +73,7 @@ class _Gathered:
 
     def choose(self, all_: list[Any], scan_topic: str | None, wanted: str | None) -> list[Any]:
         """The connections that the log is made of."""
-        scans = choose(self.path, all_, LASER_SCAN, scan_topic)
+        scans = choose(self.path, all_, LASER_SCAN, topic=scan_topic)
         transforms = [c for c in all_ if c.msgtype in TRANSFORMS]
         bare = wanted is None and not any(c.msgtype == ODOMETRY for c in all_)
         if bare and not transforms:
@@ -83,7 +83,7 @@ class _Gathered:
             )
         if bare or wanted in {c.topic for c in transforms}:
             return scans + transforms
-        odometry = choose(self.path, all_, ODOMETRY, wanted)
+        odometry = choose(self.path, all_, ODOMETRY, topic=wanted)
         self.odometry_topic = odometry[0].topic
         return scans + odometry + (transforms if self.sensor is None else [])
 
