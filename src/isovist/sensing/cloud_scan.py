@@ -150,6 +150,11 @@ class CloudScan:
         """The returns in that level frame, shape (k, 3), in m."""
         return self.T_level_sensor.apply(self.points)
 
+    def columns(self, width: float) -> int:
+        """How many columns of `width` rad of azimuth, in the frame of the sensor, hold returns."""
+        azimuth = np.arctan2(self.points[:, 1], self.points[:, 0]) + np.pi
+        return int(np.count_nonzero(np.bincount((azimuth / width).astype(np.int64))))
+
     def spread(self, width: float) -> IntArray:
         """Indices of returns spread evenly over directions: one for each bin that holds any.
 
