@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING
 import typer
 
 from isovist.cli.locating import PaperOptions, localizer_of
+from isovist.errors import InputError
 
 if TYPE_CHECKING:
-    from isovist.io.logs.read import Log
+    from isovist.tracking.replay import AnyLog
     from isovist.types import IntArray
 
 
-def track_paper(world: Path, log: "Log", told: PaperOptions, as_json: bool) -> int:
+def track_paper(world: Path, log: "AnyLog", told: PaperOptions, as_json: bool) -> int:
     """Print what the paper's method says of a way; 0 when the dynamic bound holds, else 1."""
     from isovist.cli.progress import busy
+    from isovist.io.logs.read import Log
     from isovist.poses import Pose
     from isovist.report.papers import way_json, way_text
     from isovist.theory.way import follow_way
 
+    if not isinstance(log, Log):
+        raise InputError("`--method paper` follows robots in the plane, and this log has clouds.")
     localizer = localizer_of(world, told, None, None)
     scans = [log.scan(index) for index in range(len(log))]
     odometry = [Pose.from_vector(row) for row in log.odometry]
@@ -35,14 +39,15 @@ def track_paper(world: Path, log: "Log", told: PaperOptions, as_json: bool) -> i
 
 def track_product(
     world: Path,
-    seen: "Log",
+    seen: "AnyLog",
     which: "IntArray",
     tum: Path | None,
     figure: Path | None,
     as_json: bool,
+    **above: float | None,
 ) -> int:
     """Print what `Tracker` says of a log; 0 when it is unique at the end, else 1."""
-    from isovist.cli.inputs import plane_of
+    from isovist.cli.inputs import atlas_of
     from isovist.cli.progress import bar
     from isovist.io.logs.tum import write_tum
     from isovist.report.tracks import track_text, update_json
@@ -51,7 +56,7 @@ def track_product(
     from isovist.viz.figures import save
     from isovist.viz.tracks import draw_track
 
-    atlas = plane_of(world)
+    atlas = atlas_of(world, **above)
     updates = []
     with bar("Tracking", hidden=as_json) as advance:
         for update in replay(Tracker(atlas), seen, which):

@@ -34,9 +34,6 @@ NANOSECONDS = 1e14
 def cloud_of(path: Path, message: Any) -> CloudScan | None:
     """A PointCloud2 as a `CloudScan`; `None` when it has too few returns for one."""
     fields = _fields(path, message)
-    for name in "xyz":
-        if name not in fields:
-            raise FileError(f"{path.name} has a broken cloud: the field `{name}` is missing.")
     points, seen = _returns(fields)
     if seen.sum() < FEWEST:
         return None
@@ -75,6 +72,9 @@ def _fields(path: Path, message: Any) -> dict[str, NDArray[Any]]:
             raise FileError(
                 f"{path.name} has a broken cloud: its data are shorter than it says."
             ) from error
+    for name in "xyz":
+        if name not in columns:
+            raise FileError(f"{path.name} has a broken cloud: the field `{name}` is missing.")
     return columns
 
 
