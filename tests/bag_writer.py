@@ -5,10 +5,13 @@ import math
 import numpy as np
 from rosbags import rosbag1, rosbag2, typesys
 
+from cloud_writer import layout
+
 FORMATS = ["bag", "sqlite3", "mcap"]
 TYPES = {
     "scan": "sensor_msgs/msg/LaserScan",
     "cloud": "sensor_msgs/msg/PointCloud2",
+    "layout": "sensor_msgs/msg/PointCloud2",
     "odometry": "nav_msgs/msg/Odometry",
     "transforms": "tf2_msgs/msg/TFMessage",
 }
@@ -123,6 +126,10 @@ def _cloud(types, time, fields):
     )
 
 
+def _layout(types, time, fields):
+    return layout(types, _header(types, time, fields["frame"]), fields)
+
+
 def _odometry(types, time, fields):
     geometry = "geometry_msgs/msg/"
     zero = _xyz(types, "Vector3", (0, 0, 0))
@@ -152,4 +159,7 @@ def _transforms(types, time, fields):
     return types["tf2_msgs/msg/TFMessage"](transforms=[stamped])
 
 
-MAKERS = {"scan": _scan, "cloud": _cloud, "odometry": _odometry, "transforms": _transforms}
+MAKERS = {
+    "scan": _scan, "cloud": _cloud, "layout": _layout, "odometry": _odometry,
+    "transforms": _transforms,
+}  # fmt: skip

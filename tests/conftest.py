@@ -66,6 +66,7 @@ SLOW = (
     "test_track_bound.py",
     "test_track_chain.py",
     "test_track_cli.py",
+    "test_track_cli_space.py",
     "test_track_gramian.py",
     "test_track_protocol.py::test_the_benchmarks",
     "test_track_trajectory.py",

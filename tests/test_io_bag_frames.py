@@ -126,7 +126,11 @@ def test_a_broken_cloud_is_named(tmp_path):
     few = write_bag(tmp_path, [cloud(11.0, POINTS[:9])], name="few")
     for path, text in (
         (flat, "flat.bag has a broken cloud: the field `z` is missing."),
-        (few, "few.bag has no scan with a valid beam on that topic."),
+        (
+            few,
+            "few.bag has no cloud with 50 returns on that topic: of 1 the fullest has 9. Points "
+            "that are NaN or at the origin are none.",
+        ),
     ):
         with pytest.raises(FileError) as error:
             read_scan(path)

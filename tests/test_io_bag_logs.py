@@ -144,7 +144,11 @@ def test_topics_that_are_missing_or_ambiguous_are_named(tmp_path):
             (more, InputError, {"odometry_topic": "/wheels"}),
             "run.bag has no topic '/wheels' of type Odometry. It has: /ekf, /odom.",
         ),
-        (([SITS, *WAY], FileError, {}), "run.bag has no topic of type LaserScan."),
+        (
+            ([SITS, *WAY], FileError, {}),
+            "run.bag has no topic of type LaserScan. It has: /odom (Odometry), /tf_static "
+            "(TFMessage).",
+        ),
         (
             ([scan(11.0)], FileError, {}),
             "run.bag has no topic of type Odometry and no /tf, so nothing says how the robot "

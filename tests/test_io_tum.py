@@ -7,6 +7,7 @@ import pytest
 
 from isovist.errors import FileError, InputError
 from isovist.io.logs.tum import write_tum
+from isovist.poses import Pose3
 
 
 def test_every_line_is_a_time_a_place_and_a_unit_quaternion(tmp_path):
@@ -39,3 +40,13 @@ def test_what_cannot_be_written_is_said(tmp_path):
     with pytest.raises(FileError) as error:
         write_tum(path, [1.0], [[0.0, 0.0, 0.0]])
     assert str(error.value) == f"{path} cannot be written: File exists."
+
+
+def test_poses_in_space_keep_their_height_and_tilt(tmp_path):
+    pose = Pose3(1.0, -2.0, 0.3, 0.7, 0.1, -0.2)
+    write_tum(tmp_path / "way.tum", [0.5], pose.vector[None])
+    _, line = (tmp_path / "way.tum").read_text().splitlines()
+    time, *numbers = map(float, line.split())
+    assert time == 0.5
+    np.testing.assert_allclose(numbers[:3], pose.position, atol=1e-6)
+    np.testing.assert_allclose(numbers[3:], pose.quaternion, atol=1e-9)

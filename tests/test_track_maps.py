@@ -161,7 +161,11 @@ def test_bad_input_is_one_line():
     maps = {"floor 1": PLANE.atlas, "floor 2": PLANE.atlas}
     pose = Pose()
     cases = [
-        ({"a": SPACE.atlas}, {}, "A tracker follows robots in the plane; this atlas is in space."),
+        (
+            {"a": SPACE.atlas, "b": SPACE.atlas},
+            {"links": [iv.Link("a", pose, "b", pose)]},
+            "`links` join maps of the plane, and these are in space.",
+        ),
         (
             maps,
             {"links": [("floor 1", pose)]},

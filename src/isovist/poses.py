@@ -344,6 +344,66 @@ class Pose3(_Rigid):
 AnyPose = Pose | Pose3
 
 
+def way_of(motion: AnyPose) -> tuple[float, float]:
+    """How far a motion goes, in m, and how far it turns, in rad."""
+    if isinstance(motion, Pose):
+        return float(np.hypot(motion.x, motion.y)), abs(motion.yaw)
+    turn = 2.0 * math.atan2(float(np.linalg.norm(motion.quaternion[:3])), motion.quaternion[3])
+    return float(np.linalg.norm(motion.position)), turn
+
+
+def part_of(motion: AnyPose, share: float) -> AnyPose:
+    """A share of a motion at even pace; more than all of it beyond 1."""
+    if isinstance(motion, Pose):
+        return Pose.from_vector(share * motion.vector)
+    axis = motion.quaternion[:3]
+    length = float(np.linalg.norm(axis))
+    half = share * math.atan2(length, motion.quaternion[3])
+    turn = [*(math.sin(half) / max(length, UPRIGHT**2) * axis), math.cos(half)]
+    return Pose3.from_quaternion(turn, share * motion.position)
+
+
+def swing(before: AnyPose, after: AnyPose, n: int) -> FloatArray:
+    """Derivative of poses by others that they are fixed to, shape (K, n, n).
+
+    With ω the turn that a change of angles makes and ℓ the lever from one to the other,
+
+        dp = dp_before + ω × ℓ,      ω = B dα = B_before dα_before,                          (2)
+
+    where the columns of B are the axes of yaw, roll and pitch.
+
+    Args:
+        before: Poses that change, shape (K,).
+        after: Poses that go along.
+        n: How many coordinates of (1) change; angles beyond them stay.
+    """
+    lever = after.position - before.position
+    J = np.broadcast_to(np.eye(n), (len(lever), n, n)).copy()
+    if isinstance(before, Pose):
+        J[:, 0, 2], J[:, 1, 2] = -lever[:, 1], lever[:, 0]
+        return J
+    assert isinstance(after, Pose3)
+    B = _axes(before)
+    turned = np.cross(B, lever[:, None], axisa=1, axisc=1) if n > 3 else np.empty(0)
+    for k, column in enumerate((2, 4, 5)):
+        if column < n:
+            J[:, :2, column], J[:, 3, column] = turned[:, :2, k], turned[:, 2, k]
+    if n == len(COORDINATES):
+        angles = np.ix_(range(len(J)), (2, 4, 5), (2, 4, 5))
+        J[angles] = np.linalg.solve(_axes(after), B)
+    return J
+
+
+def _axes(poses: Pose3) -> FloatArray:
+    """B of (2): the axes of yaw, roll and pitch as columns, shape (K, 3, 3)."""
+    yaw, R = poses.vector[:, 2], poses.rotation
+    B = np.zeros(R.shape)
+    B[:, 2, 0] = 1.0
+    B[:, :, 1] = R[:, :, 0]
+    B[:, 0, 2], B[:, 1, 2] = -np.sin(yaw), np.cos(yaw)
+    return B
+
+
 def _single(x: float, y: float, yaw: float) -> Pose:
     return Pose(x, y, (yaw + math.pi) % (2.0 * math.pi) - math.pi)
 

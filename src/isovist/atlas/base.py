@@ -107,6 +107,11 @@ class Beams:
         )
         return number
 
+    @property
+    def column_of(self) -> IntArray:
+        """Number of the column of each beam, shape (m,)."""
+        return np.searchsorted(self.columns, self.block_of, side="right") - 1
+
     def by_block(self, ratings: Float32Array) -> FloatArray:
         """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
         sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)

@@ -11,17 +11,20 @@ from isovist.cli.locating import PaperOptions, localizer_of, only
 from isovist.errors import InputError
 
 if TYPE_CHECKING:
-    from isovist.io.logs.read import Log
+    from isovist.tracking.replay import AnyLog
     from isovist.types import IntArray
 
 
-def track_paper(maps: list[Path], log: "Log", told: PaperOptions, as_json: bool) -> int:
+def track_paper(maps: list[Path], log: "AnyLog", told: PaperOptions, as_json: bool) -> int:
     """Print what the paper's method says of a way; 0 when the dynamic bound holds, else 1."""
     from isovist.cli.progress import busy
+    from isovist.io.logs.read import Log
     from isovist.poses import Pose
     from isovist.report.papers import way_json, way_text
     from isovist.theory.way import follow_way
 
+    if not isinstance(log, Log):
+        raise InputError("`--method paper` follows robots in the plane, and this log has clouds.")
     localizer = localizer_of(only(maps), told, None, None)
     scans = [log.scan(index) for index in range(len(log))]
     odometry = [Pose.from_vector(row) for row in log.odometry]
@@ -38,10 +41,11 @@ def track_paper(maps: list[Path], log: "Log", told: PaperOptions, as_json: bool)
 def track_product(
     maps: list[Path],
     links: Path | None,
-    seen: "Log",
+    seen: "AnyLog",
     which: "IntArray",
     files: tuple[Path | None, Path | None, Path | None],
     as_json: bool,
+    **above: float | None,
 ) -> int:
     """Print what `Tracker` says of a log; 0 when it is unique at the end, else 1.
 
@@ -52,6 +56,7 @@ def track_product(
         which: Numbers of its scans.
         files: That the way is written to, as TUM text, as CSV and as a picture.
         as_json: Print a line for each update instead of words at the end.
+        above: Heights of the sensor above the floor of a map in space, as for `maps_of`.
     """
     from isovist.atlas.base import Atlas
     from isovist.cli.inputs import maps_of
@@ -66,7 +71,7 @@ def track_product(
 
     tum, csv, figure = files
     joined = () if links is None else read_links(links)
-    atlas = maps_of(maps, None)
+    atlas = maps_of(maps, None, **above)
     if not isinstance(atlas, Atlas):
         if tum is not None:
             raise InputError("`--tum` is of one map, and there are several. Take `--csv`.")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from isovist.sensing.joined import Look
     from isovist.sensing.lidar import Lidar
     from isovist.sensing.spinning import SpinningLidar
+    from isovist.tracking.replay import AnyLog
     from isovist.types import FloatArray
 
 FARTHEST = 100.0  # m: what is farther off does not sit on a robot
@@ -164,6 +165,22 @@ def log_of(path: Path, **options: Any) -> "Log":
 
     with bar("Reading") as advance:
         return read_log(path, progress=advance, **options)
+
+
+def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
+    """A log of the plane or in space, whichever it is; the options are those of `read_log`."""
+    from isovist.io.logs.clouds import holds_clouds, read_clouds
+
+    if not holds_clouds(path, scan_topic):
+        return log_of(path, scan_topic=scan_topic, **options)
+    if options.pop("sweep") != 0.0:
+        raise InputError(
+            "`--sweep` is for scans of the plane; clouds are straightened by the times of their "
+            "points, where they have them."
+        )
+    if options.pop("prefix"):
+        raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
+    return read_clouds(path, scan_topic=scan_topic, **options)
 
 
 def carmen_of(path: Path) -> "ScanSet":

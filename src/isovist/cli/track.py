@@ -10,7 +10,9 @@ from isovist.cli import options
 
 def track(
     maps: options.Worlds,
-    log: Annotated[Path, typer.Argument(help="A bag, a CARMEN log, or scans with odometry.")],
+    log: Annotated[
+        Path, typer.Argument(help="A bag, a CARMEN log, scans with odometry, or a KITTI folder.")
+    ],
     links: options.Links = None,
     scan_topic: options.ScanTopic = None,
     odometry_topic: options.OdometryTopic = None,
@@ -18,6 +20,8 @@ def track(
     sweep: options.Sweep = 0.0,
     prefix: options.Prefix = "",
     held_out: options.HeldOut = False,
+    height: options.Height = None,
+    highest: options.Highest = None,
     every: options.Every = 1,
     start: Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")] = 0,
     stop: Annotated[
@@ -42,16 +46,18 @@ def track(
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
     from isovist.cli.following import track_paper, track_product
-    from isovist.cli.inputs import log_of, place_of
+    from isovist.cli.inputs import drive_in, place_of
     from isovist.cli.locating import PaperOptions, is_paper
     from isovist.viz.figures import check_suffix
 
     check_suffix(figure)
     told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
     paper = is_paper(method, told)
-    seen = log_of(log, scan_topic=scan_topic, odometry_topic=odometry_topic, prefix=prefix,
-                  T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
+    seen = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
+                    T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
     if paper:
         raise typer.Exit(track_paper(maps, seen.take(which), told, as_json))
-    raise typer.Exit(track_product(maps, links, seen, which, (tum, csv, figure), as_json))
+    above = {"height": height, "highest": highest}
+    files = tum, csv, figure
+    raise typer.Exit(track_product(maps, links, seen, which, files, as_json, **above))

@@ -23,6 +23,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from isovist.atlas.plane import PlaneAtlas
 from isovist.errors import InputError
 from isovist.exploration.foresight import information, separate
 from isovist.exploration.paths import Ground, Ways, clear_ahead
@@ -178,6 +179,7 @@ def _forecast(
     """Expected cost of (2) and expected number of places refuted at each view, shape (V,) each."""
     views, parents, distances = ways.poses, ways.parents, ways.distances
     settings, localization = ground.settings, tracker.localization
+    assert isinstance(tracker.atlas, PlaneAtlas)  # as the ground is of one
     robots = rivals.poses @ Pose.from_vector(views)[:, None]
     room = ground.fits(robots.position[parents], robots.position, settings.least)
     delta, valid = separate(

@@ -66,6 +66,6 @@ class Rivals:
             readonly(chances / chances.sum()),
             readonly(sums),
             explained,
-            frames[-1].T_odom_sensor.inverse @ kept,
+            kept[-1].inverse @ kept,
             readonly(np.array([frame.weight for frame in frames])),
         )

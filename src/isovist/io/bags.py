@@ -75,19 +75,21 @@ def read_recorded(
             yield connection, time, reader.deserialize(data, connection.msgtype)
 
 
-def choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> list[Any]:
-    """The connections of the topic, or of the only topic of that kind.
+def choose(path: Path, connections: list[Any], *kinds: str, topic: str | None) -> list[Any]:
+    """The connections of the topic, or of the only topic of those kinds.
 
     Args:
         path: The bag, for the error text.
         connections: All that it has.
-        kind: Type of the messages.
-        topic: The topic; `None` when there is only one of that kind.
+        kinds: Types of the messages.
+        topic: The topic; `None` when there is only one of those kinds.
     """
-    short, option = kind.rsplit("/", 1)[-1], TOPICS[kind]
-    topics = sorted({c.topic for c in connections if c.msgtype == kind})
+    short, option = " or ".join(map(_short, kinds)), TOPICS[kinds[0]]
+    topics = sorted({c.topic for c in connections if c.msgtype in kinds})
     if not topics:
-        raise FileError(f"{path.name} has no topic of type {short}.")
+        others = sorted({f"{c.topic} ({_short(c.msgtype)})" for c in connections})
+        has = f" It has: {', '.join(others)}." if others else " It has none at all."
+        raise FileError(f"{path.name} has no topic of type {short}.{has}")
     if topic is None and len(topics) > 1:
         raise InputError(
             f"{path.name} has {len(topics)} topics of type {short}; choose one as `{option}`: "
@@ -98,4 +100,8 @@ def choose(path: Path, connections: list[Any], kind: str, topic: str | None) -> 
             f"{path.name} has no topic {topic!r} of type {short}. It has: {', '.join(topics)}."
         )
     wanted = topics[0] if topic is None else topic
-    return [c for c in connections if c.topic == wanted and c.msgtype == kind]
+    return [c for c in connections if c.topic == wanted and c.msgtype in kinds]
+
+
+def _short(kind: str) -> str:
+    return kind.rsplit("/", 1)[-1]

@@ -37,7 +37,7 @@ from isovist.localization.refine import Fits, polish
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
-from isovist.poses import AnyPose, wrap_angle
+from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
 from isovist.types import BoolArray, FloatArray, readonly
 
@@ -137,4 +137,6 @@ def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
     """Whether two poses are of one place: near enough for an answer to be right."""
     near, turned = settings.same
     gap = float(np.hypot(a.x - b.x, a.y - b.y))
+    if isinstance(a, Pose3) and isinstance(b, Pose3):
+        gap = float(np.hypot(gap, a.z - b.z))
     return gap <= near and float(abs(wrap_angle(a.yaw - b.yaw))) <= turned

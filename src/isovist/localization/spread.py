@@ -12,7 +12,7 @@ import numpy as np
 
 from isovist.atlas.base import Fit, Site
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, Pose3
+from isovist.poses import AnyPose, swing
 from isovist.types import FloatArray
 
 
@@ -58,19 +58,5 @@ def of_robot(
     """
     places = atlas.lift(poses)
     robots = places @ T_level_robot
-    lever = robots.position - places.position
-    n = spreads.shape[-1]
-    J = np.broadcast_to(np.eye(n), spreads.shape).copy()
-    if isinstance(places, Pose3):
-        yaw = poses[:, 2]
-        axes = np.zeros((len(poses), 3, 3))
-        axes[:, 0, 2] = 1.0
-        axes[:, 1] = places.rotation[:, :, 0]
-        axes[:, 2, 0], axes[:, 2, 1] = -np.sin(yaw), np.cos(yaw)
-        swing = np.cross(axes, lever[:, None]).swapaxes(1, 2)
-        for column, k in zip((2, 4, 5), range(3), strict=True):
-            if column < n:
-                J[:, :2, column], J[:, 3, column] = swing[:, :2, k], swing[:, 2, k]
-    else:
-        J[:, 0, 2], J[:, 1, 2] = -lever[:, 1], lever[:, 0]
+    J = swing(places, robots, spreads.shape[-1])
     return robots, J @ spreads @ J.swapaxes(1, 2)

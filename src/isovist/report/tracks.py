@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from isovist.io.files import PathLike, replace_file
+from isovist.io.logs.cloud_log import CloudLog
 from isovist.io.logs.read import Log
+from isovist.poses import Pose3
 from isovist.report.answers import estimate_json, estimate_text, finite
 from isovist.tracking.replay import Summary, Update
 
@@ -60,7 +62,7 @@ def write_updates(path: PathLike, updates: Sequence[Update]) -> None:
     replace_file(path, text.getvalue().encode(), parents=True)
 
 
-def track_text(log: Log, summary: Summary) -> str:
+def track_text(log: Log | CloudLog, summary: Summary) -> str:
     """What came of a log, in a few lines."""
     last, first, place = summary.last.belief, summary.first, log.T_robot_sensor
     shares = ", ".join(f"{verdict.value} {share:.1%}" for verdict, share in summary.shares.items())
@@ -86,8 +88,9 @@ def track_text(log: Log, summary: Summary) -> str:
             f"{summary.errors[:, 0].max():.3f} m; {summary.wrong} of {len(summary.errors)} off by "
             "more than 0.5 m or 10°"
         )
+    height = f"z {place.z:.3f} m, " if isinstance(place, Pose3) else ""
     lines.append(
-        f"  sensor on the robot: x {place.x:.3f} m, y {place.y:.3f} m, "
+        f"  sensor on the robot: x {place.x:.3f} m, y {place.y:.3f} m, {height}"
         f"yaw {math.degrees(place.yaw):.2f}°"
     )
     if log.blind or log.outside:

@@ -23,7 +23,7 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.errors import InputError, IsovistError
 from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
 from isovist.io.logs.frames import frame_name, place_on_robot
-from isovist.io.scans.bags import cloud_of
+from isovist.io.point_cloud2 import cloud_of
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import compile_kernels, locate

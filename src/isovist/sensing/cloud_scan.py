@@ -12,7 +12,7 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.scan import SHORTEST, as_strengths, check_limits, in_millimetres, scaled_limits
-from isovist.types import FloatArray, IntArray, readonly
+from isovist.types import FloatArray, IntArray, as_floats, readonly
 
 FEWEST = 50
 """Fewer returns than this are no scan of a place."""
@@ -33,6 +33,8 @@ class CloudScan:
         roll: Of the robot against gravity, in rad, as an inertial sensor tells it; else 0.
         pitch: The same about the y axis.
         frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
+        times: When each return came, in s after the moment that the scan is of, shape (k,), or
+            `None`: all at once.  Read-only.
     """
 
     points: FloatArray
@@ -43,6 +45,7 @@ class CloudScan:
     roll: float = 0.0
     pitch: float = 0.0
     frame: str = ""
+    times: FloatArray | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -59,6 +62,7 @@ class CloudScan:
             )
         if not np.isfinite([self.roll, self.pitch]).all():
             raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
+        check_tilt(self.roll, self.pitch)
         with np.errstate(invalid="ignore", over="ignore"):
             ranges = np.sqrt((points**2).sum(axis=1))
             valid = (ranges > SHORTEST) & (ranges >= self.range_min) & (ranges < self.range_max)
@@ -77,6 +81,9 @@ class CloudScan:
             if not np.isfinite(strengths[valid]).all():
                 raise InputError("`intensities` must be finite, got NaN or infinity.")
             set_(self, "intensities", readonly(strengths[valid]))
+        if self.times is not None:
+            times = as_floats("times", self.times, points.shape[:1])
+            set_(self, "times", readonly(times[valid]))
 
     def within(self, limit: float) -> "CloudScan | None":
         """The scan without returns farther than `limit` (m); `None` if too few are left."""
@@ -86,7 +93,32 @@ class CloudScan:
         if kept.sum() < FEWEST:
             return None
         strengths = None if self.intensities is None else self.intensities[kept]
-        return replace(self, points=self.points[kept], intensities=strengths)
+        times = None if self.times is None else self.times[kept]
+        return replace(self, points=self.points[kept], intensities=strengths, times=times)
+
+    def straighten(self, motion: AnyPose, seconds: float) -> "CloudScan":
+        """The scan as it would be, had the sensor stood still where it was at time 0.
+
+        The sensor is taken to move and to turn at even pace; a scan without times stays as it is.
+
+        Args:
+            motion: Of the sensor within so many seconds, T_before_after.
+            seconds: How long that took.
+        """
+        if not seconds > 0.0:
+            raise InputError(f"`seconds` must be a positive time in s, got {seconds:g}.")
+        if self.times is None:
+            return self
+        share = self.times / seconds
+        step = Pose3.lifted(motion)
+        axis = step.quaternion[:3]
+        length = float(np.linalg.norm(axis))
+        turn = 2.0 * np.arctan2(length, step.quaternion[3]) * share
+        K = np.cross(axis / max(length, TIE), np.eye(3))  # p K = axis × p
+        once = self.points @ K
+        points = self.points + np.sin(turn)[:, None] * once
+        points += (1.0 - np.cos(turn))[:, None] * (once @ K) + share[:, None] * step.position
+        return replace(self, points=points, range_min=0.0, range_max=np.inf, times=None)
 
     def mirrored(self) -> "CloudScan":
         """What the same sensor means when it hangs upside down: left for right, up for down."""
@@ -118,6 +150,11 @@ class CloudScan:
         """The returns in that level frame, shape (k, 3), in m."""
         return self.T_level_sensor.apply(self.points)
 
+    def columns(self, width: float) -> int:
+        """How many columns of `width` rad of azimuth, in the frame of the sensor, hold returns."""
+        azimuth = np.arctan2(self.points[:, 1], self.points[:, 0]) + np.pi
+        return int(np.count_nonzero(np.bincount((azimuth / width).astype(np.int64))))
+
     def spread(self, width: float) -> IntArray:
         """Indices of returns spread evenly over directions: one for each bin that holds any.
 
@@ -135,5 +172,20 @@ class CloudScan:
         left, row = np.floor(u + TIE), np.floor(v + TIE).astype(np.int64)
         off = np.round(((u - left - 0.5) ** 2 + (v - row - 0.5) ** 2) / TIE)
         number = row * columns + left.astype(np.int64) % columns
-        order = np.lexsort((-np.arange(len(p)), off, number))
-        return np.sort(order[np.unique(number[order], return_index=True)[1]])
+        nearest = np.full(int(number.max()) + 1, np.inf)
+        np.minimum.at(nearest, number, off)
+        best = np.flatnonzero(off == nearest[number])
+        last = np.full(nearest.size, -1)
+        np.maximum.at(last, number[best], best)
+        return np.sort(last[last >= 0])
+
+
+def check_tilt(roll: float, pitch: float) -> None:
+    """An error unless a robot with this roll and pitch (rad) stands, whatever it stands on."""
+    upright = np.cos(roll) * np.cos(pitch)
+    if upright < TIE:
+        raise InputError(
+            "`roll` and `pitch` must tilt the robot by less than 90°, "
+            f"got {np.degrees(np.arccos(upright)):.0f}°. "
+            "A sensor that lies on its side says so by `T_robot_sensor`."
+        )

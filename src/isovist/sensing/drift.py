@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose
+from isovist.poses import AnyPose, Pose, swing, way_of
 from isovist.types import FloatArray
 
 UNTOLD = 1.0
@@ -38,32 +38,41 @@ class Drift:
             if not (np.isfinite(value) and value > 0.0):
                 raise InputError(f"`{name}` must be a positive number, got {value}.")
 
-    def covariance(self, motion: Pose, elapsed: float = UNTOLD) -> FloatArray:
-        """Of (x, y, yaw) by a motion that took `elapsed` s, in m and rad.
+    def covariance(self, motion: AnyPose, elapsed: float = UNTOLD) -> FloatArray:
+        """Of (x, y, yaw), in space of (x, y, yaw, z, roll, pitch), in m and rad.
 
         The same along and across; what errors of the heading do to the place on the way is not in
         it (`carry`).
+
+        Args:
+            motion: By odometry.
+            elapsed: How long it took, in s.
         """
-        way, turn = float(np.hypot(motion.x, motion.y)), abs(motion.yaw)
+        way, turn = way_of(motion)
         place = self.still**2 * elapsed + self.along**2 * way
-        yaw = (self.still * 0.3) ** 2 * elapsed + self.heading**2 * way + self.turning**2 * turn
-        return np.diag([place, place, yaw])
+        angle = (self.still * 0.3) ** 2 * elapsed + self.heading**2 * way + self.turning**2 * turn
+        plane = [place, place, angle]
+        return np.diag(plane if isinstance(motion, Pose) else [*plane, place, angle, angle])
 
     def carry(
-        self, poses: FloatArray, spreads: FloatArray, motion: Pose, elapsed: float = UNTOLD
+        self, poses: FloatArray, spreads: FloatArray, motion: AnyPose, elapsed: float = UNTOLD
     ) -> tuple[FloatArray, FloatArray]:
-        """Poses, shape (K, 3), and their covariances after a motion of the sensor.
+        """Poses, shape (K, D), and their covariances, shape (K, n, n), after a motion.
 
         Errors of the heading come up all along the way and turn what is left of it.  Simpson's
-        rule over its start, middle and end has them exactly on a straight one.
+        rule over its start, middle and end has them exactly on a straight one.  Where roll and
+        pitch are not among the n, both frames of the motion are level, and stay so.
         """
-        moved = (Pose.from_vector(poses) @ motion).vector
-        Q = self.covariance(motion, elapsed)
-        A = np.broadcast_to(np.eye(3), (2, *spreads.shape)).copy()
-        A[0, :, 0, 2], A[0, :, 1, 2] = poses[:, 1] - moved[:, 1], moved[:, 0] - poses[:, 0]
-        A[1, :, :2, 2] = 0.5 * A[0, :, :2, 2]
-        early = A[0] @ (spreads + Q / 6.0) @ A[0].swapaxes(1, 2)
-        return moved, early + A[1] @ (Q / 1.5) @ A[1].swapaxes(1, 2) + Q / 6.0
+        n = spreads.shape[-1]
+        before = type(motion).from_vector(poses)
+        after = before @ motion
+        moved = np.array(after.vector)
+        moved[:, n:] = 0.0
+        Q = self.covariance(motion, elapsed)[:n, :n]
+        A = swing(before, after, n)
+        middle = 0.5 * (A + np.eye(n))
+        early = A @ (spreads + Q / 6.0) @ A.swapaxes(1, 2)
+        return moved, early + middle @ (Q / 1.5) @ middle.swapaxes(1, 2) + Q / 6.0
 
     def simulate(self, motion: Pose, random: np.random.Generator) -> Pose:
         """The motion as such odometry would report it."""

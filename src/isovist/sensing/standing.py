@@ -1,4 +1,5 @@
-"""Scans of a robot that stands still, as one scan with less noise; in the plane.
+"""Scans of a robot that stands still, as one scan with less noise; in space the last one stands
+for all, since noise hides behind what the voxels have wrong.
 
 Each direction gets the median of its ranges, so that noise falls and people who walk by vanish.
 What the map has wrong is the same in every scan and stays: an answer takes its covariance from the
@@ -12,7 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.poses import Pose
+from isovist.poses import AnyPose, way_of
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
 MOVED = 0.2
@@ -71,22 +73,22 @@ class Stand:
 
     Attributes:
         place: T_odom_sensor at the first scan.
-        scans: Taken there, the latest of them, oldest first.
+        scans: Taken there, the latest of them, oldest first; none in space.
         merged: All of them as one.
         count: How many there were.
     """
 
-    place: Pose
+    place: AnyPose
     scans: list[Scan]
-    merged: Scan
+    merged: Scan | CloudScan | None
     count: int = 1
 
     @classmethod
-    def at(cls, place: Pose, scan: Scan) -> "Stand":
+    def at(cls, place: AnyPose, scan: Scan | CloudScan) -> "Stand":
         """Of a robot that has just come."""
-        return cls(place, [scan], scan)
+        return cls(place, [scan] if isinstance(scan, Scan) else [], scan)
 
-    def takes(self, place: Pose, scan: Scan, slack: tuple[float, float]) -> bool:
+    def takes(self, place: AnyPose, scan: Scan | CloudScan, slack: tuple[float, float]) -> bool:
         """Add a scan, if it is of the same sensor in the same place; whether it is.
 
         Args:
@@ -94,9 +96,13 @@ class Stand:
             scan: What the sensor saw.
             slack: How far odometry may differ, in m and rad.
         """
-        motion = self.place.inverse @ place
-        moved = np.hypot(motion.x, motion.y) > slack[0] or abs(motion.yaw) > slack[1]
-        if moved or not self._is_like(scan):
+        metres, radians = way_of(self.place.inverse @ place)
+        if metres > slack[0] or radians > slack[1]:
+            return False
+        if not isinstance(scan, Scan):
+            self.merged, self.count = scan, self.count + 1
+            return True
+        if not self._is_like(scan):
             return False
         scans = [*self.scans[1 - MOST :], scan]
         try:
@@ -111,6 +117,7 @@ class Stand:
     def _is_like(self, scan: Scan) -> bool:
         """Whether a scan is of the same sensor and sees what the others saw."""
         first = self.merged
+        assert isinstance(first, Scan)
         if scan.T_robot_sensor != first.T_robot_sensor or scan.ranges.shape != first.ranges.shape:
             return False
         both = scan.valid & first.valid

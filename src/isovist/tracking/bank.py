@@ -1,10 +1,12 @@
 """Places where the robot may be, carried along and compared on the way they share.
 
-Poses are (x, y, yaw) of the sensor in the world, in m and rad.  A frame is a scan that was kept; it
-remembers how well each place of the bank explains it.  A place that is found late is walked back
-along the odometry through all frames, so that every place is compared with every other on the same
-evidence.  With w_f the weight of a frame (nearby views repeat each other), ℓ_fb the mean rating of
-block b of its beams, and s the slips, by how much odometry disagrees,
+Poses are those of the sensor in the world, in m and rad: (x, y, yaw), in space those of its level
+frame, (x, y, yaw, z, roll, pitch), of which the first n are fitted and have covariances.  A frame
+is a scan that was kept; it remembers how well each place of the bank explains it.  A place that is
+found late is walked back along the odometry through all frames, so that every place is compared
+with every other on the same evidence.  With w_f the weight of a frame (nearby views repeat each
+other), ℓ_fb the mean rating of block b of its beams, and s the slips, by how much odometry
+disagrees,
 
     E_k = Σ_f w_f (Σ_b ℓ_kfb − s_kf),       p_k ∝ exp(E_k).                                (1)
 
@@ -22,7 +24,7 @@ from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information
-from isovist.poses import Pose, wrap_angle
+from isovist.poses import AnyPose, swing, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
@@ -44,21 +46,27 @@ class Frame:
         scores: Mean rating, shape (K,).
         slips: s of (1), shape (K,).
         inliers: Share of beams explained, shape (K,).
-        places: Where it was taken from, by each place, shape (K, 3).
-        known: What it alone says about that, shape (K, 3, 3), per m and rad.
+        places: Where it was taken from, by each place, shape (K, D).
+        known: What it alone says about that, shape (K, n, n), per m and rad.
         time: When it was taken, in s of the tracker's own clock.
     """
 
     beams: Beams
-    T_odom_sensor: Pose
+    T_odom_sensor: AnyPose
     weight: float
     blocks: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     scores: FloatArray = field(default_factory=lambda: np.empty(0))
     slips: FloatArray = field(default_factory=lambda: np.empty(0))
     inliers: FloatArray = field(default_factory=lambda: np.empty(0))
-    places: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
-    known: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
+    places: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    known: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     time: float = 0.0
+
+    @property
+    def witnesses(self) -> FloatArray:
+        """ℓ of what errs on its own: blocks in the plane, columns of them in space."""
+        alone = len(self.beams.columns) == self.beams.blocks
+        return self.blocks if alone else self.beams.by_column(self.blocks)
 
     def again(self) -> "Frame":
         """The same scan, not compared with anything."""
@@ -84,9 +92,10 @@ class Bank:
         drift: Of the odometry.
         settings: How places are followed.
         localization: How they are fitted and rated.
-        poses: Shape (K, 3).
-        spreads: Covariances, shape (K, 3, 3), in m and rad.
+        poses: Shape (K, D).
+        spreads: Covariances, shape (K, n, n), in m and rad.
         frames: Oldest first.
+        tilt: Whether roll and pitch are fitted too.
         before: Poses and covariances before the last frame was looked at, shapes as above.
         share: How much of what that frame says was new (`compare`).
     """
@@ -95,16 +104,26 @@ class Bank:
     drift: Drift
     settings: TrackingSettings
     localization: LocalizationSettings
-    poses: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
-    spreads: FloatArray = field(default_factory=lambda: np.empty((0, 3, 3)))
+    poses: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    spreads: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     frames: list[Frame] = field(default_factory=list)
-    before: tuple[FloatArray, FloatArray] = field(
-        default_factory=lambda: (np.empty((0, 3)), np.empty((0, 3, 3)))
-    )
+    tilt: bool = False
+    before: tuple[FloatArray, FloatArray] = field(init=False)
     share: float = 1.0
+
+    def __post_init__(self) -> None:
+        D, n = self.shape
+        self.before = np.empty((0, D)), np.empty((0, n, n))
+        if len(self.poses) == 0:
+            self.poses, self.spreads = self.before
 
     def __len__(self) -> int:
         return len(self.poses)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """D and n: how many coordinates a pose has, and how many of them are fitted."""
+        return 3 * (self.atlas.dimension - 1), self.atlas.fitted(self.tilt)
 
     @property
     def widths(self) -> FloatArray:
@@ -116,7 +135,7 @@ class Bank:
         fine = self.localization.fine_widths(self.atlas)
         return np.concatenate([coarse[2:6], fine[:4]])
 
-    def carry(self, motion: Pose, elapsed: float = UNTOLD) -> None:
+    def carry(self, motion: AnyPose, elapsed: float = UNTOLD) -> None:
         """Move all places by what odometry says of the last `elapsed` s."""
         self.poses, self.spreads = self.drift.carry(self.poses, self.spreads, motion, elapsed)
         self.before = self.drift.carry(*self.before, motion, elapsed)
@@ -172,25 +191,26 @@ class Bank:
         before, wide = self.before
         self.before = np.concatenate([before, began]), np.concatenate([wide, loose])
 
-    def branch(self, index: IntArray, way: Pose) -> None:
+    def branch(self, index: IntArray, way: AnyPose) -> None:
         """Give places a twin elsewhere that shares their past, and is rated on the last frame.
 
         Args:
             index: Which places.
             way: From where they are to the twins: T_world_world.
         """
-        turn = np.eye(3)
-        turn[:2, :2] = way.rotation
+        lift, n = self.atlas.lift, self.shape[1]
+        turn = np.eye(n)
+        turn[:2, :2] = way.rotation[:2, :2]
         *past, last = self.frames
         for frame in past:
             twin = replace(frame)
             twin.select(index)
-            twin.places = (way @ Pose.from_vector(twin.places)).vector
+            twin.places = (way @ lift(twin.places)).vector
             twin.known = turn @ twin.known @ turn.T
             frame.append(twin)
         said = last.again()
-        loose = np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
-        began = (way @ Pose.from_vector(self.before[0][index])).vector
+        loose = np.diag(np.square(by_coordinate(*self.settings.tight, n)))
+        began = (way @ lift(self.before[0][index])).vector
         wide = turn @ self.before[1][index] @ turn.T + loose
         poses, spreads = self.compare(said, began, wide, 1.0)
         last.append(said)
@@ -225,7 +245,8 @@ class Bank:
         """
         total, square, ahead, views = 0.0, self.localization.refuted[2], 0.0, 0.0
         for frame in self.frames[-last:]:
-            delta = frame.blocks[0] - frame.blocks[1:]
+            said = frame.witnesses
+            delta = said[0] - said[1:]
             total = total + frame.weight * delta.sum(axis=1)
             square = square + frame.weight * (delta**2).sum(axis=1)
             ahead = ahead + frame.weight * (frame.scores[0] - frame.scores[1:])
@@ -234,13 +255,14 @@ class Bank:
 
     def gramian(self) -> Gramian:
         """What the frames have told about the present pose of the first place."""
+        nothing = Gramian.pose(coordinates=self.shape[1])
         if len(self) == 0:
-            return Gramian.pose()
-        before = np.stack([frame.places[0] for frame in self.frames]) - self.poses[0]
+            return nothing
+        here = self.atlas.lift(self.poses[:1])
+        then = self.atlas.lift(np.stack([frame.places[0] for frame in self.frames]))
         known = np.stack([frame.weight * frame.known[0] for frame in self.frames])
-        A = np.broadcast_to(np.eye(3), known.shape).copy()
-        A[:, 0, 2], A[:, 1, 2] = -before[:, 1], before[:, 0]
-        return Gramian.pose().add_information((A.transpose(0, 2, 1) @ known @ A).sum(axis=0))
+        A = swing(here[np.zeros(len(known), dtype=np.int64)], then, self.shape[1])
+        return nothing.add_information((A.transpose(0, 2, 1) @ known @ A).sum(axis=0))
 
     def compare(
         self, frame: Frame, poses: FloatArray, spreads: FloatArray, share: float
@@ -249,24 +271,33 @@ class Bank:
 
         Args:
             frame: The scan; overwritten.
-            poses: Where the places are by odometry, shape (K, 3).
+            poses: Where the places are by odometry, shape (K, D).
             spreads: Their covariances.
             share: How much of what the scan says is new, 0 to 1: what the map has wrong stays
                 wrong from one view to the next.
         """
         atlas, beams, settings = self.atlas, frame.beams, self.localization
-        fit = atlas.fit(beams, poses, self.widths, 3)
-        step = fit.poses - poses
-        step[:, 2] = wrap_angle(step[:, 2])
+        n = self.shape[1]
+        fit = atlas.fit(beams, poses, self.widths, n)
+        step = _wrapped(fit.poses - poses)[:, :n]
         known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)
         told = share * np.linalg.inv(R)
         slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)
         after = np.linalg.inv(np.linalg.inv(spreads) + told)
-        poses = poses + np.einsum("kij,kj->ki", after @ told, step)
-        poses[:, 2] = wrap_angle(poses[:, 2])
+        moved = poses.copy()
+        moved[:, :n] += np.einsum("kij,kj->ki", after @ told, step)
+        poses = _wrapped(moved)
         rated = Fits(fit, beams, *atlas.rate(beams, poses, settings.model))
         frame.blocks, frame.scores, frame.inliers = rated.blocks, rated.scores, rated.inliers
         frame.slips = np.minimum(0.5 * slip, self.localization.slip)
         frame.places, frame.known = poses, known
         return poses, after
+
+
+def _wrapped(poses: FloatArray) -> FloatArray:
+    """Poses, or steps between them, whose angles lie in [−π, π); in place."""
+    for k in (2, 4, 5):
+        if k < poses.shape[1]:
+            poses[:, k] = wrap_angle(poses[:, k])
+    return poses

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from isovist.atlas.base import Site
+from isovist.atlas.base import AnyScan, Site
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.maps import named
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.scan import Scan
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.tracking.bank import Bank
 
 NOTHING = "The scan sees next to nothing of what is around. Drive on."
@@ -76,7 +76,7 @@ def verdict_of(
         )
     if is_loose(bank, settings):
         return Verdict.AMBIGUOUS, slides(bank)
-    witnesses = sum(frame.weight * frame.blocks.shape[1] for frame in bank.frames)
+    witnesses = sum(frame.weight * len(frame.beams.columns) for frame in bank.frames)
     if witnesses < settings.witnesses:
         return Verdict.AMBIGUOUS, (
             "What was seen so far is too little to exclude other places. Turn or drive on."
@@ -107,8 +107,10 @@ def _loosest(bank: Bank) -> float:
     return float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
 
 
-def sees(scan: Scan, settings: LocalizationSettings) -> bool:
+def sees(scan: AnyScan, settings: LocalizationSettings) -> bool:
     """Whether a scan sees enough to say anything: in 6 blocks of 10°, or half of its view."""
+    if isinstance(scan, CloudScan):  # which tells nothing of beams that did not return
+        return scan.columns(settings.block) >= settings.witnesses
     seen, whole = (
         np.unique(np.floor((b - b[0]) / settings.block + 1e-9)).size
         for b in (scan.bearings[scan.valid], scan.bearings)

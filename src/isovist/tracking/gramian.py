@@ -65,7 +65,8 @@ class Gramian:
     Attributes:
         W: Equation (1), or (3), shape (D, D), per m².  Read-only.
         duration: Sum of the weights: s, or the number of observations.
-        arm: ℓ in m when the last coordinate is a heading, which W holds as ℓψ; otherwise `None`.
+        arm: ℓ in m when the third coordinate is a heading, which W holds as ℓψ, as it does roll and
+            pitch; otherwise `None`.
     """
 
     W: FloatArray
@@ -83,9 +84,11 @@ class Gramian:
         return cls(readonly(np.zeros((d, d))), arm=arm)
 
     @classmethod
-    def pose(cls, *, arm: float = ARM) -> "Gramian":
-        """Nothing learnt about a start (x, y, yaw)."""
-        return cls.zero(3, arm=arm)
+    def pose(cls, *, arm: float = ARM, coordinates: int = 3) -> "Gramian":
+        """Nothing learnt about a start (x, y, yaw), in space (x, y, yaw, z) and perhaps tilts."""
+        if coordinates == 3:
+            return cls.zero(3, arm=arm)
+        return cls(readonly(np.zeros((coordinates, coordinates))), arm=arm)
 
     def add(
         self, J: ArrayLike, dt: float = 1.0, *, noise: float | ArrayLike | None = None
@@ -108,11 +111,11 @@ class Gramian:
         """With what a pose found on its own says about the start, equation (4).
 
         Args:
-            H: Information about (x, y, yaw) of the present pose, shape (3, 3), per m, rad.
-            motion: T_start_now, by odometry; none when the present pose is the start.
+            H: Information about the present pose, shape (D, D), per m and rad.
+            motion: T_start_now, by odometry, in the plane; none when the present pose is the start.
             yaw: Heading of the start in the axes of H, in rad; 0 when H is in those of the start.
         """
-        A = carry(motion, yaw)
+        A = np.eye(len(self.W)) if motion is None else carry(motion, yaw)
         values = A.T @ self._check_information(H) @ A
         return self._with(self.W + values / np.outer(self.units, self.units), 1.0)
 
@@ -142,7 +145,9 @@ class Gramian:
     @property
     def units(self) -> FloatArray:
         """Length in m that each coordinate is worth per unit, shape (D,)."""
-        return np.ones(len(self.W)) if self.arm is None else np.array([1.0, 1.0, self.arm])
+        if self.arm is None:
+            return np.ones(len(self.W))
+        return np.array([1.0, 1.0, self.arm, 1.0, self.arm, self.arm])[: len(self.W)]
 
     @property
     def information(self) -> FloatArray:
@@ -168,7 +173,7 @@ class Gramian:
     def _check_information(self, H: ArrayLike) -> FloatArray:
         if self.arm is None:
             raise InputError("Information of a pose needs a Gramian with an arm: `Gramian.pose()`.")
-        return as_floats("H", H, (3, 3))
+        return as_floats("H", H, self.W.shape)
 
 
 def least_needed(

@@ -15,7 +15,7 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
-from isovist.poses import Pose
+from isovist.poses import AnyPose, Pose
 from isovist.tracking.bank import Bank
 
 
@@ -47,6 +47,8 @@ def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
             )
         if not isinstance(site, SideBySide):
             raise InputError("`links` join several maps, and this tracker has one.")
+        if site.dimension != 2:
+            raise InputError("`links` join maps of the plane, and these are in space.")
         for name, pose in ((link.first, link.at_first), (link.second, link.at_second)):
             if name not in names:
                 known = ", ".join(repr(known) for known in names)
@@ -58,7 +60,7 @@ def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
     return tuple(links)
 
 
-def cross(bank: Bank, site: Site, links: Sequence[Link], mount: Pose, near: float) -> bool:
+def cross(bank: Bank, site: Site, links: Sequence[Link], mount: AnyPose, near: float) -> bool:
     """Give every place near an end of a link a twin at the other end; whether any was given.
 
     Args:
@@ -71,7 +73,7 @@ def cross(bank: Bank, site: Site, links: Sequence[Link], mount: Pose, near: floa
     count = len(bank)
     if not isinstance(site, SideBySide) or not links:
         return False
-    robots = (Pose.from_vector(bank.poses) @ mount.inverse).position  # twins get none at once
+    robots = (site.lift(bank.poses) @ mount.inverse).position  # twins get none at once
     for link in links:
         ends = (site.placed(link.first, link.at_first), site.placed(link.second, link.at_second))
         for a, b in (ends, ends[::-1]):

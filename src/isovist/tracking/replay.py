@@ -9,27 +9,31 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.io.logs.cloud_log import CloudLog
 from isovist.io.logs.read import Log
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose, wrap_angle
-from isovist.sensing.scan import Scan
+from isovist.poses import AnyPose, wrap_angle
 from isovist.types import FloatArray
 
 if TYPE_CHECKING:
     from isovist.tracking.belief import Belief
 
-ELLIPSOID95 = 7.815
-"""95 % quantile of χ² with three degrees of freedom."""
+ELLIPSOID95 = {3: 7.815, 4: 9.488, 6: 12.592}
+"""95 % quantiles of χ² by its degrees of freedom."""
+
+AnyLog = Log | CloudLog
 
 
 class Follower(Protocol):
     """Whatever turns odometry and a scan into a belief, as `Tracker` does."""
 
-    def update(self, odometry: Pose, scan: Scan, *, time: float | None = None) -> "Belief":
+    def update(
+        self, odometry: AnyPose | None, scan: AnyScan, *, time: float | None = None
+    ) -> "Belief":
         """Move, look, judge."""
         ...
 
@@ -41,16 +45,16 @@ class Update:
     Attributes:
         index: Which scan of the log.
         time: Its stamp, in s.
-        odometry: T_odom_robot.
+        odometry: T_odom_robot, or `None` where the log does not tell it.
         belief: What the tracker said.
         truth: T_map_robot, when the log knows it.
     """
 
     index: int
     time: float
-    odometry: Pose
+    odometry: AnyPose | None
     belief: "Belief"
-    truth: Pose | None = None
+    truth: AnyPose | None = None
 
     @property
     def unique(self) -> bool:
@@ -59,18 +63,20 @@ class Update:
 
     @property
     def offset(self) -> FloatArray | None:
-        """Best estimate less truth, (x, y, yaw) in the map frame, if both are there."""
+        """Best estimate less truth, (x, y, yaw, …) in the map frame, if both are there."""
         best = self.belief.best
         if self.truth is None or best is None:
             return None
         d = best.pose.vector - self.truth.vector
-        return np.array([d[0], d[1], float(wrap_angle(d[2]))])
+        angles = [2, 4, 5][: 1 if len(d) == 3 else 3]
+        d[angles] = wrap_angle(d[angles])
+        return np.asarray(d)
 
     @property
     def error(self) -> tuple[float, float] | None:
         """Distance (m) and angle (rad) of the best estimate from the truth, if both are there."""
         d = self.offset
-        return None if d is None else (math.hypot(d[0], d[1]), abs(float(d[2])))
+        return None if d is None else (math.hypot(*d[:2], *d[3:4]), abs(float(d[2])))
 
     @property
     def wrong(self) -> bool:
@@ -86,10 +92,12 @@ class Update:
         d, best = self.offset, self.belief.best
         if d is None or best is None:
             return False
-        return bool(d @ np.linalg.solve(best.covariance, d) <= ELLIPSOID95)
+        known = d[: len(best.covariance)]
+        far = known @ np.linalg.solve(best.covariance, known)
+        return bool(far <= ELLIPSOID95[len(known)])
 
 
-def replay(tracker: Follower, log: Log, which: Iterable[int] | None = None) -> Iterator[Update]:
+def replay(tracker: Follower, log: AnyLog, which: Iterable[int] | None = None) -> Iterator[Update]:
     """Feed scans of a log to a tracker, one update each; all of them for `None`.
 
     Where the stamps of a log run backwards, the clock of the tracker stands still.
@@ -97,8 +105,7 @@ def replay(tracker: Follower, log: Log, which: Iterable[int] | None = None) -> I
     clock = np.maximum.accumulate(log.times)
     for index in range(len(log)) if which is None else which:
         i = int(index)
-        odometry = Pose.from_vector(log.odometry[i])
-        truth = None if log.truth is None else Pose.from_vector(log.truth[i])
+        odometry, truth = log.odometry_at(i), log.truth_at(i)
         belief = tracker.update(odometry, log.scan(i), time=float(clock[i]))
         yield Update(i, float(log.times[i]), odometry, belief, truth)
 
@@ -152,13 +159,13 @@ def summarise(updates: Sequence[Update]) -> Summary:
 
 
 def unique_way(updates: Sequence[Update]) -> tuple[FloatArray, FloatArray]:
-    """Times, shape (k,), and best poses, shape (k, 3), of the unique updates only."""
+    """Times, shape (k,), and best poses, shape (k, 3 or 6), of the unique updates only."""
     way = [
         (update.time, *update.belief.best.pose.vector)
         for update in updates
         if update.unique and update.belief.best is not None
     ]
-    rows = np.array(way).reshape(-1, 4)
+    rows = np.array(way).reshape(len(way), -1) if way else np.empty((0, 4))
     return rows[:, 0], rows[:, 1:]
 
 

@@ -19,7 +19,7 @@ from isovist.io.files import first_line, quote
 from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose
+from isovist.poses import Pose, Pose3
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand, merge
@@ -31,11 +31,11 @@ from isovist.types import FloatArray
 if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
-VERSION = 4
+VERSION = 5
 FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
-         "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told")  # fmt: skip
+         "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told", "_aided",
+         "_step")  # fmt: skip
 """What a tracker remembers besides its places and frames."""
-SHAPES = {"places": (-1, 3), "known": (-1, 3, 3)}
 
 
 def fingerprint(site: Site) -> int:
@@ -63,6 +63,7 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
         "drift": asdict(tracker.drift),
         "prior": _plain_prior(tracker._prior),
         **({"links": [_plain(asdict(link)) for link in tracker.links]} if tracker.links else {}),
+        "tilt": bank.tilt,
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
         "spreads": bank.spreads.tolist(),
@@ -73,6 +74,8 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
             {
                 "ends": frame.beams.ends.tolist(),
                 "beams": frame.beams.block_of.tolist(),
+                "columns": frame.beams.column_of.tolist(),
+                "strengths": frame.beams.strengths.tolist(),
                 "T_odom_sensor": _plain(frame.T_odom_sensor),
                 "weight": frame.weight,
                 "time": frame.time,
@@ -115,13 +118,16 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
             drift=Drift(**state["drift"]),
             settings=TrackingSettings(**_values(state["settings"])),
             localization=LocalizationSettings(model=model, **localization),
+            tilt=state["tilt"],
         )
+        D, n = tracker.bank.shape
         for name in FLAGS:
             setattr(tracker, name, _values(state["flags"][name]))
-        tracker.bank.poses, tracker.bank.spreads = _places(state)
-        tracker.bank.before, tracker.bank.share = _places(state["before"]), float(state["share"])
+        tracker.bank.poses, tracker.bank.spreads = _places(state, D, n)
+        tracker.bank.before = _places(state["before"], D, n)
+        tracker.bank.share = float(state["share"])
         tracker._stand = _stand_of(state["stand"])
-        tracker.bank.frames = [_frame(row) for row in state["frames"]]
+        tracker.bank.frames = [_frame(row, D, n) for row in state["frames"]]
     except KeyError as error:
         raise InputError(f"This is not the state of a tracker: {error} is missing.") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -145,20 +151,21 @@ def _prior_of(said: Any) -> Any:
     return None if said is None else Region(**_values(said))
 
 
-def _places(said: dict[str, Any]) -> tuple[FloatArray, FloatArray]:
-    """Poses and their covariances, shapes (K, 3) and (K, 3, 3)."""
+def _places(said: dict[str, Any], D: int, n: int) -> tuple[FloatArray, FloatArray]:
+    """Poses and their covariances, shapes (K, D) and (K, n, n)."""
     poses, spreads = (np.array(said[name], dtype=np.float64) for name in ("poses", "spreads"))
-    return poses.reshape(-1, 3), spreads.reshape(-1, 3, 3)
+    return poses.reshape(-1, D), spreads.reshape(-1, n, n)
 
 
 def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
     """The scans of a robot that stands."""
     if stand is None:
         return None
+    where = {"place": _plain(stand.place), "count": stand.count}
+    if not stand.scans:
+        return where
     first = stand.scans[0]
-    return {
-        "place": _plain(stand.place),
-        "count": stand.count,
+    return where | {
         "bearings": first.bearings.tolist(),
         "ranges": [scan.ranges.tolist() for scan in stand.scans],
         "mount": _plain(first.T_robot_sensor),
@@ -169,19 +176,23 @@ def _stand_of(said: dict[str, Any] | None) -> Stand | None:
     """What `_plain_stand` gave."""
     if said is None:
         return None
+    where, count = _values(said["place"]), int(said["count"])
+    if "bearings" not in said:
+        return Stand(where, [], None, count)
     bearings = np.array(said["bearings"], dtype=np.float64)
     mount = _values(said["mount"])
     scans = [Scan(bearings, row, T_robot_sensor=mount) for row in said["ranges"]]
     merged = scans[0] if len(scans) == 1 else merge(scans)
-    return Stand(_values(said["place"]), scans, merged, int(said["count"]))
+    return Stand(where, scans, merged, count)
 
 
-def _frame(row: dict[str, Any]) -> Frame:
-    number = np.array(row["beams"], dtype=np.int64)
-    beams = Beams.of(np.array(row["ends"], dtype=np.float64), number, number, np.empty(0))
+def _frame(row: dict[str, Any], D: int, n: int) -> Frame:
+    blocks, columns = (np.array(row[name], dtype=np.int64) for name in ("beams", "columns"))
+    ends, strengths = (np.array(row[name], dtype=np.float64) for name in ("ends", "strengths"))
+    beams = Beams.of(ends, blocks, columns, strengths)
     where, when = _values(row["T_odom_sensor"]), float(row["time"])
     frame = Frame(beams, where, float(row["weight"]), time=when)
-    shapes = {**SHAPES, "blocks": (-1, beams.blocks)}
+    shapes = {"places": (-1, D), "known": (-1, n, n), "blocks": (-1, beams.blocks)}
     for name in PER_PLACE:
         values = np.array(row[name], dtype=np.float64)
         setattr(frame, name, values.reshape(shapes.get(name, (-1,))))
@@ -192,6 +203,8 @@ def _plain(value: Any) -> Any:
     """Ready for JSON, which has no infinity, no array and no pose."""
     if isinstance(value, Pose):
         return {"pose": value.vector.tolist()}
+    if isinstance(value, Pose3):  # as it is inside: angles would be rounded
+        return {"position": value.position.tolist(), "quaternion": value.quaternion.tolist()}
     if isinstance(value, dict):
         return {key: _plain(v) for key, v in value.items()}
     if isinstance(value, float) and not np.isfinite(value):
@@ -203,6 +216,8 @@ def _values(value: Any) -> Any:
     """What `_plain` and JSON made, back, with tuples for lists."""
     if isinstance(value, dict):
         whole = {key: _values(v) for key, v in value.items()}
+        if set(value) == {"position", "quaternion"}:
+            return Pose3.from_quaternion(value["quaternion"], value["position"])
         return Pose.from_vector(value["pose"]) if set(value) == {"pose"} else whole
     if isinstance(value, list | tuple):
         return tuple(_values(v) for v in value)

@@ -10,14 +10,12 @@ out, and odometry alone carries the places on.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.base import AnyScan, Atlas, Beams
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
@@ -25,7 +23,7 @@ from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
-from isovist.poses import AnyPose, Pose, wrap_angle
+from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand
@@ -44,14 +42,12 @@ from isovist.tracking.belief import (
 )
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
+from isovist.tracking.motion import UNAIDED, checked, mount_of, seen_from
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
-from isovist.tracking.start import StartFit, refine_chain
+from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
-from isovist.tracking.window import scan_of, settle
+from isovist.tracking.window import refine_frames, settle
 from isovist.types import BoolArray, FloatArray, IntArray, readonly
-
-FARTHEST = 1e7
-"""Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
 
 
 class Tracker:
@@ -69,6 +65,7 @@ class Tracker:
         drift: How far odometry can be trusted.
         settings: How it is followed.
         localization: How places are found, fitted and rated; `ON_THE_WAY` when `None`.
+        tilt: In space, fit roll and pitch too, where neither scan nor odometry knows them.
     """
 
     def __init__(
@@ -80,6 +77,7 @@ class Tracker:
         drift: Drift | None = None,
         settings: TrackingSettings | None = None,
         localization: LocalizationSettings | None = None,
+        tilt: bool = False,
     ) -> None:
         if not isinstance(atlas, Atlas | Mapping):
             raise InputError(
@@ -87,8 +85,8 @@ class Tracker:
                 "Build one of the map: Tracker(build(world))."
             )
         self.site = site_of(atlas)
-        if self.site.dimension != 2:
-            raise InputError("A tracker follows robots in the plane; this atlas is in space.")
+        self.site.fitted(tilt)
+        self.tilt = tilt
         self.links = check_links(self.site, links)
         self.drift = Drift() if drift is None else drift
         self.settings = checked_settings(TrackingSettings, settings)
@@ -96,14 +94,17 @@ class Tracker:
         self.travelled = 0.0
         self._clock = 0.0
         self._told: float | None = None
-        self._odometry: Pose | None = None
-        self._mount = self._sensor = Pose()
+        self._odometry: AnyPose | None = None
+        self._aided: bool | None = None
+        self._unsure = drift is None
+        nowhere: AnyPose = Pose() if self.site.dimension == 2 else Pose3()
+        self._step = self._mount = self._sensor = nowhere
         self.reset(prior)
 
     @property
-    def atlas(self) -> PlaneAtlas:
+    def atlas(self) -> Atlas:
         """The map, where there is one."""
-        if not isinstance(self.site, PlaneAtlas):
+        if not isinstance(self.site, Atlas):
             raise InputError("This tracker has several maps, and one is needed.")
         return self.site
 
@@ -114,9 +115,9 @@ class Tracker:
             prior: Where it may be at the next scan; anywhere when `None`.
         """
         self._prior = prior_of(self.site, prior)
-        self.bank = Bank(self.site, self.drift, self.settings, self.localization)
-        self._start: Pose | None = None
-        self._first: Pose | None = None
+        self.bank = Bank(self.site, self.drift, self.settings, self.localization, tilt=self.tilt)
+        self._start: AnyPose | None = None
+        self._first: AnyPose | None = None
         self._searched = -np.inf
         self._settled = False
         self._usual = 0.0
@@ -135,27 +136,39 @@ class Tracker:
         """The tracker that `state` was asked of, on the same atlas or the same maps."""
         return from_state(atlas, state)
 
-    def update(self, odometry: Pose, scan: Scan, *, time: float | None = None) -> Belief:
+    def update(
+        self, odometry: AnyPose | None, scan: AnyScan, *, time: float | None = None
+    ) -> Belief:
         """Move by what odometry says, look, and judge.
 
         Args:
-            odometry: T_odom_robot in any fixed frame; only its changes count.
-            scan: What the sensor saw there.
+            odometry: T_odom_robot in any fixed frame; only its changes count.  `None` where there
+                is none, at every update: then the robot is taken to go on at an even pace, and the
+                scans correct that.
+            scan: What the sensor saw there.  In space its roll and pitch count, or those of
+                odometry where it has none; its `times`, if `time` is told, straighten it.
             time: When, in s since any moment; updates that do not say count as 1 s apart.
         """
         start = perf_counter()
-        if not isinstance(scan, Scan):
-            raise InputError(
-                f"A tracker follows robots in the plane by scans, got {type(scan).__name__}."
-            )
-        _check_odometry(odometry)
-        share = self._move(odometry, scan.T_robot_sensor, self._elapsed(time))
+        if not isinstance(scan, AnyScan):
+            raise InputError(f"A tracker follows robots by scans, got {type(scan).__name__}.")
+        self.site.check(scan)
+        place = self._place(odometry)
+        told, elapsed = time is not None and self._told is not None, self._elapsed(time)
+        before, robot = self._odometry, None
+        if place is None:
+            place = self._expected(elapsed)
+            robot = self._best_robot() if len(self.bank) else None
+        seen = seen_from(scan, place, before, elapsed if told else None)
+        share = self._move(place, mount_of(seen), elapsed)
         spent = 0.0
-        held = scan.within(self.site.diagonal)
+        held = seen.within(self.site.diagonal)
         if held is not None and sees(held, self.localization):
-            seen = self._look(held, share)
+            looked = self._look(held, share if self._aided else 1.0)
+            if not self._aided:
+                self._pace(robot, before, elapsed)
             self._first = self._first or self._sensor
-            spent = self._seek(seen)
+            spent = self._seek(looked)
             if cross(self.bank, self.site, self.links, self._mount, self.localization.same[0]):
                 self._prior = None  # places on other maps than it was of may be right
         if not self.bank.frames:
@@ -164,7 +177,7 @@ class Tracker:
             belief = self._together(self._judge(self.bank.sort()))
         return self._say(belief, spent, start)
 
-    def move(self, odometry: Pose, *, time: float | None = None) -> Belief:
+    def move(self, odometry: AnyPose, *, time: float | None = None) -> Belief:
         """Move by what odometry says, without a scan: places and their covariances go along.
 
         Args:
@@ -172,8 +185,9 @@ class Tracker:
             time: When, as in `update`.
         """
         start = perf_counter()
-        _check_odometry(odometry)
-        self._move(odometry, self._mount, self._elapsed(time))
+        if (place := self._place(odometry)) is None:
+            raise InputError("A tracker moves by odometry, got None. Update it with a scan.")
+        self._move(place, self._mount, self._elapsed(time))
         last = self._last
         if last is None or len(self.bank) == 0:
             return Belief(Verdict.LOST, NOT_YET, (), 0.0, self.travelled)
@@ -187,17 +201,48 @@ class Tracker:
             belief = replace(belief, verdict=Verdict.AMBIGUOUS, advice=slides(self.bank))
         return self._say(belief, 0.0, start)
 
-    def _look(self, scan: Scan, share: float) -> Scan:
+    def _look(self, scan: AnyScan, share: float) -> AnyScan:
         """Correct the bank by a scan, or by all that were taken since the robot stands."""
         stand = self._stand
         if stand is not None and stand.takes(self._sensor, scan, self.localization.floor):
+            assert stand.merged is not None
             frame = Frame(self._beams(stand.merged), self._sensor, 1.0, time=self._clock)
             self.bank.look_again(frame, share)
             return stand.merged
         self._stand = Stand.at(self._sensor, scan)
-        weight = self._weight(scan.field_of_view)
-        self.bank.look(Frame(self._beams(scan), self._sensor, weight, time=self._clock), share)
+        beams = self._beams(scan)
+        seen = self.localization.block * len(beams.columns)  # a cloud has no ends
+        weight = self._weight(scan.field_of_view if isinstance(scan, Scan) else seen)
+        self.bank.look(Frame(beams, self._sensor, weight, time=self._clock), share)
         return scan
+
+    def _place(self, odometry: AnyPose | None) -> AnyPose | None:
+        """T_odom_robot, checked; `None` when there is none at any update."""
+        place = checked(self.site, odometry)
+        if self._aided is not None and self._aided != (place is not None):
+            raise InputError("`odometry` must be told at every update or at none, got both.")
+        self._aided = place is not None
+        if place is None and self._unsure:
+            self.drift = self.bank.drift = UNAIDED
+        return place
+
+    def _expected(self, elapsed: float) -> AnyPose:
+        """T_odom_robot of a robot that goes on at an even pace."""
+        if self._odometry is None:
+            return self._step
+        return self._odometry @ part_of(self._step, elapsed)
+
+    def _pace(self, robot: AnyPose | None, before: AnyPose | None, elapsed: float) -> None:
+        """Let scans say what odometry would have said since the best place was there."""
+        if robot is None or before is None or elapsed == 0.0 or len(self.bank) == 0:
+            return
+        motion = robot.inverse @ self._best_robot()
+        self._odometry, self._step = before @ motion, part_of(motion, 1.0 / elapsed)
+        self._sensor = self.bank.frames[-1].T_odom_sensor = self._odometry @ self._mount
+
+    def _best_robot(self) -> AnyPose:
+        """T_world_robot of the first place."""
+        return self.site.lift(self.bank.poses[0]) @ self._mount.inverse
 
     def _say(self, belief: Belief, searched: float, start: float) -> Belief:
         """The belief as it is told; as it was found, it is remembered."""
@@ -216,26 +261,16 @@ class Tracker:
         Returns:
             T_world_robot at the first frame by the belief, and refined by `start.refine_chain`.
         """
-        bank = self.bank
-        if len(bank) == 0 or bank.gramian().least < least_needed(accuracy):
+        if not isinstance(self._mount, Pose):
+            raise InputError("`refine_start` is for maps of the plane; this atlas is in space.")
+        if len(self.bank) == 0 or self.bank.gramian().least < least_needed(accuracy):
             return None
-        T_sensor_robot = self._mount.inverse
-        scans = [scan_of(frame, self._mount) for frame in bank.frames]
-        odometry = [frame.T_odom_sensor @ T_sensor_robot for frame in bank.frames]
-        waits = np.diff([frame.time for frame in bank.frames])
-        drift = [
-            self.drift.covariance(a.inverse @ b, wait)
-            for (a, b), wait in zip(pairwise(odometry), waits, strict=True)
-        ]
-        guess = Pose.from_vector(bank.frames[0].places[0]) @ T_sensor_robot
-        steps = np.reshape(drift, (-1, 3, 3))
-        fit = refine_chain(self.atlas, scans, odometry, guess, steps, settings=self.localization)
-        return guess, fit
+        return refine_frames(self.atlas, self.bank, self._mount)
 
-    def _beams(self, scan: Scan) -> Beams:
+    def _beams(self, scan: AnyScan) -> Beams:
         """Twice as many as a first fit takes: places are compared by them."""
         most, apart = self.localization.beams[0]
-        return self.site.beams(scan, (2 * most, apart), self.localization.block)
+        return self.site.beams(scan, (2 * most, apart / np.sqrt(2.0)), self.localization.block)
 
     def _elapsed(self, time: float | None) -> float:
         """Time since the last update, in s, by which the clock is put forward."""
@@ -253,7 +288,7 @@ class Tracker:
         self._clock += elapsed
         return elapsed
 
-    def _move(self, odometry: Pose, mount: Pose, elapsed: float) -> float:
+    def _move(self, odometry: AnyPose, mount: AnyPose, elapsed: float) -> float:
         """Carry the bank along; how far the next scan may correct it, 0 to 1.
 
         What the map has wrong stays wrong while the robot stands; driving and turning let
@@ -265,7 +300,7 @@ class Tracker:
         if before is None:
             return 1.0
         step = before.inverse @ odometry
-        self.travelled += float(np.hypot(step.x, step.y))
+        self.travelled += way_of(step)[0]
         motion = sensor.inverse @ self._sensor
         self.bank.carry(motion, elapsed)
         return float(np.clip(self._newness(motion, 0.0) * 3.0, 0.05, 1.0))
@@ -275,24 +310,24 @@ class Tracker:
         frames = self.bank.frames
         if len(frames) > 1:
             motion = frames[-2].T_odom_sensor.inverse @ frames[-1].T_odom_sensor
-            metres, radians, _ = self.settings.keep
-            if np.hypot(motion.x, motion.y) < metres and abs(motion.yaw) < radians:
+            way, turn = way_of(motion)
+            if way < self.settings.keep[0] and turn < self.settings.keep[1]:
                 frames.pop()
         if not frames:
             return 1.0
         motion = frames[-1].T_odom_sensor.inverse @ self._sensor
         return float(min(1.0, self._newness(motion, view)))
 
-    def _newness(self, motion: Pose, view: float) -> float:
+    def _newness(self, motion: AnyPose, view: float) -> float:
         """How much of a view (rad) was not seen before a motion.
 
         A turn shows only what was behind.
         """
         metres, radians = self.settings.fresh
-        turned = min(abs(motion.yaw), max(0.0, 2.0 * np.pi - view))
-        return float(np.hypot(motion.x, motion.y)) / metres + turned / radians
+        way, turn = way_of(motion)
+        return way / metres + min(turn, max(0.0, 2.0 * np.pi - view)) / radians
 
-    def _seek(self, scan: Scan) -> float:
+    def _seek(self, scan: AnyScan) -> float:
         """Search the map when it is time to; milliseconds spent."""
         start = perf_counter()
         surprised = self._settled and self._surprised()
@@ -325,7 +360,7 @@ class Tracker:
             return
         # From the first frame to where odometry was when the prior was said.
         back = self._first.inverse @ self._start
-        begins = Pose.from_vector(self.bank.frames[0].places) @ back
+        begins = self.site.lift(self.bank.frames[0].places) @ back
         inside = self._prior.holds(begins.vector, *self.localization.same)
         self.bank.select(np.flatnonzero(inside))
 
@@ -342,7 +377,7 @@ class Tracker:
         poor = self.localization.poor[0]
         return max(poor, self._usual - poor)
 
-    def _recapture(self, scan: Scan, found: tuple[FloatArray, FloatArray]) -> float:
+    def _recapture(self, scan: AnyScan, found: tuple[FloatArray, FloatArray]) -> float:
         """Look around for the place, in case that odometry slipped, and take it up if it is good.
 
         Returns:
@@ -350,8 +385,9 @@ class Tracker:
             nats per beam; −∞ when nothing nearby explains it.
         """
         bank, frame = self.bank, self.bank.frames[-1]
-        robot = Pose.from_vector(bank.poses[0]) @ self._mount.inverse
-        near, loose = self._find(scan, around(self.site, robot, *self.settings.slipped))
+        near, loose = self._find(
+            scan, around(self.site, self._best_robot(), *self.settings.slipped)
+        )
         if len(near) == 0:
             return -np.inf
         said = frame.again()
@@ -373,17 +409,18 @@ class Tracker:
                 getattr(frame, name)[0] = getattr(said, name)[best]
         return lead
 
-    def _find(self, scan: Scan, prior: Prior = None) -> tuple[FloatArray, FloatArray]:
+    def _find(self, scan: AnyScan, prior: Prior = None) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them."""
         settings = self.localization
         seeds = seek(self.site, scan, prior, settings).poses
         most = self.settings.found[self._settled]
-        fits = refine(self.site, scan, seeds, settings, keep=most)
+        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=self.tilt)
         scores = fits.scores
         fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)
-        return fits.poses, spreads + np.diag(np.square(by_coordinate(*self.settings.tight, 3)))
+        tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
+        return fits.poses, spreads + np.diag(np.square(tight))
 
     def _forget(self) -> None:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
@@ -444,20 +481,6 @@ class Tracker:
 
     def _robots(self, index: IntArray) -> tuple[AnyPose, FloatArray]:
         """T_world_robot of places, and covariances with what the map has wrong."""
-        bent = np.diag(np.square(by_coordinate(*self.settings.bent, 3)))
+        bent = np.diag(np.square(by_coordinate(*self.settings.bent, self.bank.shape[1])))
         spreads = self.bank.spreads[index] + bent
         return of_robot(self.site, self._mount.inverse, self.bank.poses[index], spreads)
-
-
-def _check_odometry(odometry: Pose) -> None:
-    if not isinstance(odometry, Pose) or odometry.shape != ():
-        raise InputError(
-            f"`odometry` must be a pose, Pose(x, y, yaw), got {type(odometry).__name__}."
-        )
-    if not np.isfinite(odometry.vector).all():
-        raise InputError(f"`odometry` must be finite, got {odometry}.")
-    if np.abs(odometry.position).max() > FARTHEST:
-        raise InputError(
-            f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
-            "Is it in m, and is it sound?"
-        )

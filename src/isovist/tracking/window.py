@@ -10,13 +10,16 @@ from itertools import pairwise
 
 import numpy as np
 
+from isovist.atlas.base import AnyScan, Site
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import attempt
 from isovist.poses import Pose
+from isovist.sensing.cloud_scan import FEWEST, CloudScan
 from isovist.sensing.joined import joined
 from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame
+from isovist.tracking.start import StartFit, refine_chain
 from isovist.types import BoolArray, FloatArray
 
 FRAMES = 3
@@ -24,9 +27,36 @@ FRAMES = 3
 
 
 def scan_of(frame: Frame, mount: Pose) -> Scan:
-    """The beams of a frame as a scan."""
+    """The beams of a frame of the plane as a scan."""
     x, y = frame.beams.ends.T
     return Scan(np.arctan2(y, x), np.hypot(x, y), T_robot_sensor=mount)
+
+
+def refine_frames(atlas: Site, bank: Bank, mount: Pose) -> tuple[Pose, StartFit]:
+    """Where the frames of a bank of the plane began, by its first place, and by all of them.
+
+    Args:
+        atlas: The map, described.
+        bank: At least one place.
+        mount: T_robot_sensor.
+    """
+    back = mount.inverse
+    odometry = [Pose.from_vector(frame.T_odom_sensor.vector) @ back for frame in bank.frames]
+    waits = np.diff([frame.time for frame in bank.frames])
+    drift = [
+        bank.drift.covariance(a.inverse @ b, wait)
+        for (a, b), wait in zip(pairwise(odometry), waits, strict=True)
+    ]
+    guess = Pose.from_vector(bank.frames[0].places[0]) @ back
+    scans = [scan_of(frame, mount) for frame in bank.frames]
+    steps = np.reshape(drift, (-1, 3, 3))
+    return guess, refine_chain(atlas, scans, odometry, guess, steps, settings=bank.localization)
+
+
+def _level_scan(frame: Frame) -> AnyScan:
+    """The beams of a frame as a scan whose robot is where its level frame is."""
+    flat = frame.beams.ends.shape[1] == 2
+    return scan_of(frame, Pose()) if flat else CloudScan(frame.beams.ends)
 
 
 def ask(bank: Bank) -> Answer | None:
@@ -34,8 +64,12 @@ def ask(bank: Bank) -> Answer | None:
     frames = bank.frames[-FRAMES:]
     if len(frames) < FRAMES:
         return None
+    if bank.tilt:  # which one scan alone seldom tells
+        return None
+    if bank.atlas.dimension == 3 and min(len(frame.beams) for frame in frames) < FEWEST:
+        return None
     motions = [a.T_odom_sensor.inverse @ b.T_odom_sensor for a, b in pairwise(frames)]
-    several = joined([scan_of(frame, Pose()) for frame in frames], motions, bank.drift)
+    several = joined([_level_scan(frame) for frame in frames], motions, bank.drift)
     return attempt(bank.atlas, several, None, bank.localization)
 
 
@@ -55,14 +89,14 @@ def settle(bank: Bank, rule: Rule) -> bool:
     settings, answer = bank.localization, ask(bank)
     if answer is None or answer.best is None or len(answer.rivals) == settings.listed - 1:
         return False
-    first = Pose.from_vector(bank.poses[0])
+    first = bank.atlas.lift(bank.poses[0])
     if answer.verdict is Verdict.LOST or not is_same(answer.best.pose, first, settings):
         return False
     if answer.rivals:
         poses = np.stack([rival.pose.vector for rival in answer.rivals])
         bank.add(poses, np.stack([rival.covariance for rival in answer.rivals]))
         bank.sort()
-    if not is_same(first, Pose.from_vector(bank.poses[0]), settings):
+    if not is_same(first, bank.atlas.lift(bank.poses[0]), settings):
         return False
     agreement, margin, _ = settings.refuted
     t, d = bank.margins(FRAMES)

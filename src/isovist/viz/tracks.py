@@ -8,18 +8,25 @@ import numpy as np
 
 from isovist.localization.answer import Verdict
 from isovist.maps.cells import OccupancyMap
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import Pose3
 from isovist.tracking.replay import Update
 from isovist.types import FloatArray
 from isovist.viz.cells import draw_cells, known_size
 from isovist.viz.figures import ACCENT, INK, SECOND, THIRD, explain_below, new_figure
 from isovist.viz.robots import draw_ellipse, draw_robot
+from isovist.viz.space import slice_of
 
 COLOURS = {Verdict.UNIQUE: SECOND, Verdict.AMBIGUOUS: "#e2a13a", Verdict.LOST: ACCENT}
 ODOMETRY = "#7b8994"
 
 
-def draw_track(world: OccupancyMap, updates: Sequence[Update]) -> Any:
-    """The plan with the way, and λ_min with the error, or the verdict, over the way driven."""
+def draw_track(site: OccupancyMap | VoxelMap, updates: Sequence[Update]) -> Any:
+    """The plan with the way, and λ_min with the error, or the verdict, over the way driven.
+
+    A map in space is cut at the height of the robot at the end of its way.
+    """
+    world = site if isinstance(site, OccupancyMap) else _cut(site, updates)
     width, height = known_size(world)
     if width > 1.4 * height:
         plan, panels = 10.2 * height / width, 2.6
@@ -40,6 +47,13 @@ def draw_track(world: OccupancyMap, updates: Sequence[Update]) -> Any:
     return figure
 
 
+def _cut(world: VoxelMap, updates: Sequence[Update]) -> OccupancyMap:
+    """A map in space at the height where its robot was last."""
+    best = (update.belief.best for update in reversed(updates))
+    pose = next((Pose3.lifted(e.pose) for e in best if e is not None), None)
+    return slice_of(world, float(world.bounds[:, 2].mean()) if pose is None else pose.z)
+
+
 def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
     """The best estimates coloured by verdict, where they became unique, and raw odometry.
 
@@ -55,9 +69,11 @@ def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
 
     first = next((u for u in updates if u.unique and u.belief.best is not None), None)
     if first is not None and first.belief.best is not None:
-        T_map_odom = first.belief.best.pose @ first.odometry.inverse
-        way = T_map_odom.apply([[u.odometry.x, u.odometry.y] for u in updates])
-        axes.plot(*way.T, color=ODOMETRY, linewidth=0.8, label="odometry alone", zorder=2)
+        moved = [u.odometry for u in updates if u.odometry is not None]
+        if first.odometry is not None:
+            T_map_odom = first.belief.best.pose @ first.odometry.inverse
+            way = T_map_odom.apply([pose.position for pose in moved])
+            axes.plot(*way.T[:2], color=ODOMETRY, linewidth=0.8, label="odometry alone", zorder=2)
     for verdict, colour in COLOURS.items():
         dots = _places([u for u in updates if u.belief.verdict is verdict])
         if len(dots):

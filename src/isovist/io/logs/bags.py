@@ -5,28 +5,20 @@ first or after the last odometry is left out, and so is one without a valid beam
 The stamp of a scan is the time of its first beam; with a sweep, what counts is the middle of it.
 """
 
-import math
 from array import array
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.bags import (
-    LASER_SCAN,
-    ODOMETRY,
-    TRANSFORMS,
-    choose,
-    read_messages,
-    scan_of,
-    time_of,
-)
-from isovist.io.files import LARGEST, quote
-from isovist.io.logs.frames import SAY_PLACE, Frames, frame_name, place_on_robot
+from isovist.io.bags import LASER_SCAN, choose, read_messages, scan_of, time_of
+from isovist.io.logs.frames import SAY_PLACE, frame_name, place_on_robot
+from isovist.io.logs.odometry import Moves, only, outside
 from isovist.io.logs.read import Log
-from isovist.poses import Pose, Pose3
-from isovist.types import BoolArray, FloatArray
+from isovist.poses import Pose
+from isovist.types import FloatArray
 
 
 def read_bag_log(
@@ -55,62 +47,42 @@ def read_bag_log(
 
 
 class _Gathered:
-    """What the messages have said so far; 4 bytes for a beam and 64 for a pose."""
+    """What the messages have said so far; 4 bytes for a beam."""
 
     def __init__(self, path: Path, sensor: Pose | None) -> None:
         self.path = path
         self.sensor = sensor
-        self.odometry_topic: str | None = None
+        self.moves = Moves(path)
         self.readings = bytearray()
         self.sizes = array("q", [0])
         self.times = array("d")
         self.beams = array("d")
-        self.odometry = array("d")
-        self.frames = Frames(path.name)
         self.sensors: set[str] = set()
-        self.robots: set[str] = set()
         self.blind = 0
 
     def choose(self, all_: list[Any], scan_topic: str | None, wanted: str | None) -> list[Any]:
         """The connections that the log is made of."""
-        scans = choose(self.path, all_, LASER_SCAN, scan_topic)
-        transforms = [c for c in all_ if c.msgtype in TRANSFORMS]
-        bare = wanted is None and not any(c.msgtype == ODOMETRY for c in all_)
-        if bare and not transforms:
+        scans = choose(self.path, all_, LASER_SCAN, topic=scan_topic)
+        moves = self.moves.choose(all_, wanted, mounted=self.sensor is None)
+        if moves is None:
             raise FileError(
                 f"{self.path.name} has no topic of type Odometry and no /tf, so nothing says how "
                 "the robot moved. Record one of them beside the scans."
             )
-        if bare or wanted in {c.topic for c in transforms}:
-            return scans + transforms
-        odometry = choose(self.path, all_, ODOMETRY, wanted)
-        self.odometry_topic = odometry[0].topic
-        return scans + odometry + (transforms if self.sensor is None else [])
+        return scans + moves
 
     def add(self, topic: str, kind: str, message: Any) -> None:
         """Keep one message."""
-        if kind in TRANSFORMS:
-            self.frames.add(message)
-        elif kind == ODOMETRY:
-            at, turn = message.pose.pose.position, message.pose.pose.orientation
-            if not 0.99 < math.hypot(turn.x, turn.y, turn.z, turn.w) < 1.01:
-                raise FileError(f"{self.path.name}: {topic} has a quaternion that is no rotation.")
-            self.robots.add(frame_name(message.child_frame_id))
-            pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
-            self.odometry.extend((time_of(message.header), *pose))
-        elif scan_of(self.path, message) is None:
+        if self.moves.add(topic, kind, message):
+            return
+        if scan_of(self.path, message) is None:
             self.blind += 1
         else:
             self._add_scan(topic, message)
 
     def _add_scan(self, topic: str, message: Any) -> None:
         time = time_of(message.header)
-        if self.times and time < self.times[-1]:
-            raise FileError(
-                f"{self.path.name}: scan {len(self.times) + self.blind} of {topic} is stamped "
-                f"{self.times[-1] - time:.3f} s before the one in front of it. The stamps of a log "
-                "must not go back."
-            )
+        check_order(self.path.name, topic, len(self.times) + self.blind, self.times, time)
         self.times.append(time)
         self.sensors.add(frame_name(message.header.frame_id))
         self.readings += message.ranges.astype(np.float32, copy=False).tobytes()
@@ -124,31 +96,25 @@ class _Gathered:
         name, sensor, flipped = self.path.name, self.sensor, False
         if not self.times:
             raise FileError(f"{name} has no scan with a valid beam on that topic.")
-        laser = _only(name, "the scans", "frame_id", self.sensors)
-        if self.odometry_topic is None:
-            robot, rows = self.frames.odometry(laser)
-        elif self.odometry:
-            robot = _only(name, "the odometry", "child_frame_id", self.robots)
-            rows = np.array(self.odometry).reshape(-1, 8)
-            poses = Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4]).flat
-            rows = np.column_stack([rows[:, 0], poses.vector])
-        else:
-            raise FileError(f"{name} has no message on {self.odometry_topic}.")
+        laser = only(name, "the scans", "frame_id", self.sensors)
+        robot, moments, poses = self.moves.told(laser)
         if sensor is None:
             if not robot:
                 raise FileError(
                     f"{name}: the odometry has no `child_frame_id`, so nothing says where the "
                     f"sensor sits on the robot. {SAY_PLACE}"
                 )
-            sensor, flipped = place_on_robot(name, laser, self.frames.T(robot, laser))
+            sensor, flipped = place_on_robot(name, laser, self.moves.frames.T(robot, laser))
         times = np.array(self.times) + sweep / 2.0
-        odometry, inside = _at(name, rows, times)
+        inside = (times >= moments[0]) & (times <= moments[-1])
+        if not inside.any():
+            raise outside(name, moments, times)
         beams = np.array(self.beams).reshape(-1, 4)
         if flipped:
             beams[:, :2] *= -1.0
         log = Log(
             times=times,
-            odometry=odometry,
+            odometry=_at(moments, poses.flat.vector, times),
             readings=np.frombuffer(self.readings, dtype=np.float32),
             starts=np.cumsum(self.sizes),
             beams=beams,
@@ -161,31 +127,17 @@ class _Gathered:
         return log if inside.all() else log.take(np.flatnonzero(inside))
 
 
-def _only(name: str, what: str, field: str, found: set[str]) -> str:
-    """The frame that all messages name."""
-    if len(found) > 1:
+def check_order(name: str, topic: str, number: int, times: Sequence[float], time: float) -> None:
+    """An error when a scan is stamped (s) before the one in front of it."""
+    if times and time < times[-1]:
         raise FileError(
-            f"{name}: {what} must come from one frame, got `{field}` "
-            f"{', '.join(quote(frame)[1:-1] for frame in sorted(found)[:4])}."
+            f"{name}: scan {number} of {topic} is stamped {times[-1] - time:.3f} s before the one "
+            "in front of it. The stamps of a log must not go back."
         )
-    return next(iter(found))
 
 
-def _at(name: str, rows: FloatArray, times: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Odometry at the given times, shape (m, 3), and which of them lie within its span."""
-    if not np.isfinite(rows).all():
-        raise FileError(f"{name}: the odometry is not finite.")
-    if np.abs(rows).max(initial=0.0) > LARGEST:
-        raise FileError(f"{name}: the odometry has a value beyond ±{LARGEST:g}.")
-    # Several nodes may write /tf; what counts is the stamp.
-    rows = rows[np.unique(rows[:, 0], return_index=True)[1]]
-    first, last = rows[0, 0], rows[-1, 0]
-    inside = (times >= first) & (times <= last)
-    if not inside.any():
-        raise FileError(
-            f"{name}: no scan lies within the odometry. Scans run from {times[0]:.3f} to "
-            f"{times[-1]:.3f} s, odometry from {first:.3f} to {last:.3f} s. Is it one clock?"
-        )
-    yaws = np.unwrap(rows[:, 3])
-    columns = [np.interp(times, rows[:, 0], column) for column in (*rows[:, 1:3].T, yaws)]
-    return np.stack(columns, axis=-1), inside
+def _at(moments: FloatArray, rows: FloatArray, times: FloatArray) -> FloatArray:
+    """Odometry in the plane at the given times, shape (m, 3)."""
+    yaws = np.unwrap(rows[:, 2])
+    columns = [np.interp(times, moments, column) for column in (*rows[:, :2].T, yaws)]
+    return np.stack(columns, axis=-1)

@@ -71,8 +71,8 @@ class Frames:
         chain = self.above(sensor, _is_fixed)
         return chain[-2] if _is_fixed(chain[-1]) and len(chain) > 1 else chain[-1]
 
-    def odometry(self, sensor: str) -> tuple[str, FloatArray]:
-        """The robot's frame, and time, x, y and yaw of it in `odom`, shape (k, 4)."""
+    def odometry(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
+        """The robot's frame, times in s, shape (k,), and T_odom_robot at each."""
         chain = self.above(sensor, _is_odom)
         if len(chain) < 2 or not _is_odom(chain[-1]):
             raise FileError(
@@ -80,8 +80,11 @@ class Frames:
                 f"the robot moved; it has {' < '.join(chain)}. Use a topic of type Odometry."
             )
         robot, odom = chain[-2:]
-        times, poses = self._link(odom, robot)
-        return robot, np.column_stack([times, poses.flat.vector])
+        return robot, *self._link(odom, robot)
+
+    def moves(self) -> bool:
+        """Whether a link says how anything moves in `odom`."""
+        return any(_is_odom(parent) for parent, _ in self.links)
 
     def T(self, parent: str, child: str) -> Pose3:
         """T_parent_child of two frames that do not move against each other."""

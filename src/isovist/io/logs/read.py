@@ -206,21 +206,36 @@ class Log:
             stop: The one after the last; `None` for the end.
             held_out: Only those that did not go into the map.
         """
-        if every < 1:
-            raise InputError(f"`every` must be 1 or more, got {every}.")
-        if not 0 <= start < len(self) or (stop is not None and not start < stop <= len(self)):
-            raise InputError(
-                f"`start` and `stop` must satisfy 0 ≤ start < stop ≤ {len(self)}, the number of "
-                f"scans, got {start} and {len(self) if stop is None else stop}."
-            )
-        which = np.arange(len(self))[start:stop]
-        if held_out:
-            if self.held_out is None:
-                raise InputError("This log does not say which of its scans are in the map.")
-            which = which[self.held_out[which]]
-            if which.size == 0:
-                raise InputError("None of the scans asked for is held out: all are in the map.")
-        return which[::every]
+        return choose_scans(len(self), self.held_out, every, start, stop, held_out)
+
+    def odometry_at(self, index: int) -> Pose:
+        """T_odom_robot at one of the scans."""
+        return Pose.from_vector(self.odometry[index])
+
+    def truth_at(self, index: int) -> Pose | None:
+        """T_map_robot at one of the scans, where it is known."""
+        return None if self.truth is None else Pose.from_vector(self.truth[index])
+
+
+def choose_scans(
+    count: int, free: BoolArray | None, every: int, start: int, stop: int | None, held_out: bool
+) -> IntArray:
+    """`Log.chosen` of `count` scans, of which those that are `free` did not go into the map."""
+    if every < 1:
+        raise InputError(f"`every` must be 1 or more, got {every}.")
+    if not 0 <= start < count or (stop is not None and not start < stop <= count):
+        raise InputError(
+            f"`start` and `stop` must satisfy 0 ≤ start < stop ≤ {count}, the number of "
+            f"scans, got {start} and {count if stop is None else stop}."
+        )
+    which = np.arange(count)[start:stop]
+    if held_out:
+        if free is None:
+            raise InputError("This log does not say which of its scans are in the map.")
+        which = which[free[which]]
+        if which.size == 0:
+            raise InputError("None of the scans asked for is held out: all are in the map.")
+    return which[::every]
 
 
 def read_log(

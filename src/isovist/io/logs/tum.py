@@ -1,12 +1,13 @@
 """Trajectories as text of the TUM benchmark, which `evo` reads.
 
-One line per pose: time (s), x, y, z (m), and the quaternion x, y, z, w of the rotation; here z is 0
-and the rotation is about z.
+One line per pose: time (s), x, y, z (m), and the quaternion x, y, z, w of the rotation; in the
+plane z is 0 and the rotation is about z.
 """
 
 import numpy as np
 
 from isovist.io.files import PathLike, replace_file
+from isovist.poses import Pose3
 from isovist.types import ArrayLike, as_floats
 
 
@@ -16,14 +17,20 @@ def write_tum(path: PathLike, times: ArrayLike, poses: ArrayLike) -> None:
     Args:
         path: The file.
         times: In s, shape (m,).
-        poses: x, y (m) and yaw (rad), shape (m, 3).
+        poses: x, y (m) and yaw (rad), shape (m, 3), or in space those with z, roll and pitch,
+            shape (m, 6).
     """
     stamps = as_floats("times", times, (None,))
-    rows = as_floats("poses", poses, (stamps.size, 3))
-    half = rows[:, 2] / 2.0
+    columns = 6 if np.shape(poses)[-1:] == (6,) else 3
+    rows = as_floats("poses", poses, (stamps.size, columns))
     lines = ["# time x y z qx qy qz qw"]
-    lines += [
-        f"{t:.6f} {x:.6f} {y:.6f} 0 0 0 {s:.9f} {c:.9f}"
-        for t, x, y, s, c in zip(stamps, *rows[:, :2].T, np.sin(half), np.cos(half), strict=True)
-    ]
+    if columns == 3:
+        half = rows[:, 2] / 2.0
+        flat = zip(stamps, *rows[:, :2].T, np.sin(half), np.cos(half), strict=True)
+        lines += [f"{t:.6f} {x:.6f} {y:.6f} 0 0 0 {s:.9f} {c:.9f}" for t, x, y, s, c in flat]
+    else:
+        way = Pose3.from_vector(rows)
+        for t, place, turn in zip(stamps, way.position, way.quaternion, strict=True):
+            numbers = [*(f"{v:.6f}" for v in place), *(f"{v:.9f}" for v in turn)]
+            lines.append(f"{t:.6f} {' '.join(numbers)}")
     replace_file(path, ("\n".join(lines) + "\n").encode(), parents=True)

@@ -6,12 +6,10 @@ log (`io.logs.frames`).  Where a bag knows no frame but that of the sensor, the 
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from isovist.errors import FileError, InputError
 from isovist.io.bags import (
@@ -26,13 +24,11 @@ from isovist.io.bags import (
 )
 from isovist.io.files import PathLike
 from isovist.io.logs.frames import Frames, frame_name, place_on_robot
+from isovist.io.point_cloud2 import cloud_of, returns_in
 from isovist.sensing.cloud_scan import FEWEST, CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
 
 _SCANS = (LASER_SCAN, POINT_CLOUD)
-_NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
-"""Types of the fields of a PointCloud2, from 1 on."""
 
 
 def read_bag_scan(
@@ -79,52 +75,37 @@ def read_bag_scans(
         scan_topic: Of type LaserScan or PointCloud2; `None` when the bag has only one.
     """
     path = Path(path)
+    found, poor = False, list[int]()
     for connection, message in read_messages(path, lambda all_: _scans(path, all_, scan_topic)):
         make = cloud_of if connection.msgtype == POINT_CLOUD else scan_of
         scan = make(path, message)
         if scan is not None:
+            found = True
             yield time_of(message.header), frame_name(message.header.frame_id), scan
+        elif connection.msgtype == POINT_CLOUD and not found:
+            poor.append(returns_in(path, message))
+    if poor and not found:
+        raise FileError(too_few(path, poor))
 
 
-def cloud_of(path: Path, message: Any) -> CloudScan | None:
-    """A PointCloud2 as a `CloudScan`; `None` when it has too few returns for one."""
-    order = ">" if message.is_bigendian else "<"
-    fields = {field.name: field for field in message.fields}
-    for name in "xyz":
-        if name not in fields:
-            raise FileError(f"{path.name} has a broken cloud: the field `{name}` is missing.")
-    shape, steps = (message.height, message.width), (message.row_step, message.point_step)
-
-    def column(name: str) -> FloatArray:
-        field = fields[name]
-        if not 1 <= field.datatype <= len(_NUMBERS):
-            raise FileError(f"{path.name} has a broken cloud: `{name}` is of no known type.")
-        kind = np.dtype(order + _NUMBERS[field.datatype - 1])
-        try:
-            values = np.ndarray(shape, kind, message.data.tobytes(), field.offset, steps)
-        except (TypeError, ValueError) as error:
-            raise FileError(
-                f"{path.name} has a broken cloud: its data are shorter than it says."
-            ) from error
-        return values.astype(np.float64).ravel()
-
-    points = np.stack([column(name) for name in "xyz"], axis=1)
-    strengths = column("intensity") if "intensity" in fields else None
-    seen = np.isfinite(points).all(axis=1) & points.any(axis=1)
-    if seen.sum() < FEWEST:
-        return None
-    try:
-        return CloudScan(points[seen], None if strengths is None else strengths[seen])
-    except InputError as error:
-        raise FileError(f"{path.name} has a broken cloud: {error}") from error
+def too_few(path: Path, returns: Sequence[int]) -> str:
+    """What is wrong with a bag none of whose clouds is a scan, by the returns of each."""
+    return (
+        f"{path.name} has no cloud with {FEWEST} returns on that topic: of {len(returns)} the "
+        f"fullest has {max(returns)}. Points that are NaN or at the origin are none."
+    )
 
 
 def _scans(path: Path, connections: list[Any], topic: str | None) -> list[Any]:
     """The connections of the scans: LaserScan, unless clouds are asked for or all there is."""
+    kinds: tuple[str, ...]
     topics = {kind: {c.topic for c in connections if c.msgtype == kind} for kind in _SCANS}
-    clouds = topic in topics[POINT_CLOUD] or (topic is None and not topics[LASER_SCAN])
-    kind = POINT_CLOUD if clouds and topics[POINT_CLOUD] else LASER_SCAN
-    return choose(path, connections, kind, topic)
+    if topic is None or topic in topics[LASER_SCAN] | topics[POINT_CLOUD]:
+        clouds = topic in topics[POINT_CLOUD] or not topics[LASER_SCAN]
+        kinds = (POINT_CLOUD,) if clouds and topics[POINT_CLOUD] else (LASER_SCAN,)
+    else:
+        kinds = tuple(kind for kind in _SCANS if topics[kind])
+    return choose(path, connections, *(kinds if any(topics.values()) else _SCANS), topic=topic)
 
 
 def _placed(path: Path, sensor: str, scan: Scan | CloudScan) -> Scan | CloudScan:

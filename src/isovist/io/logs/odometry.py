@@ -1,0 +1,135 @@
+"""How a robot moved, out of the messages of a bag: a topic of type Odometry, or /tf.
+
+Odometry is interpolated to the stamps of the scans, positions linearly and turns at even pace.
+"""
+
+import math
+from array import array
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import FileError
+from isovist.io.bags import ODOMETRY, TRANSFORMS, choose, time_of
+from isovist.io.files import LARGEST, quote
+from isovist.io.logs.frames import Frames, frame_name
+from isovist.poses import Pose3
+from isovist.types import FloatArray
+
+FASTEST = 50.0
+"""No robot drives faster, in m/s: twice what cars do in towns."""
+HOP = 1.0
+"""Shorter hops of odometry are corrections of a filter, in m."""
+
+
+class Moves:
+    """What the messages have said of the motion so far; 64 bytes for a pose."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.topic: str | None = None
+        self.frames = Frames(path.name)
+        self.rows = array("d")
+        self.robots: set[str] = set()
+
+    def choose(self, all_: list[Any], wanted: str | None, *, mounted: bool) -> list[Any] | None:
+        """The connections that tell it; `None` where there are none.
+
+        Args:
+            all_: Connections of the bag.
+            wanted: A topic of type Odometry, or one of transforms; `None` takes the only Odometry
+                topic, or all transforms when there is none.
+            mounted: Whether transforms must say where the sensor sits.
+        """
+        transforms = [c for c in all_ if c.msgtype in TRANSFORMS]
+        bare = wanted is None and not any(c.msgtype == ODOMETRY for c in all_)
+        if bare and not transforms:
+            return None
+        if bare or wanted in {c.topic for c in transforms}:
+            return transforms
+        odometry = choose(self.path, all_, ODOMETRY, topic=wanted)
+        self.topic = odometry[0].topic
+        return odometry + (transforms if mounted else [])
+
+    def add(self, topic: str, kind: str, message: Any) -> bool:
+        """Keep one message; whether it is one that tells of the motion."""
+        if kind in TRANSFORMS:
+            self.frames.add(message)
+            return True
+        if kind != ODOMETRY:
+            return False
+        at, turn = message.pose.pose.position, message.pose.pose.orientation
+        if not 0.99 < math.hypot(turn.x, turn.y, turn.z, turn.w) < 1.01:
+            raise FileError(f"{self.path.name}: {topic} has a quaternion that is no rotation.")
+        self.robots.add(frame_name(message.child_frame_id))
+        pose = (at.x, at.y, at.z, turn.x, turn.y, turn.z, turn.w)
+        self.rows.extend((time_of(message.header), *pose))
+        return True
+
+    def told(self, sensor: str) -> tuple[str, FloatArray, Pose3]:
+        """The robot's frame, times in s, ascending, shape (k,), and T_odom_robot at each.
+
+        Args:
+            sensor: Frame of the sensor, that /tf is searched upwards from.
+        """
+        name = self.path.name
+        if self.topic is None:
+            robot, times, poses = self.frames.odometry(sensor)
+        elif self.rows:
+            robot = only(name, "the odometry", "child_frame_id", self.robots)
+            rows = np.array(self.rows).reshape(-1, 8)
+            times, poses = rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])
+        else:
+            raise FileError(f"{name} has no message on {self.topic}.")
+        if not (np.isfinite(times).all() and np.isfinite(poses.position).all()):
+            raise FileError(f"{name}: the odometry is not finite.")
+        if max(np.abs(times).max(initial=0.0), np.abs(poses.position).max(initial=0.0)) > LARGEST:
+            raise FileError(f"{name}: the odometry has a value beyond ±{LARGEST:g}.")
+        # Several nodes may write /tf; what counts is the stamp.
+        index = np.unique(times, return_index=True)[1]
+        _check_pace(name, times[index], poses.position[index])
+        return robot, times[index], poses[index]
+
+
+def only(name: str, what: str, field: str, found: set[str]) -> str:
+    """The frame that all messages name."""
+    if len(found) > 1:
+        raise FileError(
+            f"{name}: {what} must come from one frame, got `{field}` "
+            f"{', '.join(quote(frame)[1:-1] for frame in sorted(found)[:4])}."
+        )
+    return next(iter(found))
+
+
+def outside(name: str, odometry: FloatArray, scans: FloatArray) -> FileError:
+    """Of scans none of which lies within the odometry, by the times of both in s."""
+    return FileError(
+        f"{name}: no scan lies within the odometry. Scans run from {scans[0]:.3f} to "
+        f"{scans[-1]:.3f} s, odometry from {odometry[0]:.3f} to {odometry[-1]:.3f} s. "
+        "Is it one clock?"
+    )
+
+
+def interpolated(times: FloatArray, poses: Pose3, wanted: FloatArray) -> Pose3:
+    """Poses at other times, all of which lie within their span."""
+    if len(times) == 1:
+        return poses[np.zeros(len(wanted), dtype=np.int64)]
+    from scipy.spatial.transform import Rotation, Slerp
+
+    turns = Slerp(times, Rotation.from_quat(poses.quaternion))(wanted).as_quat()
+    places = [np.interp(wanted, times, column) for column in poses.position.T]
+    return Pose3.from_quaternion(turns, np.stack(places, axis=-1))
+
+
+def _check_pace(name: str, times: FloatArray, places: FloatArray) -> None:
+    """An error where odometry jumps: no robot is that fast."""
+    hops, waits = np.linalg.norm(np.diff(places, axis=0), axis=1), np.diff(times)
+    jumps = np.flatnonzero(hops > np.maximum(HOP, FASTEST * waits))
+    if jumps.size:
+        k = int(jumps[0])
+        raise FileError(
+            f"{name}: the odometry jumps by {hops[k]:.1f} m within {waits[k]:.3f} s, "
+            f"{times[k] - times[0]:.3f} s after its first. It must not be set back during a log; "
+            "cut the log there."
+        )

@@ -1,0 +1,98 @@
+"""PointCloud2 messages as scans, whatever the layout that a driver writes.
+
+Velodyne writes x, y, z, intensity, ring and time; Ouster organised rows with t, reflectivity and
+range; Livox unaligned ones with tag, line and timestamp.  What counts is what the fields say: their
+offsets and types, the byte order, and the padding of points and rows.  Times of points are told
+after the stamp of the message, in s:
+
+    time        s after the stamp (Velodyne),
+    t           ns after the stamp (Ouster),
+    timestamp   moments, in s or in ns (Hesai, Livox).
+
+Where they span more than a sweep takes, they are in no unit that is known, and are left out.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import FileError, InputError
+from isovist.io.bags import time_of
+from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.types import BoolArray, FloatArray
+
+NUMBERS = ("i1", "u1", "i2", "u2", "i4", "u4", "f4", "f8")
+"""Types of the fields, from 1 on."""
+SWEEP = 1.0
+"""No sensor takes longer for one sweep, in s."""
+NANOSECONDS = 1e14
+"""Larger moments are in ns, smaller ones in s: in s this is three million years."""
+
+
+def cloud_of(path: Path, message: Any) -> CloudScan | None:
+    """A PointCloud2 as a `CloudScan`; `None` when it has too few returns for one."""
+    fields = _fields(path, message)
+    points, seen = _returns(fields)
+    if seen.sum() < FEWEST:
+        return None
+    strengths = fields["intensity"].astype(np.float64) if "intensity" in fields else None
+    times = _times(fields, time_of(message.header))
+    try:
+        return CloudScan(
+            points[seen],
+            None if strengths is None else strengths[seen],
+            times=None if times is None else times[seen],
+        )
+    except InputError as error:
+        raise FileError(f"{path.name} has a broken cloud: {error}") from error
+
+
+def returns_in(path: Path, message: Any) -> int:
+    """How many points of a message are returns: finite, and not at the origin."""
+    return int(_returns(_fields(path, message))[1].sum())
+
+
+def _fields(path: Path, message: Any) -> dict[str, NDArray[Any]]:
+    """All columns by name, each of shape (n,)."""
+    order, data = ">" if message.is_bigendian else "<", memoryview(message.data)
+    shape, steps = (message.height, message.width), (message.row_step, message.point_step)
+    columns: dict[str, NDArray[Any]] = {}
+    for field in message.fields:
+        if not 1 <= field.datatype <= len(NUMBERS):
+            raise FileError(f"{path.name} has a broken cloud: `{field.name}` is of no known type.")
+        kind = np.dtype(order + NUMBERS[field.datatype - 1])
+        if 0 in shape:
+            columns[field.name] = np.empty(0, kind)
+            continue
+        try:
+            columns[field.name] = np.ndarray(shape, kind, data, field.offset, steps).ravel()
+        except (TypeError, ValueError) as error:
+            raise FileError(
+                f"{path.name} has a broken cloud: its data are shorter than it says."
+            ) from error
+    for name in "xyz":
+        if name not in columns:
+            raise FileError(f"{path.name} has a broken cloud: the field `{name}` is missing.")
+    return columns
+
+
+def _returns(fields: dict[str, NDArray[Any]]) -> tuple[FloatArray, BoolArray]:
+    """The points, shape (n, 3), and which of them are returns."""
+    points = np.stack([fields[name].astype(np.float64) for name in "xyz"], axis=1)
+    return points, np.asarray(np.isfinite(points).all(axis=1) & points.any(axis=1))
+
+
+def _times(fields: dict[str, NDArray[Any]], stamp: float) -> FloatArray | None:
+    """Of the points after the stamp, in s; `None` where none are told."""
+    if "t" in fields:
+        times = 1e-9 * fields["t"].astype(np.float64)
+    elif "time" in fields:
+        times = fields["time"].astype(np.float64)
+    elif "timestamp" in fields:
+        times = fields["timestamp"].astype(np.float64)
+        times = (1e-9 * times if np.abs(times).max(initial=0.0) > NANOSECONDS else times) - stamp
+    else:
+        return None
+    return times if np.abs(times).max(initial=0.0) <= SWEEP else None

@@ -1,0 +1,71 @@
+"""How a robot moved between two updates: by odometry, or at even pace where there is none.
+
+In space poses are those of a level frame at the place of the sensor, as in `localization`: what the
+robot leans by is taken off both scan and odometry.  Where the scan does not tell it, odometry does.
+A sensor that turns sees a moving world: returns that have times are brought to where they would be,
+had the robot stood still, by its motion since the update before.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from isovist.atlas.base import AnyScan, Site
+from isovist.errors import InputError
+from isovist.poses import AnyPose, Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan, check_tilt
+from isovist.sensing.drift import Drift
+
+FARTHEST = 1e7
+"""Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
+UNAIDED = Drift(still=0.3)
+"""Of even pace instead of odometry: at 10 Hz what a robot that speeds up by 10 m/s² is off by."""
+
+
+def checked(site: Site, odometry: AnyPose | None) -> AnyPose | None:
+    """T_odom_robot as a site needs it, a pose of the plane lifted in space; or an error."""
+    if odometry is None:
+        return None
+    flat = site.dimension == 2
+    if not isinstance(odometry, Pose if flat else AnyPose) or odometry.shape != ():
+        wanted = "Pose(x, y, yaw)" if flat else "Pose3(x, y, yaw, z, roll, pitch)"
+        raise InputError(f"`odometry` must be a pose, {wanted}, got {type(odometry).__name__}.")
+    if not np.isfinite(odometry.vector).all():
+        raise InputError(f"`odometry` must be finite, got {odometry}.")
+    if np.abs(odometry.position).max() > FARTHEST:
+        raise InputError(
+            f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
+            "Is it in m, and is it sound?"
+        )
+    if flat:
+        return odometry
+    lifted = Pose3.lifted(odometry)
+    check_tilt(lifted.roll, lifted.pitch)
+    return lifted
+
+
+def seen_from(
+    scan: AnyScan, odometry: AnyPose, before: AnyPose | None, seconds: float | None
+) -> AnyScan:
+    """A scan as it would be, had the robot stood where odometry says, leaning as it does.
+
+    Args:
+        scan: What the sensor saw.
+        odometry: T_odom_robot now.
+        before: The same at the update before, if there was one.
+        seconds: Since then; `None` when nobody told.
+    """
+    if not isinstance(scan, CloudScan):
+        return scan
+    if scan.times is not None and before is not None and seconds:
+        place = scan.T_robot_sensor
+        scan = scan.straighten((before @ place).inverse @ (odometry @ place), seconds)
+    assert isinstance(odometry, Pose3)
+    if scan.roll == scan.pitch == 0.0 and (odometry.roll, odometry.pitch) != (0.0, 0.0):
+        scan = replace(scan, roll=odometry.roll, pitch=odometry.pitch)
+    return scan
+
+
+def mount_of(scan: AnyScan) -> AnyPose:
+    """Where the frame that is searched for sits on the robot: T_robot_sensor in the plane."""
+    return scan.T_level_robot.inverse if isinstance(scan, CloudScan) else scan.T_robot_sensor
