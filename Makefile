@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PARTS := src/isovist/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
-.PHONY: demo studio test quick lint types bench clean
+.PHONY: demo studio test quick lint types reference bench clean
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
@@ -45,6 +45,10 @@ $(TSC): package.json
 $(PARTS): package.json
 	rm -rf $(dir $@)
 	-$(PYTHON) setup.py parts
+
+# The lists of what is public, that tests compare with the program.
+reference: $(DEV)
+	$(BIN)/python docs/scripts/reference.py
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks --data $(DATA)
