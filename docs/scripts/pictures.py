@@ -55,7 +55,9 @@ def candidates(shown: Demonstration) -> Any:
     figure.colorbar(dots, label="cost, at the best heading")
     axes.plot(shown.truth.x, shown.truth.y, "o", ms=22.0, mfc="none", mec="#d9475a", mew=2.0)
     show_between(axes, *known_bounds(shown.atlas.world))
-    axes.set_title(f"The {len(found.costs)} best of {len(shown.atlas.nodes)} nodes; the ring is the truth")
+    axes.set_title(
+        f"The {len(found.costs)} best of {len(shown.atlas.nodes)} nodes; the ring is the truth"
+    )
     return figure
 
 
