@@ -11,7 +11,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PARTS := src/isovist/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
-.PHONY: demo studio test quick lint types reference bench clean
+.PHONY: demo studio test quick lint types reference pictures docs bench clean
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
@@ -50,6 +50,14 @@ $(PARTS): package.json
 reference: $(DEV)
 	$(BIN)/python docs/scripts/reference.py
 
+# The site, in out/site: out/site/index.html can be opened as a file.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/scripts/pages.py out/pages
+	$(BIN)/zensical build --clean --strict
+
+pictures: $(DEV)
+	$(BIN)/python docs/scripts/pictures.py
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks --data $(DATA)
 
@@ -63,6 +71,11 @@ $(VENV)/.studio: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[figures,studio,bags,mesh,clouds]'
 	touch $(USER) $@
+
+$(VENV)/.docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[docs]'
+	touch $@
 
 $(DEV): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

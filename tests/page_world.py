@@ -112,5 +112,5 @@ def names() -> dict[str, object]:
         "scan": look, "odometry": iv.Pose(), "stamp": 0.0, "covariance": 0.01 * np.eye(3),
         "atlas": iv.build(world), "LaserScan": LaserScan, "msg": LaserScan(),
         "PoseWithCovarianceStamped": Anything,
-        "publisher": SimpleNamespace(publish=lambda message: None),
+        "publisher": SimpleNamespace(publish=repr),
     }  # fmt: skip

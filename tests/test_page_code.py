@@ -50,8 +50,9 @@ def folder(world, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path / "here")
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", [page for page in PAGES if blocks(page, "python")])
-def test_the_python_of_a_page_runs(page, world, folder, capsys):
+def test_the_python_of_a_page_runs(page, world, capsys):
     given = dict(world[1])
     for code, printed in blocks(page, "python"):
         capsys.readouterr()
@@ -60,17 +61,19 @@ def test_the_python_of_a_page_runs(page, world, folder, capsys):
             assert capsys.readouterr().out == printed
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("page", [page for page in PAGES if list(commands(page))])
-def test_the_commands_of_a_page_are_understood(page, folder):
+def test_the_commands_of_a_page_are_understood(page):
     for words in commands(page):
         verb = typer.main.get_command(app).commands[words[0]]
         verb.make_context(words[0], list(words[1:]))
 
 
+@pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize(
     "page", [page for page in PAGES if page not in ELSEWHERE and list(commands(page))]
 )
-def test_the_commands_of_a_page_run(page, folder):
+def test_the_commands_of_a_page_run(page):
     for words in commands(page):
         known = all(Path(w).exists() for w in words[1:] if re.search(r"\.(yaml|mcap|atlas)$", w))
         if words[0] in RUN and (known or words[0] == "build"):

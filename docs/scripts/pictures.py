@@ -19,6 +19,8 @@ from isovist.viz.cells import draw_cells, draw_isovist, known_bounds
 from isovist.viz.figures import new_figure, save, show_between
 from isovist.viz.plans import draw_petals
 
+AROUND = np.array([5.5, 4.5])
+"""Half of what a close view shows, in m."""
 RIVALS = 4
 """Seed of an office, and of a robot in it, where several places explain the scan."""
 
@@ -30,7 +32,7 @@ def describe(shown: Demonstration) -> Any:
     place, world = shown.truth.position, shown.atlas.world
     for axes in (left, right):
         draw_cells(axes, world)
-        show_between(axes, place - [5.5, 4.5], place + [5.5, 4.5])
+        show_between(axes, place - AROUND, place + AROUND)
     draw_isovist(left, world, place, 30.0)
     left.set_title("What can be seen from here: the isovist")
     rose = iv.Rose.circle(64)
