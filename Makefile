@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 USER := $(VENV)/.user
 DEV := $(VENV)/.dev
+WARM := $(VENV)/.warm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 DATA ?= DATA
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -19,10 +20,10 @@ demo: $(USER)
 studio: $(VENV)/.studio $(PARTS)
 	$(BIN)/isovist studio $(MAP) $(LOG)
 
-test: $(DEV) $(PARTS)
+test: $(WARM) $(PARTS)
 	$(PYTEST)
 
-quick: $(DEV) $(PARTS)
+quick: $(WARM) $(PARTS)
 	$(PYTEST) -m 'not slow'
 
 lint: $(DEV)
@@ -71,6 +72,11 @@ $(VENV)/.studio: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[figures,studio,bags,mesh,clouds]'
 	touch $(USER) $@
+
+# Compiled kernels, so that two workers do not both compile what both need.
+$(WARM): $(DEV) $(wildcard src/isovist/kernels/*.py)
+	$(BIN)/python .ci/warm.py 2
+	touch $@
 
 $(VENV)/.docs: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
