@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 USER := $(VENV)/.user
 DEV := $(VENV)/.dev
+WARM := $(VENV)/.warm
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 DATA ?= DATA
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
@@ -11,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 PARTS := src/isovist/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
-.PHONY: demo studio test quick lint types bench clean
+.PHONY: demo studio test quick lint types reference pictures docs bench clean
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
@@ -19,10 +20,10 @@ demo: $(USER)
 studio: $(VENV)/.studio $(PARTS)
 	$(BIN)/isovist studio $(MAP) $(LOG)
 
-test: $(DEV) $(PARTS)
+test: $(WARM) $(PARTS)
 	$(PYTEST)
 
-quick: $(DEV) $(PARTS)
+quick: $(WARM) $(PARTS)
 	$(PYTEST) -m 'not slow'
 
 lint: $(DEV)
@@ -46,6 +47,18 @@ $(PARTS): package.json
 	rm -rf $(dir $@)
 	-$(PYTHON) setup.py parts
 
+# The lists of what is public, that tests compare with the program.
+reference: $(DEV)
+	$(BIN)/python docs/scripts/reference.py
+
+# The site, in out/site: out/site/index.html can be opened as a file.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/scripts/pages.py out/pages
+	$(BIN)/zensical build --clean --strict
+
+pictures: $(DEV)
+	$(BIN)/python docs/scripts/pictures.py
+
 bench: $(DEV)
 	$(BIN)/python -m benchmarks --data $(DATA)
 
@@ -59,6 +72,16 @@ $(VENV)/.studio: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[figures,studio,bags,mesh,clouds]'
 	touch $(USER) $@
+
+# Compiled kernels, so that two workers do not both compile what both need.
+$(WARM): $(DEV) $(wildcard src/isovist/kernels/*.py)
+	$(BIN)/python .ci/warm.py 2
+	touch $@
+
+$(VENV)/.docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) -e '.[docs]'
+	touch $@
 
 $(DEV): pyproject.toml
 	$(PYTHON) -m venv $(VENV)

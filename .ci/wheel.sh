@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# Build the wheel, install it without extras in a clean environment, and use it outside the checkout.
+# Build the wheel and the source archive, twice, to the same bytes; install the wheel without extras
+# in a clean environment, and use it outside the checkout.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 pip="-m pip --quiet --disable-pip-version-check"
-.venv/bin/python $pip wheel --no-deps --wheel-dir "$scratch" .
+.venv/bin/python $pip install --no-compile 'setuptools>=77'
+.venv/bin/python .ci/build.py "$scratch/built" | tail -1
+mv "$scratch"/built/isovist-*.whl "$scratch"
 "${PYTHON:-python3}" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" $pip install --no-compile "$scratch"/isovist-*.whl
 .venv/bin/python .ci/check_wheel.py "$scratch/venv/bin"

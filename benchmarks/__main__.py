@@ -40,6 +40,7 @@ RUNS = {
     "ros": ("60",),
     "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),
+    "history": (),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""
 WORLDS = ("building",)

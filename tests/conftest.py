@@ -42,6 +42,8 @@ SLOW = (
     "test_kernels.py::test_warming_up",
     "test_lidar.py::test_the_demonstration",
     "test_optimise.py",
+    "test_page_code.py",
+    "test_pages.py::test_the_script",
     "test_paper_localizer.py::test_scans_in_space",
     "test_paper_way.py::test_a_way_in_space",
     "test_paper.py::test_the_command_prints",

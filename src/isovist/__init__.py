@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from isovist.tracking.start import StartFit
     from isovist.tracking.tracker import Tracker
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "Answer", "Atlas", "AtlasSettings", "BeamModel", "Belief", "Certificate", "Check",

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
+from isovist.cli.bench_calibrate import calibrate
 from isovist.cli.bench_descriptors import descriptors
 from isovist.cli.bench_track import follow, kidnap, starts
 from isovist.cli.examples import example_of
@@ -135,5 +136,6 @@ def cross(
     typer.echo(json.dumps(row) if as_json else text.format(**row))
 
 
-for verb in (carmen, scans, simulate, simulate3d, cross, descriptors, starts, follow, kidnap):
+LOCATING = (carmen, scans, simulate, simulate3d, cross, descriptors, calibrate)
+for verb in (*LOCATING, starts, follow, kidnap):
     bench.command(epilog=example_of(f"bench {verb.__name__}"), cls=Verb)(verb)

@@ -25,6 +25,7 @@ EXAMPLES = (
     "isovist bench simulate3d building.bt --height 1 --rings 16",
     "isovist bench cross intel.log.gz aces.log.gz --count 50",
     "isovist bench descriptors intel.log.gz warehouse.yaml --count 60",
+    "isovist bench calibrate --plans 70 --scans 10 --resume calibration.jsonl",
     "isovist bench starts intel.log.gz --reach 8",
     "isovist bench follow map.yaml run.npz --held-out",
     "isovist bench kidnap map.yaml run.npz --count 20",

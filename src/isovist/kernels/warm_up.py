@@ -27,12 +27,17 @@ class WarmUp:
     folder: str
 
 
+def load_all() -> None:
+    """Import every module of kernels, so that `KERNELS` has them all."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        import_module(f"isovist.kernels.{module.name}")
+
+
 def compile_all(progress: Callable[[float], None] = lambda _share: None) -> WarmUp:
     """Compile every kernel, or read it from the cache; told the share that is done after each."""
     begin = perf_counter()
     NOTICE.said = True  # whoever warms up knows
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        import_module(f"isovist.kernels.{module.name}")
+    load_all()
     compiled, folder = 0, ""
     for done, kernel in enumerate(KERNELS.values(), 1):
         kernel.compile()

@@ -101,7 +101,7 @@ def locate(
 
 
 def _located(
-    atlas: AnyMaps,
+    atlas: AnyMaps | Site,
     scan: AnyScan | Joined | Sequence[AnyScan],
     motions: Sequence[AnyPose] | None,
     drift: Drift | None,

@@ -1,0 +1,116 @@
+"""Plans of many kinds, and how often answers on them are unique and wrong."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from typer.testing import CliRunner
+
+from isovist.bench import calibrate
+from isovist.bench.calibrate import clopper_pearson, read_lines, rows_of, run, text_of, try_plan
+from isovist.bench.plans import HELD_OUT, KINDS, draw_plan
+from isovist.cli.app import app
+from isovist.errors import FileError, InputError
+from isovist.maps.cells import Cell
+
+HEAD = {"seed": 0, "scans": 2}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plan_is_the_same_for_the_same_seed_and_lacks_what_is_there(kind):
+    plan, again, other = (draw_plan(kind, seed) for seed in ((3, 1), (3, 1), (3, 2)))
+    assert (plan.world.cells == again.world.cells).all()
+    assert plan.world.cells.shape != other.world.cells.shape
+    assert len(plan.reality.walls) > 8
+    worn = (plan.world.cells == Cell.OCCUPIED).mean()
+    assert 0.002 < worn < 0.2
+    assert plan.scale in (1.0, 1.01)
+
+
+def test_a_symmetric_plan_is_the_same_after_half_a_turn_and_a_mirrored_one_mirrored():
+    random = np.random.default_rng(5)
+    while True:
+        sketch = KINDS["symmetric"](random)
+        if len(sketch.blocks) % 2 == 0:  # without the block that gives it away
+            break
+    length, width = sketch.size
+    walls = {tuple(np.round(sorted([wall[:2], wall[2:]]), 6).ravel()) for wall in sketch.walls}
+    turned = {
+        tuple(np.round(sorted([(length - x, width - y) for x, y in (w[:2], w[2:])]), 6).ravel())
+        for w in map(np.array, sketch.walls)
+    }
+    assert walls == turned
+
+
+def test_a_third_of_the_maps_is_too_large_and_the_truth_is_so_too():
+    scales = [draw_plan("hall", (0, k)).scale for k in range(30)]
+    assert 4 <= scales.count(1.01) <= 16
+
+
+def test_the_interval_is_that_of_clopper_and_pearson():
+    assert clopper_pearson(0, 35) == pytest.approx((0.0, 1.0 - 0.025 ** (1 / 35)))
+    low, high = clopper_pearson(3, 200)
+    assert binom.sf(2, 200, low) == pytest.approx(0.025)
+    assert binom.cdf(3, 200, high) == pytest.approx(0.025)
+    assert clopper_pearson(5, 5)[1] == 1.0
+
+
+def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
+    path, tried = tmp_path / "lines.jsonl", []
+
+    def quick(number, scans, seed):
+        tried.append(number)
+        return {"plan": number, "kind": "hall", "asked": [{"k": scans + seed}]}
+
+    monkeypatch.setattr(calibrate, "try_plan", quick)
+    first = run(3, 2, 0, path)
+    whole = path.read_bytes()
+    path.write_bytes(whole + b'{"plan": 3, "ki')  # killed while it wrote
+    assert run(5, 2, 0, path) == [*first, quick(3, 2, 0), quick(4, 2, 0)]
+    assert tried == [0, 1, 2, 3, 4, 3, 4]
+    assert sorted(read_lines(path, HEAD)) == [0, 1, 2, 3, 4]
+    with pytest.raises(FileError) as error:
+        run(5, 2, 7, path)
+    assert str(error.value) == (
+        "lines.jsonl is of a run with {'scans': 2, 'seed': 0}, and this one has "
+        "{'scans': 2, 'seed': 7}. Name another file, or repeat its numbers."
+    )
+    path.write_text("a song\n")
+    with pytest.raises(
+        FileError, match=r"^lines.jsonl has no lines of `isovist bench calibrate`.$"
+    ):
+        run(5, 2, 0, path)
+    with pytest.raises(InputError) as refused:
+        run(0, 2, 0, None)
+    assert str(refused.value) == "`plans` and `scans` must be 1 or more, got 0 and 2."
+
+
+def test_rows_tell_all_scans_those_of_kinds_held_out_and_each_kind_and_sensor():
+    def asked(right, verdict, sensor="180°, 8 m"):
+        return {"sensor": sensor, "verdict": verdict, "right": right, "listed": right,
+                "probability": 0.95, "off": 1.0, "error_m": 0.1}  # fmt: skip
+
+    lines = [
+        {"plan": 0, "kind": "office", "asked": [asked(True, "unique"), asked(False, "unique")]},
+        {"plan": 4, "kind": HELD_OUT[0], "asked": [asked(False, "ambiguous", "90°, 6 m")]},
+    ]
+    rows = {row["what"]: row for row in rows_of(lines)}
+    assert list(rows) == ["all", "held out", "office", "hotel", "180°, 8 m", "90°, 6 m"]
+    assert (rows["all"]["scans"], rows["all"]["wrong_and_unique"]) == (3, 1)
+    assert rows["held out"]["wrong_and_unique"] == 0
+    assert rows["office"]["unique"] == 1.0
+    assert rows["all"]["probabilities"] == [[0.9, 0.99, 3.0, pytest.approx(0.95), 1 / 3]]
+    told = text_of(rows.values()).splitlines()
+    assert told[2] == "| all | 3 | 33.3% | 66.7% | 33.3% | 1 (0.84% to 90.57%) | 0, 100, 100 |"
+    assert told[-1] == "p from 0.9 to 0.99: 3 answers, mean 0.950, 33.3% right"
+
+
+def test_the_command_tries_plans_and_tells_rows(tmp_path):
+    path = tmp_path / "lines.jsonl"
+    words = ["bench", "calibrate", "--plans", "2", "--scans", "2", "--resume", str(path), "--json"]
+    rows = json.loads(CliRunner().invoke(app, words).output)
+    assert rows[0]["what"] == "all"
+    assert rows[0]["scans"] == 4
+    assert rows[0]["wrong_and_unique"] == 0
+    assert try_plan(1, 2, 0) == read_lines(path, HEAD)[1]
