@@ -5,7 +5,7 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR
-from isovist.backends.base import VARIABLE, Backend, computing, named, using
+from isovist.backends.base import VARIABLE, Backend, available, computing, named, using
 from isovist.errors import InputError
 from isovist.localization.search import best_headings
 from isovist.maps.cells import Cell, OccupancyMap
@@ -94,7 +94,9 @@ def test_a_machine_without_a_card_says_so():
     except InputError as lacking:
         text = str(lacking)
     else:
+        assert available() == ("cpu", "cuda")
         pytest.skip("This machine has a card.")
+    assert available() == ("cpu",)
     assert text in {
         f"The cuda backend needs an NVIDIA card and CuPy, and {reason}. Install isovist[cuda] on a "
         "machine that has a card, or leave the backend out."

@@ -8,7 +8,7 @@ headings, deficits, ranges and distances agree bit by bit; sums of many beams di
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -211,3 +211,12 @@ def named(name: str) -> Backend:
     from isovist.backends.cuda import CudaBackend
 
     return CudaBackend()
+
+
+def available() -> tuple[str, ...]:
+    """Names of the backends that this machine has, the fastest last."""
+    found = []
+    for name in NAMES:
+        with suppress(InputError):
+            found.append(named(name).name)
+    return tuple(found)
