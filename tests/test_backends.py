@@ -102,3 +102,18 @@ def test_a_machine_without_a_card_says_so():
         "machine that has a card, or leave the backend out."
         for reason in ("CuPy is not installed", "no card was found")
     }
+
+
+def test_a_proof_is_the_same_whatever_made_it(backend):
+    atlas = iv.build(building())
+    sensor = Lidar(beams=270, field_of_view=np.radians(270.0), noise=0.02)
+    proved = 0
+    for _truth, scan in random_scans(atlas.world, atlas.world, sensor, 6, seed=4):
+        proof = iv.locate(atlas, scan, prove=True).proof
+        assert computing() is backend
+        with using("cpu"):
+            twin = iv.locate(atlas, scan, prove=True).proof
+        assert (proof.complete, proof.unique) == (twin.complete, twin.unique)
+        np.testing.assert_allclose(proof.regions, twin.regions, atol=1e-6)
+        proved += proof.unique
+    assert proved > 0
