@@ -135,7 +135,7 @@ def _located(
     held = seen.within(site.diagonal)
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
-    compile_kernels(site)
+    compile_kernels(site, prove=prove)
     answer, sure = _look(site, held, held_to, chosen, tilt)
     if answer.best is not None and not (
         sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= chosen.lead[1]
@@ -242,13 +242,16 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
     return is_same(first.best.pose, second.best.pose, settings)
 
 
-def compile_kernels(atlas: Site) -> None:
+def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
+    from isovist.kernels.bound import bound, tabulate
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
+    from isovist.kernels.wedge import look_through
 
     quick = (floors,) if pays(atlas) else ()
-    for kernel in (*quick, correlate, spread, *atlas.kernels()):
+    proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
+    for kernel in (*quick, correlate, spread, *atlas.kernels(), *proving):
         kernel.compile()
 
 
