@@ -75,7 +75,7 @@ class SideBySide(Site):
         assert first is not None
         return cls(
             maps, tuple(maps), starts, shifts, cells, float(spacings.max()),
-            first[1].dimension, float(diagonals.max()), int(sizes.max()),
+            first[1].dimension, float(diagonals.max()), int(sizes.sum()),
         )  # fmt: skip
 
     @property
