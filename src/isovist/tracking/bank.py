@@ -126,14 +126,14 @@ class Bank:
         return 3 * (self.atlas.dimension - 1), self.atlas.fitted(self.tilt)
 
     @property
-    def widths(self) -> FloatArray:
+    def widths(self) -> tuple[FloatArray, FloatArray]:
         """σ of the steps of a fit in m, from the error of odometry down to two cells.
 
         The later half of the coarse ones and the earlier of the fine ones.
         """
         coarse = self.localization.coarse_widths(self.atlas)
         fine = self.localization.fine_widths(self.atlas)
-        return np.concatenate([coarse[2:6], fine[:4]])
+        return coarse[2:6], fine[:4]
 
     def carry(self, motion: AnyPose, elapsed: float = UNTOLD) -> None:
         """Move all places by what odometry says of the last `elapsed` s."""
@@ -278,7 +278,11 @@ class Bank:
         """
         atlas, beams, settings = self.atlas, frame.beams, self.localization
         n = self.shape[1]
-        fit = atlas.fit(beams, poses, self.widths, n)
+        coarse, fine = self.widths
+        if n == 3:
+            fit = atlas.fit(beams, poses, np.concatenate([coarse, fine]), n)
+        else:  # wide steps would take the height from whatever stands in the way
+            fit = atlas.fit(beams, atlas.fit(beams, poses, coarse, 3).poses, fine, n)
         step = _wrapped(fit.poses - poses)[:, :n]
         known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)
