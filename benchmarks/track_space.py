@@ -19,7 +19,7 @@ from isovist.atlas.build import build
 from isovist.bench.demonstration import HEIGHT
 from isovist.bench.drives import summarise_kidnaps, summarise_starts
 from isovist.bench.outcomes import Row
-from isovist.bench.space_drives import building, drive, wander
+from isovist.bench.space_drives import SHORT, STRIDE, building, drive, wander
 from isovist.sensing.spinning import SpinningLidar
 from isovist.tracking.tracker import Tracker
 
@@ -44,20 +44,22 @@ def main() -> None:
     given = parser.parse_args()
     site, rng = building(given.seed), np.random.default_rng(given.seed)
     atlas, aided = build(site.plan, height=HEIGHT), not given.unaided
-    starts = [
-        drive(Tracker(atlas), site, LIDAR, wander(site.ground, REACH, rng), rng, aided=aided)
-        for _ in range(given.starts)
-    ]
+    stride, pause = (STRIDE, 0.3) if aided else (SHORT, 0.1)
+    starts = []
+    for _ in range(given.starts):
+        way = wander(site.ground, REACH, rng, stride)
+        starts.append(drive(Tracker(atlas), site, LIDAR, way, rng, aided=aided, pause=pause))
     row = summarise_starts(f"office {given.seed}", starts)
     show("unknown starts", row)
     good = row["found"] == 1.0 and row["wrong"] == 0.0
     kidnaps = []
     for _ in range(given.kidnaps):
-        first, second = wander(site.ground, BEFORE, rng), wander(site.ground, AFTER, rng)
+        first, second = (wander(site.ground, reach, rng, stride) for reach in (BEFORE, AFTER))
         away = len(first)
         run = drive(
-            Tracker(atlas), site, LIDAR, [*first, *second], rng, aided=aided, carried=[away]
-        )
+            Tracker(atlas), site, LIDAR, [*first, *second], rng, aided=aided, carried=[away],
+            pause=pause,
+        )  # fmt: skip
         kidnaps.append(run[away - 1 :])
     show("carried away", summarise_kidnaps(f"office {given.seed}", kidnaps, 1, AFTER))
     _speed(site, atlas, rng)

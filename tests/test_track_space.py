@@ -8,7 +8,7 @@ import pytest
 from isovist.atlas.build import build
 from isovist.bench.demonstration import HEIGHT
 from isovist.bench.drives import summarise_kidnaps, summarise_starts
-from isovist.bench.space_drives import ROOM, STRIDE, building, drive, wander
+from isovist.bench.space_drives import ROOM, SHORT, STRIDE, building, drive, wander
 from isovist.poses import way_of
 from isovist.sensing.spinning import SpinningLidar
 from isovist.tracking.tracker import Tracker
@@ -38,9 +38,17 @@ def test_a_robot_wanders_where_there_is_room(site):
 
 @pytest.mark.parametrize("aided", [True, False])
 def test_starts_are_found_and_none_is_wrong(site, atlas, aided):
-    rng = np.random.default_rng(0)
+    rng, (stride, pause) = np.random.default_rng(0), (STRIDE, 0.3) if aided else (SHORT, 0.1)
     runs = [
-        drive(Tracker(atlas), site, LIDAR, wander(site.ground, 4.0, rng), rng, aided=aided)
+        drive(
+            Tracker(atlas),
+            site,
+            LIDAR,
+            wander(site.ground, 3.0, rng, stride),
+            rng,
+            aided=aided,
+            pause=pause,
+        )
         for _ in range(2)
     ]
     row = summarise_starts("office", runs)

@@ -22,6 +22,8 @@ from isovist.tracking.replay import Follower, Update
 
 STRIDE = 0.3, 0.5
 """Between two updates, in m and in rad on the spot."""
+SHORT = 0.1, 0.15
+"""The same at 10 Hz and 1 m/s, for a robot that has no odometry."""
 ROOM = 0.35
 """Between the robot and whatever stands beside its way, in m."""
 LEAN = float(np.radians(1.0))
@@ -52,11 +54,13 @@ def building(seed: int, *, length: float = 30.0, rows: int = 4, cell: float = 0.
     return Building(plan, MeshMap.extrude(floor.reality, 0.0, CEILING), floor.reality)
 
 
-def wander(ground: SegmentMap, reach: float, rng: np.random.Generator) -> list[Pose3]:
-    """Poses of a robot that begins anywhere and drives `reach` m."""
+def wander(
+    ground: SegmentMap, reach: float, rng: np.random.Generator, stride: tuple[float, float] = STRIDE
+) -> list[Pose3]:
+    """Poses of a robot that begins anywhere and drives `reach` m, a stride (m, rad) apart."""
     poses, way = [somewhere(ground, rng)], 0.0
     while way < reach:
-        leg = _leg(ground, poses[-1], rng)
+        leg = _leg(ground, poses[-1], rng, stride)
         if not leg:  # stuck: begin elsewhere
             poses, way = [somewhere(ground, rng)], 0.0
             continue
@@ -66,19 +70,21 @@ def wander(ground: SegmentMap, reach: float, rng: np.random.Generator) -> list[P
     return [Pose3(p.x, p.y, p.yaw, HEIGHT, *tilt) for p, tilt in zip(poses, lean, strict=True)]
 
 
-def _leg(ground: SegmentMap, pose: Pose, rng: np.random.Generator) -> list[Pose]:
+def _leg(
+    ground: SegmentMap, pose: Pose, rng: np.random.Generator, stride: tuple[float, float]
+) -> list[Pose]:
     """A turn on the spot and a straight way with room on both sides; empty where there is none."""
-    stride, turn = STRIDE
+    metres, radians = stride
     for k in range(TRIES):
         heading = float(wrap_angle(pose.yaw + rng.normal(0.0, 0.3 + 3.0 * k / TRIES)))
         ahead = unit_vectors(heading)
         length = min(float(ground.cast(pose.position, ahead).ranges) - 2.0 * ROOM, 4.0)
-        steps = np.arange(1, int(length / stride) + 1)[:, None] * stride * ahead
+        steps = np.arange(1, int(length / metres) + 1)[:, None] * metres * ahead
         places = pose.position + steps
-        if len(places) < 2 or min(ground.clearance(place) for place in places) < ROOM:
+        if length < 2.0 * STRIDE[0] or min(ground.clearance(place) for place in places) < ROOM:
             continue
         swing = float(wrap_angle(heading - pose.yaw))
-        count = int(np.ceil(abs(swing) / turn))
+        count = int(np.ceil(abs(swing) / radians))
         turns = pose.yaw + swing * np.arange(1, count + 1) / max(count, 1)
         spot = [Pose(pose.x, pose.y, float(yaw)) for yaw in turns]
         return [*spot, *(Pose(place[0], place[1], heading) for place in places)]

@@ -96,6 +96,8 @@ class Bank:
         spreads: Covariances, shape (K, n, n), in m and rad.
         frames: Oldest first.
         tilt: Whether roll and pitch are fitted too.
+        aided: Whether odometry carries the places; if not, what they are carried by is a guess,
+            and is believed less the more a scan disagrees with it.
         before: Poses and covariances before the last frame was looked at, shapes as above.
         share: How much of what that frame says was new (`compare`).
     """
@@ -108,6 +110,7 @@ class Bank:
     spreads: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     frames: list[Frame] = field(default_factory=list)
     tilt: bool = False
+    aided: bool = True
     before: tuple[FloatArray, FloatArray] = field(init=False)
     share: float = 1.0
 
@@ -288,6 +291,8 @@ class Bank:
         R = covariances(known, settings)
         told = share * np.linalg.inv(R)
         slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)
+        if not self.aided:
+            spreads = spreads * np.maximum(1.0, slip / n)[:, None, None]
         after = np.linalg.inv(np.linalg.inv(spreads) + told)
         moved = poses.copy()
         moved[:, :n] += np.einsum("kij,kj->ki", after @ told, step)
