@@ -71,6 +71,7 @@ SLOW = (
     "test_track_cli_space.py",
     "test_track_gramian.py",
     "test_track_protocol.py::test_the_benchmarks",
+    "test_track_space.py",
     "test_track_trajectory.py",
     "test_tracker.py::test_the_truth_lies_in_the_ellipsoid",
     "test_typed_pages.py",

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -212,6 +213,21 @@ def seen_of(
         log = log_of(path, scan_topic=scan_topic, T_robot_sensor=place)
         seen = joined(*log.until(at, scans, apart))
     return seen.mirrored() if mirror else seen
+
+
+def leaning(seen: "Look", roll: float | None, pitch: float | None) -> "Look":
+    """What was seen by a robot that leans, as `--roll` and `--pitch` say, in degrees."""
+    from isovist.sensing.cloud_scan import CloudScan
+
+    if roll is None and pitch is None:
+        return seen
+    if not isinstance(seen, CloudScan):
+        raise InputError("`--roll` and `--pitch` are for one scan in space.")
+    if not all(map(math.isfinite, (roll or 0.0, pitch or 0.0))):
+        raise InputError("`--roll` and `--pitch` must be angles in degrees.")
+    leans = (seen.roll if roll is None else math.radians(roll),
+             seen.pitch if pitch is None else math.radians(pitch))  # fmt: skip
+    return replace(seen, roll=leans[0], pitch=leans[1])
 
 
 def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | None":

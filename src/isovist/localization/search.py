@@ -217,7 +217,7 @@ class _View:
         """What `choose` would choose if all nodes were tried, by trying as few as will do."""
         plain = not quick.pays(self.atlas) and limit == np.inf
         if plain or computing().exhaustive:
-            return choose(self.tried(active), np.inf)
+            return choose(self.tried(active), limit)
         floors = self._floors(active, self.window.seen, self.allowed)
         count, dearest = 2 * most, limit
         while count < len(active) and dearest == np.inf:
