@@ -17,6 +17,7 @@ RUNS = {
     "misuse": ("DATA/carmen/seattle-corrected.log.gz", "8"),
     "several": ("--count", "4", "DATA/carmen/seattle-corrected.log.gz"),
     "floors": ("--scans", "10"),
+    "library": ("--floors", "20", "--scans", "4"),
     "many": ("--count", "24", "DATA/carmen/seattle-corrected.log.gz"),
     "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
     "explore": ("--starts", "2", "hall"),

@@ -23,17 +23,20 @@ class Library(Mapping[str, Atlas]):
     Attributes:
         paths: Folder of each atlas, by name, in order.
         memory: Bytes that open atlases may take together; one is open in any case.
+        most: Maps that are looked at for one scan; as many as it takes when `None`.
+        glances: What a search of many maps keeps (`localization.choice`).
     """
 
-    def __init__(self, paths: Mapping[str, Path], memory: float) -> None:
+    def __init__(self, paths: Mapping[str, Path], memory: float, most: int | None = None) -> None:
         self.paths = dict(paths)
-        self.memory = memory
+        self.memory, self.most = memory, most
+        self.glances: object = None
         self._open: dict[str, Atlas] = {}
         self._stamps: dict[str, Stamp] = {}
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float]]:
-        return Library, (self.paths, self.memory)  # another process opens its own
+    def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float, int | None]]:
+        return Library, (self.paths, self.memory, self.most)  # another process opens its own
 
     def __getitem__(self, name: str) -> Atlas:
         with self._lock:
@@ -99,16 +102,25 @@ def bytes_of(atlas: Atlas) -> int:
     return sum(array.nbytes for array in atlas.arrays().values()) + atlas.descriptors.size
 
 
-def read_library(folder: PathLike, *, memory: float | None = None) -> Library:
+def read_library(
+    folder: PathLike, *, memory: float | None = None, most: int | None = None
+) -> Library:
     """A folder of atlases, as several maps for `locate`.
 
-    Every manifest is read now; arrays are read and checked when an atlas is first needed.
+    Every manifest is read now; arrays are read and checked when an atlas is first needed.  Of more
+    than a few maps `locate` looks at those only that a bound does not exclude; for that it keeps 64
+    bytes of each node in the plane, and opens every atlas once.
 
     Args:
         folder: Holds a folder for each atlas, by whose name, without `.atlas`, the map is called.
         memory: Bytes that open atlases may take together: above that, the one that was not used
             for longest is closed.  No limit when `None`.
+        most: Maps that `locate` looks at for one scan, the likeliest ones: where that leaves some
+            out that may explain it as well, the answer is not unique and says so.  As many as it
+            takes when `None`.
     """
+    if most is not None and not most >= 1:
+        raise InputError(f"`most` must be a number of maps, 1 or more, got {most}.")
     if memory is not None and not memory > 0.0:
         raise InputError(f"`memory` must be a number of bytes above 0, got {memory:g}.")
     folder = Path(folder)
@@ -128,7 +140,7 @@ def read_library(folder: PathLike, *, memory: float | None = None) -> Library:
         described = (name, *_described(path))
         first = first or described
         check_alike(first, described)
-    return Library(paths, float("inf") if memory is None else memory)
+    return Library(paths, float("inf") if memory is None else memory, most)
 
 
 def is_library(path: PathLike) -> bool:

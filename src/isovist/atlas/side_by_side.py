@@ -78,6 +78,12 @@ class SideBySide(Site):
             first[1].dimension, float(diagonals.max()), int(sizes.sum()),
         )  # fmt: skip
 
+    def part(self, chosen: IntArray) -> "SideBySide":
+        """Some of the maps, by number in their order, where they lie."""
+        names = tuple(self.names[int(k)] for k in chosen)
+        starts, shifts, cells = (a[chosen] for a in (self.starts, self.shifts, self.cells))
+        return replace(self, names=names, starts=starts, shifts=shifts, cells=cells)
+
     @property
     def dimension(self) -> int:
         return self._dimension

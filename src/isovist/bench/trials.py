@@ -16,10 +16,9 @@ from isovist.atlas.build import build
 from isovist.atlas.walls import bare_walls
 from isovist.bench.outcomes import Outcome, Row, outcome_of, summarise
 from isovist.errors import InputError
-from isovist.kernels.threads import COUNT
+from isovist.kernels.threads import COUNT, in_order
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.localization.many import in_order
 from isovist.maps.base import Map
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.kinds import AnyMap

@@ -13,6 +13,7 @@ from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
+from isovist.localization.choice import FIRST, Choice
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import (
@@ -137,18 +138,7 @@ def _located(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site, prove=prove)
-    answer, sure = _look(site, held, held_to, chosen, tilt)
-    if answer.best is not None and not (
-        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= chosen.lead[1]
-    ):
-        first = answer
-        answer, sure = _look(site, held, held_to, chosen, tilt, thorough=True)
-        before = first.timing_ms
-        timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
-        answer = replace(answer, timing_ms=timing)
-        if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, chosen)):
-            advice = DIVIDED if sure else CROWDED
-            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    site, answer = _answered(site, held, held_to, chosen, tilt)
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
@@ -158,6 +148,51 @@ def _located(
     if certificate:
         answer = _certified(site, last_of(held), answer, chosen)
     return replace(answer, frame=frame)
+
+
+def _answered(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool
+) -> tuple[Site, Answer]:
+    """The answer, nothing of which is doubted yet, and the maps that were looked at for it."""
+    start = perf_counter()
+    choice = Choice.of(site, scan, settings) if prior is None else None
+    if choice is None:
+        return site, _looked_twice(site, scan, prior, settings, tilt)
+    seen, count = last_of(scan), min(FIRST, choice.most)
+    answer = _look(choice.part(count), scan, prior, settings, tilt)[0]
+    needed = choice.needed(seen, answer, settings)
+    while True:
+        count = min(max(needed, count), choice.most)
+        part, chosen = choice.part(count), perf_counter() - start
+        answer = _looked_twice(part, scan, prior, settings, tilt)
+        needed = choice.needed(seen, answer, settings)
+        if needed <= count or count == choice.most:
+            break
+    timing = dict(answer.timing_ms)
+    for step in ("search", "total"):
+        timing[step] += 1e3 * chosen
+    answer = replace(answer, timing_ms=timing)
+    return part, answer if needed <= count else choice.told(answer, count)
+
+
+def _looked_twice(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool
+) -> Answer:
+    """What a look at some of the nodes gives, or one at more of them where that leaves a doubt."""
+    answer, sure = _look(site, scan, prior, settings, tilt)
+    if answer.best is None or (
+        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
+    ):
+        return answer
+    first = answer
+    answer, sure = _look(site, scan, prior, settings, tilt, thorough=True)
+    before = first.timing_ms
+    timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
+    answer = replace(answer, timing_ms=timing)
+    if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, settings)):
+        advice = DIVIDED if sure else CROWDED
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    return answer
 
 
 def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:

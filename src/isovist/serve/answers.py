@@ -12,7 +12,7 @@ from isovist.localization.answer import Answer
 from isovist.localization.check import check
 from isovist.localization.hints import hints
 from isovist.localization.locate import locate
-from isovist.localization.many import in_order, locate_many
+from isovist.localization.many import locate_many
 from isovist.localization.region import Region
 from isovist.report.answers import answer_json
 from isovist.report.checks import check_json
@@ -81,7 +81,7 @@ class Search:
 
         def run(scans: Sequence[AnyScan]) -> list[Told | InputError]:
             pairs = zip(scans, answered(scans), strict=True)
-            return list(in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
+            return list(threads.in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
 
         return run
 
