@@ -37,12 +37,13 @@ def limit_rosbags() -> None:
     """Let `rosbags` unpack nothing beyond the limit, in this process."""
     from bz2 import BZ2Decompressor
 
-    from lz4.frame import LZ4FrameDecompressor
+    from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]
     from rosbags.rosbag1 import reader as first
-    from rosbags.rosbag2 import reader as second
+    from rosbags.rosbag2 import reader as read_second
     from rosbags.rosbag2 import storage_mcap as mcap
 
-    zstd: Any = second.zstd
+    second: Any = read_second
+    zstd = second.zstd
     first.decompressors.update(bz2=bounded(BZ2Decompressor), lz4=bounded(LZ4FrameDecompressor))
     unzstd = bounded(zstd.ZstdDecompressor)
     mcap.DECOMPRESSORS.update(lz4=bounded(LZ4FrameDecompressor), zstd=unzstd)
