@@ -10,7 +10,9 @@ from isovist.cli import options
 
 def track(
     world: options.World,
-    log: Annotated[Path, typer.Argument(help="A bag, a CARMEN log, or scans with odometry.")],
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="A bag, a CARMEN log, or scans with odometry.")
+    ],
     scan_topic: options.ScanTopic = None,
     odometry_topic: options.OdometryTopic = None,
     sensor: options.Sensor = None,
