@@ -40,6 +40,7 @@ SLOW = (
     "test_io_folder_swap.py::test_a_writer_killed_at_any_line",
     "test_kernels.py::test_a_command_that_must_compile",
     "test_kernels.py::test_warming_up",
+    "test_kill_files.py",
     "test_lidar.py::test_the_demonstration",
     "test_optimise.py",
     "test_page_code.py",

@@ -43,6 +43,7 @@ def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
     home.mkdir()
     (home / "seed.csv").write_text("bearing,range\n0.0,1.0\n0.1,1.0\n")
     monkeypatch.setattr(cases.scans, "ASKED", {})
+    monkeypatch.setattr(cases.requests, "ASKED", {})
     said = {
         FileError("seed.csv: no."): "",
         FileError("it is broken."): "the file is not named first: 'it is broken.'",

@@ -68,6 +68,17 @@ def test_every_verb_explains_itself(verb):
         assert option.help, (verb, option.name)
         assert option.help[0].isupper() or option.help[0] == "ε", (verb, option.help)
         assert option.help.endswith("."), (verb, option.help)
+        if option.param_type_name == "argument":
+            assert option.metavar.split(".")[0].isupper(), (verb, option.name)
+
+
+def test_the_first_help_groups_the_verbs_and_says_where_to_begin():
+    told = CliRunner().invoke(app, ["--help"]).output
+    panels = ["Find a robot", "Know a site", "In the browser", "The paper", "Measure"]
+    places = [told.index(f"─ {panel}") for panel in panels]
+    assert places == sorted(places)
+    assert "Begin with `isovist demo`; `isovist VERB -h` explains a verb" in told
+    assert "─ Commands" not in told
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -111,7 +122,7 @@ def test_one_name_stands_for_one_option():
     assert set(known["--sensor"]) == sensors
     # Counts are of different things, a map may be a file or one of several by name; the others say
     # when they count or what is written.
-    words = {"--count", "--map", "--height", "--rings", "--figure", "--output", "--json"}
+    words = {"--count", "--map", "--scans", "--height", "--rings", "--figure", "--output", "--json"}
     for name, uses in known.items():
         told = {use if name not in words else use[1:] for use in uses.values()}
         assert len(told) == 1, (name, uses)

@@ -25,7 +25,7 @@ WORDS = (
 VALUES: tuple[Any, ...] = (
     None, True, "", "x" * 3000, "nan", "\x1b[31m\n", -1, 0, 1, 2**31, -(2**63), 10**30, 0.5, 1e308,
     -1e308, 1e-308, math.nan, math.inf, -math.inf, [], {}, [[]], [None], {"type": "x"}, [1e9, 1e9],
-    "..", "/dev/zero",
+    "..", "/dev/zero", "\ud800",
 )  # fmt: skip
 WHOLE = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
          0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF)  # fmt: skip

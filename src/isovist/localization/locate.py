@@ -48,7 +48,7 @@ DIVIDED = (
     "A closer look found another place than the first one did, which explains the scan better. "
     "Move and look again."
 )
-FIRST = "At first sight one place explains the scan. A closer look tells whether no other does."
+SIGHT = "At first sight one place explains the scan. A closer look tells whether no other does."
 PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
 
 
@@ -314,7 +314,7 @@ def preview(
     best = answer.best
     certain = sure and best is not None and best.probability >= chosen.lead[1]
     if answer.verdict is Verdict.UNIQUE and not certain:
-        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=FIRST)
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=SIGHT)
     return replace(told(site, answer), frame=frame)
 
 

@@ -7,12 +7,12 @@ readers as at the command line, and removed.
 import hashlib
 import json
 import re
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import yaml
 
 from isovist.atlas.build import build
@@ -20,10 +20,12 @@ from isovist.atlas.library import SUFFIX
 from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import read_atlas
 from isovist.errors import FileError
+from isovist.io.bags import MOST_METADATA
 from isovist.io.files import quote
 from isovist.io.folder import MANIFEST
 from isovist.io.logs.read import BAGS, CARMEN, read_log
 from isovist.io.maps.read import read_map
+from isovist.io.plain_yaml import MAX_YAML_BYTES
 from isovist.io.scans.read import read_scan
 from isovist.studio.shelf import Named, Shelf, Site
 
@@ -140,6 +142,8 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
     A map that names any other file is refused: it would be one of this machine.
     """
+    if main.stat().st_size > MAX_YAML_BYTES:
+        return  # the reader says what is wrong
     try:
         fields = yaml.safe_load(main.read_bytes())
         image = fields["image"]
@@ -157,6 +161,8 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
 def _check_bag(folder: Path) -> None:
     """An error unless a ROS 2 bag names files of its own folder only."""
+    if (folder / "metadata.yaml").stat().st_size > MOST_METADATA:
+        return  # the reader says what is wrong
     try:
         told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
         names = told["rosbag2_bagfile_information"]["relative_file_paths"]
@@ -210,9 +216,10 @@ def _is_plan(path: Path) -> bool:
 def _is_set(path: Path) -> bool:
     """Whether an .npz file holds many scans."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return any(name.endswith(("ranges_m", "ranges_cm", "ranges_mm")) for name in arrays)
-    except (ValueError, OSError, EOFError):
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            return any(name.endswith(("ranges_m", "ranges_cm", "ranges_mm")) for name in names)
+    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile):
         return False
 
 
