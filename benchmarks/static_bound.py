@@ -30,6 +30,15 @@ class Tally:
     tightest: float = np.inf
     aliases: int = 0
 
+    def __add__(self, other: "Tally") -> "Tally":
+        return Tally(
+            self.cases + other.cases,
+            self.held + other.held,
+            self.violations + other.violations,
+            min(self.tightest, other.tightest),
+            self.aliases + other.aliases,
+        )
+
 
 def random_hall(rng: np.random.Generator) -> SegmentMap:
     """A rectangle with a few pillars and a wall, sparse enough for discs without walls."""

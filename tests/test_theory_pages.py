@@ -17,6 +17,7 @@ MODULES = {
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
         "theory.dynamic", "theory.trajectory", "tracking.start",
     ],
+    "differentiate": ["theory.differentiate", "theory.autograd"],
     "optimise": ["theory.optimise", "theory.separation"],
     "paper": [
         "theory.paper", "theory.grid", "theory.beams", "theory.distances", "theory.beam_fit",

@@ -15,6 +15,7 @@ plane, so nothing is approximated but the integrals; GEOS finds where lines cros
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import numpy as np
 import shapely
@@ -25,7 +26,7 @@ from isovist.errors import InputError
 from isovist.maps.mesh import MeshMap
 from isovist.roses import Rose, Softmax
 from isovist.sensing.signals import Seen
-from isovist.types import FloatArray, IntArray
+from isovist.types import BoolArray, FloatArray, IntArray
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _SLIVER = 1e-15  # area of a visible part, as a share of the face, that is not worth a node
@@ -74,25 +75,44 @@ def visible_parts(world: MeshMap, point: FloatArray) -> Iterator[tuple[int, Floa
     height = np.einsum("ij,ij->i", world.normals, corners[:, 0])
     scale = np.linalg.norm(corners, axis=2)
     usable = (world.areas > 0.0) & (np.abs(height) > _FLAT * scale.max(axis=1))
-    middle = corners.mean(axis=1)
-    reach = np.linalg.norm(middle, axis=1)
-    spread = _cone(corners, middle)
     clear = float(_least_distance(corners[usable]))
+    toward = world.normals * np.sign(height)[:, None]
+    across, up = _axes(toward)
+    sides = _sides(corners, scale)
     for face in np.flatnonzero(usable):
-        n, h = world.normals[face] * np.sign(height[face]), abs(height[face])
-        across, up = _axes(n)
-        foot = np.stack([across, up], axis=1)
+        n, h = toward[face], abs(height[face])
+        foot = np.stack([across[face], up[face]], axis=1)
         outline = corners[face] @ foot
-        # Only what overlaps the cone of the face can hide it.
-        apart = np.arccos(np.clip(middle @ middle[face] / (reach * reach[face]), -1.0, 1.0))
-        near = np.flatnonzero(usable & (apart <= spread + spread[face] + 1e-9))
         extent = float(np.linalg.norm(outline, axis=1).max())
         low = 0.25 * clear * h / (extent + h)
-        shape = shapely.polygons(outline)
-        seen = _unhidden(shape, corners, near, int(face), n, h, foot, low)
-        parts = _triangles(seen, _SLIVER * shape.area)
+        near = np.flatnonzero(usable & _overlapping(int(face), corners, scale, sides))
+        parts = outline[None]
+        if len(near):
+            shape = shapely.polygons(outline)
+            seen = _unhidden(shape, corners, near, int(face), n, h, foot, low)
+            parts = _triangles(seen, _SLIVER * shape.area)
         if len(parts):
-            yield int(face), parts[..., :1] * across + parts[..., 1:] * up + h * n
+            yield int(face), parts[..., :1] * across[face] + parts[..., 1:] * up[face] + h * n
+
+
+def _sides(corners: FloatArray, scale: FloatArray) -> FloatArray:
+    """Unit normals of the planes through 0 and each edge, pointing inwards, shape (m, 3, 3)."""
+    planes = np.cross(corners, np.roll(corners, -1, axis=1))
+    size = np.linalg.norm(planes, axis=2)
+    planes /= np.where(size > 1e-14 * scale**2, size, np.inf)[..., None]
+    inside = np.einsum("ijk,ijk->ij", planes, np.roll(corners, -2, axis=1))
+    return np.asarray(planes * np.sign(inside)[..., None])
+
+
+def _overlapping(face: int, corners: FloatArray, scale: FloatArray, sides: FloatArray) -> BoolArray:
+    """Which other faces no plane through 0 and an edge of either parts from a face, shape (m,)."""
+    slack = _FLAT * scale
+    mine = (corners @ sides[face].T <= slack[..., None]).all(axis=1)
+    theirs = (sides @ corners[face].T <= slack[face]).all(axis=2)
+    flat = (sides == 0.0).all(axis=2)  # an edge that points at 0 says nothing
+    out = ~((mine & ~flat[face]).any(axis=1) | (theirs & ~flat).any(axis=1))
+    out[face] = False
+    return np.asarray(out)
 
 
 def _unhidden(
@@ -112,7 +132,7 @@ def _unhidden(
     above = corners[near] @ n
     slack = 1e-9 * h
     for k, heights in zip(near, above, strict=True):
-        if k == face or heights.max() <= low:
+        if heights.max() <= low:
             continue
         if (np.abs(heights - h) <= slack).all():  # in the same plane: the first is seen
             if k > face:
@@ -196,20 +216,11 @@ def _least_distance(corners: FloatArray) -> FloatArray:
     return np.asarray(np.maximum(height, middle - radius).min())
 
 
-def _cone(corners: FloatArray, middle: FloatArray) -> FloatArray:
-    """Half-angle of a cone around the middle of each triangle that holds it, in rad."""
-    lengths = np.linalg.norm(corners, axis=2) * np.linalg.norm(middle, axis=1)[:, None]
-    cosines = np.einsum("ikj,ij->ik", corners, middle) / np.maximum(lengths, 1e-300)
-    widest = np.arccos(np.clip(cosines, -1.0, 1.0)).max(axis=1)
-    # A cap of less than a right angle is convex, and so holds the triangle with its corners.
-    return np.where(widest < 1.5, widest, np.pi)
-
-
 def _axes(n: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Two unit vectors across a unit vector."""
-    least = np.eye(3)[int(np.argmin(np.abs(n)))]
-    a = np.cross(n, least)
-    a /= np.linalg.norm(a)
+    """Two unit vectors across each unit vector, shape (m, 3)."""
+    a = np.cross(n, np.eye(3)[np.argmin(np.abs(n), axis=1)])
+    size = np.linalg.norm(a, axis=1)
+    a /= np.where(size > 0.0, size, 1.0)[:, None]
     return a, np.cross(n, a)
 
 
@@ -223,6 +234,7 @@ def _reach(rose: Rose) -> float:
     return float(min(poles, 2.0 * np.sqrt(epsilon)))
 
 
+@lru_cache(maxsize=8)
 def _triangle_rule(quadrature: Exact) -> tuple[FloatArray, FloatArray]:
     """Nodes (s, t) of the triangle 0 ≤ s, t, s + t ≤ 1, shape (k, 2), and coefficients."""
     x, w = np.polynomial.legendre.leggauss(len(quadrature.rules()[2]) - 1)

@@ -13,6 +13,14 @@ depends on the rose, so with C_ij of `Rose.direction_slopes`
     ∂F_i/∂λ   = Σ_s m_s ∂w_i/∂λ (θ_s),                                        (3)
 
 on the tangent space of the sphere at d_j, with λ the parameter of the profile, and likewise for J.
+
+What moves a node when p moves is the wall that it stands on; a corner or rim stands on the nearer
+of its two walls.  Moving that wall is moving p the other way, so a node that lies the share t along
+a wall from its first end A to its second B adds to the derivatives by them
+
+    ∂F_i/∂A = −Σ_s (1 − t_s) w_i(θ_s) M_s,    ∂F_i/∂B = −Σ_s t_s w_i(θ_s) M_s,   (4)
+
+where what is seen of a wall does not depend on where it stands (a range, a reflectance).
 """
 
 from dataclasses import dataclass
@@ -45,12 +53,16 @@ class Moments:
         directions: θ_s, shape (m, d).
         values: m_s, then M_s, shape (m, 1 + d).
         energies: ‖f_p‖² of each place, shape (P,).
+        walls: On a map of segments, the wall of each node, −1 for none, shape (m,).
+        shares: t of (4), shape (m,).
     """
 
     offsets: IntArray
     directions: FloatArray
     values: FloatArray
     energies: FloatArray
+    walls: IntArray | None = None
+    shares: FloatArray | None = None
 
     @classmethod
     def from_segments(
@@ -80,11 +92,19 @@ class Moments:
         owner = np.concatenate([_owners(nodes.offsets), _owners(jumps.offsets)])
         order = np.argsort(owner, kind="stable")
         directions = np.concatenate([nodes.seen.directions, jumps.before.directions])[order]
+        near = jumps.before.ranges <= jumps.after.ranges
+        walls = np.where(near, jumps.before.walls, jumps.after.walls)
+        ranges = np.minimum(jumps.before.ranges, jumps.after.ranges)
+        walls = np.concatenate([nodes.seen.walls, walls])[order]
+        ranges = np.concatenate([nodes.seen.ranges, ranges])[order]
+        places = p[owner[order]] + np.where(walls >= 0, ranges, 0.0)[:, None] * directions
         return cls(
             readonly(nodes.offsets + jumps.offsets),
             readonly(np.ascontiguousarray(directions)),
             readonly(np.concatenate([smooth, corners])[order]),
             readonly(energies),
+            readonly(walls),
+            readonly(_shares(world, places, walls)),
         )
 
     @classmethod
@@ -150,3 +170,10 @@ class Moments:
 
 def _owners(offsets: IntArray) -> IntArray:
     return np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+
+
+def _shares(world: SegmentMap, places: FloatArray, walls: IntArray) -> FloatArray:
+    """How far along its wall each place lies, from 0 to 1, shape (m,)."""
+    start, along = world.walls[walls, :2], (world.walls[:, 2:] - world.walls[:, :2])[walls]
+    way = np.einsum("ij,ij->i", places - start, along)
+    return np.clip(way / np.einsum("ij,ij->i", along, along), 0.0, 1.0)
