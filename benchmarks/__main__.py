@@ -22,6 +22,7 @@ RUNS = {
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
     "office3d": ("0", "10"),
     "pair": ("DATA/3d", "2"),
+    "street": ("4", "100"),
     "mesh": (),
     "voxels": (),
     "descriptor": (),

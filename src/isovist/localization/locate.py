@@ -28,6 +28,7 @@ from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.tilts import upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.sensing.drift import Drift
@@ -82,7 +83,8 @@ def locate(
         drift: How far the motions can be trusted; as for a `Tracker`.
         prior: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
             in it.  Of several maps, regions by name, on the others of which it is not.
-        tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
+        tilt: In space, fit roll and pitch too, in any case; otherwise they are fitted where the
+            scan shows that they are not what it tells (`tilts`).
         certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
             more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
@@ -114,18 +116,9 @@ def locate(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site)
-    answer, sure = _look(site, held, held_to, chosen, tilt)
-    if answer.best is not None and not (
-        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= chosen.lead[1]
-    ):
-        first = answer
-        answer, sure = _look(site, held, held_to, chosen, tilt, thorough=True)
-        before = first.timing_ms
-        timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
-        answer = replace(answer, timing_ms=timing)
-        if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, chosen)):
-            advice = DIVIDED if sure else CROWDED
-            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    answer, held = upright(
+        site, held, tilt, lambda one, leans: _asked(site, one, held_to, chosen, leans), chosen
+    )
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
@@ -135,6 +128,26 @@ def locate(
     if certificate:
         answer = _certified(site, last_of(held), answer, chosen)
     return replace(answer, frame=frame)
+
+
+def _asked(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool
+) -> Answer:
+    """One look, and unless that settles it a closer one."""
+    answer, sure = _look(site, scan, prior, settings, tilt)
+    if answer.best is None or (
+        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
+    ):
+        return answer
+    first = answer
+    answer, sure = _look(site, scan, prior, settings, tilt, thorough=True)
+    before = first.timing_ms
+    timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
+    answer = replace(answer, timing_ms=timing)
+    if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, settings)):
+        advice = DIVIDED if sure else CROWDED
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    return answer
 
 
 def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
