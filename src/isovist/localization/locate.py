@@ -28,7 +28,7 @@ from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.localization.tilts import upright
+from isovist.localization.tilts import First, upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.sensing.drift import Drift
@@ -116,9 +116,14 @@ def locate(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site)
-    answer, held = upright(
-        site, held, tilt, lambda one, leans: _asked(site, one, held_to, chosen, leans), chosen
-    )
+
+    def look(one: Look, leans: bool) -> First:
+        return _look(site, one, held_to, chosen, leans)
+
+    def ask(one: Look, leans: bool, first: First | None) -> Answer:
+        return _asked(site, one, held_to, chosen, leans, first or look(one, leans))
+
+    answer, held = upright(site, held, tilt, ask, look, chosen)
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
@@ -131,10 +136,10 @@ def locate(
 
 
 def _asked(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
 ) -> Answer:
-    """One look, and unless that settles it a closer one."""
-    answer, sure = _look(site, scan, prior, settings, tilt)
+    """What a first look gave, or unless that settles it a closer one."""
+    answer, sure = look
     if answer.best is None or (
         sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
     ):

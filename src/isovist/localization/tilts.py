@@ -1,9 +1,10 @@
 """Scans in space that lean, though nobody said so.
 
-A scan whose ground is not level (`sensing.level`) is asked as if it were, with roll and pitch
-fitted; as it was told where nothing fits so, for the ground may be a ramp.  Any other is asked as
-it was told, and once more with roll and pitch fitted when the best place, fitted so, leans by more
-than its covariance allows and explains the scan better.
+A scan whose ground is not level (`sensing.level`) is looked at as it was told, and as if its ground
+were level, with roll and pitch fitted; what fits better is asked.  As it may be a ramp or a stack
+of boxes, the ground alone does not decide.  What was asked as told is asked once more with roll
+and pitch fitted when the best place, fitted so, leans by more than its covariance allows and
+explains the scan better.
 """
 
 from collections.abc import Callable
@@ -19,6 +20,8 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look
 from isovist.sensing.level import levelled
 
+First = tuple[Answer, bool]
+"""The answer of a look, and whether it is well ahead of what was not looked at."""
 LEVEL = float(np.radians(0.8))
 """Ground that is tilted by more is levelled, in rad: less moves ends at 30 m by 0.4 m at most."""
 LEAST = float(np.radians(0.5))
@@ -39,34 +42,33 @@ def upright(
     atlas: Site,
     scan: Look,
     tilt: bool,
-    ask: Callable[[Look, bool], Answer],
+    ask: Callable[[Look, bool, First | None], Answer],
+    look: Callable[[Look, bool], First],
     settings: LocalizationSettings,
 ) -> tuple[Answer, Look]:
-    """What `ask` answers about a scan, told whether to fit a tilt, and the scan that it was asked.
+    """The answer about a scan, and the scan as it was asked.
 
     Args:
         atlas: The map, described.
         scan: What the sensor saw; only a cloud can lean.
         tilt: Whether roll and pitch are to be fitted in any case.
-        ask: Locates a scan.
+        ask: Locates a scan, told whether to fit a tilt, and what a first look gave.
+        look: Has a first look.
         settings: How to fit and to rate.
     """
     if tilt or not isinstance(scan, CloudScan):
-        return ask(scan, tilt), scan
-    flat, by = levelled(scan)
-    if by > LEVEL and scan.roll == 0.0 and scan.pitch == 0.0:
-        answer = ask(flat, True)
-        if answer.none <= 0.5 and answer.verdict is not Verdict.LOST and _firm(answer):
-            return _said(answer, scan), flat
-        told = ask(scan, False)
-        if _firm(answer) and (told.best is None or _score(answer) >= _score(told)):
-            return _said(answer, scan), flat
-        answer = told
-    else:
-        answer = ask(scan, False)
+        return ask(scan, tilt, None), scan
+    first = look(scan, False)
+    if scan.roll == 0.0 and scan.pitch == 0.0:
+        flat, by = levelled(scan)
+        if by > LEVEL:
+            other = look(flat, True)
+            if _score(other[0]) > _score(first[0]) and _firm(other[0], scan):
+                return _said(ask(flat, True, other), scan), flat
+    answer = ask(scan, False, first)
     if answer.best is not None and _leans(atlas, scan, answer.best, settings):
-        again = ask(scan, True)
-        if again.best is not None and again.best.score > answer.best.score:
+        again = ask(scan, True, None)
+        if _score(again) > answer.best.score:
             return _said(again, scan), scan
         if answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=UNSURE)
@@ -77,11 +79,17 @@ def _score(answer: Answer) -> float:
     return -np.inf if answer.best is None else answer.best.score
 
 
-def _firm(answer: Answer) -> bool:
-    """Whether the scan tells roll and pitch: walls alone do not."""
-    if answer.best is None:
+def _firm(answer: Answer, scan: CloudScan) -> bool:
+    """Whether the scan tells roll and pitch, as walls alone do not, and that they are not as told."""
+    if answer.best is None or _lean(answer.best, scan) <= LEAST:
         return False
     return float(np.linalg.eigvalsh(answer.best.covariance[4:, 4:])[-1]) <= FIRM**2
+
+
+def _lean(best: Estimate, scan: CloudScan) -> float:
+    """How much more an estimate leans than the scan tells, in rad."""
+    up = best.pose.rotation[2] @ scan.T_level_robot.rotation[2]
+    return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
 def _leans(atlas: Site, scan: CloudScan, best: Estimate, settings: LocalizationSettings) -> bool:
@@ -100,6 +108,5 @@ def _said(answer: Answer, scan: CloudScan) -> Answer:
     """The answer, with words about how far the scan leans."""
     if answer.best is None:
         return answer
-    up = answer.best.pose.rotation[2] @ (scan.T_level_robot.rotation[2])
-    lean = float(np.degrees(np.arccos(np.clip(up, -1.0, 1.0))))
+    lean = float(np.degrees(_lean(answer.best, scan)))
     return replace(answer, advice=answer.advice + LEANS.format(lean))

@@ -28,6 +28,8 @@ MOST = 0.7
 TRIES = 300
 FEWEST = 12
 """Patches of ground without which nothing is said."""
+UNDER = 0.05
+"""Share of returns that may lie below it: what has more of them is a table."""
 SHARE = 0.4
 """Of the patches that must be ground."""
 
@@ -61,7 +63,8 @@ def ground_of(scan: CloudScan) -> FloatArray | None:
             return None
         plane = np.linalg.lstsq(A[near], low[near, 2], rcond=None)[0]
         best = np.abs(low[:, 2] - A @ plane)
-    return np.asarray(plane)
+    under = p[:, 2] < p[:, :2] @ plane[:2] + plane[2] - 2.0 * NEAR
+    return np.asarray(plane) if under.mean() <= UNDER else None
 
 
 def levelled(scan: CloudScan) -> tuple[CloudScan, float]:
