@@ -25,6 +25,7 @@ RUNS = {
     "office3d": ("0", "10"),
     "track_space": ("--starts", "2", "--kidnaps", "1"),
     "pair": ("DATA/3d", "2"),
+    "street": ("4", "100"),
     "mesh": (),
     "voxels": (),
     "descriptor": (),

@@ -30,8 +30,10 @@ from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.tilts import First, upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of
 
@@ -86,7 +88,8 @@ def locate(
         drift: How far the motions can be trusted; as for a `Tracker`.
         prior: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
             in it.  Of several maps, regions by name, on the others of which it is not.
-        tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
+        tilt: In space, fit roll and pitch too, in any case; otherwise they are fitted where the
+            scan shows that they are not what it tells (`tilts`).
         certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
             more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
@@ -138,7 +141,22 @@ def _located(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site, prove=prove)
-    site, answer = _answered(site, held, held_to, chosen, tilt)
+    choice = Choice.of(site, held, chosen) if held_to is None else None
+    short_of = None
+    if choice is not None:
+        site, answer, short_of = _chosen(choice, held, chosen, tilt)
+    if choice is None or isinstance(held, CloudScan):
+        maps = site
+
+        def look(one: Look, leans: bool) -> First:
+            return _look(maps, one, held_to, chosen, leans)
+
+        def ask(one: Look, leans: bool, first: First | None) -> Answer:
+            return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+
+        answer, held = upright(site, held, tilt, ask, look, chosen)
+    if choice is not None and short_of is not None:
+        answer = choice.told(answer, short_of)
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
@@ -150,36 +168,33 @@ def _located(
     return replace(answer, frame=frame)
 
 
-def _answered(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool
-) -> tuple[Site, Answer]:
-    """The answer, nothing of which is doubted yet, and the maps that were looked at for it."""
+def _chosen(
+    choice: Choice, scan: Look, settings: LocalizationSettings, tilt: bool
+) -> tuple[Site, Answer, int | None]:
+    """The maps of many that must be looked at, the answer, and how many if there were more."""
     start = perf_counter()
-    choice = Choice.of(site, scan, settings) if prior is None else None
-    if choice is None:
-        return site, _looked_twice(site, scan, prior, settings, tilt)
     seen, count = last_of(scan), min(FIRST, choice.most)
-    answer = _look(choice.part(count), scan, prior, settings, tilt)[0]
+    answer = _look(choice.part(count), scan, None, settings, tilt)[0]
     needed = choice.needed(seen, answer, settings)
     while True:
         count = min(max(needed, count), choice.most)
         part, chosen = choice.part(count), perf_counter() - start
-        answer = _looked_twice(part, scan, prior, settings, tilt)
+        first = _look(part, scan, None, settings, tilt)
+        answer = _asked(part, scan, None, settings, tilt, first)
         needed = choice.needed(seen, answer, settings)
         if needed <= count or count == choice.most:
             break
     timing = dict(answer.timing_ms)
     for step in ("search", "total"):
         timing[step] += 1e3 * chosen
-    answer = replace(answer, timing_ms=timing)
-    return part, answer if needed <= count else choice.told(answer, count)
+    return part, replace(answer, timing_ms=timing), None if needed <= count else count
 
 
-def _looked_twice(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool
+def _asked(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
 ) -> Answer:
-    """What a look at some of the nodes gives, or one at more of them where that leaves a doubt."""
-    answer, sure = _look(site, scan, prior, settings, tilt)
+    """What a first look gave, or unless that settles it a closer one."""
+    answer, sure = look
     if answer.best is None or (
         sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
     ):
