@@ -23,6 +23,7 @@ RUNS = {
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
     "office3d": ("0", "10"),
+    "tower": ("--scans", "10"),
     "track_space": ("--starts", "2", "--kidnaps", "1"),
     "pair": ("DATA/3d", "2"),
     "street": ("4", "100"),

@@ -59,6 +59,7 @@ SLOW = (
     "test_silhouette.py",
     "test_space_files.py",
     "test_standing.py::test_a_tracker_sharpens",
+    "test_storeys.py",
     "test_static.py::test_the_static_bound_is_not_violated",
     "test_studio_browser.py",
     "test_studio_server.py::test_a_survey",

@@ -12,7 +12,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.errors import InputError
-from isovist.io.files import is_folder, quote
+from isovist.io.files import is_folder, make_folder, quote
 from isovist.poses import Pose, Pose3
 
 if TYPE_CHECKING:
@@ -70,24 +70,50 @@ def atlas_of(
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
     """
-    if highest is not None and height is None:
-        raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     if is_folder(path):
         if height is not None:
             raise InputError(
                 "`--height` is said when an atlas is built; this one is built already."
             )
         return read_atlas(path)
-    from isovist.atlas.build import build
-    from isovist.cli.progress import bar
     from isovist.io.maps.read import read_map
 
     world = read_map(path)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
+    return described(world, spacing=spacing, height=height, highest=highest)
+
+
+def described(
+    world: "AnyMap", *, spacing: float | None, height: float | None, highest: float | None
+) -> Atlas:
+    """The atlas of a map, built with a bar; the options are those of `atlas_of`."""
+    from isovist.atlas.build import build
+    from isovist.cli.progress import bar
+
+    if highest is not None and height is None:
+        raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     above = height if height is None or highest is None else (height, highest)
     with bar("Describing") as advance:
         return build(world, spacing=spacing, height=above, progress=advance)
+
+
+def storeys_of(path: Path, output: Path, **above: float | None) -> "list[tuple[Path, Atlas]]":
+    """Folder and atlas of each storey of a map in space; the options are those of `atlas_of`."""
+    from isovist.atlas.build import as_cells
+    from isovist.atlas.library import SUFFIX
+    from isovist.io.maps.read import read_map
+    from isovist.maps.storeys import storeys
+    from isovist.maps.voxels import VoxelMap
+
+    world = read_map(path)
+    if world.dimension != 3:
+        raise InputError("`--storeys` is for maps in space; this map is of the plane.")
+    cells = as_cells(world)
+    assert isinstance(cells, VoxelMap)  # as all maps in space become
+    parts = storeys(cells)
+    make_folder(output)
+    return [(output / f"{name}{SUFFIX}", described(part, **above)) for name, part in parts.items()]
 
 
 def maps_of(

@@ -182,6 +182,14 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
 def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
     """Write a whole file or leave what was there: under another name first, then renamed.
 

@@ -5,8 +5,8 @@ columns lie: below a table or behind a parapet the floor was not seen, and refle
 below it.  So the columns of each tile of 1 m vote, and the lower quartile counts.  Tiles side by
 side whose votes differ by no more than a step are one surface; the largest surface is floor, and so
 are those at least a seventh as large.  All other tiles take the floor of the nearest such tile, and
-columns lie between the middles of tiles.  There is one floor per column, the lowest: of a house
-with storeys, cut the map to one.
+columns lie between the middles of tiles.  There is one floor per column, the lowest: a house with
+storeys is cut into them first (`maps.storeys`).
 
 A cloud of points shows the floor in rings around where it was taken, with nothing between them.  A
 scan from elsewhere has its own rings there, so the holes are closed (`close_floor`): otherwise it
