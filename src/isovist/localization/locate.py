@@ -12,7 +12,8 @@ from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
-from isovist.localization.choice import FIRST, Choice
+from isovist.localization.choice import Choice
+from isovist.localization.choice import told as unseen
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import (
@@ -34,6 +35,8 @@ from isovist.poses import AnyPose
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of
 
+ROUNDS = 3
+"""So often maps are chosen anew: a better place that is found seldom lets in others."""
 STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
@@ -135,21 +138,22 @@ def _answered(
     choice = Choice.of(site, scan, settings) if prior is None else None
     if choice is None:
         return site, _looked_twice(site, scan, prior, settings, tilt)
-    seen, count = last_of(scan), min(FIRST, choice.most)
-    answer = _look(choice.part(count), scan, prior, settings, tilt)[0]
-    needed = choice.needed(seen, answer, settings)
-    while True:
-        count = min(max(needed, count), choice.most)
-        part, chosen = choice.part(count), perf_counter() - start
+    seen = last_of(scan)
+    answer = _look(choice.part(0.0)[0], scan, prior, settings, tilt)[0]
+    limit = choice.limit(seen, answer, settings)
+    for _ in range(ROUNDS):
+        (part, left), chosen = choice.part(limit), perf_counter() - start
         answer = _looked_twice(part, scan, prior, settings, tilt)
-        needed = choice.needed(seen, answer, settings)
-        if needed <= count or count == choice.most:
+        limit = choice.limit(seen, answer, settings)
+        if limit <= left:
             break
     timing = dict(answer.timing_ms)
     for step in ("search", "total"):
         timing[step] += 1e3 * chosen
     answer = replace(answer, timing_ms=timing)
-    return part, answer if needed <= count else choice.told(answer, count)
+    if limit > left:
+        answer = unseen(answer, len(part.names), len(choice.order))
+    return part, answer
 
 
 def _looked_twice(

@@ -151,7 +151,9 @@ def seek(
             if name not in prior.regions:
                 continue
             region = prior.regions[name]
-        each[number] = several.seek(site.maps[name], scan, region, settings, thorough=thorough)
+        each[number] = several.seek(
+            site.maps[name], scan, region, settings, thorough=thorough, only=site.only.get(name)
+        )
     most = settings.share(site, settings.seeds[thorough])
     each = _cheapest(each, most)
     poses = []

@@ -88,10 +88,11 @@ def seek(
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
+    only: IntArray | None = None,
 ) -> Candidates | ManyCandidates:
-    """`search` for one scan, or for every one of several."""
+    """`search` for one scan, or for every one of several, of which `only` is not asked."""
     if not isinstance(scan, Joined):
-        return search(atlas, scan, prior, settings, thorough=thorough)
+        return search(atlas, scan, prior, settings, thorough=thorough, only=only)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
         reach = None
