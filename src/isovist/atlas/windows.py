@@ -26,6 +26,8 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray
 
+SCANS = 16
+"""Whose channels are kept: those that several looks, or several maps, ask for at once."""
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
@@ -76,6 +78,7 @@ def kept_rings(settings: AtlasSettings) -> slice:
     return slice(lost, settings.rings - lost)
 
 
+@lru_cache(maxsize=SCANS)
 def window_of_scan(
     scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None
 ) -> Window:
@@ -102,6 +105,7 @@ def window_of_scan(
     )
 
 
+@lru_cache(maxsize=SCANS)
 def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> Window:
     """The channels of a scan in space, equation (1), cut to the rings that it saw.
 
