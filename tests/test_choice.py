@@ -117,3 +117,11 @@ def test_a_limit_of_maps_is_checked_and_kept(shelf):
     with pytest.raises(InputError) as error:
         shelf(SITES["plane"], most=0)
     assert str(error.value) == "`most` must be a number of maps, 1 or more, got 0."
+
+
+@both
+def test_the_channels_of_a_scan_are_found_once_for_many_maps(site):
+    scan = site.look(site.places[0])
+    share = USUAL.seen_share[site.atlas.dimension - 2]
+    assert site.atlas.window(scan, share) is site.twin_atlas.window(scan, share)
+    assert site.atlas.window(scan, share) is not site.atlas.window(site.look(site.places[0]), share)
