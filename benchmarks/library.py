@@ -14,6 +14,7 @@ import argparse
 import resource
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from isovist.atlas.build import build
 from isovist.atlas.library import Library, read_library
+from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import write_atlas
 from isovist.bench.outcomes import error_of
 from isovist.bench.worlds import OfficeFloor, office_floor
@@ -62,7 +64,8 @@ def measure(library: Library, scans: int) -> bool:
         f"atlases take {library.taken / 2**20:.0f} MiB",
         flush=True,
     )
-    right, unique, alone, listed, wrong, wall, cpu, left = [], [], [], [], 0, [], [], []
+    right, unique, alone, listed, wrong, wall, cpu = [], [], [], [], 0, [], []
+    left: list[tuple[int, int]] = []
     asked = np.linspace(0, len(names) - 1, scans).astype(int)
     for turn, k in enumerate(asked):
         home = library[names[k]]
@@ -74,14 +77,11 @@ def measure(library: Library, scans: int) -> bool:
         wall.append(perf_counter() - clock[0])
         cpu.append(process_time() - clock[1])
         choice = Choice.of(site, scan, settings)
-        if choice is not None and own.best is not None:
-            placed = own.best
-            from dataclasses import replace
-
-            pose = site.placed(names[k], placed.pose)  # type: ignore[attr-defined]
-            left.append(
-                choice.needed(scan, replace(own, estimates=(replace(placed, pose=pose),)), settings)
-            )
+        if choice is not None and own.best is not None and isinstance(site, SideBySide):
+            placed = replace(own.best, pose=site.placed(names[k], own.best.pose))
+            limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)
+            nodes = [np.count_nonzero(each < limit) for each in choice.under]
+            left.append((np.count_nonzero(nodes), sum(nodes)))
         right.append(answer.map == names[k])
         listed.append(any(e.map == names[k] for e in answer.estimates))
         unique.append(answer.verdict is Verdict.UNIQUE)
@@ -95,8 +95,11 @@ def measure(library: Library, scans: int) -> bool:
         f"{sure.mean():.1%} (alone on its floor {np.mean(alone):.1%}), of these {share:.1%} on the "
         f"right floor and {wrong} there but more than 0.5 m off"
     )
-    print(f"maps that a bound does not exclude: median {np.median(left):.0f}, 90 % "
-          f"{np.quantile(left, 0.9):.0f}")  # fmt: skip
+    maps, nodes = np.median(left, axis=0), np.quantile(left, 0.9, axis=0)
+    print(
+        f"maps that a bound does not exclude: median {maps[0]:.0f} with {maps[1]:.0f} nodes, 90 % "
+        f"{nodes[0]:.0f} with {nodes[1]:.0f}"
+    )
     print(
         f"an answer: median {np.median(wall):.2f} s, 90 % within {np.quantile(wall, 0.9):.2f} s; "
         f"CPU {np.median(cpu):.2f} and {np.quantile(cpu, 0.9):.2f} s (bar 1 s on two free cores)"

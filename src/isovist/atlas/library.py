@@ -23,6 +23,7 @@ class Library(Mapping[str, Atlas]):
     Attributes:
         paths: Folder of each atlas, by name, in order.
         memory: Bytes that open atlases may take together; one is open in any case.
+        taken: Bytes of the atlases that are open.
         most: Maps that are looked at for one scan; as many as it takes when `None`.
         glances: What a search of many maps keeps (`localization.choice`).
     """
@@ -32,6 +33,8 @@ class Library(Mapping[str, Atlas]):
         self.memory, self.most = memory, most
         self.glances: object = None
         self._open: dict[str, Atlas] = {}
+        self._sizes: dict[str, int] = {}
+        self.taken = 0
         self._stamps: dict[str, Stamp] = {}
         self._lock = Lock()
 
@@ -41,10 +44,16 @@ class Library(Mapping[str, Atlas]):
     def __getitem__(self, name: str) -> Atlas:
         with self._lock:
             # What was asked for last stands last.
-            atlas = self._open.pop(name, None) or self._read(name)
+            atlas = self._open.pop(name, None)
+            if atlas is None:
+                atlas = self._read(name)
+                self._sizes[name] = bytes_of(atlas)
+                self.taken += self._sizes[name]
             self._open[name] = atlas
             while len(self._open) > 1 and self.taken > self.memory:
-                del self._open[next(iter(self._open))]
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                self.taken -= self._sizes.pop(oldest)
         return atlas
 
     def _read(self, name: str) -> Atlas:
@@ -59,6 +68,8 @@ class Library(Mapping[str, Atlas]):
             stamp = before._stamps[name]
             if before.paths[name] == self.paths[name] and stamp == stamp_of(self.paths[name]):
                 self._open[name], self._stamps[name] = atlas, stamp
+                self._sizes[name] = bytes_of(atlas)
+                self.taken += self._sizes[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.paths  # without opening it
@@ -73,11 +84,6 @@ class Library(Mapping[str, Atlas]):
     def opened(self) -> tuple[str, ...]:
         """Names of the atlases that are open, the last one used last."""
         return tuple(self._open)
-
-    @property
-    def taken(self) -> int:
-        """Bytes of the atlases that are open."""
-        return sum(map(bytes_of, self._open.values()))
 
     @cached_property
     def side_by_side(self) -> SideBySide:

@@ -21,7 +21,7 @@ from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
 from isovist.localization.search import TINY, best_headings
 from isovist.localization.settings import LocalizationSettings
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+from isovist.types import BoolArray, Float32Array, IntArray
 
 FEW = 16
 """Of so many maps each is looked at: that takes no longer than to choose."""
@@ -41,10 +41,12 @@ class Glances:
     Attributes:
         floors: Those of all maps, one after the other, each in blocks of its own.
         starts: First block of each map, shape (K,).
+        counts: Nodes of each, shape (K,).
     """
 
     floors: Floors
     starts: IntArray
+    counts: IntArray
 
     @classmethod
     def of(cls, library: Library) -> "Glances":
@@ -55,16 +57,17 @@ class Glances:
             starts = np.cumsum([0, *map(len, tables[:-1])])
             table: NDArray[np.uint8] = np.concatenate(tables)
             whole = Floors(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
-            library.glances = cls(whole, starts)
+            library.glances = cls(whole, starts, np.array([one.count for one in made]))
         assert isinstance(library.glances, cls)
         return library.glances
 
     def under(self, window: Window, short: float) -> list[Float32Array]:
-        """Less than what the nodes of each map cost at a glance, shape (k,), k ≥ N."""
+        """Less than what the nodes of each map cost at a glance, shape (N,)."""
         allowed = np.ones(self.floors.n, dtype=np.bool_)
         costs = self.floors.under(window, rough_of(window), allowed, short)
         per = costs.size // len(self.floors.table)
-        return np.split(costs, self.starts[1:] * per)
+        each = zip(self.starts * per, self.counts, strict=True)
+        return [costs[first : first + count] for first, count in each]
 
 
 def rough_of(window: Window) -> BoolArray:
@@ -76,18 +79,18 @@ def rough_of(window: Window) -> BoolArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """The maps of a library, those likeliest to hold the place first.
+    """The maps of a library before one scan.
 
     Attributes:
         site: All of them.
-        order: Numbers of the maps, shape (K,).
-        costs: What each costs at least, in this order.
+        order: Their numbers, those likeliest to hold the place first, shape (K,).
+        under: Less than what the nodes of each cost at a glance, by number.
         most: Maps that may be looked at.
     """
 
     site: SideBySide
     order: IntArray
-    costs: FloatArray
+    under: list[Float32Array]
     most: int
 
     @classmethod
@@ -103,8 +106,7 @@ class Choice:
         if not window.seen.any():
             return None
         under = Glances.of(library).under(window, settings.short)
-        costs = np.array([each.min() for each in under])
-        order = np.argsort(costs, kind="stable")
+        order = np.argsort([each.min() for each in under], kind="stable")
         tried = order[: TRIED[0]]
 
         def rate(_number: int, k: int) -> float:
@@ -113,40 +115,65 @@ class Choice:
         ratings = np.array(list(in_order(rate, tried.tolist(), hands())))
         order[: len(tried)] = tried[np.argsort(-ratings, kind="stable")]
         most = len(order) if library.most is None else min(library.most, len(order))
-        return cls(site, order, costs[order], most)
+        return cls(site, order, under, most)
 
-    def part(self, count: int) -> SideBySide:
-        """The first so many maps."""
-        return self.site.part(np.sort(self.order[:count]))
+    def part(self, limit: float) -> tuple[SideBySide, float]:
+        """The likeliest maps, and of others the nodes that may cost less than a limit.
 
-    def needed(self, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> int:
-        """How many maps must be looked at for the best place of an answer to be ahead of others."""
+        Returns:
+            These maps, and what every node costs at least that is left out.
+        """
+        count, only, left = min(FIRST, self.most), {}, limit
+        chosen = self.order[:count].tolist()
+        for k in self.order[count:].tolist():
+            cheapest = float(self.under[k].min())
+            if cheapest >= limit:
+                continue
+            if len(chosen) == self.most:
+                left = min(left, cheapest)
+                continue
+            chosen.append(k)
+            only[self.site.names[k]] = np.flatnonzero(self.under[k] < limit)
+        if len(chosen) == len(self.order) and limit == np.inf:
+            left = np.inf
+        return self.site.part(np.sort(np.array(chosen, dtype=np.int64)), only), left
+
+    def limit(self, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> float:
+        """What nodes must cost at a glance for the best place of an answer to be ahead of them."""
         if answer.best is None or answer.verdict is Verdict.LOST:
-            return len(self.order)
-        sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
-        number = int(self.site.numbers(np.asarray(sensor)))
+            return np.inf
+        sensor = np.asarray((answer.best.pose @ scan.T_level_robot.inverse).vector)
+        number = int(self.site.numbers(sensor))
         atlas = self.site.maps[self.site.names[number]]
-        x, y = float(sensor[0]) - float(self.site.shifts[number]), float(sensor[1])
-        radius = 1.5 * settings.candidates_apart(atlas)[0]
-        places = atlas.positions[:, :2]
-        near = np.flatnonzero(np.hypot(places[:, 0] - x, places[:, 1] - y) < radius)
+        gaps = atlas.positions[:, :2] - sensor[:2] + [self.site.shifts[number], 0.0]
+        near = np.flatnonzero(np.hypot(*gaps.T) < 1.5 * settings.candidates_apart(atlas)[0])
         if near.size == 0:
-            return len(self.order)
+            return np.inf
         window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-        rough = rough_of(window)
-        nodes = atlas.descriptors[:, window.ring : window.ring + rough.shape[1]]
-        allowed = np.ones(atlas.settings.channels, dtype=np.bool_)
-        values = window.values[: len(rough)]
-        costs, _ = best_headings(nodes, near, values, rough, allowed, 1, settings.short)
-        limit = settings.lead[0] * max(float(costs.min()), TINY)
-        cheap = np.flatnonzero(self.costs < limit)
-        return int(cheap[-1]) + 1 if cheap.size else 0
+        costs, _ = _headings(atlas, window, rough_of(window), near, 1, settings)
+        return settings.lead[0] * max(float(costs.min()), TINY)
 
-    def told(self, answer: Answer, looked: int) -> Answer:
-        """An answer of so many maps, where more would have been needed."""
-        words = answer.advice + UNSEEN.format(looked, len(self.order))
-        verdict = Verdict.AMBIGUOUS if answer.verdict is Verdict.UNIQUE else answer.verdict
-        return replace(answer, verdict=verdict, advice=words)
+
+def told(answer: Answer, looked: int, there: int) -> Answer:
+    """An answer of so many maps, where more would have been needed."""
+    words = answer.advice + UNSEEN.format(looked, there)
+    verdict = Verdict.AMBIGUOUS if answer.verdict is Verdict.UNIQUE else answer.verdict
+    return replace(answer, verdict=verdict, advice=words)
+
+
+def _headings(
+    atlas: Atlas,
+    window: Window,
+    seen: BoolArray,
+    nodes: IntArray,
+    keep: int,
+    settings: LocalizationSettings,
+) -> tuple[Float32Array, NDArray[np.int32]]:
+    """`best_headings` of some nodes, whatever the heading."""
+    rings = atlas.descriptors[:, window.ring : window.ring + seen.shape[1]]
+    allowed = np.ones(atlas.settings.channels * len(seen), dtype=np.bool_)
+    values = window.values[: len(seen)]
+    return best_headings(rings, nodes, values, seen, allowed, keep, settings.short)
 
 
 def _rated(
@@ -154,13 +181,9 @@ def _rated(
 ) -> float:
     """What the scan is worth at the best of a few nodes, fitted roughly, in nats per beam."""
     _, nodes, keep = TRIED
-    few = np.sort(np.argsort(under[: len(atlas.nodes)], kind="stable")[:nodes])
+    few = np.sort(np.argsort(under, kind="stable")[:nodes])
     n = atlas.settings.channels
-    allowed = np.ones(n * PHASES, dtype=np.bool_)
-    rings = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    costs, headings = best_headings(
-        rings, few, window.values, window.seen, allowed, keep, settings.short
-    )
+    costs, headings = _headings(atlas, window, window.seen, few, keep, settings)
     found = np.isfinite(costs.ravel())
     yaws = 2.0 * np.pi * (headings.ravel()[found] / PHASES - window.first) / n + atlas.heading
     beams = atlas.beams(scan, settings.beams[0], settings.block)
@@ -178,4 +201,4 @@ def of_answer(site: Site, answer: Answer) -> Site | None:
         return site
     names = {estimate.map for estimate in answer.estimates}
     chosen = np.array([k for k, name in enumerate(site.names) if name in names], dtype=np.int64)
-    return site.part(chosen) if chosen.size else None
+    return site.part(chosen, {}) if chosen.size else None

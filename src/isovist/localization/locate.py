@@ -13,7 +13,8 @@ from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
-from isovist.localization.choice import FIRST, Choice
+from isovist.localization.choice import Choice
+from isovist.localization.choice import told as unseen
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import (
@@ -37,6 +38,8 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of
 
+ROUNDS = 3
+"""So often maps are chosen anew: a better place that is found seldom lets in others."""
 STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
@@ -142,9 +145,9 @@ def _located(
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site, prove=prove)
     choice = Choice.of(site, held, chosen) if held_to is None else None
-    short_of = None
+    whole = True
     if choice is not None:
-        site, answer, short_of = _chosen(choice, held, chosen, tilt)
+        site, answer, whole = _chosen(choice, held, chosen, tilt)
     if choice is None or isinstance(held, CloudScan):
         maps = site
 
@@ -155,8 +158,9 @@ def _located(
             return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
 
         answer, held = upright(site, held, tilt, ask, look, chosen)
-    if choice is not None and short_of is not None:
-        answer = choice.told(answer, short_of)
+    if choice is not None and not whole:
+        assert isinstance(site, SideBySide)
+        answer = unseen(answer, len(site.names), len(choice.order))
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
@@ -170,24 +174,23 @@ def _located(
 
 def _chosen(
     choice: Choice, scan: Look, settings: LocalizationSettings, tilt: bool
-) -> tuple[Site, Answer, int | None]:
-    """The maps of many that must be looked at, the answer, and how many if there were more."""
+) -> tuple[Site, Answer, bool]:
+    """The maps of many that must be looked at, the answer, and whether they are all of these."""
     start = perf_counter()
-    seen, count = last_of(scan), min(FIRST, choice.most)
-    answer = _look(choice.part(count), scan, None, settings, tilt)[0]
-    needed = choice.needed(seen, answer, settings)
-    while True:
-        count = min(max(needed, count), choice.most)
-        part, chosen = choice.part(count), perf_counter() - start
+    seen = last_of(scan)
+    answer = _look(choice.part(0.0)[0], scan, None, settings, tilt)[0]
+    limit = choice.limit(seen, answer, settings)
+    for _ in range(ROUNDS):
+        (part, left), chosen = choice.part(limit), perf_counter() - start
         first = _look(part, scan, None, settings, tilt)
         answer = _asked(part, scan, None, settings, tilt, first)
-        needed = choice.needed(seen, answer, settings)
-        if needed <= count or count == choice.most:
+        limit = choice.limit(seen, answer, settings)
+        if limit <= left:
             break
     timing = dict(answer.timing_ms)
     for step in ("search", "total"):
         timing[step] += 1e3 * chosen
-    return part, replace(answer, timing_ms=timing), None if needed <= count else count
+    return part, replace(answer, timing_ms=timing), limit <= left
 
 
 def _asked(

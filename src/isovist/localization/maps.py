@@ -154,7 +154,13 @@ def seek(
                 continue
             region = prior.regions[name]
         each[number] = several.seek(
-            site.maps[name], scan, region, settings, thorough=thorough, limit=limit
+            site.maps[name],
+            scan,
+            region,
+            settings,
+            thorough=thorough,
+            limit=limit,
+            only=site.only.get(name),
         )
         if thorough and pays(site):
             limit = _dearest(each, most)

@@ -90,6 +90,7 @@ def search(
     *,
     thorough: bool = False,
     limit: float = np.inf,
+    only: IntArray | None = None,
 ) -> Candidates:
     """Every node and heading, and the unlike best of them.
 
@@ -100,6 +101,7 @@ def search(
         settings: How to search.
         thorough: Try every node in full and hand on ten times as many candidates.
         limit: Where every node is tried: hand on none that costs more.
+        only: Nodes to search, in order, where there is no prior; all when `None`.
     """
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n = atlas.settings.channels
@@ -113,7 +115,7 @@ def search(
         active = active[prior.contains(places, margin)]
         allowed = prior.heads(yaws + mount.yaw, np.pi / n)
     else:
-        active = np.arange(len(atlas.nodes))
+        active = np.arange(len(atlas.nodes)) if only is None else only
     if active.size == 0 or not allowed.any() or not window.seen.any():
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
