@@ -48,8 +48,8 @@ def space(page: Any) -> None:
     page.wait_for_function("() => studio.space.ready && studio.space.group.children.length >= 2")
 
 
-COLOURS = 96
-"""Of a picture: enough for a plan and its marks, and a quarter of the bytes."""
+COLOURS = 256
+"""Of a picture: enough for a plan and its marks, and a third of the bytes."""
 PICTURES: dict[str, tuple[str, Callable[[Any], None]]] = {
     "studio.png": ("/#site=hall", locate),
     "studio-follow.png": ("/#tab=follow&site=office", follow),
@@ -68,7 +68,9 @@ def draw(folder: Path, *names: str) -> None:
             page = visit.open(path)
             show(page)
             with Image.open(BytesIO(page.screenshot())) as shot:
-                shot.convert("RGB").quantize(COLOURS).save(folder / name, optimize=True)
+                shot.convert("RGB").quantize(COLOURS, Image.Quantize.MAXCOVERAGE).save(
+                    folder / name, optimize=True
+                )
             visit.close()
 
 
