@@ -156,3 +156,29 @@ def test_what_is_dropped_on_the_page_has_the_same_limits(files, text):
     with pytest.raises(FileError) as error:
         uploads.receive(Shelf(), files, "", lambda _share: None)
     assert str(error.value).startswith(text)
+
+
+def test_a_map_may_name_an_image_anywhere_and_nothing_but_an_image_is_read(tmp_path):
+    cells = np.zeros((4, 5), dtype=np.uint8)
+    cells[0] = 1
+    (tmp_path / "images").mkdir()
+    (tmp_path / "maps").mkdir()
+    iv.write_map(iv.OccupancyMap(cells, 0.1), tmp_path / "maps" / "a.yaml")
+    (tmp_path / "maps" / "a.pgm").rename(tmp_path / "images" / "b.pgm")
+    head = (tmp_path / "maps" / "a.yaml").read_text()
+    for name in ("../images/b.pgm", str(tmp_path / "images" / "b.pgm")):
+        (tmp_path / "maps" / "a.yaml").write_text(head.replace("a.pgm", name))
+        assert (iv.read_map(tmp_path / "maps" / "a.yaml").cells == cells).all()
+    (tmp_path / "secret").write_text("root:x:0:0")
+    (tmp_path / "maps" / "a.yaml").write_text(head.replace("a.pgm", "../secret"))
+    assert told(iv.read_map, tmp_path / "maps" / "a.yaml") == (
+        "secret starts with b'root', like no known image. Save the map as PGM, PNG, BMP or TIFF."
+    )
+
+
+def test_a_dropped_map_may_name_no_file_of_this_machine(tmp_path):
+    (tmp_path / "secret.pgm").write_bytes(b"P5\n1 1\n255\n\xfe")
+    text = f"image: {tmp_path / 'secret.pgm'}\nresolution: 0.05\n"
+    with pytest.raises(FileError) as error:
+        uploads.receive(Shelf(), {"map.yaml": text.encode()}, "", lambda _share: None)
+    assert str(error.value) == ("map.yaml: its image 'secret.pgm' is missing. Drop both together.")
