@@ -22,6 +22,7 @@ from isovist.cli.optimise import optimise
 from isovist.cli.paper import paper
 from isovist.cli.ros import ros
 from isovist.cli.serve import serve
+from isovist.cli.steer import steer
 from isovist.cli.studio import studio
 from isovist.cli.survey import survey
 from isovist.cli.track import track
@@ -46,7 +47,8 @@ app = typer.Typer(
 VERBS = (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros)
 for verb in (*VERBS, studio, serve, optimise, metric):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
-app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
+for verb in (check, steer):
+    app.command(epilog=example_of(verb.__name__), cls=Verb, context_settings=NEGATIVE)(verb)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)
 app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb)(warm_up)
 

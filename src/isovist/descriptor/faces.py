@@ -15,6 +15,7 @@ plane, so nothing is approximated but the integrals; GEOS finds where lines cros
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -31,7 +32,7 @@ from isovist.types import BoolArray, FloatArray, IntArray
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _SLIVER = 1e-15  # area of a visible part, as a share of the face, that is not worth a node
-_GRID = 1e-13  # of shapes in a plane, as a share of their size
+_GRIDS = (1e-13, 1e-12, 1e-11, 1e-10)  # of shapes in a plane, as a share of their size
 _HALVINGS = 40
 _CLOSED = 1e-6  # of the whole sphere that may be missing
 
@@ -144,18 +145,23 @@ def _unhidden(
 def _without(shape: BaseGeometry, shade: BaseGeometry, extent: float) -> BaseGeometry:
     """A shape less another.
 
-    What slivers leave need not be valid; where GEOS gives up on it, it is made so and put on a grid
-    as fine as rounding, for an `extent` in m.
+    What slivers leave need not be valid; where GEOS gives up on it, it is made so and put on the
+    finest grid that works, for an `extent` in m.
     """
     try:
         return shapely.difference(shape, shade)
     except shapely.errors.GEOSException:
-        grid = _GRID * extent
-        whole = [
-            shapely.union_all(_polygons(shapely.make_valid(x)), grid_size=grid)
-            for x in (shape, shade)
-        ]
-        return shapely.difference(*whole, grid_size=grid)
+        for share in _GRIDS[:-1]:
+            with suppress(shapely.errors.GEOSException):
+                return _on_grid(shape, shade, share * extent)
+        return _on_grid(shape, shade, _GRIDS[-1] * extent)
+
+
+def _on_grid(shape: BaseGeometry, shade: BaseGeometry, grid: float) -> BaseGeometry:
+    whole = [
+        shapely.union_all(_polygons(shapely.make_valid(x)), grid_size=grid) for x in (shape, shade)
+    ]
+    return shapely.difference(*whole, grid_size=grid)
 
 
 def _polygons(shape: BaseGeometry) -> list[BaseGeometry]:
