@@ -74,22 +74,22 @@ def bilinear(field, x, y):
     return value + math.hypot(x - 0.5 - u, y - 0.5 - v)
 
 
-def fit_step(field, ends, sigma, damping, pose):
+def fit_step(field, ends, sigma, damping, pose, noise=None):
     """One damped Gauss–Newton step, with derivatives of the field by central differences."""
     x, y, yaw = pose
     rotation = np.array([[math.cos(yaw), -math.sin(yaw)], [math.sin(yaw), math.cos(yaw)]])
     H, g = np.zeros((3, 3)), np.zeros(3)
     h = 1e-6
-    for end in ends:
+    for end, own in zip(ends, np.zeros(len(ends)) if noise is None else noise, strict=True):
         rx, ry = rotation @ end
         px, py = x + rx, y + ry
-        e = bilinear(field, px, py)
-        if e > 3.5 * sigma:
+        e, width = bilinear(field, px, py), math.hypot(sigma, own)
+        if e > 3.5 * width:
             continue
         dx = (bilinear(field, px + h, py) - bilinear(field, px - h, py)) / (2 * h)
         dy = (bilinear(field, px, py + h) - bilinear(field, px, py - h)) / (2 * h)
         J = np.array([dx, dy, dy * rx - dx * ry])
-        w = math.exp(-0.5 * (e / sigma) ** 2)
+        w = math.exp(-0.5 * (e / width) ** 2) * (sigma / width) ** 2
         H += w * np.outer(J, J)
         g += w * J * e
     arm = np.mean(np.sum(np.square(ends), axis=1))

@@ -106,32 +106,36 @@ def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
                 assert np.isnan(expected) or value >= 1e308
 
 
-def test_a_fit_takes_the_steps_of_its_twin(backend, random):
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_fit_takes_the_steps_of_its_twin(backend, random, noisy):
     world = building()
     field = distance_to_walls(world)
     ends = random.uniform(-30.0, 30.0, (40, 2))
     start = np.array([[60.3, 40.7, 0.4], [90.2, 88.1, -2.0]])
     poses, normal = start.copy(), np.empty((2, 8))
     widths = np.array([8.0, 4.0])
-    backend.align(field, ends, widths, 0.02, poses, normal)
+    noise = random.uniform(0.0, 9.0, 40) if noisy else np.zeros(40)
+    backend.align(field, ends, noise if noisy else noise[:0], widths, 0.02, poses, normal)
     for k in range(2):
         pose = start[k]
         for sigma in widths:
-            pose, before = fit_step(field, ends, sigma, 0.02, pose)
+            pose, before = fit_step(field, ends, sigma, 0.02, pose, noise)
         np.testing.assert_allclose(poses[k], pose, atol=1e-4)
         # The normal matrix is that of the pose which is handed back, not of the one before.
-        _, H = fit_step(field, ends, widths[-1], 0.02, poses[k])
+        _, H = fit_step(field, ends, widths[-1], 0.02, poses[k], noise)
         np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
         assert np.abs(H - before).max() > 1.0
 
 
-def test_ratings_are_those_of_the_twin(backend, random):
+@pytest.mark.parametrize("noisy", [False, True])
+def test_ratings_are_those_of_the_twin(backend, random, noisy):
     atlas = build(building())
     bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)
     ranges = random.uniform(0.2, 8.0, 40)
     poses = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
     poses *= [UNIT, UNIT, 1.0]
-    beams = atlas.beams(Scan(bearings, ranges), (40, 0.0), 0.2)
+    sigmas = random.uniform(0.0, 0.5, 40) if noisy else None
+    beams = atlas.beams(Scan(bearings, ranges, sigmas=sigmas), (40, 0.0), 0.2)
     assert computing() is backend
     ratings, kinds = atlas.rate(beams, poses, BeamModel())
     model = atlas.model(BeamModel())
@@ -139,6 +143,8 @@ def test_ratings_are_those_of_the_twin(backend, random):
     clear, walls = bridge_gaps(atlas.world, 0.15), bare_walls(atlas.world)
     for q, pose in enumerate(poses):
         for k in range(40):
-            twin = rating(clear, walls, atlas.wall_distance, model, pose, bearings[k], ranges[k])
+            own = model.copy()
+            own[0] = np.hypot(model[0], 0.0 if sigmas is None else sigmas[k])
+            twin = rating(clear, walls, atlas.wall_distance, own, pose, bearings[k], ranges[k])
             assert ratings[q, k] == pytest.approx(twin, abs=1e-4)
     assert set(np.unique(kinds)) <= {0, 1, 2, 3, 4}

@@ -87,7 +87,8 @@ def test_without_noise_the_normal_matrix_is_that_of_the_fit(atlas):
     normal, _ = held(atlas, none, place, ranges.astype(np.float32)[:, None], blocks, angles)
     poses, expected = np.array([[60.3, 40.7, 0.0]]), np.empty((1, 8))
     ends = ranges[:, None] * directions
-    align(atlas.wall_distance, ends, np.array([2.0]), 1e15, poses, expected)  # stays where it is
+    # So damped that it stays where it is.
+    align(atlas.wall_distance, ends, np.empty(0), np.array([2.0]), 1e15, poses, expected)
     np.testing.assert_allclose(normal[0, 0], expected[0], rtol=1e-4, atol=1e-3)
 
 

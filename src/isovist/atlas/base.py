@@ -14,7 +14,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -67,6 +67,8 @@ class Beams:
     Attributes:
         ends: In the level frame of the sensor, in m, shape (m, d).
         strengths: Intensities, shape (m,), or empty.
+        sigmas: Standard deviation that each beam has besides that of the model, in m, shape (m,),
+            or empty.
         order: The beams block after block, shape (m,).
         starts: Where each block begins in that order, shape (B,).
         columns: Where blocks that stand above each other begin, shape (C,).
@@ -74,21 +76,34 @@ class Beams:
 
     ends: FloatArray
     strengths: FloatArray
+    sigmas: FloatArray
     order: IntArray
     starts: IntArray
     columns: IntArray
 
     @classmethod
     def of(
-        cls, ends: FloatArray, blocks: IntArray, columns: IntArray, strengths: FloatArray
+        cls,
+        ends: FloatArray,
+        blocks: IntArray,
+        columns: IntArray,
+        strengths: FloatArray,
+        sigmas: FloatArray | None = None,
     ) -> "Beams":
         """From the number of the block of each beam and of the column of that block."""
         order = np.lexsort((blocks, columns))
         runs = np.diff(np.stack([columns, blocks])[:, order], prepend=-(1 << 40))
         starts = np.flatnonzero(runs.any(axis=0))
-        return cls(
-            np.ascontiguousarray(ends), strengths, order, starts, np.flatnonzero(runs[0][starts])
-        )
+        own = np.empty(0) if sigmas is None else sigmas
+        first = np.flatnonzero(runs[0][starts])
+        return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
+
+    @staticmethod
+    def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:
+        """Those of several, one after the other; empty where none of them has any."""
+        rows = [part.sigmas if part.sigmas.size else np.zeros(len(part)) for part in parts]
+        every = np.concatenate(rows)
+        return every if every.any() else np.empty(0)
 
     def __len__(self) -> int:
         return len(self.ends)

@@ -113,7 +113,8 @@ class PlaneAtlas(Atlas):
         strengths = np.empty(0)
         if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
             strengths = np.ascontiguousarray(flat.intensities[index])
-        return Beams.of(ends, number, number, strengths)
+        sigmas = None if flat.sigmas is None else np.ascontiguousarray(flat.sigmas[index])
+        return Beams.of(ends, number, number, strengths, sigmas)
 
     def note(self, scan: AnyScan) -> str:
         """That intensities were left out, where they were."""
@@ -129,8 +130,9 @@ class PlaneAtlas(Atlas):
         order, back = _by_place(moved)
         moved = moved[order]
         computing().align(
-            self.wall_distance, beams.ends / unit, widths / unit, DAMPING, moved, normal
-        )
+            self.wall_distance, beams.ends / unit, beams.sigmas / unit, widths / unit, DAMPING,
+            moved, normal,
+        )  # fmt: skip
         moved, normal = moved[back], normal[back]
         per = np.array([1.0, 1.0, unit])
         H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
@@ -149,7 +151,7 @@ class PlaneAtlas(Atlas):
         order, back = _by_place(places)
         computing().score(
             self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
-            beams.ends, places[order], ratings, kinds,
+            beams.ends, beams.sigmas, places[order], ratings, kinds,
         )  # fmt: skip
         ratings, kinds = ratings[back], kinds[back]
         if beams.strengths.size and self.shine is not None and self.gleam is not None:

@@ -228,7 +228,10 @@ class CudaBackend(Backend):
         out[1].get(out=headings)
 
     def align(self, *arguments: Any) -> None:
-        field, ends, widths, damping, poses, normal = arguments
+        field, ends, noise, widths, damping, poses, normal = arguments
+        if noise.size:  # the card has one σ for all beams
+            super().align(*arguments)
+            return
         cp = self.cp
         moved, sums = cp.asarray(poses), cp.empty(normal.shape)
         self.launch(
@@ -242,7 +245,10 @@ class CudaBackend(Backend):
         sums.get(out=normal)
 
     def score(self, *arguments: Any) -> None:
-        skip, walls, field, unit, model, ends, poses, ratings, kinds = arguments
+        skip, walls, field, unit, model, ends, noise, poses, ratings, kinds = arguments
+        if noise.size:
+            super().score(*arguments)
+            return
         cp = self.cp
         out = cp.empty(ratings.shape, dtype=cp.float32), cp.empty(kinds.shape, dtype=cp.uint8)
         self.launch(

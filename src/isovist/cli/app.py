@@ -22,6 +22,7 @@ from isovist.cli.optimise import optimise
 from isovist.cli.paper import paper
 from isovist.cli.ros import ros
 from isovist.cli.serve import serve
+from isovist.cli.steer import steer
 from isovist.cli.studio import studio
 from isovist.cli.survey import survey
 from isovist.cli.track import track
@@ -55,9 +56,10 @@ VERBS = {
 for panel, verbs in VERBS.items():
     for verb in verbs:
         app.command(epilog=example_of(verb.__name__), cls=Verb, rich_help_panel=panel)(verb)
-app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE, rich_help_panel=FIND)(
-    check
-)
+for panel, verb in ((FIND, check), (PAPER, steer)):
+    app.command(
+        epilog=example_of(verb.__name__), cls=Verb, context_settings=NEGATIVE, rich_help_panel=panel
+    )(verb)
 app.command(name="map", epilog=example_of("map"), cls=Verb, rich_help_panel=SITE)(map_log)
 app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb, rich_help_panel=MEASURE)(
     warm_up

@@ -15,6 +15,7 @@ EXAMPLES = (
     "isovist verify --quick",
     "isovist optimise office.yaml -o rose.json --channels 32",
     "isovist metric office.yaml --figure metric.png",
+    "isovist steer plan.geojson 3.0 0.8 --legs 4",
     "isovist ros --map office.atlas --scan /scan --odom /odom --router",
     "isovist studio office.yaml drive.mcap",
     "isovist serve --library floors --port 8080",

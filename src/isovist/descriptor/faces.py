@@ -15,10 +15,12 @@ plane, so nothing is approximated but the integrals; GEOS finds where lines cros
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
 import shapely
+from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
 from isovist.descriptor.quadrature import Exact, Nodes
@@ -30,6 +32,7 @@ from isovist.types import BoolArray, FloatArray, IntArray
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _SLIVER = 1e-15  # area of a visible part, as a share of the face, that is not worth a node
+_GRIDS = (1e-13, 1e-12, 1e-11, 1e-10)  # of shapes in a plane, as a share of their size
 _HALVINGS = 40
 _CLOSED = 1e-6  # of the whole sphere that may be missing
 
@@ -128,28 +131,71 @@ def _unhidden(
     """What other faces leave of a face, in the coordinates of its plane."""
     x0, y0, x1, y1 = seen.bounds
     pad = 0.1 * (x1 - x0 + y1 - y0)
-    frame = x0 - pad, y0 - pad, x1 + pad, y1 + pad
-    above = corners[near] @ n
-    slack = 1e-9 * h
-    for k, heights in zip(near, above, strict=True):
-        if heights.max() <= low:
-            continue
-        if (np.abs(heights - h) <= slack).all():  # in the same plane: the first is seen
-            if k > face:
-                continue
-            part = corners[k]
-        else:
-            part = _clip(_clip(corners[k], heights - low), None, n, h * (1.0 - _FLAT))
-        if len(part) < 3:
-            continue
-        # One after the other, cut to what matters: unions of long thin shapes lose parts of them.
-        shade = shapely.polygons((part @ foot) * (h / (part @ n))[:, None])
-        shade = shapely.clip_by_rect(shade, *frame)
-        if shade.area > 0.0:
-            seen = seen.difference(shade)
+    shades = _shades(corners, near, face, n, h, foot, low)
+    shades = shapely.clip_by_rect(shades, x0 - pad, y0 - pad, x1 + pad, y1 + pad)
+    areas = shapely.area(shades)
+    # One after the other, cut to what matters: unions of long thin shapes lose parts of them.
+    for k in np.argsort(-areas, kind="stable")[: int((areas > 0.0).sum())]:
+        seen = _without(seen, shades[k], x1 - x0 + y1 - y0)
         if seen.is_empty:
             break
     return seen
+
+
+def _without(shape: BaseGeometry, shade: BaseGeometry, extent: float) -> BaseGeometry:
+    """A shape less another.
+
+    What slivers leave need not be valid; where GEOS gives up on it, it is made so and put on the
+    finest grid that works, for an `extent` in m.
+    """
+    try:
+        return shapely.difference(shape, shade)
+    except shapely.errors.GEOSException:
+        for share in _GRIDS[:-1]:
+            with suppress(shapely.errors.GEOSException):
+                return _on_grid(shape, shade, share * extent)
+        return _on_grid(shape, shade, _GRIDS[-1] * extent)
+
+
+def _on_grid(shape: BaseGeometry, shade: BaseGeometry, grid: float) -> BaseGeometry:
+    whole = [
+        shapely.union_all(_polygons(shapely.make_valid(x)), grid_size=grid) for x in (shape, shade)
+    ]
+    return shapely.difference(*whole, grid_size=grid)
+
+
+def _polygons(shape: BaseGeometry) -> list[BaseGeometry]:
+    """The polygons of a shape, which may hold lines and points besides."""
+    parts = shapely.get_parts(shapely.get_parts(shape))
+    return [part for part in parts if part.geom_type == "Polygon"]
+
+
+def _shades(
+    corners: FloatArray,
+    near: IntArray,
+    face: int,
+    n: FloatArray,
+    h: float,
+    foot: FloatArray,
+    low: float,
+) -> NDArray[np.object_]:
+    """The part of other faces between 0 and the plane of a face, projected onto it."""
+    above, high = corners[near] @ n, h * (1.0 - _FLAT)
+    flat = (np.abs(above - h) <= 1e-9 * h).all(axis=1)  # in the same plane: the first is seen
+    whole = (above.min(axis=1) >= low) & (above.max(axis=1) <= high) | flat & (near < face)
+    part = corners[near[whole]]
+    shades = shapely.polygons((part @ foot) * (h / (part @ n))[..., None])
+    cut = ~whole & ~flat & (above.max(axis=1) > low) & (above.min(axis=1) < high)
+    parts = [
+        _clip(_clip(corners[k], heights - low), None, n, high)
+        for k, heights in zip(near[cut], above[cut], strict=True)
+    ]
+    more = [
+        shapely.polygons((part @ foot) * (h / (part @ n))[:, None])
+        for part in parts
+        if len(part) > 2
+    ]
+    return np.concatenate([shades, np.array(more, dtype=object)])
 
 
 def _clip(
@@ -171,11 +217,29 @@ def _clip(
 
 def _triangles(shape: BaseGeometry, least: float) -> FloatArray:
     """Triangles of a shape of the plane, shape (k, 3, 2)."""
-    parts = [g for g in shapely.get_parts(shape) if g.geom_type == "Polygon" and g.area > least]
+    parts = [part for part in _polygons(shape) if part.area > least]
     if not parts:
         return np.empty((0, 3, 2))
-    cut = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
+    try:
+        cut = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
+    except shapely.errors.GEOSException:  # a hole that touches the outline: cut through it
+        return np.concatenate([_triangles(half, least) for part in parts for half in _halves(part)])
     return shapely.get_coordinates(cut).reshape(-1, 4, 2)[:, :3]
+
+
+def _halves(shape: BaseGeometry) -> tuple[BaseGeometry, BaseGeometry]:
+    """A shape cut across the longer side of its bounds, through a hole if it has one."""
+    x0, y0, x1, y1 = shape.bounds
+    holes = shape.interiors
+    middle = (shapely.Polygon(holes[0]) if len(holes) else shapely.box(x0, y0, x1, y1)).centroid
+    extent = x1 - x0 + y1 - y0
+    x, y = middle.x, middle.y
+    first = (x0 - 1.0, y0 - 1.0, x, y1 + 1.0)
+    second = (x, y0 - 1.0, x1 + 1.0, y1 + 1.0)
+    if y1 - y0 > x1 - x0:
+        first, second = (x0 - 1.0, y0 - 1.0, x1 + 1.0, y), (x0 - 1.0, y, x1 + 1.0, y1 + 1.0)
+    boxes = shapely.box(*second), shapely.box(*first)
+    return _without(shape, boxes[0], extent), _without(shape, boxes[1], extent)
 
 
 def _halved(triangles: FloatArray, face: IntArray, small: float) -> tuple[FloatArray, IntArray]:

@@ -4,7 +4,8 @@ With the ends q_k of the beams in the frame of the sensor and D the distance to 
 
     e_k = D(p + R(yaw) q_k),     minimise Σ_k ρ(e_k / σ),    weights exp(−e_k² / 2σ²),          (1)
 
-from a wide σ to a narrow one.  Beams that end far from any wall lose their say.
+from a wide σ to a narrow one.  Beams that end far from any wall lose their say.  A beam with a
+noise s_k of its own has σ_k² = σ² + s_k² in place of σ², and its weight times σ²/σ_k².
 """
 
 import math
@@ -51,7 +52,9 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
 
 
 @inner
-def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, yaw: float):  # type: ignore[no-untyped-def]
+def _sum_beams(  # type: ignore[no-untyped-def]
+    field: Singles, ends: Floats, noise: Floats, sigma: float, x: float, y: float, yaw: float
+):
     """Σ w J Jᵀ as xx, xy, xa, yy, ya, aa, then Σ w, Σ w e² and Σ w J e, at a pose in cells."""
     scale, reach = 0.5 / (sigma * sigma), REACH * sigma
     c, s = math.cos(yaw), math.sin(yaw)
@@ -60,9 +63,15 @@ def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, y
         rx = c * ends[k, 0] - s * ends[k, 1]
         ry = s * ends[k, 0] + c * ends[k, 1]
         e, dx, dy = distance_at(field, x + rx, y + ry)
-        if e > reach:
-            continue
-        w = math.exp(-e * e * scale)
+        if len(noise) > 0:
+            variance = sigma * sigma + noise[k] * noise[k]
+            if e * e > REACH * REACH * variance:
+                continue
+            w = math.exp(-0.5 * e * e / variance) * (sigma * sigma / variance)
+        else:
+            if e > reach:
+                continue
+            w = math.exp(-e * e * scale)
         da = dy * rx - dx * ry
         xx += w * dx * dx
         xy += w * dx * dy
@@ -78,16 +87,17 @@ def _sum_beams(field: Singles, ends: Floats, sigma: float, x: float, y: float, y
     return xx, xy, xa, yy, ya, aa, total, square, gx, gy, ga
 
 
-@kernel("f4[:,::1], f8[:,::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses")
+@kernel("f4[:,::1], f8[:,::1], f8[::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses")
 def align(
-    first: int, last: int, field: Singles, ends: Floats, widths: Floats, damping: float,
-    poses: Floats, normal: Floats,
+    first: int, last: int, field: Singles, ends: Floats, noise: Floats, widths: Floats,
+    damping: float, poses: Floats, normal: Floats,
 ) -> None:  # fmt: skip
     """Improve poses, each on its own.
 
     Args:
         field: D in cells, shape (height, width).
         ends: q in cells, shape (m, 2).
+        noise: s in cells, shape (m,), or empty.
         widths: σ of each step in cells, shape (steps,).
         damping: Added to the normal matrix, as a share of the beams.
         poses: (x, y, yaw) in cells and rad, shape (K, 3); overwritten.
@@ -102,7 +112,9 @@ def align(
     for q in range(first, last):
         x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
         for sigma in widths:
-            xx, xy, xa, yy, ya, aa, _, _, gx, gy, ga = _sum_beams(field, ends, sigma, x, y, yaw)
+            xx, xy, xa, yy, ya, aa, _, _, gx, gy, ga = _sum_beams(
+                field, ends, noise, sigma, x, y, yaw
+            )
             xx += damping * m
             yy += damping * m
             aa += damping * m * arm * 0.1
@@ -121,6 +133,6 @@ def align(
             y += shrink * step_y
             yaw += min(max(step_a, -0.1), 0.1)
         poses[q, 0], poses[q, 1], poses[q, 2] = x, y, yaw
-        sums = _sum_beams(field, ends, widths[-1], x, y, yaw)
+        sums = _sum_beams(field, ends, noise, widths[-1], x, y, yaw)
         for k in range(8):
             normal[q, k] = sums[k]

@@ -15,7 +15,8 @@ Singles = NDArray[np.float32]
 
 
 @kernel(
-    "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[::1], f8[:,::1] -> "
+    "f4[:,::1], u1[:,::1]",
     over="poses",
 )
 def score(
@@ -27,6 +28,7 @@ def score(
     unit: float,
     model: Floats,
     ends: Floats,
+    noise: Floats,
     poses: Floats,
     ratings: Singles,
     kinds: NDArray[np.uint8],
@@ -40,11 +42,13 @@ def score(
         unit: Side of a cell in m.
         model: Of `kernels.beam`, shape (10,).
         ends: Ends of the beams in the frame of the sensor, in m, shape (m, 2).
+        noise: What each beam adds to σ of the model, in m, shape (m,), or empty.
         poses: (x, y, yaw) in cells and rad, shape (K, 3).
         ratings: Output, ℓ, shape (K, m).
         kinds: Output, what became of each beam, shape (K, m).
     """
     reach = model[1] / unit
+    own = model.copy()
     for q in range(first, last):
         x, y = poses[q, 0], poses[q, 1]
         c, s = math.cos(poses[q, 2]), math.sin(poses[q, 2])
@@ -63,8 +67,10 @@ def score(
                 miss = z - r
             else:
                 miss = distance_at(field, x + z * along / unit, y + z * across / unit)[0] * unit
-            ratings[q, k] = rate_beam(model, z, r, miss, unseen)
-            kinds[q, k] = sort_beam(model, z, r, miss, unseen, through)
+            if len(noise) > 0:
+                own[0] = math.hypot(model[0], noise[k])
+            ratings[q, k] = rate_beam(own, z, r, miss, unseen)
+            kinds[q, k] = sort_beam(own, z, r, miss, unseen, through)
 
 
 @kernel(

@@ -55,6 +55,11 @@ def prove(
     mount = scan.T_level_robot
     sensor = np.asarray((answer.best.pose @ mount.inverse).vector)
     beams = atlas.beams(scan, settings.beams[1], settings.block)
+    if beams.sigmas.size:
+        raise InputError(
+            "A proof knows one σ for all beams, and this scan has `sigmas`. Leave them out, or do "
+            "not ask for a proof."
+        )
     # Ceilings are of ranges; what intensities can add on top of them lowers the floor.
     shining = most_gloss(settings.model) if beams.strengths.size else 0.0
     floor = answer.best.score - settings.refuted[1] - shining

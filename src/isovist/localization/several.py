@@ -134,10 +134,12 @@ def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: float) -> 
         views.insert(0, View(beams, place, error, float((~old).mean())))
         ends = np.concatenate([here, ends])
         numbers, columns = np.append(number, numbers), np.append(column, columns)
-    whole = Beams.of(ends, numbers, columns, np.empty(0))
+    sigmas = Beams.sigmas_of(view.beams for view in views)
+    whole = Beams.of(ends, numbers, columns, np.empty(0), sigmas)
     return ManyBeams(
-        whole.ends, whole.strengths, whole.order, whole.starts, whole.columns, tuple(views)
-    )
+        whole.ends, whole.strengths, whole.sigmas, whole.order, whole.starts, whole.columns,
+        tuple(views),
+    )  # fmt: skip
 
 
 def _seen_again(beams: Beams, place: AnyPose, later: View, block: float) -> IntArray:

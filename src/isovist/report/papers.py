@@ -14,6 +14,7 @@ from isovist.theory.dynamic import Assumption
 from isovist.theory.metric import MapMetric
 from isovist.theory.paper import PaperAnswer
 from isovist.theory.separation import Learnt
+from isovist.theory.steering import Drive
 from isovist.theory.way import PaperWay
 from isovist.types import FloatArray
 
@@ -169,4 +170,20 @@ def metric_text(found: MapMetric) -> str:
         f"  resolution 1/σ_min: {middle:.3g} m per unit of d in the middle, "
         f"{low:.3g} to {high:.3g} in nine of ten, coarsest at ({where})\n"
         f"  {found.alone:.1%} have no alias; {len(found.aliases)} pairs of places look alike"
+    )
+
+
+def drive_json(found: Drive) -> dict[str, Any]:
+    """Legs as plain data: the place after each, in m, and λ_min there."""
+    rows = zip(found.places.tolist(), found.least.tolist(), strict=True)
+    return {"places": [{"place": place, "lambda_min": least} for place, least in rows]}
+
+
+def drive_text(found: Drive) -> str:
+    """Legs in a line each."""
+    rows = zip(found.places, found.least, strict=True)
+    return "\n".join(
+        f"{'start' if k == 0 else f'leg {k}':>6}  ({', '.join(f'{v:.2f}' for v in place)}) m   "
+        f"λ_min {least:.4g}"
+        for k, (place, least) in enumerate(rows)
     )

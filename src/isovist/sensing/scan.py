@@ -39,6 +39,8 @@ class Scan:
         intensities: Strength of each return, or `None`.  Read-only.
         T_robot_sensor: Where the sensor sits on the robot.
         frame: Name of the robot's frame, which an answer gives the pose of; empty without one.
+        sigmas: Standard deviation of each range in m, 0 or more, where the sensor says it: it comes
+            on top of that of the model, so beams that err count for less; or `None`.  Read-only.
     """
 
     bearings: FloatArray
@@ -49,6 +51,7 @@ class Scan:
     intensities: FloatArray | None = None
     T_robot_sensor: Pose = field(default_factory=Pose)
     frame: str = ""
+    sigmas: FloatArray | None = None
 
     def __post_init__(self) -> None:
         bearings = as_floats("bearings", self.bearings, (None,))
@@ -84,6 +87,8 @@ class Scan:
         if self.intensities is not None:
             strengths = as_strengths(self.intensities, bearings.shape, "bearings")
             set_(self, "intensities", readonly(strengths[order]))
+        if self.sigmas is not None:
+            set_(self, "sigmas", readonly(_as_sigmas(self.sigmas, bearings.shape, valid)[order]))
         set_(self, "bearings", readonly(bearings[order]))
         set_(self, "ranges", readonly(ranges[order]))
         set_(self, "valid", readonly(valid[order]))
@@ -99,10 +104,12 @@ class Scan:
         range_max: float = np.inf,
         intensities: ArrayLike | None = None,
         T_robot_sensor: Pose | None = None,
+        sigmas: ArrayLike | None = None,
     ) -> "Scan":
         """From the fields of a ROS LaserScan: beam k points to angle_min + k·angle_increment.
 
-        `T_robot_sensor` says where the sensor sits on the robot; `None` is its centre.
+        `T_robot_sensor` says where the sensor sits on the robot; `None` is its centre.  `sigmas`
+        are the standard deviations of the ranges, in m.
         """
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
@@ -111,7 +118,8 @@ class Scan:
             bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
         place = Pose() if T_robot_sensor is None else T_robot_sensor
-        return cls(bearings, values, range_min, range_max, strengths, place)
+        own = None if sigmas is None else np.asarray(sigmas, dtype=np.float64)
+        return cls(bearings, values, range_min, range_max, strengths, place, sigmas=own)
 
     def straighten(self, motion: Pose) -> "Scan":
         """The scan as it would be, had the sensor stood still in the middle of its sweep.
@@ -142,7 +150,8 @@ class Scan:
         """The scan with ranges and limits times a factor, as in another unit of length."""
         low, high = scaled_limits(self.range_min, self.range_max, factor)
         ranges = np.where(self.valid, self.ranges * factor, np.nan)
-        return replace(self, ranges=ranges, range_min=low, range_max=high)
+        sigmas = None if self.sigmas is None else self.sigmas * factor
+        return replace(self, ranges=ranges, range_min=low, range_max=high, sigmas=sigmas)
 
     @staticmethod
     def from_points(
@@ -267,3 +276,17 @@ def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> F
             f"`intensities` must have shape {shape}, like `{like}`, got {strengths.shape}."
         )
     return strengths
+
+
+def _as_sigmas(sigmas: ArrayLike, shape: tuple[int, ...], valid: BoolArray) -> FloatArray:
+    """Standard deviations as an array of its own; 0 where the beam is missing."""
+    own = np.array(sigmas, dtype=np.float64)
+    if own.shape != shape:
+        raise InputError(f"`sigmas` must have shape {shape}, like `bearings`, got {own.shape}.")
+    odd = valid & ~(np.isfinite(own) & (own >= 0.0))
+    if odd.any():
+        raise InputError(
+            "`sigmas` must be standard deviations in m, 0 or more, for every valid beam, got "
+            f"{own[odd][0]:g}. Mask the range (NaN) of a beam that says nothing."
+        )
+    return np.where(valid, own, 0.0)

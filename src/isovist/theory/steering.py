@@ -14,14 +14,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.atlas.settings import AtlasSettings
+from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.quadrature import EqualArea
 from isovist.errors import InputError
+from isovist.maps.base import Map
 from isovist.poses import unit_vectors
-from isovist.roses.rose import fibonacci_sphere
-from isovist.theory.map_space import Field
+from isovist.roses.rose import Rose, fibonacci_sphere
+from isovist.sensing.signals import Range
+from isovist.theory.map_space import Field, MapField
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 LOOKS = 4
 """Observations on a leg."""
+RAYS = 2000
+"""Directions of the sums that stand in for F and J in space: legs are compared, not certified."""
 CLOSE = 0.05
 """Steps in which a leg is tried for walls, in m."""
 
@@ -46,6 +53,62 @@ class Legs:
     def best(self) -> FloatArray:
         """v* of (1), shape (d,)."""
         return np.asarray(self.directions[int(self.least.argmax())])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drive:
+    """Legs that were driven one after the other.
+
+    Attributes:
+        places: The start and the end of every leg, shape (k + 1, d), in m.  Read-only.
+        least: λ_min(W) at each, shape (k + 1,).  Read-only.
+    """
+
+    places: FloatArray
+    least: FloatArray
+
+
+def field_of(world: Map, channels: int = 16) -> MapField:
+    """What legs on a map are judged by: ranges on a rose of as many channels."""
+    signal = Range(maximum=AtlasSettings().reach)
+    if world.dimension == 2:
+        return MapField(Descriptor(Rose.circle(channels), signal), world)
+    return MapField(Descriptor(Rose.fibonacci(channels), signal, EqualArea(RAYS)), world)
+
+
+def drive_legs(
+    field: Field, start: ArrayLike, *, legs: int = 4, length: float = 1.0, count: int = 16
+) -> Drive:
+    """Drive the best leg (1) again and again, heading known.
+
+    Args:
+        field: Gives F and J.
+        start: Shape (d,), in m; W begins with what is seen there.
+        legs: How many.
+        length: Of each, in m.
+        count: How many directions are tried for each.
+    """
+    p = as_floats("start", start, (field.rose.dimension,))
+    if legs < 1:
+        raise InputError(f"`legs` must be at least 1, got {legs}.")
+    if not bool(np.asarray(field.free(p[None])).all()):
+        raise InputError("The place is not in free space.")
+    J = field.at(p[None])[1][0]
+    W, places, least = J.T @ J, [p], [float(np.linalg.eigvalsh(J.T @ J)[0])]
+    for _ in range(legs):
+        tried = try_legs(field, p, W, length=length, count=count)
+        looks = _looks(p, tried.best[None], length)[0]
+        J = field.at(looks)[1].reshape(-1, len(p))
+        W, p = W + J.T @ J, looks[-1]
+        places.append(p)
+        least.append(float(np.linalg.eigvalsh(W)[0]))
+    return Drive(readonly(np.array(places)), readonly(np.array(least)))
+
+
+def _looks(place: FloatArray, directions: FloatArray, length: float) -> FloatArray:
+    """Where a leg in each direction looks, shape (m, LOOKS, d), in m."""
+    steps = length * np.arange(1, LOOKS + 1) / LOOKS
+    return np.asarray(place + steps[None, :, None] * directions[:, None])
 
 
 def try_legs(
@@ -74,7 +137,7 @@ def try_legs(
     free = np.asarray(field.free(ways.reshape(-1, d))).reshape(count, -1).all(axis=1)
     if not free.any():
         raise InputError(f"Every leg of {length:g} m meets a wall; take a shorter `length`.")
-    looks = p + (length * np.arange(1, LOOKS + 1) / LOOKS)[None, :, None] * v[free][:, None]
+    looks = _looks(p, np.asarray(v[free]), length)
     J = field.at(looks.reshape(-1, d))[1].reshape(int(free.sum()), -1, d)
     least = np.full(count, -1.0)
     least[free] = np.linalg.eigvalsh(gramian + np.swapaxes(J, 1, 2) @ J)[:, 0]

@@ -216,7 +216,8 @@ def _pool(
     parts = [atlas.beams(scan, settings.beams[1], settings.block) for scan in scans]
     ends = np.concatenate([sensors[t].apply(part.ends) for t, part in enumerate(parts)])
     one = np.zeros(len(ends), dtype=np.int64)
-    return Beams.of(ends, one, one, np.empty(0)), sum(part.blocks for part in parts)
+    sigmas = Beams.sigmas_of(parts)
+    return Beams.of(ends, one, one, np.empty(0), sigmas), sum(part.blocks for part in parts)
 
 
 def _rate(

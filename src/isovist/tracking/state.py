@@ -76,6 +76,7 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
                 "beams": frame.beams.block_of.tolist(),
                 "columns": frame.beams.column_of.tolist(),
                 "strengths": frame.beams.strengths.tolist(),
+                "sigmas": frame.beams.sigmas.tolist(),
                 "T_odom_sensor": _plain(frame.T_odom_sensor),
                 "weight": frame.weight,
                 "time": frame.time,
@@ -169,6 +170,7 @@ def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
     return where | {
         "bearings": first.bearings.tolist(),
         "ranges": [scan.ranges.tolist() for scan in stand.scans],
+        "sigmas": None if first.sigmas is None else first.sigmas.tolist(),
         "mount": _plain(first.T_robot_sensor),
     }
 
@@ -182,15 +184,18 @@ def _stand_of(said: dict[str, Any] | None) -> Stand | None:
         return Stand(where, [], None, count)
     bearings = np.array(said["bearings"], dtype=np.float64)
     mount = _values(said["mount"])
-    scans = [Scan(bearings, row, T_robot_sensor=mount) for row in said["ranges"]]
+    sigmas = None if said.get("sigmas") is None else np.array(said["sigmas"], dtype=np.float64)
+    scans = [Scan(bearings, row, T_robot_sensor=mount, sigmas=sigmas) for row in said["ranges"]]
     merged = scans[0] if len(scans) == 1 else merge(scans)
     return Stand(where, scans, merged, count)
 
 
 def _frame(row: dict[str, Any], D: int, n: int) -> Frame:
     blocks, columns = (np.array(row[name], dtype=np.int64) for name in ("beams", "columns"))
-    ends, strengths = (np.array(row[name], dtype=np.float64) for name in ("ends", "strengths"))
-    beams = Beams.of(ends, blocks, columns, strengths)
+    ends, strengths, sigmas = (
+        np.array(row.get(name, []), dtype=np.float64) for name in ("ends", "strengths", "sigmas")
+    )
+    beams = Beams.of(ends, blocks, columns, strengths, sigmas)
     where, when = _values(row["T_odom_sensor"]), float(row["time"])
     frame = Frame(beams, where, float(row["weight"]), time=when)
     shapes = {"places": (-1, D), "known": (-1, n, n), "blocks": (-1, beams.blocks)}

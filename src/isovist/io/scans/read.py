@@ -1,10 +1,10 @@
 """Scans in files: JSON, NPZ and CSV; bags are handed on.
 
 JSON and NPZ have the fields of a ROS LaserScan: `angle_min`, `angle_increment` (rad), `ranges`,
-`range_min`, `range_max` (m) and perhaps `intensities`.  In JSON a missing return is null, NaN or
-Infinity, and a `range_max` of null stands for an unknown one.  CSV has one beam per line: bearing
-(rad, counter-clockwise), range (m) and perhaps intensity, below an optional line of names; an
-empty range is missing.  CSV does not know the limits of the sensor.
+`range_min`, `range_max` (m) and perhaps `intensities` and `sigmas` (m).  In JSON a missing return
+is null, NaN or Infinity, and a `range_max` of null stands for an unknown one.  CSV has one beam per
+line: bearing (rad, counter-clockwise), range (m) and perhaps intensity, below an optional line of
+names; an empty range is missing.  CSV does not know the limits of the sensor.
 
 Scans in space are clouds in the frame of the sensor: `.ply`, `.pcd`, `.bin` (KITTI), or an NPZ with
 `points` of shape (k, 3) and perhaps `intensities`, `range_min`, `range_max`, `roll` and `pitch`;
@@ -161,6 +161,8 @@ def _fields_of(scan: Scan | CloudScan) -> dict[str, Any]:
             "range_max": float(scan.range_max),
             "ranges": np.where(scan.valid, scan.ranges, np.nan),
         }
+        if scan.sigmas is not None:
+            fields["sigmas"] = scan.sigmas
     return fields if scan.intensities is None else fields | {"intensities": scan.intensities}
 
 
@@ -214,8 +216,10 @@ def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
     # An empty list is how ROS says that the sensor gives none.
     given = strengths is not None and np.size(strengths) > 0
     intensities = _numbers(path, "intensities", strengths) if given else None
+    told = fields.get("sigmas")
+    sigmas = None if told is None else _numbers(path, "sigmas", told)
     return Scan.from_laserscan(
-        start, step, ranges, range_min=low, range_max=high, intensities=intensities
+        start, step, ranges, range_min=low, range_max=high, intensities=intensities, sigmas=sigmas
     )
 
 

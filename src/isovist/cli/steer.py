@@ -1,0 +1,31 @@
+"""`isovist steer`: where to drive by the paper, from a known place."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from isovist.cli import options
+
+
+def steer(
+    world: options.Map,
+    x: Annotated[float, typer.Argument(help="Where the robot is, in m.")],
+    y: Annotated[float, typer.Argument(help="In m.")],
+    z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
+    legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
+    length: Annotated[float, typer.Option(help="Of a leg, in m.")] = 1.0,
+    channels: Annotated[int, options.CHANNELS] = 16,
+    as_json: options.Json = False,
+) -> None:
+    """Drive where the Gramian of descriptors grows most, leg by leg; plane and space."""
+    from isovist.cli.progress import busy
+    from isovist.io.maps.read import read_map
+    from isovist.report.papers import drive_json, drive_text
+    from isovist.theory.steering import drive_legs, field_of
+
+    field = field_of(read_map(world), channels)
+    start = (x, y) if z is None else (x, y, z)
+    with busy("Trying legs"):
+        found = drive_legs(field, start, legs=legs, length=length)
+    typer.echo(json.dumps(drive_json(found)) if as_json else drive_text(found))
