@@ -56,10 +56,13 @@ VERBS = {
 for panel, verbs in VERBS.items():
     for verb in verbs:
         app.command(epilog=example_of(verb.__name__), cls=Verb, rich_help_panel=panel)(verb)
-for panel, verb in ((FIND, check), (PAPER, steer)):
+for panel, signed in ((FIND, check), (PAPER, steer)):
     app.command(
-        epilog=example_of(verb.__name__), cls=Verb, context_settings=NEGATIVE, rich_help_panel=panel
-    )(verb)
+        epilog=example_of(signed.__name__),
+        cls=Verb,
+        context_settings=NEGATIVE,
+        rich_help_panel=panel,
+    )(signed)
 app.command(name="map", epilog=example_of("map"), cls=Verb, rich_help_panel=SITE)(map_log)
 app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb, rich_help_panel=MEASURE)(
     warm_up
