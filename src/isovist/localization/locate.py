@@ -240,10 +240,11 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
 
 def compile_kernels(atlas: Site) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
+    from isovist.kernels.bound import bound
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
 
-    quick = (floors,) if pays(atlas) else ()
+    quick = (*((floors,) if pays(atlas) else ()), *((bound,) if atlas.dimension == 3 else ()))
     for kernel in (*quick, correlate, spread, *atlas.kernels()):
         kernel.compile()
 

@@ -137,12 +137,14 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 
 def seek(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *, thorough: bool = False
-) -> Found | MapCandidates:
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *,
+    thorough: bool = False, both: bool = True,
+) -> Found | MapCandidates:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
+    how = {"thorough": thorough, "both": both}
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
-        return several.seek(site, scan, prior, settings, thorough=thorough)
+        return several.seek(site, scan, prior, settings, **how)
     assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
     for number, name in enumerate(site.names):
@@ -151,7 +153,7 @@ def seek(
             if name not in prior.regions:
                 continue
             region = prior.regions[name]
-        each[number] = several.seek(site.maps[name], scan, region, settings, thorough=thorough)
+        each[number] = several.seek(site.maps[name], scan, region, settings, **how)
     most = settings.share(site, settings.seeds[thorough])
     each = _cheapest(each, most)
     poses = []
