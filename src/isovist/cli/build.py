@@ -14,6 +14,12 @@ def build(
     spacing: options.Spacing = None,
     height: options.Height = None,
     highest: options.Highest = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            help="Side of the cells of a cloud of points, in m; what suits it if not given."
+        ),
+    ] = None,
 ) -> None:
     """Describe a map and keep the result as an atlas."""
     from isovist.atlas.store import write_atlas
@@ -23,10 +29,11 @@ def build(
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
-    atlas = atlas_of(world, spacing=spacing, height=height, highest=highest)
+    atlas = atlas_of(world, spacing=spacing, height=height, highest=highest, resolution=resolution)
     write_atlas(atlas, output)
     typer.echo(
-        f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over {atlas.area:.0f} m²."
+        f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over {atlas.area:.0f} m², "
+        f"cells of {atlas.world.resolution:g} m."
     )
     if spacing is not None and f"{spacing:g}" != f"{atlas.spacing:g}":
         typer.echo(

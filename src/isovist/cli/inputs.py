@@ -59,6 +59,7 @@ def atlas_of(
     spacing: float | None = None,
     height: float | None = None,
     highest: float | None = None,
+    resolution: float | None = None,
 ) -> Atlas:
     """The atlas of a folder, or one built now from any map.
 
@@ -67,6 +68,7 @@ def atlas_of(
         spacing: Distance of the nodes in m.
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
+        resolution: Side of the cells that a cloud becomes, in m.
     """
     if highest is not None and height is None:
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
@@ -80,7 +82,7 @@ def atlas_of(
     from isovist.cli.progress import bar
     from isovist.io.maps.read import read_map
 
-    world = read_map(path)
+    world = read_map(path, resolution=resolution)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
     above = height if height is None or highest is None else (height, highest)
