@@ -98,6 +98,8 @@ def seek(
         found = search(atlas, scan, prior, settings, thorough=thorough)
         if not (both and isinstance(atlas, SpaceAtlas) and isinstance(scan, CloudScan)):
             return found
+        if len(found.poses) == 0:  # the prior leaves nothing, or nothing that is described is seen
+            return found
         other = by_slices(atlas, scan, prior, settings, thorough=thorough)
         if len(other.poses) == 0:
             return found
