@@ -44,6 +44,7 @@ SLOW = (
     "test_paper.py::test_the_command_prints",
     "test_paper.py::test_the_example_can_be_had",
     "test_paper.py::test_without_values",
+    "test_slices.py::test_the_right_place",
     "test_several_cli.py",
     "test_several.py::test_a_robot_that_stands_still",
     "test_several.py::test_mirrored_scans",

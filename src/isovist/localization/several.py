@@ -27,7 +27,7 @@ from isovist.atlas.space import SpaceAtlas
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.slices import by_slices
+from isovist.localization.slices import by_slices, nothing
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
@@ -98,13 +98,12 @@ def seek(
         found = search(atlas, scan, prior, settings, thorough=thorough)
         if not (both and isinstance(atlas, SpaceAtlas) and isinstance(scan, CloudScan)):
             return found
-        if len(found.poses) == 0:  # the prior leaves nothing, or nothing that is described is seen
-            return found
-        other = by_slices(atlas, scan, prior, settings, thorough=thorough)
-        if len(other.poses) == 0:
-            return found
+        other = nothing(np.inf)  # the prior leaves nothing, or nothing that is described is seen
+        if len(found.poses):
+            other = by_slices(atlas, scan, prior, settings, thorough=thorough)
+        doors = (found, other) if thorough else (found,)  # that say what was not looked at
         every = np.concatenate([other.poses, found.poses])
-        return ManyCandidates(every, ((found, Pose3()), (other, Pose3())), atlas)
+        return ManyCandidates(every, tuple((door, Pose3()) for door in doors), atlas)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
         reach = None

@@ -104,6 +104,11 @@ def _grown(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return out
 
 
+def nothing(left_out: float) -> Candidates:
+    """No candidates, where the best one that was not handed on costs so much."""
+    return Candidates(np.empty((0, 6)), np.empty(0), left_out, np.empty((0, 3)), np.inf)
+
+
 def by_slices(
     atlas: SpaceAtlas,
     scan: CloudScan,
@@ -121,21 +126,21 @@ def by_slices(
         settings: How many are handed on: half as many as of the descriptors.
         thorough: Hand on ten times as many.
     """
-    none = Candidates(np.empty((0, 6)), np.empty(0), np.inf, np.empty((0, 3)), np.inf)
     plan, plane = Plan.of(atlas), ground_of(scan)
     low, high = atlas.heights
     if plane is None and high - low > SQUARE:
-        return none
-    ends, tables, above = _standing_out(scan, plane, 0.5 * (low + high))
+        return nothing(0.0)
+    usual = 0.5 * (low + high)
+    ends, tables = _standing_out(scan, plane, usual)
     if len(ends) < FEWEST:
-        return none
+        return nothing(0.0)
     active = atlas.positions[:, :2]
     mount = scan.T_level_robot
     if prior is not None:
         margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
         active = active[prior.contains(active, margin)]
     if len(active) == 0:
-        return none
+        return nothing(np.inf)
     boxes = np.unique(
         np.floor((active - atlas.world.corner[:2]) / (4.0 * plan.unit)).astype(np.int64), axis=0
     )
@@ -144,7 +149,7 @@ def by_slices(
         turns = turns[prior.heads((turns + 0.5) * 2.0 * np.pi / TURNS + mount.yaw, np.pi / TURNS)]
     first = np.column_stack([np.tile(boxes, (len(turns), 1)), np.repeat(turns, len(boxes))])
     if len(first) == 0:
-        return none
+        return nothing(np.inf)
     dropped = np.inf
     for beams, kept in GLANCES:
         few = ends[:beams] / plan.unit, tables[:beams]
@@ -167,7 +172,7 @@ def by_slices(
     poses = np.zeros((len(order), 6))
     poses[:, :2] = place + atlas.world.corner[:2]
     poses[:, 2] = (halves[order, 2] + 0.5) * np.pi / TURNS
-    poses[:, 3] = floor + above
+    poses[:, 3] = floor + usual
     if prior is not None:
         robots = (atlas.lift(poses) @ mount).vector
         held = prior.holds(robots, 2.0 * atlas.spacing, 2.0 * np.pi / TURNS)
@@ -181,8 +186,8 @@ def by_slices(
 
 def _standing_out(
     scan: CloudScan, plane: FloatArray | None, usual: float
-) -> tuple[FloatArray, NDArray[np.uint16], float]:
-    """Ends of beams above the ground, (m, 2), 1 for codes that miss them, and the height over it.
+) -> tuple[FloatArray, NDArray[np.uint16]]:
+    """Ends of beams above the ground, shape (m, 2), and 1 for codes that miss them, (m, 256).
 
     Args:
         scan: What the sensor saw.
@@ -207,7 +212,7 @@ def _standing_out(
         sum(1 << k for k in range(max(u, 0), v + 1)) for u, v in zip(lowest, highest, strict=True)
     ], dtype=np.int64)  # fmt: skip
     tables = ((bits[:, None] & np.arange(256)) == 0).astype(np.uint16)
-    return p[first, :2], tables, float(-c)
+    return p[first, :2], tables
 
 
 def _misses(
