@@ -93,17 +93,18 @@ def seek(
     thorough: bool = False,
     both: bool = True,
 ) -> Candidates | ManyCandidates:
-    """`search` for one scan, in space by both its doors, or for every one of several."""
+    """`search` for one scan, in a closer look in space by both doors, or for each of several."""
     if not isinstance(scan, Joined):
         found = search(atlas, scan, prior, settings, thorough=thorough)
-        if not (both and isinstance(atlas, SpaceAtlas) and isinstance(scan, CloudScan)):
+        doors = both and thorough and isinstance(atlas, SpaceAtlas)
+        if not (doors and isinstance(scan, CloudScan)):
             return found
+        assert isinstance(atlas, SpaceAtlas)
         other = nothing(np.inf)  # the prior leaves nothing, or nothing that is described is seen
         if len(found.poses):
-            other = by_slices(atlas, scan, prior, settings, thorough=thorough)
-        doors = (found, other) if thorough else (found,)  # that say what was not looked at
+            other = by_slices(atlas, scan, prior, settings, thorough=True)
         every = np.concatenate([other.poses, found.poses])
-        return ManyCandidates(every, tuple((door, Pose3()) for door in doors), atlas)
+        return ManyCandidates(every, ((found, Pose3()), (other, Pose3())), atlas)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
         reach = None
