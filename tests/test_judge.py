@@ -12,7 +12,7 @@ from isovist.localization.judge import chances_of, judge, refuted, verdict_of
 from isovist.localization.refine import Fits, polish, refine
 from isovist.localization.search import search, unlike
 from isovist.localization.settings import LocalizationSettings
-from sites import SITES
+from sites import SITES, gap
 
 USUAL = LocalizationSettings()
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -74,7 +74,10 @@ def test_following_the_beams_of_every_fit_gives_the_same_answer(site):
         scan = site.look(place, seed=k)
         few, all_ = (iv.locate(site.atlas, scan, settings=s) for s in (USUAL, every))
         assert few.verdict is all_.verdict
-        assert few.best.pose == all_.best.pose
+        away, turn = gap(few.best.pose, all_.best.pose)
+        # In space two doors find the place, and its fits from either differ by less than a cm.
+        assert away <= (0.0 if site.name == "plane" else 0.01)
+        assert turn <= (0.0 if site.name == "plane" else 0.01)
 
 
 @BOTH

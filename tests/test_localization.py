@@ -97,7 +97,7 @@ def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
 def test_probabilities_are_shares_of_all_places_that_were_fitted(site):
     """What is listed adds up to 1 with `none`, and so does all that was fitted."""
     for scan, likely in ((site.look(site.places[1]), True), (site.elsewhere(), False)):
-        answer = iv.locate(site.atlas, scan)
+        answer = iv.locate(site.atlas, scan, settings=replace(USUAL, listed=3))
         listed = [e.probability for e in answer.estimates]
         assert listed == sorted(listed, reverse=True)
         assert 0.0 < sum(listed) <= 1.0 + 1e-12

@@ -39,6 +39,11 @@ def street():
     return town, VoxelMap.from_points(cloud, 0.4)
 
 
+@lru_cache
+def street_atlas():
+    return iv.build(street()[1], height=HEIGHT)
+
+
 @pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.09, -0.05), (-0.02, 0.16)])
 def test_a_scan_is_levelled_by_the_ground_that_it_shows(roll, pitch):
     pose = at(5.0, 0.0, 0.7, roll=roll, pitch=pitch)
@@ -144,9 +149,8 @@ def test_a_quarter_is_the_same_for_the_same_seed_and_has_a_size():
 
 
 def test_a_leaning_scan_is_found_on_a_street():
-    town, world = street()
-    atlas = iv.build(world, height=HEIGHT)
-    for truth, scan in town.asks(4, FEW):
+    atlas = street_atlas()
+    for truth, scan in street()[0].asks(4, FEW):
         answer = iv.locate(atlas, scan, prior=iv.Region.around(truth, 10.0))
         assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
         assert tilt_between(answer.best.pose, truth) < 1.0

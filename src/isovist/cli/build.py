@@ -17,6 +17,12 @@ def build(
     storeys: Annotated[
         bool, typer.Option("--storeys", help="Cut a map in space into storeys, an atlas each.")
     ] = False,
+    resolution: Annotated[
+        float | None,
+        typer.Option(
+            help="Side of the cells of a cloud of points, in m; what suits it if not given."
+        ),
+    ] = None,
 ) -> None:
     """Describe a map and keep the result as an atlas, or as a folder of them, one per storey."""
     from isovist.atlas.store import write_atlas
@@ -26,13 +32,13 @@ def build(
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
-    above: dict[str, float | None] = {"spacing": spacing, "height": height, "highest": highest}
+    above = {"spacing": spacing, "height": height, "highest": highest, "resolution": resolution}
     found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
     for folder, atlas in found:
         write_atlas(atlas, folder)
         typer.echo(
             f"{folder}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over "
-            f"{atlas.area:.0f} m²."
+            f"{atlas.area:.0f} m², cells of {atlas.world.resolution:g} m."
         )
     if spacing is not None and f"{spacing:g}" != f"{atlas.spacing:g}":
         typer.echo(

@@ -61,6 +61,7 @@ def atlas_of(
     spacing: float | None = None,
     height: float | None = None,
     highest: float | None = None,
+    resolution: float | None = None,
 ) -> Atlas:
     """The atlas of a folder, or one built now from any map.
 
@@ -69,6 +70,7 @@ def atlas_of(
         spacing: Distance of the nodes in m.
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
+        resolution: Side of the cells that a cloud becomes, in m.
     """
     if is_folder(path):
         if height is not None:
@@ -78,7 +80,7 @@ def atlas_of(
         return read_atlas(path)
     from isovist.io.maps.read import read_map
 
-    world = read_map(path)
+    world = read_map(path, resolution=resolution)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
     return described(world, spacing=spacing, height=height, highest=highest)
@@ -98,7 +100,9 @@ def described(
         return build(world, spacing=spacing, height=above, progress=advance)
 
 
-def storeys_of(path: Path, output: Path, **above: float | None) -> "list[tuple[Path, Atlas]]":
+def storeys_of(
+    path: Path, output: Path, *, resolution: float | None = None, **above: float | None
+) -> "list[tuple[Path, Atlas]]":
     """Folder and atlas of each storey of a map in space; the options are those of `atlas_of`."""
     from isovist.atlas.build import as_cells
     from isovist.atlas.library import SUFFIX
@@ -106,7 +110,7 @@ def storeys_of(path: Path, output: Path, **above: float | None) -> "list[tuple[P
     from isovist.maps.storeys import storeys
     from isovist.maps.voxels import VoxelMap
 
-    world = read_map(path)
+    world = read_map(path, resolution=resolution)
     if world.dimension != 3:
         raise InputError("`--storeys` is for maps in space; this map is of the plane.")
     cells = as_cells(world)

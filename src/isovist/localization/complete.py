@@ -105,7 +105,7 @@ def complete(
         if order is None:
             order = _telling(ceilings, places, groups, offsets, tables, spare * UNITS)
         sums = np.empty(len(cells), dtype=np.int32)
-        tasks = _tasks(groups)
+        tasks = tasks_of(groups)
         looked = np.zeros(len(tasks), dtype=np.int64)
         computing().bound(
             ceilings.codes, tasks, (places + ceilings.pad).astype(np.int32),
@@ -281,7 +281,7 @@ def _offsets(
     return groups.astype(np.int64), np.floor(np.stack([x, y], axis=-1)).astype(np.int32)
 
 
-def _tasks(groups: IntArray) -> IntArray:
+def tasks_of(groups: IntArray) -> IntArray:
     """Group, first and end of runs of boxes of one group, at most `CHUNK` long, shape (t, 3)."""
     edge = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
     starts = [np.arange(a, b, CHUNK) for a, b in itertools.pairwise(edge)]

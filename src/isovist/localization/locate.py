@@ -303,7 +303,7 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.floors import floors
     from isovist.kernels.wedge import look_through
 
-    quick = (floors,) if pays(atlas) else ()
+    quick = (*((floors,) if pays(atlas) else ()), *((bound,) if atlas.dimension == 3 else ()))
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
     for kernel in (*quick, correlate, spread, *atlas.kernels(), *proving):
         kernel.compile()

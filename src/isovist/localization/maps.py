@@ -138,12 +138,14 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 
 def seek(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *, thorough: bool = False
-) -> Found | MapCandidates:
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *,
+    thorough: bool = False, both: bool = True,
+) -> Found | MapCandidates:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
+    how = {"thorough": thorough, "both": both}
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
-        return several.seek(site, scan, prior, settings, thorough=thorough)
+        return several.seek(site, scan, prior, settings, **how)
     assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
@@ -154,13 +156,7 @@ def seek(
                 continue
             region = prior.regions[name]
         each[number] = several.seek(
-            site.maps[name],
-            scan,
-            region,
-            settings,
-            thorough=thorough,
-            limit=limit,
-            only=site.only.get(name),
+            site.maps[name], scan, region, settings, limit=limit, only=site.only.get(name), **how
         )
         if thorough and pays(site):
             limit = _dearest(each, most)

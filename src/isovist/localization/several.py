@@ -23,11 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas, Beams, Fit, Site
+from isovist.atlas.space import SpaceAtlas
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.slices import by_slices, nothing
 from isovist.localization.spread import by_coordinate, covariances, information, of_robot
-from isovist.poses import AnyPose, wrap_angle
+from isovist.poses import AnyPose, Pose3, wrap_angle
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look
 from isovist.types import Float32Array, FloatArray, IntArray
 
@@ -64,11 +67,11 @@ class ManyBeams(Beams):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ManyCandidates:
-    """The candidates of several scans, as poses of the last.
+    """The candidates of several scans, as poses of the last, or of both doors in space.
 
     Attributes:
-        poses: Unlike each other, the best of every scan first, shape (K, D).
-        each: Those of each scan, with the place of its frame in that of the last.
+        poses: Of all of them, the best of every scan first, shape (K, D).
+        each: Those of each scan or door, with the place of its frame in that of the last.
     """
 
     poses: FloatArray
@@ -90,10 +93,23 @@ def seek(
     thorough: bool = False,
     limit: float = np.inf,
     only: IntArray | None = None,
+    both: bool = True,
 ) -> Candidates | ManyCandidates:
-    """`search` for one scan, or for every one of several, which have no one cost to limit."""
+    """`search` for one scan, in a closer look in space by both doors, or for each of several.
+
+    Several scans have no one cost to limit, and are searched for everywhere.
+    """
     if not isinstance(scan, Joined):
-        return search(atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only)
+        found = search(atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only)
+        doors = both and thorough and isinstance(atlas, SpaceAtlas)
+        if not (doors and isinstance(scan, CloudScan)):
+            return found
+        assert isinstance(atlas, SpaceAtlas)
+        other = nothing(np.inf)  # the prior leaves nothing, or nothing that is described is seen
+        if len(found.poses):
+            other = by_slices(atlas, scan, prior, settings, thorough=True)
+        every = np.concatenate([other.poses, found.poses])
+        return ManyCandidates(every, ((found, Pose3()), (other, Pose3())), atlas)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
         reach = None

@@ -1,8 +1,9 @@
 """Scans in space that lean, though nobody said so.
 
-A scan whose ground is not level (`sensing.level`) is looked at as it was told, and as if its ground
-were level, with roll and pitch fitted; what fits better is asked.  As it may be a ramp or a stack
-of boxes, the ground alone does not decide.  What was asked as told is asked once more with roll
+A scan whose ground is not level (`sensing.level`) is looked at as if it were, with roll and pitch
+fitted.  As it may be a ramp or a stack of boxes, the ground alone does not decide: unless one place
+explains the scan so, and leans, it is looked at as it was told, too, and what fits better is asked.
+What was asked as told is asked once more with roll
 and pitch fitted when the best place, fitted so, leans by more than its covariance allows and
 explains the scan better.
 """
@@ -58,12 +59,14 @@ def upright(
     """
     if tilt or not isinstance(scan, CloudScan):
         return ask(scan, tilt, None), scan
-    first = look(scan, False)
-    if scan.roll == 0.0 and scan.pitch == 0.0:
-        flat, by = levelled(scan)
-        if by > LEVEL:
-            other = look(flat, True)
-            if _score(other[0]) > _score(first[0]) and _firm(other[0], scan):
+    flat, by = levelled(scan)
+    first = None
+    if by > LEVEL and scan.roll == 0.0 and scan.pitch == 0.0:
+        other = look(flat, True)
+        if _firm(other[0], scan):
+            if other[0].verdict is not Verdict.UNIQUE:
+                first = look(scan, False)
+            if first is None or _score(other[0]) > _score(first[0]):
                 return _said(ask(flat, True, other), scan), flat
     answer = ask(scan, False, first)
     if answer.best is not None and _leans(atlas, scan, answer.best, settings):

@@ -50,7 +50,8 @@ def doubt(
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
         over = scan.mirrored()
-        fits = refine(atlas, over, seek(atlas, over, prior, settings).poses, settings, keep=1)
+        seeds = seek(atlas, over, prior, settings, both=False).poses
+        fits = refine(atlas, over, seeds, settings, keep=1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return MIRRORED
     return ""

@@ -2,9 +2,19 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from isovist.maps.cells import Cell
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.voxels import VoxelMap, checked_cloud
 from isovist.types import FloatArray, readonly
+
+SIDES = (0.1, 0.2, 0.4, 0.8)
+"""Sides of the cells that clouds become, in m."""
+USUAL = 0.2
+LARGEST = 1 << 26
+"""Cells of a block that is still described within 4 GB."""
+SEVERAL = 3
+"""Points of most cells that are small enough: with fewer, walls have holes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,3 +40,20 @@ class Cloud:
         return VoxelMap.from_points(
             self.points, resolution, reflectance=self.intensities, rest=rest, fewest=fewest
         )
+
+    def resolution(self) -> float:
+        """Side of the cells that suit the cloud, in m: 0.2, or what its density and size allow.
+
+        0.1 where half of the cells that hold points hold three, so that walls stay closed; 0.4 or
+        0.8 where the block would have more than 2²⁶ cells otherwise.
+        """
+        p = checked_cloud(self.points)
+        size = np.ptp(p, axis=0)
+        small = [side for side in SIDES if np.prod(size / side + 3.0) <= LARGEST]
+        if not small or small[0] >= USUAL:
+            return max(small[0] if small else SIDES[-1], USUAL)
+        place = np.floor((p - p.min(axis=0)) / small[0]).astype(np.int64)
+        counts = np.unique(
+            (place[:, 0] << 42) | (place[:, 1] << 21) | place[:, 2], False, False, True
+        )[1]
+        return small[0] if np.median(counts) >= SEVERAL else USUAL

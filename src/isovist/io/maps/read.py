@@ -1,8 +1,8 @@
 """Maps by the suffix of their file.
 
 Of the plane: ROS maps and plans.  In space: OctoMaps give a `VoxelMap`, meshes a `MeshMap`, and
-clouds of points a `VoxelMap` of cells of 0.2 m, all cells without points free, for a cloud does not
-know what was seen to be empty.  A PLY file is a mesh when it has faces.
+clouds of points a `VoxelMap` of cells that suit it (`Cloud.resolution`), all cells without points
+free, for a cloud does not know what was seen to be empty.  A PLY file is a mesh when it has faces.
 """
 
 from pathlib import Path
@@ -23,7 +23,7 @@ FORMATS = (
     ".stl, .obj, .off, .glb or .ply (mesh), .ply, .pcd, .las, .laz, .bin or .xyz (point cloud)"
 )
 CLOUD_RESOLUTION = 0.2
-"""Side of the cells that a cloud becomes, in m."""
+"""Side of the cells that a cloud becomes in most cases, in m."""
 PLAN_RESOLUTION = 0.05
 """Side of the cells that a plan becomes, in m, as ROS maps have them."""
 _ROS = (".yaml", ".yml")
@@ -32,14 +32,24 @@ _MESHES = (".stl", ".obj", ".off", ".glb")
 _CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
 
 
-def read_map(path: PathLike) -> AnyMap:
+def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
     """Read a map; the suffix says what it is.
 
     A `.yaml` is a ROS map and gives an `OccupancyMap`; a `.geojson` is a plan and gives a
     `SegmentMap`; an OctoMap or a cloud gives a `VoxelMap`, a mesh a `MeshMap`.
+
+    Args:
+        path: The file.
+        resolution: Side of the cells that a cloud becomes, in m; what suits it when `None`.
     """
     path = Path(path)
     suffix = path.suffix.lower()
+    cloudy = suffix in _CLOUDS or (suffix == ".ply" and not has_faces(path))
+    if resolution is not None and not cloudy:
+        raise FileError(
+            f"{path.name}: `resolution` is for clouds of points, and this is another kind of map. "
+            "Leave it out."
+        )
     if suffix in _ROS:
         return read_ros_map(path)
     if suffix in _PLANS:
@@ -50,16 +60,17 @@ def read_map(path: PathLike) -> AnyMap:
         from isovist.io.maps.octomap import read_octomap
 
         return read_octomap(path)
-    if suffix in _MESHES or (suffix == ".ply" and has_faces(path)):
+    if suffix in _MESHES or (suffix == ".ply" and not cloudy):
         from isovist.io.maps.mesh_files import read_mesh
 
         return read_mesh(path)
-    if suffix in _CLOUDS or suffix == ".ply":
+    if cloudy:
         from isovist.io.clouds import read_cloud
 
         cloud = read_cloud(path)
         with about(path):
-            return cloud.returns().voxels(CLOUD_RESOLUTION)
+            met = cloud.returns()
+            return met.voxels(met.resolution() if resolution is None else resolution)
     raise FileError(f"{path.name}: a map is one of {FORMATS}.")
 
 

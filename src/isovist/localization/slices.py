@@ -1,0 +1,238 @@
+"""A second way to look for a scan in space: where walls stand, by height above the ground.
+
+Descriptors compare how far the view goes, so a car that was parked since takes as much off them as
+a missing house.  Here only ends count.  The map becomes a plan of squares of 0.4 m, each with one
+bit for every slice of height above the floor that holds a wall; floor itself is in none.  Of the
+scan, levelled by its ground, the farthest return of every 3° and slice is kept.  From a pose, the
+beams whose squares lack their slice are its misses:
+
+    cost = Σ_k [ no wall of the map in the slices of beam k within the box around its end ].   (1)
+
+First for boxes of 1.6 m and 2.25° that cover wherever nodes stand; the best of them are halved.
+"""
+
+import math
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.space import SpaceAtlas
+from isovist.localization.complete import tasks_of
+from isovist.localization.region import Region
+from isovist.localization.search import Candidates, unlike
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.cells import Cell
+from isovist.maps.floor import floor_levels
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.level import ground_of
+from isovist.types import FloatArray, IntArray
+
+SQUARE = 0.4  # m
+SLICES = np.array([0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0])
+"""Lower edges of the slices above the floor in m; cars fill the first three."""
+FARTHEST = 40.0  # m
+AZIMUTH = float(np.radians(3.0))
+BEAMS = 200
+"""Most that are used."""
+GLANCES = ((32, 100_000), (96, 2000))
+"""How many are used for the first boxes, and about how many boxes are left after that."""
+BORDER = 3  # squares
+FEWEST = 20
+"""Beams above the ground without which nothing is looked for."""
+LEAN = 0.01
+"""Of a beam's length: how much higher or lower its end may be, as ground is not quite level."""
+TURNS = 160
+"""Headings of the first boxes."""
+SAMPLE = 2000
+"""Boxes by which it is seen what a good cost is."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """A map by slices.
+
+    Attributes:
+        wide: Bits within two squares of each, with a border, shape (rows, columns).
+        narrow: The same within one square.
+        floor: z of the floor of each square in m.
+        unit: Side of a square in m.
+    """
+
+    wide: NDArray[np.uint8]
+    narrow: NDArray[np.uint8]
+    floor: FloatArray
+    unit: float
+
+    @classmethod
+    def of(cls, atlas: SpaceAtlas) -> "Plan":
+        """That of an atlas; made once for each."""
+        if atlas not in _MADE:
+            _MADE[atlas] = cls._make(atlas)
+        return _MADE[atlas]
+
+    @classmethod
+    def _make(cls, atlas: SpaceAtlas) -> "Plan":
+        world = atlas.world
+        stride = max(1, round(SQUARE / world.resolution))
+        floor = floor_levels(world)
+        level, row, column = np.nonzero(world.cells == Cell.OCCUPIED)
+        z = world.corner[2] + (level + 0.5) * world.resolution
+        height = z - floor[row, column]
+        high = height >= SLICES[0]
+        bit = np.searchsorted(SLICES, height[high], side="right") - 1
+        shape = tuple(-(-n // stride) for n in world.shape[1:])
+        held = np.zeros((len(SLICES), shape[0] * shape[1]), dtype=np.bool_)
+        held[bit, (row[high] // stride) * shape[1] + column[high] // stride] = True
+        bits = np.packbits(held, axis=0, bitorder="little")[0].reshape(shape)
+        middle = slice(stride // 2, None, stride)
+        narrow = _grown(np.pad(bits, BORDER))
+        return cls(_grown(narrow), narrow, floor[middle, middle], stride * world.resolution)
+
+
+_MADE: "WeakKeyDictionary[SpaceAtlas, Plan]" = WeakKeyDictionary()
+
+
+def _grown(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """The bits of each square and of the eight around it; the border keeps none."""
+    out = np.zeros_like(bits)
+    rows, columns = bits.shape
+    for i in range(3):
+        for j in range(3):
+            out[1:-1, 1:-1] |= bits[i : rows - 2 + i, j : columns - 2 + j]
+    return out
+
+
+def nothing(left_out: float) -> Candidates:
+    """No candidates, where the best one that was not handed on costs so much."""
+    return Candidates(np.empty((0, 6)), np.empty(0), left_out, np.empty((0, 3)), np.inf)
+
+
+def by_slices(
+    atlas: SpaceAtlas,
+    scan: CloudScan,
+    prior: Region | None,
+    settings: LocalizationSettings,
+    *,
+    thorough: bool = False,
+) -> Candidates:
+    """The unlike best poses by (1), as `search` gives them; none where little stands out.
+
+    Args:
+        atlas: The map, described.
+        scan: What the sensor saw.
+        prior: Where the robot may be.
+        settings: How many are handed on: half as many as of the descriptors.
+        thorough: Hand on ten times as many.
+    """
+    plan, plane = Plan.of(atlas), ground_of(scan)
+    low, high = atlas.heights
+    if plane is None and high - low > SQUARE:
+        return nothing(0.0)
+    usual = 0.5 * (low + high)
+    ends, tables = _standing_out(scan, plane, usual)
+    if len(ends) < FEWEST:
+        return nothing(0.0)
+    active = atlas.positions[:, :2]
+    mount = scan.T_level_robot
+    if prior is not None:
+        margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
+        active = active[prior.contains(active, margin)]
+    if len(active) == 0:
+        return nothing(np.inf)
+    boxes = np.unique(
+        np.floor((active - atlas.world.corner[:2]) / (4.0 * plan.unit)).astype(np.int64), axis=0
+    )
+    turns = np.arange(TURNS)
+    if prior is not None:
+        turns = turns[prior.heads((turns + 0.5) * 2.0 * np.pi / TURNS + mount.yaw, np.pi / TURNS)]
+    first = np.column_stack([np.tile(boxes, (len(turns), 1)), np.repeat(turns, len(boxes))])
+    if len(first) == 0:
+        return nothing(np.inf)
+    dropped = np.inf
+    for beams, kept in GLANCES:
+        few = ends[:beams] / plan.unit, tables[:beams]
+        some = np.random.default_rng(0).choice(len(first), min(SAMPLE, len(first)), replace=False)
+        tried = _misses(plan.wide, *few, first[np.sort(some)], 4, TURNS)
+        most = int(np.quantile(tried, min(1.0, kept / len(first))))
+        stay = _misses(plan.wide, *few, first, 4, TURNS, most) >= 0
+        if not stay.all():  # of all beams, as many more as there are
+            dropped = min(dropped, (most + 1.0) * len(ends) / len(few[0]))
+        first = first[stay]
+    corner = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)])
+    halves = (2 * first[:, None] + corner).reshape(-1, 3)
+    halves = halves[np.argsort(halves[:, 2], kind="stable")]
+    costs = _misses(plan.narrow, ends / plan.unit, tables, halves, 2, 2 * TURNS).astype(np.float64)
+    order = np.argsort(costs, kind="stable")
+    place = (halves[order, :2] + 0.5) * 2.0 * plan.unit
+    square = np.floor(place / plan.unit).astype(np.int64)
+    rows, columns = plan.floor.shape
+    floor = plan.floor[np.minimum(square[:, 1], rows - 1), np.minimum(square[:, 0], columns - 1)]
+    poses = np.zeros((len(order), 6))
+    poses[:, :2] = place + atlas.world.corner[:2]
+    poses[:, 2] = (halves[order, 2] + 0.5) * np.pi / TURNS
+    poses[:, 3] = floor + usual
+    if prior is not None:
+        robots = (atlas.lift(poses) @ mount).vector
+        held = prior.holds(robots, 2.0 * atlas.spacing, 2.0 * np.pi / TURNS)
+        poses, order = poses[held], order[held]
+    most = settings.share(atlas, settings.seeds[thorough]) // 2
+    chosen = unlike(poses, *settings.candidates_apart(atlas), most)
+    found = costs[order[chosen]]
+    left_out = float(found[-1]) if len(found) == most else np.inf
+    return Candidates(poses[chosen], found, min(left_out, dropped), np.empty((0, 3)), np.inf)
+
+
+def _standing_out(
+    scan: CloudScan, plane: FloatArray | None, usual: float
+) -> tuple[FloatArray, NDArray[np.uint16]]:
+    """Ends of beams above the ground, shape (m, 2), and 1 for codes that miss them, (m, 256).
+
+    Args:
+        scan: What the sensor saw.
+        plane: Its ground (`sensing.level`), if it shows any.
+        usual: Height of sensors above the floor, for scans that do not.
+    """
+    p = scan.level_points
+    a, b, c = (0.0, 0.0, -usual) if plane is None else plane
+    height, far = p[:, 2] - a * p[:, 0] - b * p[:, 1] - c, np.hypot(p[:, 0], p[:, 1])
+    kept = (height >= SLICES[0]) & (far <= FARTHEST) & (far > SQUARE)
+    p, height, far = p[kept], height[kept], far[kept]
+    column = np.floor(np.arctan2(p[:, 1], p[:, 0]) / AZIMUTH).astype(np.int64)
+    row = np.searchsorted(SLICES, height, side="right") - 1
+    order = np.lexsort((-far, row, column))
+    number = (column * len(SLICES) + row)[order]
+    first = order[np.flatnonzero(np.diff(number, prepend=-(1 << 40)))]
+    first = np.random.default_rng(0).permutation(first)[:BEAMS]
+    slack = 0.15 + LEAN * far[first]
+    lowest = np.searchsorted(SLICES, height[first] - slack, side="right") - 1
+    highest = np.searchsorted(SLICES, height[first] + slack, side="right") - 1
+    bits = np.array([
+        sum(1 << k for k in range(max(u, 0), v + 1)) for u, v in zip(lowest, highest, strict=True)
+    ], dtype=np.int64)  # fmt: skip
+    tables = ((bits[:, None] & np.arange(256)) == 0).astype(np.uint16)
+    return p[first, :2], tables
+
+
+def _misses(
+    codes: NDArray[np.uint8], ends: FloatArray, tables: NDArray[np.uint16], boxes: IntArray,
+    size: int, turns: int, budget: int = 1 << 30,
+) -> NDArray[np.int32]:  # fmt: skip
+    """Cost (1) of boxes (column, row, heading) of `size` squares, an even number, shape (n,).
+
+    Boxes come heading after heading; those that cost more than the budget have −1.
+    """
+    from isovist.kernels.bound import bound
+
+    first = np.flatnonzero(np.diff(boxes[:, 2], prepend=-1))
+    yaws = (boxes[first, 2] + 0.5) * 2.0 * math.pi / turns
+    c, s = np.cos(yaws)[:, None], np.sin(yaws)[:, None]
+    x, y = c * ends[:, 0] - s * ends[:, 1], s * ends[:, 0] + c * ends[:, 1]
+    offsets = np.floor(np.stack([x, y], axis=-1)).astype(np.int32)
+    counts = np.diff(first, append=len(boxes))
+    tasks, sums = tasks_of(np.repeat(np.arange(len(first)), counts)), np.empty(len(boxes), np.int32)
+    places = (boxes[:, :2] * size + (size // 2 + BORDER)).astype(np.int32)
+    looked = np.zeros(len(tasks), dtype=np.int64)
+    bound(codes, tasks, places, offsets, tables, budget, sums, looked)
+    return sums

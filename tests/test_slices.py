@@ -1,0 +1,140 @@
+"""The second door of the search in space: walls by height above the ground."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.atlas.space import SpaceAtlas
+from isovist.localization import several, slices
+from isovist.localization.answer import Verdict
+from isovist.localization.search import search
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.slices import Plan, by_slices
+from isovist.maps.cells import Cell
+from isovist.maps.floor import floor_levels
+from isovist.poses import wrap_angle
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.level import levelled
+from reference_space import LIDAR, at, house, house_atlas
+from test_tilts import FEW, street, street_atlas, tilt_between
+
+USUAL = LocalizationSettings()
+
+
+@pytest.fixture(scope="module")
+def town():
+    return street()[0], street_atlas()
+
+
+def near(found, truth):
+    """Ranks of the candidates near the truth."""
+    away = np.hypot(*(found.poses[:, :2] - truth.vector[:2]).T)
+    turned = np.abs(wrap_angle(found.poses[:, 2] - truth.yaw))
+    return np.flatnonzero((away < 1.5) & (turned < 0.12))
+
+
+def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
+    atlas = house_atlas()
+    assert isinstance(atlas, SpaceAtlas)
+    world, plan = atlas.world, Plan.of(atlas)
+    assert plan.unit == pytest.approx(0.4)
+    floor = floor_levels(world)
+    rng = np.random.default_rng(0)
+    level, row, column = np.nonzero(world.cells == Cell.OCCUPIED)
+    z = world.corner[2] + (level + 0.5) * world.resolution
+    height = z - floor[row, column]
+    rows, columns = plan.floor.shape
+    for r, c in np.column_stack([rng.integers(0, rows, 40), rng.integers(0, columns, 40)]):
+        for codes, reach in ((plan.narrow, 1), (plan.wide, 2)):
+            beside = (np.abs(row // 4 - r) <= reach) & (np.abs(column // 4 - c) <= reach)
+            tall = height[beside & (height >= slices.SLICES[0])]
+            slow = 0
+            for h in tall:
+                slow |= 1 << int(np.searchsorted(slices.SLICES, h, side="right") - 1)
+            assert codes[r + slices.BORDER, c + slices.BORDER] == slow
+
+
+def test_costs_count_the_beams_that_miss(town):
+    quarter, atlas = town
+    _, scan = next(quarter.asks(1, FEW))
+    scan, _ = levelled(scan)
+    plan = Plan.of(atlas)
+    ends, tables = slices._standing_out(scan, slices.ground_of(scan), 1.0)
+    rng = np.random.default_rng(1)
+    rows, columns = plan.floor.shape
+    some = np.column_stack([
+        rng.integers(0, columns // 2, 50), rng.integers(0, rows // 2, 50), rng.integers(0, 40, 50)
+    ])  # fmt: skip
+    some = some[np.argsort(some[:, 2], kind="stable")]
+    costs = slices._misses(plan.narrow, ends / plan.unit, tables, some, 2, 40)
+    for (i, j, k), cost in zip(some, costs, strict=True):
+        yaw = (k + 0.5) * 2.0 * np.pi / 40
+        slow = 0
+        for (x, y), table in zip(ends / plan.unit, tables, strict=True):
+            u = int(np.floor(x * np.cos(yaw) - y * np.sin(yaw))) + 2 * i + 1 + slices.BORDER
+            v = int(np.floor(x * np.sin(yaw) + y * np.cos(yaw))) + 2 * j + 1 + slices.BORDER
+            u = min(max(u, 0), plan.narrow.shape[1] - 1)
+            v = min(max(v, 0), plan.narrow.shape[0] - 1)
+            slow += int(table[plan.narrow[v, u]])
+        assert cost == slow
+
+
+def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_it(town):
+    quarter, atlas = town
+    missed = 0
+    for truth, scan in quarter.asks(6, FEW):
+        flat, _ = levelled(scan)
+        found = by_slices(atlas, flat, None, USUAL)
+        assert near(found, truth)[0] < 20
+        missed += near(search(atlas, flat, None, USUAL), truth).size == 0
+        answer = iv.locate(atlas, scan)
+        assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
+        assert tilt_between(answer.best.pose, truth) < 1.0
+    assert missed > 0
+
+
+def test_a_prior_holds_for_both_doors(town):
+    quarter, atlas = town
+    truth, scan = next(quarter.asks(1, FEW))
+    flat, _ = levelled(scan)
+    here = by_slices(atlas, flat, iv.Region.around(truth, 5.0, 0.5), USUAL)
+    assert near(here, truth)[0] < 5
+    assert (np.hypot(*(here.poses[:, :2] - truth.vector[:2]).T) < 5.0 + 2.0 * atlas.spacing).all()
+    nowhere = iv.Region.around(replace_x(truth, 1e4), 5.0)
+    assert len(by_slices(atlas, flat, nowhere, USUAL).poses) == 0
+
+
+def replace_x(pose, x):
+    return iv.Pose3(x, pose.y, pose.yaw, pose.z)
+
+
+def test_where_nothing_stands_out_only_descriptors_are_asked():
+    truth = at(5.0, 0.0, 0.7)
+    scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
+    low = CloudScan(scan.points[scan.points[:, 2] < -0.55])
+    assert len(by_slices(house_atlas(), low, None, USUAL).poses) == 0
+    found = several.seek(house_atlas(), low, None, USUAL, thorough=True)
+    assert len(found.poses) == len(search(house_atlas(), low, None, USUAL, thorough=True).poses)
+
+
+def test_the_best_lead_of_the_two_doors_counts():
+    truth = at(5.0, 0.0, 0.7)
+    scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
+    both = several.seek(house_atlas(), scan, None, USUAL, thorough=True)
+    assert len(both.each) == 2
+    assert isinstance(both, several.ManyCandidates)
+    leads = [found.lead(truth.vector, 1.0, 0.3) for found, _ in both.each]
+    assert both.lead(truth.vector, 1.0, 0.3) == max(leads)
+
+
+def test_a_house_of_twins_stays_ambiguous():
+    cells = house().cells
+    twice = np.concatenate([cells, cells], axis=1)
+    atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
+    for seed in range(3):
+        scan = replace(LIDAR, rings=32).scan(
+            house(), at(5.0, 0.0, 0.7), np.random.default_rng(seed)
+        )
+        assert iv.locate(atlas, scan).verdict is Verdict.AMBIGUOUS
