@@ -47,8 +47,8 @@ app = typer.Typer(
 VERBS = (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros)
 for verb in (*VERBS, studio, serve, optimise, metric):
     app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
-for verb in (check, steer):
-    app.command(epilog=example_of(verb.__name__), cls=Verb, context_settings=NEGATIVE)(verb)
+app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
+app.command(epilog=example_of("steer"), cls=Verb, context_settings=NEGATIVE)(steer)
 app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)
 app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb)(warm_up)
 
