@@ -58,6 +58,7 @@ docs: $(VENV)/.docs
 
 pictures: $(DEV)
 	$(BIN)/python docs/scripts/pictures.py
+	$(BIN)/python docs/scripts/studio.py
 
 bench: $(DEV)
 	$(BIN)/python -m benchmarks --data $(DATA)

@@ -19,9 +19,8 @@ import numpy as np
 import isovist as iv
 from isovist.atlas.plane import PlaneAtlas
 from isovist.backends.base import Rays, named, using
-from isovist.localization.ceilings import Ceilings
-from isovist.localization.complete import rounds
-from isovist.localization.settings import LocalizationSettings
+from isovist.localization.complete import complete
+from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.sweep import KNOWN, felt, summing
 from isovist.poses import unit_vectors
@@ -136,17 +135,17 @@ def searching(side: int) -> None:
     usual = LocalizationSettings()
     beams = atlas.beams(scan, usual.beams[1], usual.block)
     model, floor = atlas.model(usual.model), answer.best.score - usual.refuted[1]
-    ceilings = Ceilings.of(atlas)
-    sizes = ((8, 60), (4, 120), (2, 240), (1, 480))
-    card = named("cuda")
-    told = rounds(ceilings, beams, model, floor, sizes, CELL)
-    left = card.halve(told)
-    assert left is not None
-    spent = seconds(lambda: card.halve(rounds(ceilings, beams, model, floor, sizes, CELL)), 5)
-    poses = world.cells.size * 480
-    print(f"complete search of {world.cells.size * CELL**2:.0f} m2 with {len(beams)} beams, "
-          f"{poses / 1e9:.2f} G poses: {spent * 1e3:.2f} ms, {left.lookups / 1e6:.0f} M look-ups, "
-          f"{len(left.left) // 8} boxes left", flush=True)  # fmt: skip
+    found = f"complete search of {world.cells.size * CELL**2:.0f} m2 with {len(beams)} beams"
+    for name, limits in (
+        ("where beams end, to 5 cm and 0.75°", ProofSettings(see=0.0, finest=CELL, most=1 << 26)),
+        ("what they pass too, to 6 mm", ProofSettings()),
+    ):
+        with using("cuda"):
+            left = complete(atlas, beams, model, floor, limits)
+            spent = seconds(lambda: complete(atlas, beams, model, floor, limits), 5)  # noqa: B023
+        print(f"{found}, {name}: {spent * 1e3:.2f} ms, {left.lookups / 1e6:.0f} M look-ups, "
+              f"{left.wedges} wedges, {len(left.boxes)} boxes left, "
+              f"{'complete' if left.complete else 'given up'}", flush=True)  # fmt: skip
 
 
 def main() -> None:

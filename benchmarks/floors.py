@@ -106,7 +106,7 @@ def generated(scans: int, seed: int) -> None:
     print(f"five storeys share {min(common):.0%} to {max(common):.0%} of their walls", flush=True)
     maps = {f"floor {k + 1}": build(floor.plan) for k, floor in enumerate(floors)}
     tallies = {"differs within view": Tally(), "looks like another": Tally()}
-    costs = []
+    costs: dict[Verdict, list[float]] = {verdict: [] for verdict in Verdict}
     for number, (name, atlas) in enumerate(maps.items()):
         count = len(range(number, scans, len(floors)))
         taken = random_scans(atlas.world, floors[number].reality, LIDAR, count, seed=seed + number)
@@ -115,13 +115,16 @@ def generated(scans: int, seed: int) -> None:
             kind = "differs within view" if differs(floors, number, pose) else "looks like another"
             tallies[kind].add(answer, name, pose)
             if k < TIMED:
-                costs.append(cost_of(maps, name, scan, answer))
+                costs[answer.verdict].append(cost_of(maps, name, scan, answer))
     print("| scans where the storey | asked | right storey | unique | unique on a wrong storey | "
           "unique in a wrong place |")  # fmt: skip
     print("|---|---|---|---|---|---|")
     for what, tally in tallies.items():
         print(tally.row(what), flush=True)
-    print(f"cost: {np.median(costs):.2f}")
+    known = {verdict.value: timed for verdict, timed in costs.items() if timed}
+    parts = (f"{np.median(timed):.2f} when {name}" for name, timed in known.items())
+    whole = np.median(np.concatenate(list(known.values())))
+    print(f"cost: {whole:.2f} in the median; {', '.join(parts)}")
 
 
 def cost_of(maps: dict[str, Atlas], name: str, scan: Scan, answer: Answer) -> float:

@@ -4,8 +4,8 @@
     isovist bench carmen LOG… --json | python -m benchmarks.history --add carmen
 
 Every entry of `history.jsonl` is one row of a benchmark: when, of which version and machine, and
-its numbers.  An entry is compared with the one before it of the same row; times only with one of the
-same machine.  Exits with 1 when something is worse by more than `--tolerance`.
+its numbers.  An entry is compared with the one before it of the same row; times only with one of
+the same machine.  Exits with 1 when something is worse by more than `--tolerance`.
 """
 
 import argparse

@@ -5,7 +5,7 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR
-from isovist.backends.base import VARIABLE, Backend, computing, named, using
+from isovist.backends.base import VARIABLE, Backend, available, computing, named, using
 from isovist.errors import InputError
 from isovist.localization.search import best_headings
 from isovist.maps.cells import Cell, OccupancyMap
@@ -94,9 +94,26 @@ def test_a_machine_without_a_card_says_so():
     except InputError as lacking:
         text = str(lacking)
     else:
+        assert available() == ("cpu", "cuda")
         pytest.skip("This machine has a card.")
+    assert available() == ("cpu",)
     assert text in {
         f"The cuda backend needs an NVIDIA card and CuPy, and {reason}. Install isovist[cuda] on a "
         "machine that has a card, or leave the backend out."
         for reason in ("CuPy is not installed", "no card was found")
     }
+
+
+def test_a_proof_is_the_same_whatever_made_it(backend):
+    atlas = iv.build(building())
+    sensor = Lidar(beams=270, field_of_view=np.radians(270.0), noise=0.02)
+    proved = 0
+    for _truth, scan in random_scans(atlas.world, atlas.world, sensor, 6, seed=4):
+        proof = iv.locate(atlas, scan, prove=True).proof
+        assert computing() is backend
+        with using("cpu"):
+            twin = iv.locate(atlas, scan, prove=True).proof
+        assert (proof.complete, proof.unique) == (twin.complete, twin.unique)
+        np.testing.assert_allclose(proof.regions, twin.regions, atol=1e-6)
+        proved += proof.unique
+    assert proved > 0

@@ -32,8 +32,12 @@ def test_a_case_of_the_fuzzing_is_always_the_same():
     for k in range(50):
         a, b = (damage("a.ply", content, np.random.default_rng([7, k])) for _ in range(2))
         assert a == b
-    changed = [damage("a.json", b'{"a": [1, 2]}', np.random.default_rng(k)) for k in range(50)]
-    assert len(set(changed)) > 30
+    for name, text in {
+        "a.json": b'{"a": [1, 2]}',
+        "a.yaml": b"image: a.pgm\norigin: [1, 2]\n",
+    }.items():
+        changed = [damage(name, text, np.random.default_rng(k)) for k in range(50)]
+        assert len(set(changed)) > 30
 
 
 def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
@@ -43,6 +47,7 @@ def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
     home.mkdir()
     (home / "seed.csv").write_text("bearing,range\n0.0,1.0\n0.1,1.0\n")
     monkeypatch.setattr(cases.scans, "ASKED", {})
+    monkeypatch.setattr(cases.requests, "ASKED", {})
     said = {
         FileError("seed.csv: no."): "",
         FileError("it is broken."): "the file is not named first: 'it is broken.'",

@@ -20,7 +20,7 @@ from isovist.maps.cells import OccupancyMap
 from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose, Pose3, wrap_angle
 from isovist.sensing.lidar import Lidar
-from sites import SITES, SPACE
+from sites import SITES, SPACE, gap
 
 ROOM = SegmentMap.room(6.0, 4.0).walls.reshape(-1, 2, 2)
 SEEN = SegmentMap.room(6.0, 4.0), Pose(1.3, 1.7, 0.4), np.random.default_rng(0)
@@ -68,6 +68,17 @@ def test_every_verb_explains_itself(verb):
         assert option.help, (verb, option.name)
         assert option.help[0].isupper() or option.help[0] == "ε", (verb, option.help)
         assert option.help.endswith("."), (verb, option.help)
+        if option.param_type_name == "argument":
+            assert option.metavar.split(".")[0].isupper(), (verb, option.name)
+
+
+def test_the_first_help_groups_the_verbs_and_says_where_to_begin():
+    told = CliRunner().invoke(app, ["--help"]).output
+    panels = ["Find a robot", "Know a site", "In the browser", "The paper", "Measure"]
+    places = [told.index(f"─ {panel}") for panel in panels]
+    assert places == sorted(places)
+    assert "Begin with `isovist demo`; `isovist VERB -h` explains a verb" in told
+    assert "─ Commands" not in told
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -111,7 +122,7 @@ def test_one_name_stands_for_one_option():
     assert set(known["--sensor"]) == sensors
     # Counts are of different things, a map may be a file or one of several by name; the others say
     # when they count or what is written.
-    words = {"--count", "--map", "--height", "--rings", "--figure", "--output", "--json"}
+    words = {"--count", "--map", "--scans", "--height", "--rings", "--figure", "--output", "--json"}
     for name, uses in known.items():
         told = {use if name not in words else use[1:] for use in uses.values()}
         assert len(told) == 1, (name, uses)
@@ -156,6 +167,10 @@ def test_the_place_of_the_sensor_is_taken_out_of_the_answer(tmp_path):
             ["bench", "simulate3d", "office.yaml", "--low", "50"],
             "`--low` and `--high` must be elevations in ascending order within ±90°, as ±π/2 rad, "
             "got 50° and 15°.",
+        ),
+        (
+            ["locate", "office.yaml", "scan.json", "--roll", "3"],
+            "`--roll` and `--pitch` are for one scan in space.",
         ),
         (
             ["locate", "office.yaml", "scan.json", "--tilt"],
@@ -243,6 +258,27 @@ def test_tilt_fits_roll_and_pitch(tmp_path):
     np.testing.assert_allclose([best["roll"], best["pitch"]], [truth.roll, truth.pitch], atol=0.03)
     level = CliRunner().invoke(app, ["locate", *files, "--json"])
     assert json.loads(level.output)["estimates"][0]["roll"] == 0.0
+
+
+def test_a_lean_that_is_told_is_taken_off_the_scan(tmp_path):
+    truth = SPACE.places[0] @ Pose3(roll=0.15, pitch=-0.1)
+    isovist.write_atlas(SPACE.atlas, tmp_path / "atlas")
+    write_scan(replace(SPACE.look(truth), roll=0.0, pitch=0.0), tmp_path / "scan.npz")
+    files = [str(tmp_path / "atlas"), str(tmp_path / "scan.npz")]
+    lean = ["--roll", str(np.degrees(truth.roll)), "--pitch", str(np.degrees(truth.pitch))]
+    result = CliRunner().invoke(app, ["locate", *files, "--json", *lean])
+    assert result.exit_code == 0, result.exception
+    best = json.loads(result.output)["estimates"][0]
+    names = ("x", "y", "yaw", "z", "roll", "pitch")
+    assert gap(Pose3(*(best[name] for name in names)), truth)[0] < 0.12
+    np.testing.assert_allclose([best["roll"], best["pitch"]], [truth.roll, truth.pitch], atol=1e-9)
+    for words, text in (
+        (["--roll", "95"], "`--roll` and `--pitch` must tilt the robot by less than 90°, got 95°. "
+         "A sensor that lies on its side says so by `T_robot_sensor`."),
+        (["--pitch", "nan"], "`--roll` and `--pitch` must be angles in degrees."),
+    ):  # fmt: skip
+        result = CliRunner().invoke(app, ["locate", *files, *words])
+        assert str(result.exception) == text
 
 
 def test_the_demonstration_needs_no_matplotlib(tmp_path, monkeypatch):

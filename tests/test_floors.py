@@ -7,8 +7,10 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR, PHASES, Window
+from isovist.atlas.side_by_side import SideBySide
 from isovist.localization import search as searching
 from isovist.localization.floors import Floors
+from isovist.localization.maps import seek
 from isovist.localization.search import best_headings, search, unlike
 from reference_locate import spread_out
 from sites import SITES
@@ -157,3 +159,40 @@ def test_absurd_descriptors_of_a_damaged_atlas_are_no_error(site):
     rings, n = damaged.shape[1:]
     flat = table.transpose(0, 2, 1).reshape(-1, rings * n)[: len(damaged)].reshape(-1)
     assert flat[:6].tolist() == [255, 255, 0, 255, 0, 0]
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site, monkeypatch):
+    """Of several maps as many candidates are handed on as of one: the first ones set a limit."""
+    few = replace(iv.LocalizationSettings(), finalists=(60, 4), seeds=(20, 40))
+    maps = SideBySide.of({"a": site.twin_atlas, "b": site.atlas, "c": site.atlas})
+    counts = []
+    tried = searching._View.tried
+    monkeypatch.setattr(
+        searching._View,
+        "tried",
+        lambda view, active: counts.append(len(active)) or tried(view, active),
+    )
+    for place in site.places:
+        scan, found, asked = site.look(place), [], []
+        for large in (0, 10**9):
+            monkeypatch.setattr("isovist.localization.floors.LARGE", large)
+            counts.clear()
+            found.append(seek(maps, scan, None, few, thorough=True))
+            asked.append(sum(counts[-2:]))
+        np.testing.assert_array_equal(found[0].poses, found[1].poses)
+        leads = [one.lead(found[0].poses[0], 0.4, 0.2) for one in found]
+        assert leads[0] == leads[1]
+        assert asked[0] < 0.8 * asked[1]
+
+
+@pytest.mark.parametrize("enough", [1, 2, 10**6])
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_a_look_at_the_cheapest_alone_chooses_the_same(site, enough, monkeypatch):
+    few = replace(iv.LocalizationSettings(), finalists=(60, 4), seeds=(20, 40))
+    scan = site.look(site.places[1])
+    usual = search(site.atlas, scan, None, few, thorough=True)
+    monkeypatch.setattr(searching, "ENOUGH", enough)
+    other = search(site.atlas, scan, None, few, thorough=True)
+    np.testing.assert_array_equal(usual.poses, other.poses)
+    np.testing.assert_array_equal(usual.costs, other.costs)

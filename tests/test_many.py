@@ -10,7 +10,6 @@ from isovist.bench import trials
 from isovist.bench.outcomes import outcome_of, summarise
 from isovist.errors import InputError
 from isovist.kernels import threads
-from isovist.localization import many
 from isovist.sensing.joined import joined
 from sites import PLANE, SITES, SPACE
 
@@ -111,11 +110,11 @@ def test_scans_are_made_a_few_ahead_of_the_answers():
             made.append(k)
             yield k
 
-    answers = many.in_order(lambda number, scan: (number, scan), scans(), 2)
+    answers = threads.in_order(lambda number, scan: (number, scan), scans(), 2)
     assert next(answers) == (0, 0)
-    assert len(made) <= 2 * many.AHEAD + 1
+    assert len(made) <= 2 * threads.AHEAD + 1
     answers.close()
-    assert list(many.in_order(lambda number, _scan: number, scans(), 3)) == list(range(100))
+    assert list(threads.in_order(lambda number, _scan: number, scans(), 3)) == list(range(100))
 
 
 def test_loops_leave_a_core_to_each_caller(monkeypatch):

@@ -192,3 +192,25 @@ def test_the_regions_of_a_proof_are_drawn_where_they_are():
     assert "not excluded by the proof" in legend_of(figure)
     dim = replace(answer, proof=replace(answer.proof, complete=False))
     assert "not excluded by the proof" not in legend_of(draw_answer(site.atlas, scan, dim))
+
+
+@BOTH
+def test_the_cross_of_the_truth_does_not_cover_the_estimate(site):
+    truth = site.places[0]
+    scan = site.look(truth)
+    figure = draw_answer(site.atlas, scan, iv.locate(site.atlas, scan), truth)
+    axes = figure.axes[0]
+    (cross,) = [line for line in axes.lines if line.get_label() == "truth"]
+    (body,) = [patch for patch in axes.patches if isinstance(patch, Polygon)
+               and patch.get_zorder() == 5.0]  # fmt: skip
+    assert cross.get_zorder() < body.get_zorder()
+    strokes = np.abs(cross.get_marker().vertices).max(axis=1)
+    assert strokes.min() >= 0.5 * strokes.max()
+    whole, close = figure.axes[:2]
+    figure.draw_without_rendering()
+    tops = [axes.get_window_extent().y1 for axes in (whole, close)]
+    assert abs(tops[0] - tops[1]) < 2.0
+    box = figure.get_tightbbox()
+    assert box.x0 > -0.02
+    assert box.x1 < figure.get_figwidth() + 0.02
+    assert box.y1 < figure.get_figheight() + 0.02

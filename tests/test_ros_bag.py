@@ -16,7 +16,7 @@ from isovist.ros.bag_bus import BagBus, BagWriter
 from isovist.ros.demonstration import write_demonstration
 from isovist.ros.node import Node
 from isovist.ros.parameters import Parameters
-from sites import gap
+from sites import PLANE, gap
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +69,20 @@ def test_a_bag_drives_the_node_to_the_same_bytes_twice_and_no_pose_is_wrong(bag,
     assert 2 not in other[:4]
     assert other[-1] == 2
     assert sum(topic == "/initialpose" for topic, _, _ in said) >= 1
+
+
+def test_a_bag_is_replayed_on_several_maps_and_the_one_on_its_topic_is_loaded(bag, tmp_path):
+    iv.write_map(PLANE.world, tmp_path / "elsewhere.yaml")
+    maps = ["--map", str(tmp_path / "elsewhere.yaml"), "--map", str(bag.with_suffix(".yaml"))]
+    said = tmp_path / "said.mcap"
+    result = CliRunner().invoke(app, ["ros", *maps, "--replay", str(bag), "-o", str(said)])
+    assert result.exit_code == 0, result.output
+    assert "published on /initialpose; at the end unique on drive: x " in result.output
+    poses = [message for topic, _, message in read(said) if topic == "/initialpose"]
+    assert {message.header.frame_id for message in poses} == {"map"}
+    rows = [message.status[0].values for topic, _, message in read(said) if "verdict" in topic]
+    last = {pair.key: pair.value for pair in rows[-1]}
+    assert (last["map"], last["loaded"]) == ("drive", "drive")
 
 
 def test_the_commands_write_and_replay_a_bag(tmp_path):

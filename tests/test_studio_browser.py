@@ -102,6 +102,43 @@ def test_the_robot_follows_the_mouse_and_the_answer_follows_the_robot(visit):
     assert "from where the robot stands." in page.inner_text(".truth")
 
 
+TAKE = """async (files) => {
+  const found = files.map(([path, bytes]) => {
+    return { path, file: new File([new Uint8Array(bytes)], path.split("/").pop()) };
+  });
+  await studio.take(found);
+}"""
+
+
+def test_a_dropped_folder_of_atlases_shows_the_map_of_the_scan(visit, tmp_path):
+    files = []
+    for name, atlas in (("hall.atlas", PLANE.twin_atlas), ("house.atlas", PLANE.atlas)):
+        iv.write_atlas(atlas, tmp_path / name)
+        parts = sorted((tmp_path / name).iterdir())
+        files += [[f"site/{name}/{part.name}", list(part.read_bytes())] for part in parts]
+    write_scan(PLANE.look(PLANE.places[1]), tmp_path / "scan.json")
+    page = visit.open()
+    page.evaluate(TAKE, files)
+    until(page, "studio.site.name === 'hall'")
+    drop(page, tmp_path / "scan.json")
+    until(page, "studio.site.name === 'house' && !studio.tab.busy && studio.tab.told?.why")
+    assert ask(page, "tab.told.answer.map") == "house"
+    assert "on house, " in page.inner_text(".verdict")
+    assert page.inner_text(".places .bar[data-k='0']").splitlines()[0].startswith("1")
+    assert "house: x " in page.inner_text(".places .bar[data-k='0']")
+
+
+def test_a_robot_that_is_held_still_is_looked_at_closely(visit):
+    page = visit.open()
+    page.wait_for_selector(".verdict")
+    until(page, "!studio.tab.busy")
+    page.evaluate("() => studio.tab.place({ ...studio.state.robot }, false)")
+    until(page, "studio.tab.told.live")
+    assert "at first sight" in page.inner_text(".answer")
+    until(page, "!studio.tab.busy && !studio.tab.told.live")
+    assert "at first sight" not in page.inner_text(".answer")
+
+
 def test_a_rival_shows_the_beams_that_speak_against_it(visit):
     page = visit.open()
     page.wait_for_selector(".verdict")

@@ -125,6 +125,8 @@ def test_a_search_and_a_proof_are_told(door):
     assert answer["proof"].startswith("no other place can explain the scan")
     worth = answer["search"]["worth"]
     assert worth == sorted(worth)
+    assert (worth[0], worth[-1]) == (0.0, 1.0)
+    assert len(worth) == len(answer["search"]["places"]) == len(PLANE.atlas.nodes)
     x, y = answer["search"]["places"][-1]
     assert math.hypot(x - pose.x, y - pose.y) < 0.5
 

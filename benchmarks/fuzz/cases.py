@@ -8,6 +8,7 @@ import re
 import shutil
 import tempfile
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,10 +16,10 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from benchmarks.fuzz import readers, scans
+from benchmarks.fuzz import readers, requests, scans
 
 SHARE = 6
-"""So many turns of each kind of destroyed scan come in a round of all kinds."""
+"""So many turns of each kind of destroyed scan or request come in a round of all kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,11 @@ class Outcome:
 def rows(folder: Path) -> list[str]:
     """All that is tried, in turn."""
     files = sorted(path.name for path in folder.iterdir())
-    return files + SHARE * list(scans.ASKED)
+    return files + SHARE * list(_asked())
+
+
+def _asked() -> dict[str, Callable[[np.random.Generator], None]]:
+    return {**scans.ASKED, **requests.ASKED}
 
 
 def run_case(folder: Path, seed: int, number: int) -> Outcome:
@@ -53,8 +58,8 @@ def run_case(folder: Path, seed: int, number: int) -> Outcome:
     random = np.random.default_rng([seed, number])
     with tempfile.TemporaryDirectory(prefix="isovist-fuzz-") as scratch:
         try:
-            if row in scans.ASKED:
-                scans.ASKED[row](random)
+            if row in _asked():
+                _asked()[row](random)
             else:
                 _read(folder / row, Path(scratch), random)
         except iv.IsovistError as error:
@@ -103,7 +108,7 @@ def warm(folder: Path) -> None:
     for home in sorted(folder.iterdir()):
         with suppress(iv.InputError):  # a cube of eight cells is a map, but cannot be described
             _use(home)
-    for ask in scans.ASKED.values():
+    for ask in _asked().values():
         ask(np.random.default_rng(0))
 
 

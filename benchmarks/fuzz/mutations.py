@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import yaml
 
 Random = np.random.Generator
 WORDS = (
@@ -25,7 +26,7 @@ WORDS = (
 VALUES: tuple[Any, ...] = (
     None, True, "", "x" * 3000, "nan", "\x1b[31m\n", -1, 0, 1, 2**31, -(2**63), 10**30, 0.5, 1e308,
     -1e308, 1e-308, math.nan, math.inf, -math.inf, [], {}, [[]], [None], {"type": "x"}, [1e9, 1e9],
-    "..", "/dev/zero",
+    "..", "/dev/zero", "\ud800",
 )  # fmt: skip
 WHOLE = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
          0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF)  # fmt: skip
@@ -38,6 +39,8 @@ def damage(name: str, content: bytes, random: Random) -> bytes:
         ways += [damage_words, damage_words, damage_lines]
     if name.endswith((".json", ".geojson")):
         ways += [damage_json, damage_json, damage_json]
+    if name.endswith((".yaml", ".yml")):
+        ways += [damage_yaml, damage_yaml]
     if name.endswith((".gz", ".bz2")):
         ways += [damage_packed, damage_packed]
     if name.endswith(".npz"):
@@ -118,6 +121,21 @@ def damage_json(content: bytes, random: Random) -> bytes:
     if random.random() < 0.02:
         return b"[" * 100_000 + content
     return json.dumps(damage_tree(tree, random)).encode()
+
+
+def damage_yaml(content: bytes, random: Random) -> bytes:
+    """The same for YAML; at times with anchors that swell, or a tag that would make an object."""
+    try:
+        tree = yaml.safe_load(content)
+        text = yaml.safe_dump(damage_tree(tree, random), allow_unicode=True)
+    except (yaml.YAMLError, RecursionError, ValueError, AttributeError):
+        return damage_bytes(content, random)
+    way = random.random()
+    if way < 0.1:
+        return b"a: &a [1, 1]\nb: &b [*a, *a]\nc: [*b, *b]\n" + text.encode(errors="replace")
+    if way < 0.2:
+        return b"x: !!python/object/apply:os.system [exit]\n" + text.encode(errors="replace")
+    return text.encode(errors="replace")
 
 
 def damage_tree(tree: Any, random: Random) -> Any:

@@ -188,7 +188,7 @@ class Site(ABC):
     @property
     @abstractmethod
     def size(self) -> int:
-        """Nodes of the map that has most of them."""
+        """Nodes of all maps."""
 
     @abstractmethod
     def cell(self, poses: FloatArray) -> float | FloatArray:

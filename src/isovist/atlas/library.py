@@ -23,25 +23,37 @@ class Library(Mapping[str, Atlas]):
     Attributes:
         paths: Folder of each atlas, by name, in order.
         memory: Bytes that open atlases may take together; one is open in any case.
+        taken: Bytes of the atlases that are open.
+        most: Maps that are looked at for one scan; as many as it takes when `None`.
+        glances: What a search of many maps keeps (`localization.choice`).
     """
 
-    def __init__(self, paths: Mapping[str, Path], memory: float) -> None:
+    def __init__(self, paths: Mapping[str, Path], memory: float, most: int | None = None) -> None:
         self.paths = dict(paths)
-        self.memory = memory
+        self.memory, self.most = memory, most
+        self.glances: object = None
         self._open: dict[str, Atlas] = {}
+        self._sizes: dict[str, int] = {}
+        self.taken = 0
         self._stamps: dict[str, Stamp] = {}
         self._lock = Lock()
 
-    def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float]]:
-        return Library, (self.paths, self.memory)  # another process opens its own
+    def __reduce__(self) -> tuple[type["Library"], tuple[Mapping[str, Path], float, int | None]]:
+        return Library, (self.paths, self.memory, self.most)  # another process opens its own
 
     def __getitem__(self, name: str) -> Atlas:
         with self._lock:
             # What was asked for last stands last.
-            atlas = self._open.pop(name, None) or self._read(name)
+            atlas = self._open.pop(name, None)
+            if atlas is None:
+                atlas = self._read(name)
+                self._sizes[name] = bytes_of(atlas)
+                self.taken += self._sizes[name]
             self._open[name] = atlas
             while len(self._open) > 1 and self.taken > self.memory:
-                del self._open[next(iter(self._open))]
+                oldest = next(iter(self._open))
+                del self._open[oldest]
+                self.taken -= self._sizes.pop(oldest)
         return atlas
 
     def _read(self, name: str) -> Atlas:
@@ -56,6 +68,8 @@ class Library(Mapping[str, Atlas]):
             stamp = before._stamps[name]
             if before.paths[name] == self.paths[name] and stamp == stamp_of(self.paths[name]):
                 self._open[name], self._stamps[name] = atlas, stamp
+                self._sizes[name] = bytes_of(atlas)
+                self.taken += self._sizes[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self.paths  # without opening it
@@ -70,11 +84,6 @@ class Library(Mapping[str, Atlas]):
     def opened(self) -> tuple[str, ...]:
         """Names of the atlases that are open, the last one used last."""
         return tuple(self._open)
-
-    @property
-    def taken(self) -> int:
-        """Bytes of the atlases that are open."""
-        return sum(map(bytes_of, self._open.values()))
 
     @cached_property
     def side_by_side(self) -> SideBySide:
@@ -99,16 +108,25 @@ def bytes_of(atlas: Atlas) -> int:
     return sum(array.nbytes for array in atlas.arrays().values()) + atlas.descriptors.size
 
 
-def read_library(folder: PathLike, *, memory: float | None = None) -> Library:
+def read_library(
+    folder: PathLike, *, memory: float | None = None, most: int | None = None
+) -> Library:
     """A folder of atlases, as several maps for `locate`.
 
-    Every manifest is read now; arrays are read and checked when an atlas is first needed.
+    Every manifest is read now; arrays are read and checked when an atlas is first needed.  Of more
+    than a few maps `locate` looks at those only that a bound does not exclude; for that it keeps 64
+    bytes of each node in the plane, and opens every atlas once.
 
     Args:
         folder: Holds a folder for each atlas, by whose name, without `.atlas`, the map is called.
         memory: Bytes that open atlases may take together: above that, the one that was not used
             for longest is closed.  No limit when `None`.
+        most: Maps that `locate` looks at for one scan, the likeliest ones: where that leaves some
+            out that may explain it as well, the answer is not unique and says so.  As many as it
+            takes when `None`.
     """
+    if most is not None and not most >= 1:
+        raise InputError(f"`most` must be a number of maps, 1 or more, got {most}.")
     if memory is not None and not memory > 0.0:
         raise InputError(f"`memory` must be a number of bytes above 0, got {memory:g}.")
     folder = Path(folder)
@@ -128,7 +146,7 @@ def read_library(folder: PathLike, *, memory: float | None = None) -> Library:
         described = (name, *_described(path))
         first = first or described
         check_alike(first, described)
-    return Library(paths, float("inf") if memory is None else memory)
+    return Library(paths, float("inf") if memory is None else memory, most)
 
 
 def is_library(path: PathLike) -> bool:

@@ -7,7 +7,7 @@ neither what a robot sees nor how far it drives.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -39,6 +39,7 @@ class SideBySide(Site):
         shifts: What is added to x of its poses, in m, shape (K,).
         cells: Side of its cells, in m, shape (K,).
         spacing: Distance of the nodes where they lie farthest apart, in m.
+        only: Nodes that are to be searched, by name of the map; all of those that are not named.
     """
 
     maps: Mapping[str, Atlas]
@@ -50,6 +51,7 @@ class SideBySide(Site):
     _dimension: int
     _diagonal: float
     _size: int
+    only: Mapping[str, IntArray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, maps: Mapping[str, Atlas]) -> "SideBySide":
@@ -75,8 +77,14 @@ class SideBySide(Site):
         assert first is not None
         return cls(
             maps, tuple(maps), starts, shifts, cells, float(spacings.max()),
-            first[1].dimension, float(diagonals.max()), int(sizes.max()),
+            first[1].dimension, float(diagonals.max()), int(sizes.sum()),
         )  # fmt: skip
+
+    def part(self, chosen: IntArray, only: Mapping[str, IntArray]) -> "SideBySide":
+        """Some of the maps, by number in their order, where they lie, and some of their nodes."""
+        names = tuple(self.names[int(k)] for k in chosen)
+        starts, shifts, cells = (a[chosen] for a in (self.starts, self.shifts, self.cells))
+        return replace(self, names=names, starts=starts, shifts=shifts, cells=cells, only=only)
 
     @property
     def dimension(self) -> int:

@@ -24,7 +24,7 @@ from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
-from isovist.maps.floor import floor_levels
+from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
@@ -222,6 +222,7 @@ def build_space(
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
     _check_memory(world, 0)
+    world = close_floor(world)
     clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
     _check_memory(world, len(nodes))

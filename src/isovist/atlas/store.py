@@ -142,6 +142,9 @@ def _check_arrays(atlas: Atlas) -> None:
             raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
         if array.dtype.kind == "f" and not np.isfinite(array).all():
             raise InputError(f"`{name}` is not finite")
+    near, far = atlas.wall_distance.min(), atlas.wall_distance.max()
+    if near < 0.0 or far > np.linalg.norm(cells.shape):
+        raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
     if atlas.nodes.min() < 0 or atlas.nodes.max() >= cells.size:
         raise InputError("a node lies outside the map")
     # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.

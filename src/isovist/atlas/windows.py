@@ -26,7 +26,7 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, FloatArray, readonly
 
-KEPT = 8
+KEPT = 16
 """Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
 first look leaves doubts."""
 MANY = 4096

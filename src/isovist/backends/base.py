@@ -8,7 +8,7 @@ headings, deficits, ranges and distances agree bit by bit; sums of many beams di
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
@@ -68,8 +68,8 @@ class Described:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ends:
-    """A map, the ends of beams and rounds of boxes (`localization.complete`).
+class Rounds:
+    """A complete search in one piece (`localization.complete`).
 
     Attributes:
         codes: Class of each cell, padded, shape (height, width).
@@ -80,28 +80,46 @@ class Ends:
         standing: Of each round, which squares of half the size hold one; `None` for half cells.
         sizes: Of each round, width of the boxes in cells, and headings.
         taken: Of each round, what boxes take off distances, in m, shape (rounds, m, 2).
-        ends: Of the beams, in cells, shape (m, 2).
-        lengths: Of the beams in m, shape (m,).
+        seen: From which round on it counts what beams pass.
+        field: Distance of each cell to the nearest wall in cells.
+        clear: What rays walk on.
+        wall_bits: Occupied cells along columns and rows (`kernels.wedge.meets_wall`).
+        unknown_bits: The same for unknown cells.
+        ends: Of the beams, in m, shape (m, 2).
         model: What a beam is worth, shape (10,).
+        tops: The most that each beam can be worth, in nats, shape (m,).
+        behind: Deficit of a beam that has gone through a wall, in nats, shape (m,).
+        cell: Side of a cell in m.
         unit: Of deficits in nats.
-        budget: Largest sum of deficits that is good enough.
+        spare: Largest sum of deficits that is good enough, in nats.
         known: A place, (x, y, yaw, radius, turn) in cells and rad; boxes inside it are kept apart.
+        most: Boxes of a round beyond which it is given up.
+        until: When it is given up, by `time.perf_counter`.
     """
 
     codes: Bytes
     pad: int
     walls: FloatArray
     frontiers: FloatArray
-    squares: IntArray
+    squares: NDArray[np.int32]
     standing: tuple[BoolArray | None, ...]
-    sizes: tuple[tuple[int, int], ...]
+    sizes: tuple[tuple[float, int], ...]
     taken: FloatArray
+    seen: int
+    field: Float32Array
+    clear: Bytes
+    wall_bits: tuple[NDArray[np.uint64], ...]
+    unknown_bits: tuple[NDArray[np.uint64], ...]
     ends: FloatArray
-    lengths: FloatArray
     model: FloatArray
+    tops: FloatArray
+    behind: FloatArray
+    cell: float
     unit: float
-    budget: int
+    spare: float
     known: FloatArray | None
+    most: int
+    until: float
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,14 +127,20 @@ class Boxes:
     """What is left after rounds.
 
     Attributes:
-        left: Halves of what survived the last round: column, row and heading, shape (n, 3).
-        inside: Of each round, boxes inside the place that is known, with their deficits, (k, 4).
+        left: Boxes of the last round: column, row, heading and deficit in units, shape (n, 4).
+        deficits: Of these, by what beams pass too, in nats, shape (n,).
+        inside: Of each round, boxes inside the place that is known, shape (k, 4).
+        complete: Whether it was not given up.
         lookups: Of ends of beams.
+        wedges: Of rays.
     """
 
     left: IntArray
+    deficits: FloatArray
     inside: tuple[IntArray, ...]
+    complete: bool
     lookups: int
+    wedges: int
 
 
 class Backend:
@@ -152,9 +176,9 @@ class Backend:
         del cells, stride, gap, rays, unknown
         return None
 
-    def halve(self, ends: Ends) -> Boxes | None:
-        """Rounds of a complete search, or `None`: then they are done one by one."""
-        del ends
+    def complete(self, rounds: Rounds) -> Boxes | None:
+        """A complete search, or `None`: then its rounds are done one by one."""
+        del rounds
         return None
 
     def correlate(self, *arguments: Any) -> None:
@@ -211,3 +235,12 @@ def named(name: str) -> Backend:
     from isovist.backends.cuda import CudaBackend
 
     return CudaBackend()
+
+
+def available() -> tuple[str, ...]:
+    """Names of the backends that this machine has, the fastest last."""
+    found = []
+    for name in NAMES:
+        with suppress(InputError):
+            found.append(named(name).name)
+    return tuple(found)

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.backends.base import Backend, Boxes, Bytes, Described, Ends, Rays
-from isovist.backends.cuda_complete import BLOCK, halve
+from isovist.backends.base import Backend, Boxes, Bytes, Described, Rays, Rounds
+from isovist.backends.cuda_complete import BLOCK, complete
 from isovist.errors import InputError
 from isovist.types import Float32Array, IntArray
 
 OPTIONS = ("--std=c++17", "--fmad=false")
+COMMON = '#include "common.cuh"'
 WARP, WARPS = 32, 4
 """Lines of a warp, and warps of a block, of `sweep.cu`."""
 PAD = WARP + 16
@@ -259,8 +260,8 @@ class CudaBackend(Backend):
         out[0].get(out=ratings)
         out[1].get(out=kinds)
 
-    def halve(self, ends: Ends) -> Boxes | None:
-        return halve(self, ends)
+    def complete(self, rounds: Rounds) -> Boxes | None:
+        return complete(self, rounds)
 
     def bound(self, *arguments: Any) -> None:
         codes, tasks, places, offsets, tables, budget, deficits, looked = arguments
@@ -282,7 +283,10 @@ class CudaBackend(Backend):
 def _module(source: str) -> Any:
     import cupy
 
-    text = files("isovist.backends").joinpath(source).read_text(encoding="utf-8")
+    folder = files("isovist.backends")
+    text = folder.joinpath(source).read_text(encoding="utf-8")
+    if COMMON in text:
+        text = text.replace(COMMON, folder.joinpath("common.cuh").read_text(encoding="utf-8"))
     return cupy.RawModule(code=text, options=OPTIONS)
 
 

@@ -1,36 +1,9 @@
 // Fit scans to walls and rate poses: `kernels.align`, a warp a pose, and `kernels.score`, a beam a
 // thread.
 
-typedef unsigned char Byte;
+#include "common.cuh"
 
 const double REACH = 3.5;
-
-__device__ double distance_at(const float *field, int height, int width, double x, double y,
-                              double &slope_x, double &slope_y)
-{
-    double u = x - 0.5, v = y - 0.5;
-    u = u > 0.0 ? fmin(u, width - 1.000001) : 0.0;
-    v = v > 0.0 ? fmin(v, height - 1.000001) : 0.0;
-    const int i = (int)u, j = (int)v;
-    const double a = u - i, b = v - j;
-    const float *at = field + (long long)j * width + i;
-    const float f00 = at[0], f01 = at[1], f10 = at[width], f11 = at[width + 1];
-    const double lower = f00 + a * (f01 - f00);
-    const double upper = f10 + a * (f11 - f10);
-    double value = lower + b * (upper - lower);
-    slope_x = (1.0 - b) * (f01 - f00);
-    slope_x += b * (f11 - f10);
-    slope_y = upper - lower;
-    const double out_x = x - 0.5 - u, out_y = y - 0.5 - v;
-    double out = fabs(out_x) + fabs(out_y);
-    if (!(out <= 1e-5)) {
-        out = hypot(out_x, out_y);
-        value += out;
-        slope_x = out_x / out;
-        slope_y = out_y / out;
-    }
-    return value;
-}
 
 struct Sums {
     double v[11]; // xx, xy, xa, yy, ya, aa, Σ w, Σ w e², gx, gy, ga

@@ -16,10 +16,9 @@ from isovist.atlas.build import build
 from isovist.atlas.walls import bare_walls
 from isovist.bench.outcomes import Outcome, Row, outcome_of, summarise
 from isovist.errors import InputError
-from isovist.kernels.threads import COUNT
+from isovist.kernels.threads import COUNT, in_order
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.localization.many import in_order
 from isovist.maps.base import Map
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.kinds import AnyMap
@@ -106,12 +105,15 @@ def simulated_trials(
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 
-def run_trials(atlas: Atlas, trials: Sequence[Trial], *, prove: bool = False) -> Iterator[Outcome]:
+def run_trials(
+    atlas: Atlas, trials: Sequence[Trial], *, prove: bool = False, budget_s: float | None = None
+) -> Iterator[Outcome]:
     """Locate each scan by itself, heading unknown, without a prior, on a core of its own."""
 
     def ask(_number: int, trial: Trial) -> Outcome:
         scan = trial.scan()
-        return outcome_of(atlas, scan, locate(atlas, scan, prove=prove), trial.truth)
+        answer = locate(atlas, scan, prove=prove, budget_s=budget_s)
+        return outcome_of(atlas, scan, answer, trial.truth)
 
     return in_order(ask, trials, 1 if prove else COUNT)
 
@@ -130,6 +132,7 @@ def measure(
     *,
     height: float | None = None,
     prove: bool = False,
+    budget_s: float | None = None,
 ) -> Row:
     """One row: build the atlas of a map, run the trials, summarise."""
     if not trials:
@@ -137,11 +140,10 @@ def measure(
     start = perf_counter()
     atlas = build(world, height=height)
     build_s = perf_counter() - start
-    locate(
-        atlas, trials[0].scan(), prove=prove
-    )  # so that no query is charged for loading the kernels
+    # So that no query is charged for loading the kernels.
+    locate(atlas, trials[0].scan(), prove=prove, budget_s=budget_s)
     outcomes = []
-    for outcome in run_trials(atlas, trials, prove=prove):
+    for outcome in run_trials(atlas, trials, prove=prove, budget_s=budget_s):
         outcomes.append(outcome)
         if progress is not None:
             progress()

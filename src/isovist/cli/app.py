@@ -40,20 +40,34 @@ NEGATIVE = {"ignore_unknown_options": True}
 app = typer.Typer(
     name="isovist",
     help="Where am I on this map?  Localization from one range scan, with an honest verdict.",
+    epilog="Begin with `isovist demo`; `isovist VERB -h` explains a verb with an example.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-VERBS = (demo, build, info, convert, locate, track, explore, survey, paper, verify, ros)
-for verb in (*VERBS, studio, serve, optimise, metric):
-    app.command(epilog=example_of(verb.__name__), cls=Verb)(verb)
-app.command(epilog=example_of("check"), cls=Verb, context_settings=NEGATIVE)(check)
-app.command(epilog=example_of("steer"), cls=Verb, context_settings=NEGATIVE)(steer)
-app.command(name="map", epilog=example_of("map"), cls=Verb)(map_log)
-app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb)(warm_up)
-
-
-app.add_typer(bench, name="bench")
+FIND, SITE, DOORS = "Find a robot", "Know a site", "In the browser and on robots"
+PAPER, MEASURE = "The paper", "Measure"
+VERBS = {
+    FIND: (demo, build, info, locate, track),
+    SITE: (survey, explore, convert),
+    DOORS: (studio, ros, serve),
+    PAPER: (paper, verify, optimise, metric),
+}
+for panel, verbs in VERBS.items():
+    for verb in verbs:
+        app.command(epilog=example_of(verb.__name__), cls=Verb, rich_help_panel=panel)(verb)
+for panel, signed in ((FIND, check), (PAPER, steer)):
+    app.command(
+        epilog=example_of(signed.__name__),
+        cls=Verb,
+        context_settings=NEGATIVE,
+        rich_help_panel=panel,
+    )(signed)
+app.command(name="map", epilog=example_of("map"), cls=Verb, rich_help_panel=SITE)(map_log)
+app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb, rich_help_panel=MEASURE)(
+    warm_up
+)
+app.add_typer(bench, name="bench", rich_help_panel=MEASURE)
 
 
 @app.callback(invoke_without_command=True)

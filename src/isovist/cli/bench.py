@@ -33,6 +33,7 @@ def carmen(
     ] = Split.FIFTH,
     every: options.Every = 1,
     prove: options.Prove = False,
+    budget_s: options.Budget = None,
     as_json: options.Json = False,
 ) -> None:
     """Real logs with corrected poses: a map from some scans, the others ask."""
@@ -45,7 +46,7 @@ def carmen(
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
     sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in logs)
     some = ((name, world, trials[::every]) for name, world, trials in sites)
-    report(some, as_json, prove=prove)
+    report(some, as_json, prove=prove, budget_s=budget_s)
 
 
 def scans(
@@ -83,6 +84,7 @@ def simulate(
     clutter: options.Clutter = 0.0,
     seed: options.Seed = 0,
     prove: options.Prove = False,
+    budget_s: options.Budget = None,
     as_json: options.Json = False,
 ) -> None:
     """Random poses in free space, and a simulated lidar."""
@@ -90,7 +92,7 @@ def simulate(
     from isovist.sensing.lidar import Lidar
 
     lidar = Lidar(math.radians(field_of_view), beams, range_max, noise, clutter)
-    report(simulated(worlds, lidar, count, seed), as_json, prove=prove)
+    report(simulated(worlds, lidar, count, seed), as_json, prove=prove, budget_s=budget_s)
 
 
 def simulate3d(

@@ -14,20 +14,26 @@ def build(
     spacing: options.Spacing = None,
     height: options.Height = None,
     highest: options.Highest = None,
+    storeys: Annotated[
+        bool, typer.Option("--storeys", help="Cut a map in space into storeys, an atlas each.")
+    ] = False,
 ) -> None:
-    """Describe a map and keep the result as an atlas."""
+    """Describe a map and keep the result as an atlas, or as a folder of them, one per storey."""
     from isovist.atlas.store import write_atlas
-    from isovist.cli.inputs import atlas_of
+    from isovist.cli.inputs import atlas_of, storeys_of
     from isovist.errors import InputError
     from isovist.io.files import is_folder
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
-    atlas = atlas_of(world, spacing=spacing, height=height, highest=highest)
-    write_atlas(atlas, output)
-    typer.echo(
-        f"{output}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over {atlas.area:.0f} m²."
-    )
+    above: dict[str, float | None] = {"spacing": spacing, "height": height, "highest": highest}
+    found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
+    for folder, atlas in found:
+        write_atlas(atlas, folder)
+        typer.echo(
+            f"{folder}: {len(atlas.nodes)} nodes every {atlas.spacing:g} m over "
+            f"{atlas.area:.0f} m²."
+        )
     if spacing is not None and f"{spacing:g}" != f"{atlas.spacing:g}":
         typer.echo(
             f"A spacing of {spacing:g} m was asked for; nodes lie on whole cells of "

@@ -12,11 +12,14 @@ from isovist.cli import options
 def check(
     maps: options.Worlds,
     scan: Annotated[
-        Path, typer.Argument(help="A scan: .json, .npz, .csv or a bag; in space a cloud of points.")
+        Path,
+        typer.Argument(
+            metavar="SCAN", help="A scan: .json, .npz, .csv or a bag; in space a cloud of points."
+        ),
     ],
-    x: Annotated[float, typer.Argument(help="Of the robot in the map, in m.")],
-    y: Annotated[float, typer.Argument(help="Of the robot in the map, in m.")],
-    yaw: Annotated[float, typer.Argument(help="Of the robot in the map, in rad.")],
+    x: Annotated[float, typer.Argument(metavar="X", help="Of the robot in the map, in m.")],
+    y: Annotated[float, typer.Argument(metavar="Y", help="Of the robot in the map, in m.")],
+    yaw: Annotated[float, typer.Argument(metavar="YAW", help="Of the robot in the map, in rad.")],
     z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
     name: Annotated[
         str | None, typer.Option("--map", help="Name of the map that the pose is of, of several.")

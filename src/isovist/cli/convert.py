@@ -9,8 +9,12 @@ from isovist.cli.options import Resolution
 
 
 def convert(
-    source: Annotated[Path, typer.Argument(help="The map to read: .yaml (ROS) or .geojson.")],
-    target: Annotated[Path, typer.Argument(help="The map to write: .yaml (ROS) or .geojson.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="MAP", help="The map to read: .yaml (ROS) or .geojson.")
+    ],
+    target: Annotated[
+        Path, typer.Argument(metavar="TARGET", help="The map to write: .yaml (ROS) or .geojson.")
+    ],
     resolution: Resolution = None,
     tolerance: Annotated[
         float,

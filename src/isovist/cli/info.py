@@ -11,7 +11,9 @@ from isovist.cli.options import Json
 
 
 def info(
-    atlas: Annotated[Path, typer.Argument(help="A folder that `isovist build` wrote.")],
+    atlas: Annotated[
+        Path, typer.Argument(metavar="ATLAS", help="A folder that `isovist build` wrote.")
+    ],
     check: Annotated[
         bool, typer.Option("--check", help="Compare every byte with its checksum.")
     ] = False,

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.errors import InputError
-from isovist.io.files import is_folder, quote
+from isovist.io.files import is_folder, make_folder, quote
 from isovist.poses import Pose, Pose3
 
 if TYPE_CHECKING:
@@ -69,24 +70,50 @@ def atlas_of(
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
     """
-    if highest is not None and height is None:
-        raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     if is_folder(path):
         if height is not None:
             raise InputError(
                 "`--height` is said when an atlas is built; this one is built already."
             )
         return read_atlas(path)
-    from isovist.atlas.build import build
-    from isovist.cli.progress import bar
     from isovist.io.maps.read import read_map
 
     world = read_map(path)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
+    return described(world, spacing=spacing, height=height, highest=highest)
+
+
+def described(
+    world: "AnyMap", *, spacing: float | None, height: float | None, highest: float | None
+) -> Atlas:
+    """The atlas of a map, built with a bar; the options are those of `atlas_of`."""
+    from isovist.atlas.build import build
+    from isovist.cli.progress import bar
+
+    if highest is not None and height is None:
+        raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     above = height if height is None or highest is None else (height, highest)
     with bar("Describing") as advance:
         return build(world, spacing=spacing, height=above, progress=advance)
+
+
+def storeys_of(path: Path, output: Path, **above: float | None) -> "list[tuple[Path, Atlas]]":
+    """Folder and atlas of each storey of a map in space; the options are those of `atlas_of`."""
+    from isovist.atlas.build import as_cells
+    from isovist.atlas.library import SUFFIX
+    from isovist.io.maps.read import read_map
+    from isovist.maps.storeys import storeys
+    from isovist.maps.voxels import VoxelMap
+
+    world = read_map(path)
+    if world.dimension != 3:
+        raise InputError("`--storeys` is for maps in space; this map is of the plane.")
+    cells = as_cells(world)
+    assert isinstance(cells, VoxelMap)  # as all maps in space become
+    parts = storeys(cells)
+    make_folder(output)
+    return [(output / f"{name}{SUFFIX}", described(part, **above)) for name, part in parts.items()]
 
 
 def maps_of(
@@ -212,6 +239,21 @@ def seen_of(
         log = log_of(path, scan_topic=scan_topic, T_robot_sensor=place)
         seen = joined(*log.until(at, scans, apart))
     return seen.mirrored() if mirror else seen
+
+
+def leaning(seen: "Look", roll: float | None, pitch: float | None) -> "Look":
+    """What was seen by a robot that leans, as `--roll` and `--pitch` say, in degrees."""
+    from isovist.sensing.cloud_scan import CloudScan
+
+    if roll is None and pitch is None:
+        return seen
+    if not isinstance(seen, CloudScan):
+        raise InputError("`--roll` and `--pitch` are for one scan in space.")
+    if not all(map(math.isfinite, (roll or 0.0, pitch or 0.0))):
+        raise InputError("`--roll` and `--pitch` must be angles in degrees.")
+    leans = (seen.roll if roll is None else math.radians(roll),
+             seen.pitch if pitch is None else math.radians(pitch))  # fmt: skip
+    return replace(seen, roll=leans[0], pitch=leans[1])
 
 
 def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | None":

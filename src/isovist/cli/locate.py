@@ -16,6 +16,8 @@ def locate(
     mirror: options.Mirror = False,
     near: options.Near = None,
     heading: options.Heading = None,
+    roll: options.Roll = None,
+    pitch: options.Pitch = None,
     tilt: options.Tilt = False,
     height: options.Height = None,
     highest: options.Highest = None,
@@ -34,7 +36,7 @@ def locate(
     as_json: options.Json = False,
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
-    from isovist.cli.inputs import region_of, seen_of
+    from isovist.cli.inputs import leaning, region_of, seen_of
     from isovist.cli.locating import PaperOptions, is_paper, locate_paper, locate_product
     from isovist.viz.figures import check_suffix
 
@@ -42,7 +44,7 @@ def locate(
     told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
     paper = is_paper(method, told)
     prior = region_of(near, heading)
-    seen = seen_of(scan, scan_topic, at, sensor, scans, apart, mirror)
+    seen = leaning(seen_of(scan, scan_topic, at, sensor, scans, apart, mirror), roll, pitch)
     if paper:
         raise typer.Exit(locate_paper(maps, seen, told, heading, height, highest, as_json))
     how = {"tilt": tilt, "prove": prove, "budget_s": budget_s}

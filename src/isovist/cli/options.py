@@ -122,6 +122,14 @@ Heading = Annotated[
     tuple[float, float] | None,
     typer.Option(metavar="YAW TOLERANCE", help="The robot heads there, give or take, in degrees."),
 ]
+Roll = Annotated[
+    float | None,
+    typer.Option(help="In space: what the robot leans by about its x axis, in degrees; else 0."),
+]
+Pitch = Annotated[
+    float | None,
+    typer.Option(help="In space: the same about its y axis, positive when its nose is down."),
+]
 Tilt = Annotated[
     bool, typer.Option("--tilt", help="In space: fit roll and pitch, when nothing measures them.")
 ]

@@ -86,6 +86,7 @@ def report(
     as_json: bool,
     height: float | None = None,
     prove: bool = False,
+    budget_s: float | None = None,
 ) -> None:
     """Measure each site and print its row as soon as it is there."""
     rows = []
@@ -101,7 +102,7 @@ def report(
         with bar(site) as advance:
             done = count(1)
             tell = lambda: advance(next(done) / len(trials))  # noqa: B023, E731
-            row = measure(site, world, trials, tell, height=height, prove=prove)
+            row = measure(site, world, trials, tell, height=height, prove=prove, budget_s=budget_s)
         rows.append(row)
         if not as_json:
             typer.echo("| " + " | ".join(_cell(key, row[key]) for key in columns) + " |")

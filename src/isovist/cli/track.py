@@ -11,7 +11,10 @@ from isovist.cli import options
 def track(
     maps: options.Worlds,
     log: Annotated[
-        Path, typer.Argument(help="A bag, a CARMEN log, scans with odometry, or a KITTI folder.")
+        Path,
+        typer.Argument(
+            metavar="LOG", help="A bag, a CARMEN log, scans with odometry, or a KITTI folder."
+        ),
     ],
     links: options.Links = None,
     scan_topic: options.ScanTopic = None,

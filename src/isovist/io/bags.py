@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from isovist.errors import FileError, InputError, MissingExtraError
-from isovist.io.files import decoding, existing_file, is_folder
+from isovist.io.bag_limits import limit_rosbags
+from isovist.io.files import check_size, decoding, existing_file, is_folder
 from isovist.sensing.scan import Scan
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
 POINT_CLOUD = "sensor_msgs/msg/PointCloud2"
 ODOMETRY = "nav_msgs/msg/Odometry"
 TRANSFORMS = ("tf2_msgs/msg/TFMessage", "tf/msg/tfMessage")
+MOST_METADATA = 1 << 20
+"""Bytes of the metadata.yaml of a bag: that of hundreds of topics has a tenth of it."""
 TOPICS = {LASER_SCAN: "scan_topic", POINT_CLOUD: "scan_topic", ODOMETRY: "odometry_topic"}
 """What the topic of each kind of message is called by whoever chooses it."""
 
@@ -66,6 +69,8 @@ def read_recorded(
         for inside in sorted(path.iterdir()):  # opening a pipe would wait for ever
             if inside.suffix in (".yaml", ".db3", ".mcap"):
                 existing_file(inside, "a part of a bag")
+        check_size(path / "metadata.yaml", "that of a bag", MOST_METADATA)
+    limit_rosbags()
     # Bags before ROS 2 Iron do not bring the definitions of their messages.
     types = get_typestore(Stores.ROS2_HUMBLE)
     with decoding(path, "is no sound bag"), AnyReader([path], default_typestore=types) as reader:

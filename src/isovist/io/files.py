@@ -10,7 +10,7 @@ import os
 import reprlib
 import secrets
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -111,15 +111,20 @@ def unreadable(path: Path, error: OSError) -> FileError:
 def read_bytes(path: PathLike, kind: str, limit: int) -> bytes:
     """All of a file of at most `limit` bytes."""
     path = existing_file(path, kind)
+    check_size(path, kind, limit)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def check_size(path: Path, kind: str, limit: int) -> None:
+    """An error when a file has more than `limit` bytes."""
     size = path.stat().st_size
     if size > limit:
         raise FileError(
             f"{path.name} has {size} bytes; {kind} has at most {limit}. Is it the right file?"
         )
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise unreadable(path, error) from error
 
 
 def read_json(path: PathLike, kind: str, limit: int) -> Any:
@@ -177,21 +182,44 @@ def _read_npy(stream: Any, size: int) -> NDArray[Any]:
     return np.frombuffer(data, dtype=dtype).reshape(shape, order="F" if fortran else "C")
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+
+
 def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
     """Write a whole file or leave what was there: under another name first, then renamed.
 
     With `parents`, missing folders are made.
     """
-    path = Path(path)
-    draft = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
+    replace_files({Path(path): data}, parents=parents)
+
+
+def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None:
+    """The same for files that belong together, of which the last names the others.
+
+    Whenever the process ends, a reader of the last finds the old ones, the new ones, or none: the
+    old one is not there any more when the others are replaced.
+    """
+    drafts: dict[Path, Path] = {}
+    path = last = list(files)[-1]
     try:
-        if parents:
-            path.parent.mkdir(parents=True, exist_ok=True)
-        write_synced(draft, data)
-        draft.replace(path)
+        for path, data in files.items():
+            if parents:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            drafts[path] = path.with_name(f".{path.name}.tmp-{secrets.token_hex(4)}")
+            write_synced(drafts[path], data)
+        if len(files) > 1:
+            last.unlink(missing_ok=True)
+        for path, draft in drafts.items():
+            draft.replace(path)
     except OSError as error:
-        with suppress(OSError):
-            draft.unlink()
+        for draft in drafts.values():
+            with suppress(OSError):
+                draft.unlink()
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 

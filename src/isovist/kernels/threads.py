@@ -7,19 +7,23 @@ the same bits whatever the number of threads.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import pairwise
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from numba.core import config
 
 NUMBA: Any = config
 COUNT: int = 1 if NUMBA.DISABLE_JIT else NUMBA.NUMBA_NUM_THREADS
 """Threads that a loop may use: the cores of the process, or what `NUMBA_NUM_THREADS` says."""
+AHEAD = 4
+"""Of what is worked on in order for each core, so that none waits while the first is still open."""
+Given = TypeVar("Given")
+Told = TypeVar("Told")
 PARTS = 4
 """Of a loop for each thread: one that is done early takes another."""
 
@@ -101,3 +105,37 @@ def _ask_for_help(work: Callable[[], None], helpers: int) -> list[Future[None]]:
     with suppress(RuntimeError):
         asked.extend(_pool(os.getpid()).submit(work) for _ in range(helpers))
     return asked
+
+
+def in_order(
+    ask: Callable[[int, Given], Told], given: Iterable[Given], cores: int
+) -> Iterator[Told]:
+    """Call ask(number, one) for each of many things, on several cores; what it tells, in order.
+
+    What is given may be made one by one, a few ahead of what is told.
+
+    Args:
+        ask: Works on one of them.
+        given: All of them.
+        cores: That have one of them each.
+    """
+    if cores == 1:
+        yield from (ask(number, one) for number, one in enumerate(given))
+        return
+
+    def alone(number: int, one: Given) -> Told:
+        with own_core():
+            return ask(number, one)
+
+    waiting: deque[Future[Told]] = deque()
+    with ThreadPoolExecutor(cores, thread_name_prefix="isovist-scan") as pool:
+        try:
+            for number, one in enumerate(given):
+                waiting.append(pool.submit(alone, number, one))
+                if len(waiting) > AHEAD * cores:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for answer in waiting:
+                answer.cancel()

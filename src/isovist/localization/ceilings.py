@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps, wall_faces
 from isovist.maps.cells import Cell
-from isovist.types import BoolArray, IntArray, readonly
+from isovist.types import BoolArray, readonly
 
 WALLS = np.concatenate(
     [
@@ -77,7 +77,7 @@ class Ceilings:
         ) - 1  # fmt: skip
         codes = (near * len(FRONTIERS) + dark).astype(np.uint8)
         return cls(
-            codes, pad, free, bits_of(clear == Cell.OCCUPIED, fill=False),
+            readonly(codes), pad, free, bits_of(clear == Cell.OCCUPIED, fill=False),
             bits_of(clear == Cell.UNKNOWN, fill=True),
         )  # fmt: skip
 
@@ -91,7 +91,7 @@ class Ceilings:
         held = padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
         return self.seen.setdefault(size, readonly(np.asarray(held)))
 
-    def squares(self, size: int) -> IntArray:
+    def squares(self, size: int) -> NDArray[np.int32]:
         """Column and row of these."""
         if -size not in self.seen:
             found = np.argwhere(self.standing(size))[:, ::-1].astype(np.int32)
@@ -112,6 +112,6 @@ def bits_of(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
         words = -(-lines.shape[1] // 64) + 1
         full = np.full((len(lines), 64 * words), fill)
         full[:, : lines.shape[1]] = lines
-        return np.packbits(full, axis=1, bitorder="little").view(np.uint64)
+        return readonly(np.packbits(full, axis=1, bitorder="little").view(np.uint64))
 
     return pack(mask.T), pack(mask.T[::-1]), pack(mask), pack(mask[::-1])

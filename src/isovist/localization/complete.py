@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import Beams
 from isovist.atlas.plane import PlaneAtlas
-from isovist.backends.base import Ends, computing
+from isovist.backends.base import Boxes, Rounds, computing
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.settings import ProofSettings
 from isovist.types import BoolArray, FloatArray, IntArray
@@ -83,11 +83,17 @@ def complete(
     start = perf_counter()
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     z = np.hypot(*beams.ends.T)
-    order: IntArray | None = None
-    share, wedges = 1, 0
-    size, turns, cells, heads, settled, lookups = _start(
-        ceilings, beams, model, floor, settings, unit, known
+    whole = computing().complete(
+        _rounds(atlas, beams, model, floor, settings, known=known, until=start + seconds)
     )
+    if whole is not None:
+        return _survivors(whole, settings, unit, _tops(z, model))
+    size, turns = settings.first(unit)
+    squares = ceilings.squares(size).astype(np.int64)
+    cells, heads = np.tile(squares, (turns, 1)), np.repeat(np.arange(turns), len(squares))
+    order: IntArray | None = None
+    share, lookups, wedges = 1, 0, 0
+    settled: list[FloatArray] = []
     while len(cells):
         # Squares of size/share cells: whole numbers, then halves and quarters of a cell.
         width, turn = size / share, math.pi / turns
@@ -137,68 +143,47 @@ def complete(
     return Survivors(np.concatenate([np.empty((0, 6)), *settled]), 0, True, lookups, wedges)
 
 
-def rounds(
-    ceilings: Ceilings,
-    beams: Beams,
-    model: FloatArray,
-    floor: float,
-    sizes: tuple[tuple[int, int], ...],
-    unit: float,
-    known: FloatArray | None = None,
-) -> Ends:
-    """Rounds of boxes of some sizes, as a backend does them in one piece.
-
-    Args:
-        ceilings: The map.
-        beams: Of the scan.
-        model: What a beam is worth.
-        floor: Least mean rating that counts.
-        sizes: Width of the boxes of each round in cells, halved from one to the next, and headings.
-        unit: Side of a cell in m.
-        known: As of `complete`.
-    """
-    z = np.hypot(*beams.ends.T)
-    tops = _tops(z, model)
-    taken = np.stack([_taken(z, 0.5 * size * unit, math.pi / turns, unit) for size, turns in sizes])
-    return Ends(
-        ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(sizes[0][0]),
-        tuple(ceilings.standing(size // 2) if size > 1 else None for size, _ in sizes), sizes,
-        taken, beams.ends / unit, z, model, 1.0 / UNITS,
-        math.floor((tops.sum() - floor * len(z)) * UNITS), known,
-    )  # fmt: skip
+def sizes_of(settings: ProofSettings, unit: float) -> list[tuple[float, int]]:
+    """Width of the boxes of each round in cells, and headings."""
+    size, turns = settings.first(unit)
+    sizes = [(float(size), turns)]
+    while sizes[-1][0] * unit > settings.finest:
+        sizes.append((0.5 * sizes[-1][0], 2 * sizes[-1][1]))
+    return sizes
 
 
-def _start(
-    ceilings: Ceilings,
+def _rounds(
+    atlas: PlaneAtlas,
     beams: Beams,
     model: FloatArray,
     floor: float,
     settings: ProofSettings,
-    unit: float,
+    *,
     known: FloatArray | None,
-) -> tuple[int, int, IntArray, IntArray, list[FloatArray], int]:
-    """Where to begin: size and headings of boxes, which they are, what is settled, look-ups.
+    until: float,
+) -> Rounds:
+    """What `complete` is asked, as a backend does it in one piece."""
+    ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
+    z, sizes = np.hypot(*beams.ends.T), sizes_of(settings, unit)
+    tops = _tops(z, model)
+    return Rounds(
+        ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(int(sizes[0][0])),
+        tuple(ceilings.standing(int(size) // 2) if size > 1 else None for size, _ in sizes),
+        tuple(sizes), np.stack([_taken(z, 0.5 * w * unit, math.pi / t, unit) for w, t in sizes]),
+        sum(w * unit > settings.see for w, _ in sizes), atlas.wall_distance, atlas.clear,
+        ceilings.walls, ceilings.unknown, beams.ends, model, tops, _behind(z, model, tops), unit,
+        1.0 / UNITS, float(tops.sum() - floor * len(z)), known, settings.most, until,
+    )  # fmt: skip
 
-    A backend may have done the rounds before rays are followed.
-    """
-    size, turns = settings.first(unit)
-    sizes = []
-    while size > 1 and size * unit > max(settings.see, settings.finest):
-        sizes.append((size, turns))
-        size, turns = size // 2, 2 * turns
-    if sizes:
-        left = computing().halve(rounds(ceilings, beams, model, floor, tuple(sizes), unit, known))
-        if left is not None:
-            tops = _tops(np.hypot(*beams.ends.T), model)
-            settled = [
-                _rows(inside, width, math.pi / heads, tops)
-                for (width, heads), inside in zip(sizes, left.inside, strict=False)
-            ]
-            return size, turns, left.left[:, :2], left.left[:, 2], settled, left.lookups
-    size, turns = settings.first(unit)
-    squares = ceilings.squares(size).astype(np.int64)
-    heads = np.repeat(np.arange(turns), len(squares))
-    return size, turns, np.tile(squares, (turns, 1)), heads, [], 0
+
+def _survivors(told: Boxes, settings: ProofSettings, unit: float, tops: FloatArray) -> Survivors:
+    """From what a backend has left."""
+    sizes = [(width, math.pi / turns) for width, turns in sizes_of(settings, unit)]
+    settled = [_rows(inside, *size, tops) for inside, size in zip(told.inside, sizes, strict=False)]
+    found = _rows(told.left, *sizes[len(told.inside) - 1], tops)
+    found[:, 5] = np.minimum(found[:, 5], tops.mean() - told.deficits / len(tops))
+    boxes = np.concatenate([*settled, found])
+    return Survivors(boxes, len(found), told.complete, told.lookups, told.wedges)
 
 
 def _rows(boxes: IntArray, width: float, turn: float, tops: FloatArray) -> FloatArray:
@@ -226,6 +211,14 @@ def deficits_of(
     tables, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
     tabulate(model, z, WALLS, FRONTIERS, _taken(z, a, b, unit), 1.0 / UNITS, tables, tops)
     return tables, tops
+
+
+def _behind(z: FloatArray, model: FloatArray, tops: FloatArray) -> FloatArray:
+    """By (2): how much less than its best a beam is worth behind a wall, in nats, shape (m,)."""
+    sigma = float(model[0])
+    past = (model[8] + model[9] * z) / sigma
+    hit = np.exp(-0.5 * past**2) / (math.sqrt(2.0 * math.pi) * sigma)
+    return np.asarray(tops - np.log(model[1] * model[2] * hit + model[5]))
 
 
 def _taken(z: FloatArray, a: float, b: float, unit: float) -> FloatArray:
@@ -259,10 +252,8 @@ def _see(
     """Deficits of boxes in nats by (2) too, and how many wedges that took."""
     from isovist.kernels.wedge import look_through
 
-    z, sigma = np.hypot(*beams.ends.T), float(model[0])
-    past = (model[8] + model[9] * z) / sigma
-    hit = np.exp(-0.5 * past**2) / (math.sqrt(2.0 * math.pi) * sigma)
-    behind = tops - np.log(model[1] * model[2] * hit + model[5])
+    z = np.hypot(*beams.ends.T)
+    behind = _behind(z, model, tops)
     longest = np.argsort(-z, kind="stable")
     deficits, looked = np.empty(len(boxes)), np.zeros(len(boxes), dtype=np.int64)
     look_through(

@@ -49,11 +49,12 @@ class Floors:
     def of(cls, atlas: Atlas) -> "Floors":
         """Those of an atlas; made once for each."""
         if atlas not in _MADE:
-            _MADE[atlas] = cls._make(atlas)
+            _MADE[atlas] = cls.make(atlas)
         return _MADE[atlas]
 
     @classmethod
-    def _make(cls, atlas: Atlas) -> "Floors":
+    def make(cls, atlas: Atlas) -> "Floors":
+        """Those of an atlas, for whoever keeps them."""
         from isovist.kernels.floors import WIDTH
 
         count, rings, n = atlas.descriptors.shape

@@ -16,6 +16,7 @@ from isovist.atlas.base import AnyScan, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.choice import of_answer
 from isovist.localization.locate import attempt
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, on_map, prior_of, site_of
 from isovist.localization.settings import LocalizationSettings
@@ -74,6 +75,10 @@ def hints(
     chosen = checked_settings(LocalizationSettings, settings)
     seen, site = joined(scan, motions), site_of(atlas)
     held = prior_of(site, prior)
+    here = of_answer(site, answer) if held is None else site
+    if here is None:
+        return ()
+    site = here
     score = -math.inf if answer.best is None else answer.best.score
     sized, over = margins(chosen)
     found = []

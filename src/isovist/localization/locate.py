@@ -13,6 +13,8 @@ from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
+from isovist.localization.choice import Choice
+from isovist.localization.choice import told as unseen
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import (
@@ -29,11 +31,15 @@ from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.tilts import First, upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
+from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of
 
+ROUNDS = 3
+"""So often maps are chosen anew: a better place that is found seldom lets in others."""
 STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
@@ -47,6 +53,7 @@ DIVIDED = (
     "A closer look found another place than the first one did, which explains the scan better. "
     "Move and look again."
 )
+SIGHT = "At first sight one place explains the scan. A closer look tells whether no other does."
 PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
 
 
@@ -84,7 +91,8 @@ def locate(
         drift: How far the motions can be trusted; as for a `Tracker`.
         prior: Where the robot may be, at the last scan; everywhere when `None`.  The answer lies
             in it.  Of several maps, regions by name, on the others of which it is not.
-        tilt: In space, fit roll and pitch too, when no inertial sensor knows them.
+        tilt: In space, fit roll and pitch too, in any case; otherwise they are fitted where the
+            scan shows that they are not what it tells (`tilts`).
         certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
             more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
@@ -135,19 +143,24 @@ def _located(
     held = seen.within(site.diagonal)
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
-    compile_kernels(site)
-    answer, sure = _look(site, held, held_to, chosen, tilt)
-    if answer.best is not None and not (
-        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= chosen.lead[1]
-    ):
-        first = answer
-        answer, sure = _look(site, held, held_to, chosen, tilt, thorough=True)
-        before = first.timing_ms
-        timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
-        answer = replace(answer, timing_ms=timing)
-        if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, chosen)):
-            advice = DIVIDED if sure else CROWDED
-            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    compile_kernels(site, prove=prove)
+    choice = Choice.of(site, held, chosen) if held_to is None else None
+    whole = True
+    if choice is not None:
+        site, answer, whole = _chosen(choice, held, chosen, tilt)
+    if choice is None or isinstance(held, CloudScan):
+        maps = site
+
+        def look(one: Look, leans: bool) -> First:
+            return _look(maps, one, held_to, chosen, leans)
+
+        def ask(one: Look, leans: bool, first: First | None) -> Answer:
+            return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+
+        answer, held = upright(site, held, tilt, ask, look, chosen)
+    if choice is not None and not whole:
+        assert isinstance(site, SideBySide)
+        answer = unseen(answer, len(site.names), len(choice.order))
     if prove and answer.best is not None and isinstance(site, Atlas):
         assert not isinstance(held_to, Regions)
         answer = _proved(site, last_of(held), held_to, answer, chosen, tilt, budget_s)
@@ -157,6 +170,47 @@ def _located(
     if certificate:
         answer = _certified(site, last_of(held), answer, chosen)
     return replace(answer, frame=frame)
+
+
+def _chosen(
+    choice: Choice, scan: Look, settings: LocalizationSettings, tilt: bool
+) -> tuple[Site, Answer, bool]:
+    """The maps of many that must be looked at, the answer, and whether they are all of these."""
+    start = perf_counter()
+    seen = last_of(scan)
+    answer = _look(choice.part(0.0)[0], scan, None, settings, tilt)[0]
+    limit = choice.limit(seen, answer, settings)
+    for _ in range(ROUNDS):
+        (part, left), chosen = choice.part(limit), perf_counter() - start
+        first = _look(part, scan, None, settings, tilt)
+        answer = _asked(part, scan, None, settings, tilt, first)
+        limit = choice.limit(seen, answer, settings)
+        if limit <= left:
+            break
+    timing = dict(answer.timing_ms)
+    for step in ("search", "total"):
+        timing[step] += 1e3 * chosen
+    return part, replace(answer, timing_ms=timing), limit <= left
+
+
+def _asked(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
+) -> Answer:
+    """What a first look gave, or unless that settles it a closer one."""
+    answer, sure = look
+    if answer.best is None or (
+        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
+    ):
+        return answer
+    first = answer
+    answer, sure = _look(site, scan, prior, settings, tilt, thorough=True)
+    before = first.timing_ms
+    timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
+    answer = replace(answer, timing_ms=timing)
+    if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, settings)):
+        advice = DIVIDED if sure else CROWDED
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    return answer
 
 
 def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
@@ -242,19 +296,44 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
     return is_same(first.best.pose, second.best.pose, settings)
 
 
-def compile_kernels(atlas: Site) -> None:
+def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
+    from isovist.kernels.bound import bound, tabulate
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
+    from isovist.kernels.wedge import look_through
 
     quick = (floors,) if pays(atlas) else ()
-    for kernel in (*quick, correlate, spread, *atlas.kernels()):
+    proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
+    for kernel in (*quick, correlate, spread, *atlas.kernels(), *proving):
         kernel.compile()
 
 
 def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
     """What one look gives; nothing is doubted yet."""
     return _look(atlas, scan, prior, settings)[0]
+
+
+def preview(
+    atlas: AnyMaps, scan: AnyScan, *, settings: LocalizationSettings | None = None
+) -> Answer:
+    """What `locate` says at first sight, a few times as fast: for a robot that somebody moves.
+
+    A place is called unique only where `locate` would look no closer; that the scan may be mirrored
+    or of another size is not tried (`twists`).
+    """
+    site, chosen = site_of(atlas), checked_settings(LocalizationSettings, settings)
+    site.check(scan)
+    held, frame = scan.within(site.diagonal), frame_of(scan)
+    if held is None:
+        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
+    compile_kernels(site)
+    answer, sure = _look(site, held, None, chosen)
+    best = answer.best
+    certain = sure and best is not None and best.probability >= chosen.lead[1]
+    if answer.verdict is Verdict.UNIQUE and not certain:
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=SIGHT)
+    return replace(told(site, answer), frame=frame)
 
 
 def _held(atlas: Site, scan: Look, prior: Prior, fits: Fits) -> Fits:

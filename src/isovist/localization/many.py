@@ -5,10 +5,7 @@ done in Python, a fifth of the work, then goes on beside the loops of another sc
 gives the same bits whoever helped.
 """
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
 
 from isovist.atlas.base import AnyScan
 from isovist.backends.base import using
@@ -19,11 +16,6 @@ from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import Joined
-
-Given = TypeVar("Given")
-Told = TypeVar("Told")
-AHEAD = 4
-"""Scans that wait for each core, so that none does while the first answer is still open."""
 
 
 def locate_many(
@@ -66,7 +58,7 @@ def locate_many(
         settings=settings, backend=backend,
     )  # fmt: skip
     answers = []
-    for answer in in_order(ask, scans, 1 if prove else threads.COUNT):
+    for answer in threads.in_order(ask, scans, 1 if prove else threads.COUNT):
         answers.append(answer)
         if progress is not None:
             progress(len(answers) / len(scans))
@@ -87,35 +79,3 @@ def asking(atlas: AnyMaps, **how: object) -> Callable[[int, AnyScan | Joined], A
             raise
 
     return ask
-
-
-def in_order(
-    ask: Callable[[int, Given], Told], given: Iterable[Given], cores: int
-) -> Iterator[Told]:
-    """Answers as they come, in order; what is given may be made one by one, a few ahead of them.
-
-    Args:
-        ask: Answers what has a number.
-        given: Scans, or whatever is to be answered.
-        cores: That have one of them each.
-    """
-    if cores == 1:
-        yield from (ask(number, one) for number, one in enumerate(given))
-        return
-
-    def alone(number: int, one: Given) -> Told:
-        with threads.own_core():
-            return ask(number, one)
-
-    waiting: deque[Future[Told]] = deque()
-    with ThreadPoolExecutor(cores, thread_name_prefix="isovist-scan") as pool:
-        try:
-            for number, one in enumerate(given):
-                waiting.append(pool.submit(alone, number, one))
-                if len(waiting) > AHEAD * cores:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for answer in waiting:
-                answer.cancel()

@@ -16,6 +16,7 @@ from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.floors import pays
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
@@ -145,14 +146,24 @@ def seek(
         return several.seek(site, scan, prior, settings, thorough=thorough)
     assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
+    most, limit = settings.share(site, settings.seeds[thorough]), np.inf
     for number, name in enumerate(site.names):
         region = None
         if isinstance(prior, Regions):
             if name not in prior.regions:
                 continue
             region = prior.regions[name]
-        each[number] = several.seek(site.maps[name], scan, region, settings, thorough=thorough)
-    most = settings.share(site, settings.seeds[thorough])
+        each[number] = several.seek(
+            site.maps[name],
+            scan,
+            region,
+            settings,
+            thorough=thorough,
+            limit=limit,
+            only=site.only.get(name),
+        )
+        if thorough and pays(site):
+            limit = _dearest(each, most)
     each = _cheapest(each, most)
     poses = []
     for number, found in each.items():
@@ -160,6 +171,17 @@ def seek(
         rows[:, 0] += site.shifts[number]
         poses.append(rows)
     return MapCandidates(np.concatenate(poses), each, site)
+
+
+def _dearest(each: dict[int, Found], most: int) -> float:
+    """Cost of the cheapest place that will not be handed on, as far as maps have been searched.
+
+    What costs more on the others will neither be handed on nor be the best that is left out.
+    """
+    plain = [found for found in each.values() if isinstance(found, Candidates)]
+    costs = np.sort(np.concatenate([found.costs for found in plain] or [np.empty(0)]))
+    left_out = [found.left_out for found in plain]
+    return min([float(costs[most]) if len(costs) > most else np.inf, *left_out])
 
 
 def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:

@@ -18,6 +18,7 @@ from isovist.localization.complete import Survivors, complete
 from isovist.localization.region import Region
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.poses import wrap_angle
 from isovist.types import FloatArray, readonly
 
 
@@ -118,17 +119,22 @@ def _regions(atlas: PlaneAtlas, found: Survivors, settings: LocalizationSettings
     unit = atlas.world.resolution
     near, turned = settings.same
     boxes = found.boxes
+    if len(boxes) == 0:
+        return np.empty((0, 5))
     square = np.floor(boxes[:, :3] / [near / unit, near / unit, turned]).astype(np.int64)
-    square[: len(boxes) - found.open] = -1
-    _, owner = np.unique(square, axis=0, return_inverse=True)
-    order = np.argsort(owner, kind="stable")
-    shares = np.split(boxes[order], np.flatnonzero(np.diff(owner[order])) + 1) if len(boxes) else []
-    discs = np.empty((len(shares), 5))
-    for k, mine in enumerate(shares):
-        angle = np.unwrap(np.append(mine[0, 2], mine[:, 2]))[1:]
-        centre = np.array([*mine[:, :2].mean(axis=0), angle.mean()])
-        gap = np.hypot(*(mine[:, :2] - centre[:2]).T) + np.sqrt(2.0) * mine[:, 3]
-        discs[k, :3] = atlas.from_cells(centre[None])[0]
-        discs[k, 3] = gap.max() * unit
-        discs[k, 4] = (np.abs(angle - centre[2]) + mine[:, 4]).max()
-    return discs
+    size = np.ptp(square, axis=0) + 1
+    square -= square.min(axis=0)
+    key = (square[:, 0] * size[1] + square[:, 1]) * size[2] + square[:, 2]
+    key[: len(boxes) - found.open] = -1
+    order = np.argsort(key, kind="stable")
+    boxes, first = boxes[order], np.flatnonzero(np.diff(key[order], prepend=-2))
+    count = np.diff(first, append=len(boxes))
+    # Angles are counted from that of the first box of each disc, from which none is far.
+    start = np.repeat(boxes[first, 2], count)
+    angle = start + wrap_angle(boxes[:, 2] - start)
+    centres = np.add.reduceat(np.column_stack([boxes[:, :2], angle]), first) / count[:, None]
+    of_box = np.repeat(centres, count, axis=0)
+    gap = np.hypot(*(boxes[:, :2] - of_box[:, :2]).T) + np.sqrt(2.0) * boxes[:, 3]
+    turn = np.abs(angle - of_box[:, 2]) + boxes[:, 4]
+    most = [np.maximum.reduceat(gap, first) * unit, np.maximum.reduceat(turn, first)]
+    return np.column_stack([atlas.from_cells(centres), *most])

@@ -95,9 +95,10 @@ class LocalizationSettings:
         listed: Most estimates in an answer.
         floor: Standard deviation that more beams cannot reduce, in m and rad: bent maps, moving
             robots.  The smallest residual that is believed is the first of them.
-        scatter: s₀ of `spread` (1), the residual that a perfect map leaves, in m and in cells
-            besides, 0.02 m together on cells of 5 cm; and α: errors of neighbouring blocks are not
-            quite independent.
+        scatter: s₀ of `spread` (1), the residual that a perfect map leaves, in m; α: errors of
+            neighbouring blocks are not quite independent; and what s₀ has besides, in cells: in
+            the plane, 0.02 m together on cells of 5 cm, and in space, where cells of 0.1 to 0.4 m
+            leave so much that σ is as wide as the errors are (`benchmarks.street`).
     """
 
     short: float = 0.25
@@ -126,7 +127,7 @@ class LocalizationSettings:
     same: tuple[float, float] = (0.5, float(np.radians(10.0)))
     listed: int = 10
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))
-    scatter: tuple[float, float, float] = (0.0193649, 0.1, 3.4)
+    scatter: tuple[float, float, float, float] = (0.0193649, 3.4, 0.1, 0.3)
 
     def candidates_apart(self, atlas: Site) -> tuple[float, float]:
         """Candidates nearer than this, in m, and turned by less, in rad, are alike."""

@@ -88,10 +88,12 @@ def seek(
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
+    limit: float = np.inf,
+    only: IntArray | None = None,
 ) -> Candidates | ManyCandidates:
-    """`search` for one scan, or for every one of several."""
+    """`search` for one scan, or for every one of several, which have no one cost to limit."""
     if not isinstance(scan, Joined):
-        return search(atlas, scan, prior, settings, thorough=thorough)
+        return search(atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
         reach = None

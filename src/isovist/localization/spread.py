@@ -29,8 +29,9 @@ def information(
     """
     crowding = np.maximum(1.0, fit.weight / np.maximum(blocks, 1))
     residual = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
-    metres, cells, inflation = settings.scatter
-    variance = inflation * residual**2 / (metres**2 + (cells * cell) ** 2)
+    metres, inflation, *cells = settings.scatter
+    share = cells[fit.normal.shape[-1] > 3]
+    variance = inflation * residual**2 / (metres**2 + (share * cell) ** 2)
     return np.asarray(fit.normal / (variance * crowding)[..., None, None])
 
 

@@ -5,8 +5,12 @@ columns lie: below a table or behind a parapet the floor was not seen, and refle
 below it.  So the columns of each tile of 1 m vote, and the lower quartile counts.  Tiles side by
 side whose votes differ by no more than a step are one surface; the largest surface is floor, and so
 are those at least a seventh as large.  All other tiles take the floor of the nearest such tile, and
-columns lie between the middles of tiles.  There is one floor per column, the lowest: of a house
-with storeys, cut the map to one.
+columns lie between the middles of tiles.  There is one floor per column, the lowest: a house with
+storeys is cut into them first (`maps.storeys`).
+
+A cloud of points shows the floor in rings around where it was taken, with nothing between them.  A
+scan from elsewhere has its own rings there, so the holes are closed (`close_floor`): otherwise it
+fits best where the map's own sensor stood.
 """
 
 import numpy as np
@@ -21,6 +25,7 @@ VOTES = 4  # columns with an occupied cell that a tile needs
 QUARTILE = 0.25
 STEP = 0.25  # m; the most that a floor rises from one tile to the next
 LARGE = 1.0 / 7.0  # a surface so large, as a share of the largest, is floor too
+HOLE = 5.0  # m; so far from where it was seen the floor goes on
 
 
 def standing_places(
@@ -66,8 +71,40 @@ def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
     return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
 
 
+def close_floor(world: VoxelMap) -> VoxelMap:
+    """The map with the holes of its floor closed; itself where cells can be unknown.
+
+    Columns within 5 m of floor that was seen get a cell at its height, unless they have one within
+    a cell of it.  Where cells have reflectances, the new ones have their median.
+    """
+    if (world.cells == Cell.UNKNOWN).any() or not (world.cells == Cell.OCCUPIED).any():
+        return world
+    levels, near = _floor(world)
+    top = np.ceil((levels - world.corner[2]) / world.resolution - 1e-6).astype(np.int64) - 1
+    open_ = near & (top >= 0) & (top < world.shape[0])
+    for step in (-1, 0, 1):
+        beside = np.clip(top + step, 0, world.shape[0] - 1)
+        open_ &= np.take_along_axis(world.cells, beside[None], axis=0)[0] != Cell.OCCUPIED
+    rows, columns = np.nonzero(open_)
+    if rows.size == 0:
+        return world
+    cells = world.cells.copy()
+    cells[top[rows, columns], rows, columns] = Cell.OCCUPIED
+    values = world.reflectance
+    if values is not None:
+        values = np.array(values)
+        new = np.ravel_multi_index((top[rows, columns], rows, columns), world.shape)
+        values[new] = np.median(values[world.cells.ravel() == Cell.OCCUPIED])
+    return VoxelMap.from_array(cells, world.resolution, world.corner, reflectance=values)
+
+
 def floor_levels(world: VoxelMap) -> FloatArray:
     """z of the floor in each column of cells, shape (rows, columns), in m."""
+    return _floor(world)[0]
+
+
+def _floor(world: VoxelMap) -> tuple[FloatArray, BoolArray]:
+    """Levels, and which columns lie within `HOLE` of floor that was seen."""
     from scipy.ndimage import distance_transform_edt, map_coordinates
 
     walls = world.cells == Cell.OCCUPIED
@@ -80,12 +117,15 @@ def floor_levels(world: VoxelMap) -> FloatArray:
     side = max(1, round(TILE / world.resolution))
     tiles = _vote(np.where(has, lowest, np.nan), side)
     if not np.isfinite(tiles).any():  # so sparse a map that no tile has enough votes
-        return np.full(world.shape[1:], float(np.quantile(lowest[has], QUARTILE)))
+        levels = np.full(world.shape[1:], float(np.quantile(lowest[has], QUARTILE)))
+        return levels, np.zeros(levels.shape, dtype=np.bool_)
     good = _large_surfaces(tiles)
-    nearest = distance_transform_edt(~good, return_distances=False, return_indices=True)
+    away, nearest = distance_transform_edt(~good, return_indices=True)
     filled = tiles[tuple(nearest)]
     at = np.meshgrid(*((np.arange(n) + 0.5) / side - 0.5 for n in world.shape[1:]), indexing="ij")
-    return np.asarray(map_coordinates(filled, at, order=1, mode="nearest"), dtype=np.float64)
+    levels = np.asarray(map_coordinates(filled, at, order=1, mode="nearest"), dtype=np.float64)
+    near = np.repeat(np.repeat(away * side * world.resolution <= HOLE, side, 0), side, 1)
+    return levels, near[: levels.shape[0], : levels.shape[1]]
 
 
 def _vote(levels: FloatArray, side: int) -> FloatArray:

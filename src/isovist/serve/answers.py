@@ -12,7 +12,7 @@ from isovist.localization.answer import Answer
 from isovist.localization.check import check
 from isovist.localization.hints import hints
 from isovist.localization.locate import locate
-from isovist.localization.many import in_order, locate_many
+from isovist.localization.many import locate_many
 from isovist.localization.region import Region
 from isovist.report.answers import answer_json
 from isovist.report.checks import check_json
@@ -31,11 +31,13 @@ class Search:
         site: One map or all of them.
         prior: Where the robot may be.
         how: The other arguments of `locate`, by name.
+        hinting: Whether to say what would fit instead where nothing is unique.
     """
 
     site: Served
     prior: Region | None
     how: tuple[tuple[str, Any], ...]
+    hinting: bool
 
     @classmethod
     def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
@@ -50,7 +52,7 @@ class Search:
         }
         if how["prove"]:
             how["budget_s"] = fields.number("budget_s", proof_s, low=0.0, high=proof_s)
-        return cls(site, prior, tuple(how.items()))
+        return cls(site, prior, tuple(how.items()), fields.switch("hints", True))
 
     @property
     def proves(self) -> bool:
@@ -60,7 +62,8 @@ class Search:
     @property
     def kind(self) -> Hashable:
         """What scans of one batch have in common; priors are those of one scan each."""
-        return id(self.site), self.how, None if self.prior is None else id(self.prior)
+        prior = None if self.prior is None else id(self.prior)
+        return id(self.site), self.how, self.hinting, prior
 
     @property
     def run(self) -> Run:
@@ -77,11 +80,12 @@ class Search:
             scan, answer = pair
             if isinstance(answer, InputError):
                 return answer
-            return answer_json(answer, hints(self.site, scan, answer, prior=self.prior))
+            told = hints(self.site, scan, answer, prior=self.prior) if self.hinting else ()
+            return answer_json(answer, told)
 
         def run(scans: Sequence[AnyScan]) -> list[Told | InputError]:
             pairs = zip(scans, answered(scans), strict=True)
-            return list(in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
+            return list(threads.in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
 
         return run
 

@@ -28,6 +28,7 @@ class Batcher:
     Attributes:
         waiting: Jobs that have no answer yet.
         sizes: Of the batches so far: how many, and jobs in all.
+        pace: What a job took lately, in s.
 
     Args:
         limits: Of batches and of lines.
@@ -37,6 +38,7 @@ class Batcher:
         self.limits = limits
         self.waiting = 0
         self.sizes = (0, 0)
+        self.pace = 0.0
         self._lines: dict[Hashable, _Line] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._batches = ThreadPoolExecutor(1, thread_name_prefix="isovist-batch")
@@ -52,8 +54,7 @@ class Batcher:
         """
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         line = self._lines.get(kind)
-        if self.waiting >= self.limits.queue:
-            raise busy(self.limits)
+        self._check()
         if line is None:
             line = self._lines[kind] = deque()
             task = asyncio.create_task(self._work(kind, line, run))
@@ -64,10 +65,15 @@ class Batcher:
 
     async def beside(self, work: Callable[[], T]) -> T:
         """What some work gives that is not done in batches."""
-        if self.waiting >= self.limits.queue:
-            raise busy(self.limits)
+        self._check()
         running = asyncio.get_running_loop().run_in_executor(self._beside, work)
         return await self._in_time(running)
+
+    def _check(self) -> None:
+        """Refuse what could not be answered in time: who is told so early can ask elsewhere."""
+        wait = self.waiting * self.pace
+        if self.waiting >= self.limits.queue or wait > 0.5 * self.limits.seconds:
+            raise busy(self.waiting, max(self.limits.retry_s, round(0.5 * wait)))
 
     async def _in_time(self, answer: "asyncio.Future[T]") -> T:
         self.waiting += 1
@@ -90,10 +96,13 @@ class Batcher:
                     continue
                 self.sizes = self.sizes[0] + 1, self.sizes[1] + len(some)
                 told: Sequence[Any]
+                start = loop.time()
                 try:
                     told = await loop.run_in_executor(self._batches, run, [job for job, _ in some])
                 except Exception as error:
                     told = [error] * len(some)
+                spent = (loop.time() - start) / len(some)
+                self.pace = spent if self.pace == 0.0 else 0.7 * self.pace + 0.3 * spent
                 for (_, answer), result in zip(some, told, strict=True):
                     if answer.done():
                         continue

@@ -17,10 +17,10 @@ class RefusedError(IsovistError):
         self.status, self.retry_s = status, retry_s
 
 
-def busy(limits: Limits) -> RefusedError:
+def busy(waiting: int, retry_s: int) -> RefusedError:
     """More wait already than may."""
-    text = f"{limits.queue} requests wait already. Try again in {limits.retry_s} s."
-    return RefusedError(429, text, limits.retry_s)
+    text = f"{waiting} requests wait already. Try again in {retry_s} s."
+    return RefusedError(429, text, retry_s)
 
 
 def late(limits: Limits) -> RefusedError:

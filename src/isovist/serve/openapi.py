@@ -19,6 +19,7 @@ FIELDS: dict[str, dict[str, Any]] = {
     "heading": {**NUMBERS, "description": "[yaw, tolerance] that it looks within."},
     "tilt": {"type": "boolean", "description": "In space, fit roll and pitch too."},
     "certificate": {"type": "boolean", "description": "True if not given."},
+    "hints": {"type": "boolean", "description": "What would fit instead; true if not given."},
     "prove": {"type": "boolean", "description": "Search the whole map, completely."},
     "budget_s": {"type": "number", "description": "Seconds for the proof."},
     "pose": {**NUMBERS, "description": "[x, y, yaw] or [x, y, yaw, z] to be judged."},
@@ -29,7 +30,8 @@ FIELDS: dict[str, dict[str, Any]] = {
 }
 ADDRESSES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("post", "/locate", "Where a scan was taken, as `isovist locate --json` tells it.",
-     ("scan", "sensor", "map", "near", "heading", "tilt", "certificate", "prove", "budget_s")),
+     ("scan", "sensor", "map", "near", "heading", "tilt", "certificate", "hints", "prove",
+      "budget_s")),
     ("post", "/check", "Whether a pose explains a scan, as `isovist check --json` tells it.",
      ("scan", "sensor", "map", "pose", "spread", "thorough")),
     ("post", "/track", "Begin to follow a robot: `session` and `expires_s`.",

@@ -27,7 +27,7 @@ from isovist.types import FloatArray
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
 SCAN, MAP = ("scan", "sensor"), ("map", "near", "heading")
-LOCATE = (*SCAN, *MAP, "tilt", "certificate", "prove", "budget_s")
+LOCATE = (*SCAN, *MAP, "tilt", "certificate", "hints", "prove", "budget_s")
 CHECK = (*SCAN, "map", "pose", "spread", "thorough")
 BEGIN = MAP
 UPDATE = (*SCAN, "odometry", "time")

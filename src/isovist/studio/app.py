@@ -76,7 +76,10 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
         told = {
             "version": __version__,
             "first": first,
-            "sites": [{"key": key, "name": name} for key, name in kept.sites.names()],
+            "sites": [
+                {"key": key, "name": name, "library": kept.library_of(key)}
+                for key, name in kept.sites.names()
+            ],
             "logs": [{"key": key, "name": name} for key, name in kept.logs.names()],
             "parts": (STATIC / "vendor" / "three.module.js").exists(),
         }

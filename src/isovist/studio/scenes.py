@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import PHASES, AnyScan, Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.space import SpaceAtlas
 from isovist.kernels.beam import EXPLAINED
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.contrast import TELLING, rate_at
-from isovist.localization.search import search
+from isovist.localization.maps import AnyMaps, placed, site_of
+from isovist.localization.search import best_headings
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose, Pose3
@@ -33,8 +34,8 @@ POINTS = 500_000
 """Most points of a map in space."""
 YAW = 0.3
 """Of a virtual robot at first, in rad."""
-CANDIDATES = 1500
-"""Most candidates of a search that are drawn."""
+NODES = 60_000
+"""Most nodes whose cost is drawn."""
 
 
 def rounded(values: Any, digits: int = 3) -> list[Any]:
@@ -121,19 +122,20 @@ def estimate_scene(estimate: Estimate) -> dict[str, Any]:
     }
 
 
-def answer_scene(atlas: Atlas, scan: AnyScan, answer: Answer) -> dict[str, Any]:
+def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]:
     """Beams in the frame of the robot, which of them fit at each place, and which refute it.
 
     `fits` has a string per place with a letter per beam: "1" where it fits, else "0"; `refutes` the
     same with "-" for beams that speak for the best place, "+" for this one and "0" for neither.
     """
+    atlas = site_of(maps)
     places = [estimate_scene(estimate) for estimate in answer.estimates]
     held = scan.within(atlas.diagonal)
     if held is None or not answer.estimates:
         return {"places": places, "ends": [], "sensor": rounded(scan.T_robot_sensor.vector)}
     settings = LocalizationSettings()
     beams = atlas.beams(held, (BEAMS[atlas.dimension], 1e-3), settings.block)
-    poses = [estimate.pose for estimate in answer.estimates]
+    poses = [placed(atlas, estimate).pose for estimate in answer.estimates]
     ratings, kinds = rate_at(atlas, held, beams, poses, settings)
     for place, rating, kind in zip(places, ratings, kinds, strict=True):
         favour = ratings[0] - rating
@@ -157,17 +159,21 @@ def scan_ends(scan: Scan, most: int = 180) -> list[Any]:
 
 
 def search_scene(atlas: Atlas, scan: AnyScan) -> dict[str, Any]:
-    """Candidates of a search of every node and heading: where, and what they cost; dearest first.
+    """What the scan costs at each node at its best heading, as a search finds it; dearest first.
 
-    `worth` is 1 for the cheapest candidate and 0 for the dearest one drawn.
+    `places` are those of the sensor; `worth` is 1 at the cheapest node and 0 at the dearest.  Of
+    very many nodes every so manieth is told.
     """
-    held = scan.within(atlas.diagonal)
-    if held is None:
+    held, settings = scan.within(atlas.diagonal), LocalizationSettings()
+    window = None if held is None else atlas.window(held, settings.seen_share[atlas.dimension - 2])
+    if window is None or not window.seen.any():
         return {"places": [], "worth": []}
-    found = search(atlas, held, None, LocalizationSettings(), thorough=True)
-    order = np.argsort(found.costs, kind="stable")[:CANDIDATES][::-1]
-    costs = found.costs[order]
-    robots = (atlas.lift(found.poses[order]) @ held.T_level_robot).vector[:, :2]
-    span = float(np.ptp(costs)) if len(costs) else 0.0
-    worth = (costs.max(initial=0.0) - costs) / span if span > 0.0 else np.ones(len(costs))
-    return {"places": rounded(robots, 2), "worth": rounded(worth, 2)}
+    some = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // NODES))
+    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
+    every = np.ones(PHASES * atlas.settings.channels, dtype=np.bool_)
+    found = best_headings(nodes, some, window.values, window.seen, every, 1, settings.short)
+    costs = found[0][:, 0].astype(np.float64)
+    order = np.argsort(-costs, kind="stable")
+    worth = (costs.max() - costs) / max(float(np.ptp(costs)), 1e-9)
+    places = np.asarray(atlas.positions)[some[order], :2]
+    return {"places": rounded(places, 2), "worth": rounded(worth[order], 2)}

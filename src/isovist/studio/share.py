@@ -25,6 +25,7 @@ def share_page(view: Mapping[str, Any]) -> str:
     title = view.get("title")
     if not isinstance(title, str) or not isinstance(view.get("marks"), list):
         raise InputError("A view to share has a title and marks.")
+    title = title.encode("utf-8", "replace").decode()  # halves of a character are none
     kept = {name: view.get(name) for name in KEPT}
     # The end of a script cannot stand inside one.
     data = json.dumps(kept, separators=(",", ":")).replace("<", "\\u003c")

@@ -119,9 +119,20 @@ class Named(Generic[Thing]):
 
 
 class Shelf:
-    """Everything that the server keeps."""
+    """Everything that the server keeps; a library is the keys of its maps by name."""
 
     def __init__(self) -> None:
-        self.sites: Box[Site] = Box("map", 6)
+        self.sites: Box[Site] = Box("map", 24)
+        self.libraries: Box[Named[dict[str, str]]] = Box("library", 4)
         self.scans: Box[Named[Scan | CloudScan]] = Box("scan", 60)
         self.logs: Box[Named[Log]] = Box("log", 4)
+
+    def library_of(self, site: str) -> str:
+        """Key of the library that a map came with; empty where it came alone."""
+        keys = (key for key, _ in self.libraries.names())
+        return next((k for k in keys if site in self.libraries.get(k).thing.values()), "")
+
+    def maps(self, library: str) -> dict[str, Atlas]:
+        """The maps of a library, by name."""
+        keys = self.libraries.get(library).thing
+        return {name: self.sites.get(key).atlas for name, key in keys.items()}

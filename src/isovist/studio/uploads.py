@@ -7,25 +7,30 @@ readers as at the command line, and removed.
 import hashlib
 import json
 import re
+import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import numpy as np
 import yaml
 
 from isovist.atlas.build import build
+from isovist.atlas.library import SUFFIX
+from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import read_atlas
 from isovist.errors import FileError
+from isovist.io.bags import MOST_METADATA
 from isovist.io.files import quote
+from isovist.io.folder import MANIFEST
 from isovist.io.logs.read import BAGS, CARMEN, read_log
 from isovist.io.maps.read import read_map
+from isovist.io.plain_yaml import MAX_YAML_BYTES
 from isovist.io.scans.read import read_scan
 from isovist.studio.shelf import Named, Shelf, Site
 
 MOST_FILES = 200
-"""Of one drop: an atlas is a folder of a few dozen."""
+"""Of one drop: an atlas is a folder of a dozen, and a library holds several."""
 CLOUDS = (".ply", ".pcd", ".bin")
 """A map in space, or a scan of one."""
 _PLANS = (".yaml", ".yml", ".geojson")
@@ -63,6 +68,9 @@ def receive(
             path.write_bytes(data)
             seal.update(f"{path.relative_to(top)}:{len(data)}:".encode() + data)
         key = seal.hexdigest()[:16]
+        atlases = sorted(path.parent for path in top.glob(f"*/{MANIFEST}"))
+        if len(atlases) > 1:
+            return keep_library(shelf, key, atlases)
         main = main_file(top)
         kind = wanted or kind_of(main)
         name = main.name
@@ -76,6 +84,21 @@ def receive(
         else:
             shelf.scans.put(key, Named(name, read_scan(main)))
     return {"kind": kind, "key": key, "name": name}
+
+
+def keep_library(shelf: Shelf, key: str, folders: list[Path]) -> dict[str, Any]:
+    """Keep several atlases that were dropped together, as maps that are asked together."""
+    sites: dict[str, str] = {}
+    for k, folder in enumerate(folders):
+        name = folder.name.removesuffix(SUFFIX)
+        if name in sites:
+            raise FileError(f"Two atlases are called {quote(name)}. Rename one.")
+        sites[name] = f"{key}-{k}"
+        shelf.sites.put(sites[name], Site(name, read_atlas(folder)))
+    name = f"{len(sites)} maps"
+    shelf.libraries.put(key, Named(name, sites))
+    SideBySide.of(shelf.maps(key))  # an error where they cannot be compared
+    return {"kind": "library", "key": key, "name": name, "sites": list(sites.values())}
 
 
 def safe_path(name: str) -> Path:
@@ -119,6 +142,8 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
     A map that names any other file is refused: it would be one of this machine.
     """
+    if main.stat().st_size > MAX_YAML_BYTES:
+        return  # the reader says what is wrong
     try:
         fields = yaml.safe_load(main.read_bytes())
         image = fields["image"]
@@ -136,6 +161,8 @@ def _bring_image(main: Path, files: list[Path]) -> None:
 
 def _check_bag(folder: Path) -> None:
     """An error unless a ROS 2 bag names files of its own folder only."""
+    if (folder / "metadata.yaml").stat().st_size > MOST_METADATA:
+        return  # the reader says what is wrong
     try:
         told = yaml.safe_load((folder / "metadata.yaml").read_bytes())
         names = told["rosbag2_bagfile_information"]["relative_file_paths"]
@@ -189,9 +216,10 @@ def _is_plan(path: Path) -> bool:
 def _is_set(path: Path) -> bool:
     """Whether an .npz file holds many scans."""
     try:
-        with np.load(path, allow_pickle=False) as arrays:
-            return any(name.endswith(("ranges_m", "ranges_cm", "ranges_mm")) for name in arrays)
-    except (ValueError, OSError, EOFError):
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+            return any(name.endswith(("ranges_m", "ranges_cm", "ranges_mm")) for name in names)
+    except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile):
         return False
 
 

@@ -12,7 +12,8 @@ from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.localization.contrast import contrast
 from isovist.localization.hints import hints
-from isovist.localization.locate import locate
+from isovist.localization.locate import locate, preview
+from isovist.localization.maps import AnyMaps
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.report.answers import answer_json, chance_text, headline, pose_json, proof_text
 from isovist.report.comparisons import surveys_json, surveys_text
@@ -31,31 +32,41 @@ Progress = Callable[[float], None]
 def locate_scan(shelf: Shelf, ask: Ask) -> dict[str, Any]:
     """Where a scan that was dropped, or that a virtual robot takes, was taken.
 
-    The answer is what `isovist locate --json` prints; while a robot is dragged (`live`), without
-    certificate and hints.
+    The answer is what `isovist locate --json` prints, on all maps of a library where one is named;
+    `site` is the map of the best place; while a robot is dragged (`live`), what is
+    seen at first sight, without certificate, hints and search.
     """
-    site = shelf.sites.get(ask.text("site"))
-    atlas, truth = site.atlas, None
+    shown = ask.text("site")
+    site, library = shelf.sites.get(shown), ask.text("library")
+    maps: AnyMaps = shelf.maps(library) if library else site.atlas
+    truth = None
     if ask.has("scan"):
         scan = shelf.scans.get(ask.text("scan")).thing
     else:
         truth = standing(site, ask.part("robot").pose())
         scan = look(site, ask, truth)
     live = ask.flag("live")
-    answer = locate(atlas, scan, certificate=not live, prove=ask.flag("prove"))
-    instead = () if live else hints(atlas, scan, answer)
+    if live:
+        answer = preview(maps, scan)
+    else:
+        answer = locate(maps, scan, certificate=True, prove=ask.flag("prove"))
+    instead = () if live else hints(maps, scan, answer)
+    if answer.map is not None:
+        shown = shelf.libraries.get(library).thing[answer.map]
     told: dict[str, Any] = {
         "answer": answer_json(answer, instead),
         "headline": headline(answer),
-        "scene": answer_scene(atlas, scan, answer),
-        "why": None if live else contrast_json(contrast(atlas, scan, answer)),
+        "scene": answer_scene(maps, scan, answer),
+        "why": None if live else contrast_json(contrast(maps, scan, answer)),
         "proof": None if answer.proof is None else proof_text(answer.proof),
         "truth": None if truth is None else pose_json(truth),
-        "off": off_text(answer, truth),
+        "off": off_text(answer, truth) if shown == ask.text("site") else "",
         "none": chance_text(answer.none),
+        "live": live,
+        "site": shown,
     }
-    if ask.flag("search"):
-        told["search"] = search_scene(atlas, scan)
+    if ask.flag("search") and not live:
+        told["search"] = search_scene(site.atlas, scan)
     return told
 
 

@@ -96,6 +96,8 @@ class Bank:
         spreads: Covariances, shape (K, n, n), in m and rad.
         frames: Oldest first.
         tilt: Whether roll and pitch are fitted too.
+        aided: Whether odometry carries the places; if not, what they are carried by is a guess,
+            and is believed less the more a scan disagrees with it.
         before: Poses and covariances before the last frame was looked at, shapes as above.
         share: How much of what that frame says was new (`compare`).
     """
@@ -108,6 +110,7 @@ class Bank:
     spreads: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     frames: list[Frame] = field(default_factory=list)
     tilt: bool = False
+    aided: bool = True
     before: tuple[FloatArray, FloatArray] = field(init=False)
     share: float = 1.0
 
@@ -126,14 +129,14 @@ class Bank:
         return 3 * (self.atlas.dimension - 1), self.atlas.fitted(self.tilt)
 
     @property
-    def widths(self) -> FloatArray:
+    def widths(self) -> tuple[FloatArray, FloatArray]:
         """σ of the steps of a fit in m, from the error of odometry down to two cells.
 
         The later half of the coarse ones and the earlier of the fine ones.
         """
         coarse = self.localization.coarse_widths(self.atlas)
         fine = self.localization.fine_widths(self.atlas)
-        return np.concatenate([coarse[2:6], fine[:4]])
+        return coarse[2:6], fine[:4]
 
     def carry(self, motion: AnyPose, elapsed: float = UNTOLD) -> None:
         """Move all places by what odometry says of the last `elapsed` s."""
@@ -278,12 +281,18 @@ class Bank:
         """
         atlas, beams, settings = self.atlas, frame.beams, self.localization
         n = self.shape[1]
-        fit = atlas.fit(beams, poses, self.widths, n)
+        coarse, fine = self.widths
+        if n == 3:
+            fit = atlas.fit(beams, poses, np.concatenate([coarse, fine]), n)
+        else:  # wide steps would take the height from whatever stands in the way
+            fit = atlas.fit(beams, atlas.fit(beams, poses, coarse, 3).poses, fine, n)
         step = _wrapped(fit.poses - poses)[:, :n]
         known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)
         told = share * np.linalg.inv(R)
         slip = np.einsum("ki,kij,kj->k", step, np.linalg.inv(spreads + R), step)
+        if not self.aided:
+            spreads = spreads * np.maximum(1.0, slip / n)[:, None, None]
         after = np.linalg.inv(np.linalg.inv(spreads) + told)
         moved = poses.copy()
         moved[:, :n] += np.einsum("kij,kj->ki", after @ told, step)

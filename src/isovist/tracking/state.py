@@ -124,6 +124,7 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         D, n = tracker.bank.shape
         for name in FLAGS:
             setattr(tracker, name, _values(state["flags"][name]))
+        tracker.bank.aided = tracker._aided is not False
         tracker.bank.poses, tracker.bank.spreads = _places(state, D, n)
         tracker.bank.before = _places(state["before"], D, n)
         tracker.bank.share = float(state["share"])

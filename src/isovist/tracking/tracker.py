@@ -165,10 +165,10 @@ class Tracker:
         held = seen.within(self.site.diagonal)
         if held is not None and sees(held, self.localization):
             looked = self._look(held, share if self._aided else 1.0)
-            if not self._aided:
-                self._pace(robot, before, elapsed)
+            self._pace(robot, before, elapsed)
             self._first = self._first or self._sensor
             spent = self._seek(looked)
+            self._pace(robot, before, elapsed)
             if cross(self.bank, self.site, self.links, self._mount, self.localization.same[0]):
                 self._prior = None  # places on other maps than it was of may be right
         if not self.bank.frames:
@@ -221,7 +221,7 @@ class Tracker:
         place = checked(self.site, odometry)
         if self._aided is not None and self._aided != (place is not None):
             raise InputError("`odometry` must be told at every update or at none, got both.")
-        self._aided = place is not None
+        self._aided = self.bank.aided = place is not None
         if place is None and self._unsure:
             self.drift = self.bank.drift = UNAIDED
         return place
@@ -365,9 +365,11 @@ class Tracker:
         self.bank.select(np.flatnonzero(inside))
 
     def _surprised(self) -> bool:
-        """Whether the last scan fits the best place much worse than usual."""
-        score = float(self.bank.frames[-1].scores[0])
-        if score < self._least_score():
+        """Whether the last scan fits the best place much worse than usual, or far from the pace."""
+        last = self.bank.frames[-1]
+        score = float(last.scores[0])
+        astray = not self._aided and last.slips[0] >= self.localization.slip
+        if astray or score < self._least_score():
             return True
         self._usual += self.settings.surprise[1] * (score - self._usual)
         return False

@@ -30,6 +30,7 @@ from isovist.viz.robots import (
     draw_robot,
     draw_truth,
     mark,
+    open_cross,
 )
 from isovist.viz.space import SLAB, draw_oblique, slice_of
 
@@ -95,6 +96,8 @@ def draw_answer(
                 draw_robots(panels["close"], answer, truth, LENGTH[1] * float(np.max(high - low)))
                 panels["close"].set_title("The scan at the best place")
     figure.suptitle(heading)
+    for axes in panels.values():
+        axes.set_anchor("N")  # panels of other shapes begin at the same height
     explain_below(figure, handles)
     return figure
 
@@ -143,7 +146,7 @@ def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -
             handles.append(_dot(RIVAL, "rival with its probability", "p"))
     if truth is not None:
         draw_truth(axes, truth)
-        handles.append(_dot(INK, "truth", "+"))
+        handles.append(_dot(INK, "truth", open_cross()))
     return handles
 
 
@@ -229,11 +232,11 @@ def _shade(axes: Any, atlas: Atlas, plan: OccupancyMap, sensor: FloatArray) -> l
     return [patch]
 
 
-def _dot(colour: str, label: str, marker: str = "o") -> Any:
+def _dot(colour: str, label: str, marker: Any = "o") -> Any:
     """A symbol of a legend."""
     from matplotlib.lines import Line2D
 
     style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "", "label": label}
-    edge = {"markeredgecolor": INK} if marker == "p" else {}
-    style |= {"markersize": 10 if marker == "+" else 7} | edge
+    edge = {"markeredgecolor": INK} if isinstance(marker, str) and marker == "p" else {}
+    style |= {"markersize": 7 if isinstance(marker, str) else 14} | edge
     return Line2D([], [], **style)

@@ -28,7 +28,7 @@ from isovist.viz.figures import (
     save,
     to_bytes,
 )
-from isovist.viz.robots import draw_ends, draw_robot, draw_truth
+from isovist.viz.robots import draw_ends, draw_robot, draw_truth, open_cross
 
 PANELS = 4
 """Moments in a picture: the start, the end, and those between."""
@@ -108,7 +108,7 @@ def _explain(figure: Any) -> None:
         ("rival", {"color": RIVAL, "marker": "p", "linestyle": "", "markeredgecolor": INK}),
         ("its scan", {"color": SECOND, "marker": ".", "linestyle": ""}),
         ("refuted", {"color": DEAD, "marker": "x", "linestyle": ""}),
-        ("truth", {"color": INK, "marker": "+", "markersize": 10, "linestyle": ""}),
+        ("truth", {"color": INK, "marker": open_cross(), "markersize": 14, "linestyle": ""}),
         ("driven", {"color": INK}),
         ("proposed", {"color": ACCENT, "linestyle": "--"}),
     )

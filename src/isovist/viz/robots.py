@@ -62,10 +62,19 @@ def draw_regions(axes: Any, proof: Proof, colour: str) -> Any:
 
 
 def draw_truth(axes: Any, truth: AnyPose) -> Any:
-    """A cross where the robot really is."""
+    """A cross where the robot really is, open in the middle so that it hides no estimate."""
     return axes.plot(
-        truth.x, truth.y, "+", color=INK, markersize=13, markeredgewidth=1.8, zorder=7
+        truth.x, truth.y, marker=open_cross(), color=INK, markersize=28, markeredgewidth=1.8,
+        linestyle="", zorder=4.5, label="truth",
     )  # fmt: skip
+
+
+def open_cross() -> Any:
+    """Four strokes around a free middle, as a marker."""
+    from matplotlib.path import Path
+
+    strokes = [r * np.array(way) for way in ((1, 0), (0, 1), (-1, 0), (0, -1)) for r in (0.6, 1.0)]
+    return Path(np.array(strokes), [Path.MOVETO, Path.LINETO] * 4)
 
 
 def draw_ends(axes: Any, points: FloatArray, colours: dict[str, BoolArray]) -> None:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import LARGEST, PathLike, quote, replace_file
+from isovist.io.files import LARGEST, PathLike, quote, replace_files
 from isovist.io.maps.images import Brightness, read_brightness
 from isovist.io.plain_yaml import read_yaml
 from isovist.maps.cells import Cell, OccupancyMap
@@ -223,6 +223,5 @@ def write_ros_map(world: OccupancyMap, path: PathLike, *, image: str = ".pgm") -
         "occupied_thresh": 0.65,
         "free_thresh": 0.196,
     }
-    replace_file(picture, data)
     text = yaml.safe_dump(fields, sort_keys=False, default_flow_style=None, allow_unicode=True)
-    replace_file(path, text.encode())
+    replace_files({picture: data, path: text.encode()})

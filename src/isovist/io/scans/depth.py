@@ -5,20 +5,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL.PngImagePlugin import PngImageFile
 
 from isovist.errors import FileError
-from isovist.io.files import read_json
+from isovist.io.files import existing_file, read_json
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 
 NAMES = ("fx", "fy", "cx", "cy")
 MAX_BYTES = 1 << 20
 """Largest file of intrinsics."""
+MOST_PIXELS = 64_000_000
+"""Of a depth image; a point of each takes some dozens of bytes."""
 
 
 def read_depth(path: Path) -> CloudScan:
     """A 16-bit PNG of depths in mm, with its intrinsics in NAME.json."""
+    path = existing_file(path, "a depth image")
     beside = path.with_suffix(".json")
     if not beside.exists():
         raise FileError(
@@ -27,9 +30,17 @@ def read_depth(path: Path) -> CloudScan:
         )
     told = read_json(beside, "intrinsics", MAX_BYTES)
     try:
-        with Image.open(path) as image:
+        # The class itself and not Image.open, whose limit on the size is a global setting.
+        with path.open("rb") as stream, PngImageFile(stream) as image:
+            if image.width * image.height > MOST_PIXELS:
+                raise FileError(
+                    f"{path.name} announces {image.width} × {image.height} pixels; a depth image "
+                    f"has at most {MOST_PIXELS // 10**6} million."
+                )
             kind, depths = image.mode, np.asarray(image)
-    except (UnidentifiedImageError, OSError, SyntaxError, ValueError) as error:
+    except FileError:
+        raise
+    except Exception as error:  # a decoder may fail in any way on a damaged file
         raise FileError(f"{path.name} is not a PNG image.") from error
     if not kind.startswith("I"):
         raise FileError(

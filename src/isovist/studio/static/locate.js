@@ -2,6 +2,7 @@
 
 import { ask } from "studio/server.js";
 import { bar, button, degrees, fold, h, sensorFields, slider, tick, verdict } from "studio/dom.js";
+import { libraryOf, shownOf, turnTo } from "studio/library.js";
 import { carried } from "studio/marks.js";
 import { placeMarks, row } from "studio/places.js";
 
@@ -12,6 +13,8 @@ import { placeMarks, row } from "studio/places.js";
 const FITS = { 1: "fits", 0: "astray" };
 /** @type {Record<string, string>} */
 const REFUTES = { "-": "astray", "+": "fits", 0: "plain" };
+
+const REST = 300; // ms after which a robot that is held still is looked at closely
 
 export class Locate {
   /** @param {Studio} studio */
@@ -29,6 +32,7 @@ export class Locate {
     this.answers = 0;
     this.unfolded = false;
     this.failed = false; // then the next answer takes the message away
+    this.resting = 0;
   }
 
   get state() {
@@ -42,7 +46,9 @@ export class Locate {
     this.ask(false);
   }
 
-  leave() {}
+  leave() {
+    clearTimeout(this.resting);
+  }
 
   /** Ask where the robot is; while one question is under way, only the latest waits. */
   async ask(live = false, prove = false) {
@@ -52,7 +58,8 @@ export class Locate {
     }
     this.busy = true;
     const { site, state } = this.studio;
-    const about = { site: site.key, live, prove, search: this.shown.search };
+    const library = prove ? "" : libraryOf(this.studio); // a proof is of one map
+    const about = { site: site.key, library, live, prove, search: this.shown.search };
     const robot = { robot: state.robot, lidar: state.lidar, mount: state.mount, seed: state.seed };
     try {
       if (prove) this.studio.progress(0.5, "Searching the whole map");
@@ -78,6 +85,7 @@ export class Locate {
     if (next) this.ask(next.live, next.prove);
     if (this.studio.tab === this) this.tell();
     this.studio.refresh();
+    if (!next) turnTo(this.studio, this.told);
   }
 
   /** @returns {Mark[]} */
@@ -87,8 +95,7 @@ export class Locate {
     const marks = [];
     const told = this.told;
     if (told) {
-      const { estimates, verdict: said } = told.answer;
-      const { places, ends, sensor } = told.scene;
+      const { estimates, verdict: said } = told.answer, { places, ends, sensor } = told.scene;
       if (this.shown.search && told.search) {
         const { places: points, worth } = told.search;
         marks.push({ kind: "squares", points, values: worth, size: this.studio.site.spacing, ramp: "bad", alpha: 0.55 });
@@ -98,7 +105,8 @@ export class Locate {
         const points = regions.map((/** @type {any} */ r) => [r.x, r.y, r.radius]);
         marks.push({ kind: "discs", points, colour: "best", alpha: 0.3 });
       }
-      const at = estimates[this.chosen];
+      const drawn = shownOf(this.studio, estimates);
+      const at = drawn(this.chosen) ? estimates[this.chosen] : null;
       if (this.shown.beams && at && ends.length) {
         const letters = this.chosen ? places[this.chosen].refutes : places[0].fits;
         const names = this.chosen ? REFUTES : FITS;
@@ -107,7 +115,7 @@ export class Locate {
         const colours = [...letters].map((letter) => names[letter]);
         marks.push({ kind: "beams", at: carried(pose, sensor.slice(0, 2)), points, colours });
       }
-      marks.push(...placeMarks(estimates, places, said === "unique"));
+      marks.push(...placeMarks(estimates, places, said === "unique", drawn));
       if (this.chosen && at) {
         marks.push({ kind: "robot", pose: row(at), colour: "rival", label: `${this.chosen + 1}: ${places[this.chosen].chance}` });
       }
@@ -149,8 +157,15 @@ export class Locate {
   place(robot, last) {
     this.state.robot = robot;
     this.studio.refresh();
-    this.ask(!last);
+    this.look(last);
     if (last) this.studio.save();
+  }
+
+  /** @param {boolean} last Whether nothing moves any more: then, or after a rest, all is asked. */
+  look(last) {
+    clearTimeout(this.resting);
+    if (!last) this.resting = window.setTimeout(() => this.ask(false), REST);
+    this.ask(!last);
   }
 
   /** @param {KeyboardEvent} event @returns {boolean} Whether it meant something. */
@@ -199,7 +214,7 @@ export class Locate {
   panel() {
     const { state, panel, site } = this.studio;
     const again = (/** @type {boolean} */ last) => {
-      this.ask(!last);
+      this.look(last);
       if (last) this.studio.save();
     };
     /** @param {"beams" | "search" | "proof"} name */
@@ -256,7 +271,7 @@ export class Locate {
     const folded = h("details", { open: this.unfolded, className: "refuted", ontoggle: () => (this.unfolded = folded.open) }, h("summary", {}, others), ...dead);
     const times = Object.entries(answer.timing_ms).map(([name, ms]) => `${name} ${Number(ms).toFixed(0)}`);
     this.home.replaceChildren(
-      verdict(answer.verdict, told.headline.replace(/^[^:]*:\s*/, ""), answer.advice),
+      verdict(answer.verdict, (answer.map ? `on ${answer.map}, ` : "") + told.headline.replace(/^[^:]*:\s*/, ""), answer.advice),
       h("p", { className: "against", "aria-live": "polite" }, this.against()),
       h("div", { className: "places", onpointerleave: () => this.choose(0) }, ...alive,
         bar("–", answer.none, told.none, "none of these", "plain"), dead.length ? folded : ""),
@@ -264,14 +279,14 @@ export class Locate {
       told.why ? h("p", {}, told.why.text) : "",
       ...answer.hints.map((/** @type {any} */ hint) => h("p", { className: "hint" }, hint.text)),
       told.proof ? h("p", { className: "proof" }, `Proof: ${told.proof}.`) : "",
-      h("p", { className: "fine" }, `${times.join(", ")} ms; pose of the ${answer.frame}`),
+      h("p", { className: "fine" }, `${times.join(", ")} ms; pose of the ${answer.frame}${told.live ? "; at first sight" : ""}`),
     );
   }
 
   /** @param {any} estimate @param {any} place @param {number} k */
   line(estimate, place, k) {
     const height = estimate.z == null ? "" : `, z ${estimate.z.toFixed(3)} m`;
-    const where = `x ${estimate.x.toFixed(3)} m, y ${estimate.y.toFixed(3)} m${height}, yaw ${degrees(estimate.yaw)}`;
+    const where = `${estimate.map ? `${estimate.map}: ` : ""}x ${estimate.x.toFixed(3)} m, y ${estimate.y.toFixed(3)} m${height}, yaw ${degrees(estimate.yaw)}`;
     const detail = `${where}\n${place.spread}, ${Math.round(100 * estimate.inliers)}% of the beams fit`;
     const line = bar(`${k + 1}`, estimate.probability, place.chance, detail, k ? "rival" : "best");
     line.tabIndex = 0;

@@ -39,7 +39,7 @@ export class Studio {
     this.timeline = $("timeline");
     /** @type {any} */
     this.site = null;
-    /** @type {{key: string, name: string}[]} */
+    /** @type {{key: string, name: string, library: string}[]} */
     this.sites = [];
     /** @type {{key: string, name: string}[]} */
     this.logs = [];
@@ -242,6 +242,9 @@ export class Studio {
       await this.list();
       if (told.kind === "map") {
         await this.open(told.key);
+      } else if (told.kind === "library") {
+        await this.open(told.sites[0]);
+        this.toast(`${told.name} that are asked together: drop a scan of one of them.`, false);
       } else if (told.kind === "scan") {
         Object.assign(this.state, { scan: told.key, scanName: told.name });
         this.go(this.tabs[0]);

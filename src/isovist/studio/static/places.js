@@ -8,14 +8,15 @@ export const row = (pose) => [pose.x, pose.y, pose.yaw, ...(pose.z == null ? [] 
 /**
  * Marks of places that may be right, worst first, and the ellipse of the best.
  * @param {any[]} estimates Of `report`. @param {any[]} places Of the scene. @param {boolean} unique
+ * @param {(k: number) => boolean} drawn Which of them are on the map that is shown.
  * @returns {Mark[]}
  */
-export function placeMarks(estimates, places, unique) {
+export function placeMarks(estimates, places, unique, drawn = () => true) {
   /** @type {Mark[]} */
   const marks = [];
   for (const [k, estimate] of [...estimates.entries()].reverse()) {
     const best = k === 0;
-    if (!best && (unique || estimate.refuted)) continue;
+    if (!drawn(k) || (!best && (unique || estimate.refuted))) continue;
     const [a, b, turn] = places[k].ellipse;
     const pose = row(estimate);
     marks.push({ kind: "ellipse", at: pose, half: [a, b], turn, colour: best ? "best" : "rival" });

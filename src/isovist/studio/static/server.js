@@ -92,7 +92,7 @@ export const work = (path, body, progress, signal) =>
  * @param {{file: File, path: string}[]} files @param {{as: string, topic: string}} how What they
  *   are and, of a bag, which of its topics is meant; "" where they say it themselves.
  * @param {Progress} progress
- * @returns {Promise<{kind: "map" | "scan" | "log", key: string, name: string}>}
+ * @returns {Promise<{kind: "map" | "library" | "scan" | "log", key: string, name: string, sites: string[]}>}
  */
 export function send(files, how, progress) {
   const form = new FormData();

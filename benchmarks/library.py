@@ -1,0 +1,132 @@
+"""Which of a thousand floors is it?
+
+    python -m benchmarks.library [--floors N] [--scans N] [--most N] [--memory MB] [--folder F]
+
+Generated office floors, each of another seed, are written as a library (or found in F), and read
+with a limit of memory.  Scans with furniture in view are taken on floors spread over all of them;
+each asks which floor it is and where.  A row tells how many answers name the right floor, of those
+that are unique and of all; how many are unique on their own floor alone, which no library can
+better; how many maps a bound left to be looked at; and wall and CPU time of an answer.  Bars: 99 %
+of unique answers on the right floor, 1 s on two free cores.  Exits with 1 when the first is missed.
+"""
+
+import argparse
+import resource
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from time import perf_counter, process_time
+
+import numpy as np
+
+from isovist.atlas.build import build
+from isovist.atlas.library import Library, read_library
+from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.store import write_atlas
+from isovist.bench.outcomes import error_of
+from isovist.bench.worlds import OfficeFloor, office_floor
+from isovist.localization.answer import Verdict
+from isovist.localization.choice import Choice, Glances
+from isovist.localization.locate import locate
+from isovist.localization.maps import site_of
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.cells import OccupancyMap
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.simulate import random_scans
+
+LIDAR = Lidar(beams=360, range_max=20.0, noise=0.02)
+FIRST_SEED = 1000
+
+
+def floor_of(number: int) -> OfficeFloor:
+    """A floor of about 230 m²."""
+    return office_floor(FIRST_SEED + number, length=18.0, rows=2)
+
+
+def write_floors(folder: Path, count: int) -> None:
+    """Those that are not there yet."""
+    for k in range(count):
+        path = folder / f"floor {k:04d}.atlas"
+        if not path.exists():
+            walls = floor_of(k).plan.walls.reshape(-1, 2, 2)
+            write_atlas(build(OccupancyMap.from_segments(walls, 0.05)), path)
+
+
+def measure(library: Library, scans: int) -> bool:
+    """Print the rows; whether the bar of the right floor is met."""
+    names, settings = list(library), LocalizationSettings()
+    start = process_time(), perf_counter()
+    site, kept = site_of(library), Glances.of(library).floors.table.nbytes
+    print(
+        f"{len(names)} floors, made ready once in {perf_counter() - start[1]:.1f} s (CPU "
+        f"{process_time() - start[0]:.1f} s); {kept / 2**20:.0f} MiB are kept of them, open "
+        f"atlases take {library.taken / 2**20:.0f} MiB",
+        flush=True,
+    )
+    right, unique, alone, listed, wrong, wall, cpu = [], [], [], [], 0, [], []
+    left: list[tuple[int, int]] = []
+    asked = np.linspace(0, len(names) - 1, scans).astype(int)
+    for turn, k in enumerate(asked):
+        home = library[names[k]]
+        reality = floor_of(int(k)).reality
+        ((truth, scan),) = random_scans(home.world, reality, LIDAR, 1, seed=turn)
+        own = locate(home, scan)
+        clock = perf_counter(), process_time()
+        answer = locate(library, scan)
+        wall.append(perf_counter() - clock[0])
+        cpu.append(process_time() - clock[1])
+        choice = Choice.of(site, scan, settings)
+        if choice is not None and own.best is not None and isinstance(site, SideBySide):
+            placed = replace(own.best, pose=site.placed(names[k], own.best.pose))
+            limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)
+            nodes = [np.count_nonzero(each < limit) for each in choice.under]
+            left.append((np.count_nonzero(nodes), sum(nodes)))
+        right.append(answer.map == names[k])
+        listed.append(any(e.map == names[k] for e in answer.estimates))
+        unique.append(answer.verdict is Verdict.UNIQUE)
+        alone.append(own.verdict is Verdict.UNIQUE)
+        if unique[-1] and right[-1] and answer.best is not None:
+            wrong += error_of(answer.best.pose, truth)[0] > 0.5
+    sure = np.array(unique)
+    share = float(np.mean(np.array(right)[sure])) if sure.any() else float("nan")
+    print(
+        f"{scans} scans: right floor {np.mean(right):.1%}, listed {np.mean(listed):.1%}; unique "
+        f"{sure.mean():.1%} (alone on its floor {np.mean(alone):.1%}), of these {share:.1%} on the "
+        f"right floor and {wrong} there but more than 0.5 m off"
+    )
+    maps, nodes = np.median(left, axis=0), np.quantile(left, 0.9, axis=0)
+    print(
+        f"maps that a bound does not exclude: median {maps[0]:.0f} with {maps[1]:.0f} nodes, 90 % "
+        f"{nodes[0]:.0f} with {nodes[1]:.0f}"
+    )
+    print(
+        f"an answer: median {np.median(wall):.2f} s, 90 % within {np.quantile(wall, 0.9):.2f} s; "
+        f"CPU {np.median(cpu):.2f} and {np.quantile(cpu, 0.9):.2f} s (bar 1 s on two free cores)"
+    )
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
+    print(f"memory at the peak {most:.0f} MiB, open atlases at the end "
+          f"{library.taken / 2**20:.0f} MiB in {len(library.opened)}")  # fmt: skip
+    return bool(not sure.any() or share >= 0.99)
+
+
+def main() -> None:
+    """Make the floors, ask."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--floors", type=int, default=1000)
+    parser.add_argument("--scans", type=int, default=200)
+    parser.add_argument("--most", type=int, default=None, help="maps looked at for a scan")
+    parser.add_argument("--memory", type=float, default=100.0, help="of open atlases, in MB")
+    parser.add_argument("--folder", type=Path, default=None, help="of the floors; kept")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place) if given.folder is None else given.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        write_floors(folder, given.floors)
+        library = read_library(folder, memory=1e6 * given.memory, most=given.most)
+        good = measure(library, given.scans)
+    sys.exit(0 if good else 1)
+
+
+if __name__ == "__main__":
+    main()

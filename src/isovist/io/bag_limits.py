@@ -1,0 +1,50 @@
+"""How far the parts of a bag may unpack.
+
+`rosbags` unpacks a chunk or a message of a bag in one go, whatever comes out: a file of a megabyte
+may hold terabytes of zeros.  Here it is told to stop; a test reads such files.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+MOST = 1 << 30
+"""Bytes of a part, unpacked; those of recorders have some megabytes."""
+
+
+def bounded(make: Callable[[], Any]) -> Callable[..., bytes]:
+    """What unpacks data with such decompressors, one after the other, as far as `MOST`."""
+
+    def unpack(data: bytes, *_size: int) -> bytes:
+        parts, left = [], MOST
+        while data:
+            unpacker = make()
+            parts.append(unpacker.decompress(data, max_length=left + 1))
+            left -= len(parts[-1])
+            if left < 0:
+                raise ValueError(f"a part of it unpacks to more than {MOST} bytes")
+            if not unpacker.eof:
+                raise ValueError("a part of it is cut off")
+            data = unpacker.unused_data
+        return b"".join(parts)
+
+    return unpack
+
+
+@cache
+def limit_rosbags() -> None:
+    """Let `rosbags` unpack nothing beyond the limit, in this process."""
+    from bz2 import BZ2Decompressor
+
+    from lz4.frame import LZ4FrameDecompressor  # type: ignore[import-untyped]
+    from rosbags.rosbag1 import reader as first
+    from rosbags.rosbag2 import reader as read_second
+    from rosbags.rosbag2 import storage_mcap as mcap
+
+    second: Any = read_second
+    zstd = second.zstd
+    first.decompressors.update(bz2=bounded(BZ2Decompressor), lz4=bounded(LZ4FrameDecompressor))
+    unzstd = bounded(zstd.ZstdDecompressor)
+    mcap.DECOMPRESSORS.update(lz4=bounded(LZ4FrameDecompressor), zstd=unzstd)
+    second.zstd = SimpleNamespace(**{**vars(zstd), "decompress": unzstd})

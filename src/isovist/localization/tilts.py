@@ -1,0 +1,112 @@
+"""Scans in space that lean, though nobody said so.
+
+A scan whose ground is not level (`sensing.level`) is looked at as it was told, and as if its ground
+were level, with roll and pitch fitted; what fits better is asked.  As it may be a ramp or a stack
+of boxes, the ground alone does not decide.  What was asked as told is asked once more with roll
+and pitch fitted when the best place, fitted so, leans by more than its covariance allows and
+explains the scan better.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from isovist.atlas.base import Site
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import covariances, information
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.joined import Look
+from isovist.sensing.level import levelled
+
+First = tuple[Answer, bool]
+"""The answer of a look, and whether it is well ahead of what was not looked at."""
+LEVEL = float(np.radians(0.8))
+"""Ground that is tilted by more is levelled, in rad: less moves ends at 30 m by 0.4 m at most."""
+LEAST = float(np.radians(0.5))
+"""Fitted tilts below this are not told from none, in rad: maps bend by as much."""
+ALLOWED = 2.5
+"""Standard deviations by which a scan may seem to lean."""
+FIRM = float(np.radians(1.0))
+"""Largest standard deviation of a roll and a pitch that are worth telling, in rad."""
+LEANS = " The sensor leans by {:.1f}° more than was told; roll and pitch were fitted."
+
+UNSURE = (
+    "The scan would fit better here if the sensor leant by more than was told, and nowhere else "
+    "so. Tell its roll and pitch, or move and look again."
+)
+
+
+def upright(
+    atlas: Site,
+    scan: Look,
+    tilt: bool,
+    ask: Callable[[Look, bool, First | None], Answer],
+    look: Callable[[Look, bool], First],
+    settings: LocalizationSettings,
+) -> tuple[Answer, Look]:
+    """The answer about a scan, and the scan as it was asked.
+
+    Args:
+        atlas: The map, described.
+        scan: What the sensor saw; only a cloud can lean.
+        tilt: Whether roll and pitch are to be fitted in any case.
+        ask: Locates a scan, told whether to fit a tilt, and what a first look gave.
+        look: Has a first look.
+        settings: How to fit and to rate.
+    """
+    if tilt or not isinstance(scan, CloudScan):
+        return ask(scan, tilt, None), scan
+    first = look(scan, False)
+    if scan.roll == 0.0 and scan.pitch == 0.0:
+        flat, by = levelled(scan)
+        if by > LEVEL:
+            other = look(flat, True)
+            if _score(other[0]) > _score(first[0]) and _firm(other[0], scan):
+                return _said(ask(flat, True, other), scan), flat
+    answer = ask(scan, False, first)
+    if answer.best is not None and _leans(atlas, scan, answer.best, settings):
+        again = ask(scan, True, None)
+        if _score(again) > answer.best.score:
+            return _said(again, scan), scan
+        if answer.verdict is Verdict.UNIQUE:
+            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=UNSURE)
+    return answer, scan
+
+
+def _score(answer: Answer) -> float:
+    return -np.inf if answer.best is None else answer.best.score
+
+
+def _firm(answer: Answer, scan: CloudScan) -> bool:
+    """Whether the scan tells roll and pitch, which walls alone do not, and not as told."""
+    if answer.best is None or _lean(answer.best, scan) <= LEAST:
+        return False
+    return float(np.linalg.eigvalsh(answer.best.covariance[4:, 4:])[-1]) <= FIRM**2
+
+
+def _lean(best: Estimate, scan: CloudScan) -> float:
+    """How much more an estimate leans than the scan tells, in rad."""
+    up = best.pose.rotation[2] @ scan.T_level_robot.rotation[2]
+    return float(np.arccos(np.clip(up, -1.0, 1.0)))
+
+
+def _leans(atlas: Site, scan: CloudScan, best: Estimate, settings: LocalizationSettings) -> bool:
+    """Whether the best place explains the scan better when it leans by more than it may."""
+    start = np.atleast_2d((best.pose @ scan.T_level_robot.inverse).vector)
+    beams = atlas.beams(scan, settings.beams[1], settings.block)
+    fit = atlas.fit(beams, start, settings.fine_widths(atlas), atlas.fitted(True))
+    known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
+    tilt, spread = fit.poses[0, 4:], covariances(known, settings)[0, 4:, 4:]
+    if np.hypot(*tilt) <= LEAST or tilt @ np.linalg.solve(spread, tilt) <= ALLOWED**2:
+        return False
+    return float(atlas.rate(beams, fit.poses, settings.model)[0].mean()) > best.score
+
+
+def _said(answer: Answer, scan: CloudScan) -> Answer:
+    """The answer, with words about how far the scan leans."""
+    if answer.best is None:
+        return answer
+    lean = float(np.degrees(_lean(answer.best, scan)))
+    return replace(answer, advice=answer.advice + LEANS.format(lean))

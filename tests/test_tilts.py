@@ -1,0 +1,152 @@
+"""Clouds that lean though nobody said so, floors with holes, and the street that needs both."""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist.bench.streets import HEIGHT, LIDAR, SLOPE, quarter
+from isovist.errors import InputError
+from isovist.localization.answer import Verdict
+from isovist.maps.cells import Cell
+from isovist.maps.floor import close_floor
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.level import ground_of, levelled
+from reference_space import LIDAR as INDOORS
+from reference_space import at, house, house_atlas
+
+FEW = replace(LIDAR, azimuths=240)
+TALL = replace(INDOORS, rings=24, low=-0.7, high=0.7)
+
+
+def tilt_between(a, b):
+    """Angle in ° between the vertical axes of two poses."""
+    return float(np.degrees(np.arccos(np.clip(a.rotation[2] @ b.rotation[2], -1.0, 1.0))))
+
+
+def untold(scan):
+    return CloudScan(scan.points)
+
+
+@lru_cache
+def street():
+    town = quarter(3, size=100.0)
+    cloud = town.cloud(replace(FEW, azimuths=450))
+    return town, VoxelMap.from_points(cloud, 0.4)
+
+
+@pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.09, -0.05), (-0.02, 0.16)])
+def test_a_scan_is_levelled_by_the_ground_that_it_shows(roll, pitch):
+    pose = at(5.0, 0.0, 0.7, roll=roll, pitch=pitch)
+    scan = untold(TALL.scan(house(), pose, np.random.default_rng(0)))
+    flat, by = levelled(scan)
+    np.testing.assert_allclose([flat.roll, flat.pitch], [roll, pitch], atol=0.01)
+    assert by == pytest.approx(np.radians(tilt_between(pose, Pose3())), abs=0.01)
+    np.testing.assert_allclose(ground_of(flat)[:2], 0.0, atol=5e-3)
+    np.testing.assert_array_equal(flat.points, scan.points)
+
+
+def test_a_tilt_that_was_told_is_kept_where_the_ground_bears_it_out():
+    mount = Pose3(0.2, -0.1, 0.5, 0.4, 0.0, 0.1)
+    robot = Pose3(5.0, 0.2, 0.3, 1.1, 0.05, -0.04)
+    seen = TALL.scan(house(), robot @ mount, np.random.default_rng(3))
+    scan = CloudScan(seen.points, T_robot_sensor=mount, roll=0.05, pitch=-0.04)
+    flat, by = levelled(scan)
+    assert by < 0.01
+    np.testing.assert_allclose([flat.roll, flat.pitch], [0.05, -0.04], atol=0.01)
+
+
+def test_walls_are_no_ground():
+    pose = at(5.0, 0.0, 0.7)
+    flat = replace(INDOORS, low=-0.1, high=0.3)
+    scan = flat.scan(house(), pose, np.random.default_rng(1))
+    high = CloudScan(scan.points[scan.points[:, 2] > 0.0])
+    for one in (scan, high):
+        assert ground_of(one) is None
+        assert levelled(one) == (one, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("roll", "pitch"), [(0.1, 0.0), (-0.05, 0.08), (0.0, -0.16), (0.015, 0.01)]
+)
+def test_a_tilt_that_nobody_told_is_fitted_and_said(roll, pitch):
+    truth = at(5.0, 0.0, 0.7, roll=roll, pitch=pitch)
+    scan = untold(TALL.scan(house(), truth, np.random.default_rng(4)))
+    answer = iv.locate(house_atlas(), scan)
+    assert answer.verdict is Verdict.UNIQUE
+    assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.1
+    assert tilt_between(answer.best.pose, truth) < 1.0
+    lean = tilt_between(answer.best.pose, Pose3())
+    assert answer.advice == (
+        "One place explains the scan, and no other comes near. "
+        f"The sensor leans by {lean:.1f}° more than was told; roll and pitch were fitted."
+    )
+
+
+def test_a_scan_that_tells_its_tilt_right_is_not_fitted():
+    for roll, pitch in ((0.0, 0.0), (0.1, -0.05)):
+        truth = at(5.0, 0.0, 0.7, roll=roll, pitch=pitch)
+        answer = iv.locate(house_atlas(), TALL.scan(house(), truth, np.random.default_rng(5)))
+        assert answer.verdict is Verdict.UNIQUE
+        assert answer.best.covariance.shape == (4, 4)
+        assert "leans" not in answer.advice
+
+
+def test_a_wrong_tilt_that_was_told_is_found_out():
+    truth = at(5.0, 0.0, 0.7, roll=0.04)
+    scan = TALL.scan(house(), truth, np.random.default_rng(6))
+    answer = iv.locate(house_atlas(), replace(scan, roll=0.0, pitch=0.05))
+    assert answer.verdict is not Verdict.UNIQUE or tilt_between(answer.best.pose, truth) < 1.0
+
+
+def test_the_holes_of_a_floor_of_points_are_closed():
+    _, world = street()
+    closed = close_floor(world)
+    new = (closed.cells == Cell.OCCUPIED) & (world.cells != Cell.OCCUPIED)
+    assert (world.cells[new] == Cell.FREE).all()
+    centres = closed.centres(np.flatnonzero(new))
+    inside = (centres[:, :2] > 10.0).all(axis=1) & (centres[:, :2] < 90.0).all(axis=1)
+    off = centres[inside, 2] - SLOPE * centres[inside, 0]
+    assert (np.abs(off) < 0.4).mean() > 0.9
+
+
+def test_a_map_that_knows_the_unknown_keeps_its_floor():
+    cells = np.zeros((6, 40, 40), dtype=np.uint8)
+    cells[0, ::4] = Cell.OCCUPIED
+    world = VoxelMap.from_array(cells, 0.1)
+    assert (close_floor(world).cells[0] == Cell.OCCUPIED).all()
+    cells[5, 0, 0] = Cell.UNKNOWN
+    world = VoxelMap.from_array(cells, 0.1)
+    assert close_floor(world) is world
+
+
+def test_new_cells_of_a_floor_have_the_reflectance_of_the_others():
+    cells = np.zeros((6, 40, 40), dtype=np.uint8)
+    cells[0, ::4] = Cell.OCCUPIED
+    world = VoxelMap.from_array(cells, 0.1, reflectance=np.where(cells.ravel() == 1, 0.7, 0.0))
+    closed = close_floor(world)
+    assert (closed.reflectance[closed.cells.ravel() == Cell.OCCUPIED] == 0.7).all()
+
+
+def test_a_quarter_is_the_same_for_the_same_seed_and_has_a_size():
+    a, b = (quarter(5, size=100.0) for _ in range(2))
+    np.testing.assert_array_equal(a.mapped.vertices, b.mapped.vertices)
+    assert len(a.mapped.vertices) != len(quarter(6, size=100.0).mapped.vertices)
+    asked = [pose.vector for pose, _ in a.asks(3, FEW)]
+    np.testing.assert_array_equal(asked, [pose.vector for pose, _ in b.asks(3, FEW)])
+    with pytest.raises(InputError) as error:
+        quarter(0, size=60.0)
+    assert str(error.value) == ("A quarter of a town needs a size of at least 100 m, got 60 m.")
+
+
+def test_a_leaning_scan_is_found_on_a_street():
+    town, world = street()
+    atlas = iv.build(world, height=HEIGHT)
+    for truth, scan in town.asks(4, FEW):
+        answer = iv.locate(atlas, scan, prior=iv.Region.around(truth, 10.0))
+        assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
+        assert tilt_between(answer.best.pose, truth) < 1.0

@@ -1,0 +1,76 @@
+"""Small drives of the benchmark of tracking in space."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from isovist.atlas.build import build
+from isovist.bench.demonstration import HEIGHT
+from isovist.bench.drives import summarise_kidnaps, summarise_starts
+from isovist.bench.space_drives import ROOM, SHORT, STRIDE, building, drive, wander
+from isovist.poses import way_of
+from isovist.sensing.spinning import SpinningLidar
+from isovist.tracking.tracker import Tracker
+
+LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)
+
+
+@pytest.fixture(scope="module")
+def site():
+    return building(3, length=16.0, rows=2)
+
+
+@pytest.fixture(scope="module")
+def atlas(site):
+    return build(site.plan, height=HEIGHT)
+
+
+def test_a_robot_wanders_where_there_is_room(site):
+    poses = wander(site.ground, 8.0, np.random.default_rng(5))
+    steps = [way_of(a.flat.inverse @ b.flat) for a, b in pairwise(poses)]
+    way, turns = np.array(steps).T
+    assert way.sum() >= 8.0
+    assert way.max() < STRIDE[0] + 1e-9
+    assert turns.max() < STRIDE[1] + 1e-9
+    assert min(site.ground.clearance(pose.position[:2]) for pose in poses) > ROOM - 1e-9
+
+
+@pytest.mark.parametrize("aided", [True, False])
+def test_starts_are_found_and_none_is_wrong(site, atlas, aided):
+    rng, (stride, pause) = np.random.default_rng(0), (STRIDE, 0.3) if aided else (SHORT, 0.1)
+    runs = [
+        drive(
+            Tracker(atlas),
+            site,
+            LIDAR,
+            wander(site.ground, 3.0, rng, stride),
+            rng,
+            aided=aided,
+            pause=pause,
+        )
+        for _ in range(2)
+    ]
+    row = summarise_starts("office", runs)
+    assert (row["found"], row["wrong"]) == (1.0, 0.0)
+    last = [run[-1] for run in runs]
+    assert max(update.error[0] for update in last) < 0.2
+    assert all(update.covered for update in last)
+
+
+def test_a_robot_that_is_carried_away_is_found_again(site, atlas):
+    rng = np.random.default_rng(2)
+    first, second = wander(site.ground, 2.0, rng), wander(site.ground, 4.0, rng)
+    away = len(first)
+    run = drive(Tracker(atlas), site, LIDAR, [*first, *second], rng, carried=[away])
+    row = summarise_kidnaps("office", [run[away - 1 :]], 1, 4.0)
+    assert (row["noticed"], row["found_again"]) == (1.0, 1.0)
+
+
+def test_the_height_is_not_taken_from_what_stands_in_the_way(site, atlas):
+    """Beams cut short end above the floor; steps as wide as odometry errs would sink to it."""
+    narrow = SpinningLidar(16, -0.2, 0.2, azimuths=180, noise=0.02, clutter=0.3)
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        run = drive(Tracker(atlas), site, narrow, wander(site.ground, 5.0, rng), rng)
+        assert max(abs(update.offset[3]) for update in run) < 0.15
