@@ -15,7 +15,6 @@ plane, so nothing is approximated but the integrals; GEOS finds where lines cros
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from functools import lru_cache
 
 import numpy as np
@@ -32,7 +31,6 @@ from isovist.types import BoolArray, FloatArray, IntArray
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
 _SLIVER = 1e-15  # area of a visible part, as a share of the face, that is not worth a node
-_GRIDS = (1e-13, 1e-12, 1e-11, 1e-10)  # of shapes in a plane, as a share of their size
 _HALVINGS = 40
 _CLOSED = 1e-6  # of the whole sphere that may be missing
 
@@ -91,9 +89,7 @@ def visible_parts(world: MeshMap, point: FloatArray) -> Iterator[tuple[int, Floa
         near = np.flatnonzero(usable & _overlapping(int(face), corners, scale, sides))
         parts = outline[None]
         if len(near):
-            shape = shapely.polygons(outline)
-            seen = _unhidden(shape, corners, near, int(face), n, h, foot, low)
-            parts = _triangles(seen, _SLIVER * shape.area)
+            parts = _seen_of(outline, _shades(corners, near, int(face), n, h, foot, low))
         if len(parts):
             yield int(face), parts[..., :1] * across[face] + parts[..., 1:] * up[face] + h * n
 
@@ -118,56 +114,56 @@ def _overlapping(face: int, corners: FloatArray, scale: FloatArray, sides: Float
     return np.asarray(out)
 
 
-def _unhidden(
-    seen: BaseGeometry,
-    corners: FloatArray,
-    near: IntArray,
-    face: int,
-    n: FloatArray,
-    h: float,
-    foot: FloatArray,
-    low: float,
-) -> BaseGeometry:
-    """What other faces leave of a face, in the coordinates of its plane."""
+def _seen_of(outline: FloatArray, shades: NDArray[np.object_]) -> FloatArray:
+    """Triangles of what shades leave of a triangle of a plane, shape (k, 3, 2).
+
+    What slivers leave is not always valid to GEOS, which then gives up on it.
+    """
+    shape = shapely.polygons(outline)
+    try:
+        seen = _unhidden(shape, shades)
+        if seen.is_valid:
+            return _triangles(seen, _SLIVER * shape.area)
+    except shapely.errors.GEOSException:
+        pass
+    return _convex_rest(outline, shades, _SLIVER * shape.area)
+
+
+def _unhidden(seen: BaseGeometry, shades: NDArray[np.object_]) -> BaseGeometry:
+    """What shades leave of a shape."""
     x0, y0, x1, y1 = seen.bounds
     pad = 0.1 * (x1 - x0 + y1 - y0)
-    shades = _shades(corners, near, face, n, h, foot, low)
     shades = shapely.clip_by_rect(shades, x0 - pad, y0 - pad, x1 + pad, y1 + pad)
     areas = shapely.area(shades)
     # One after the other, cut to what matters: unions of long thin shapes lose parts of them.
     for k in np.argsort(-areas, kind="stable")[: int((areas > 0.0).sum())]:
-        seen = _without(seen, shades[k], x1 - x0 + y1 - y0)
+        seen = seen.difference(shades[k])
         if seen.is_empty:
             break
     return seen
 
 
-def _without(shape: BaseGeometry, shade: BaseGeometry, extent: float) -> BaseGeometry:
-    """A shape less another.
-
-    What slivers leave need not be valid; where GEOS gives up on it, it is made so and put on the
-    finest grid that works, for an `extent` in m.
-    """
-    try:
-        return shapely.difference(shape, shade)
-    except shapely.errors.GEOSException:
-        for share in _GRIDS[:-1]:
-            with suppress(shapely.errors.GEOSException):
-                return _on_grid(shape, shade, share * extent)
-        return _on_grid(shape, shade, _GRIDS[-1] * extent)
-
-
-def _on_grid(shape: BaseGeometry, shade: BaseGeometry, grid: float) -> BaseGeometry:
-    whole = [
-        shapely.union_all(_polygons(shapely.make_valid(x)), grid_size=grid) for x in (shape, shade)
+def _convex_rest(outline: FloatArray, shades: NDArray[np.object_], least: float) -> FloatArray:
+    """The same in convex pieces: each shade is convex, so is what lies beyond one edge of it."""
+    pieces = [outline]
+    for shade in shades:
+        ring = shapely.get_coordinates(shapely.orient_polygons(shade))[:-1]
+        left = []
+        for piece in pieces:
+            rest = piece
+            for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+                if len(rest) < 3:
+                    break
+                side = (b[0] - a[0]) * (rest[:, 1] - a[1]) - (b[1] - a[1]) * (rest[:, 0] - a[0])
+                left.append(_clip(rest, -side))
+                rest = _clip(rest, side)
+        pieces = [piece for piece in left if len(piece) > 2]
+    fans = [
+        np.stack([np.broadcast_to(piece[0], piece[2:].shape), piece[1:-1], piece[2:]], axis=1)
+        for piece in pieces
     ]
-    return shapely.difference(*whole, grid_size=grid)
-
-
-def _polygons(shape: BaseGeometry) -> list[BaseGeometry]:
-    """The polygons of a shape, which may hold lines and points besides."""
-    parts = shapely.get_parts(shapely.get_parts(shape))
-    return [part for part in parts if part.geom_type == "Polygon"]
+    triangles = np.concatenate([np.empty((0, 3, 2)), *fans])
+    return triangles[shapely.area(shapely.polygons(triangles)) > least]
 
 
 def _shades(
@@ -212,34 +208,16 @@ def _clip(
             kept.append(a + (b - a) * (u / (u - v)))
         if v >= 0.0:
             kept.append(b)
-    return np.array(kept).reshape(-1, 3)
+    return np.array(kept).reshape(-1, polygon.shape[1])
 
 
 def _triangles(shape: BaseGeometry, least: float) -> FloatArray:
     """Triangles of a shape of the plane, shape (k, 3, 2)."""
-    parts = [part for part in _polygons(shape) if part.area > least]
+    parts = [g for g in shapely.get_parts(shape) if g.geom_type == "Polygon" and g.area > least]
     if not parts:
         return np.empty((0, 3, 2))
-    try:
-        cut = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
-    except shapely.errors.GEOSException:  # a hole that touches the outline: cut through it
-        return np.concatenate([_triangles(half, least) for part in parts for half in _halves(part)])
+    cut = shapely.get_parts(shapely.constrained_delaunay_triangles(np.array(parts)))
     return shapely.get_coordinates(cut).reshape(-1, 4, 2)[:, :3]
-
-
-def _halves(shape: BaseGeometry) -> tuple[BaseGeometry, BaseGeometry]:
-    """A shape cut across the longer side of its bounds, through a hole if it has one."""
-    x0, y0, x1, y1 = shape.bounds
-    holes = shape.interiors
-    middle = (shapely.Polygon(holes[0]) if len(holes) else shapely.box(x0, y0, x1, y1)).centroid
-    extent = x1 - x0 + y1 - y0
-    x, y = middle.x, middle.y
-    first = (x0 - 1.0, y0 - 1.0, x, y1 + 1.0)
-    second = (x, y0 - 1.0, x1 + 1.0, y1 + 1.0)
-    if y1 - y0 > x1 - x0:
-        first, second = (x0 - 1.0, y0 - 1.0, x1 + 1.0, y), (x0 - 1.0, y, x1 + 1.0, y1 + 1.0)
-    boxes = shapely.box(*second), shapely.box(*first)
-    return _without(shape, boxes[0], extent), _without(shape, boxes[1], extent)
 
 
 def _halved(triangles: FloatArray, face: IntArray, small: float) -> tuple[FloatArray, IntArray]:
