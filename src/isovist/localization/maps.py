@@ -142,10 +142,9 @@ def seek(
     thorough: bool = False, both: bool = True,
 ) -> Found | MapCandidates:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
-    how = {"thorough": thorough, "both": both}
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
-        return several.seek(site, scan, prior, settings, **how)
+        return several.seek(site, scan, prior, settings, thorough=thorough, both=both)
     assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
@@ -156,8 +155,9 @@ def seek(
                 continue
             region = prior.regions[name]
         each[number] = several.seek(
-            site.maps[name], scan, region, settings, limit=limit, only=site.only.get(name), **how
-        )
+            site.maps[name], scan, region, settings, thorough=thorough, limit=limit,
+            only=site.only.get(name), both=both,
+        )  # fmt: skip
         if thorough and pays(site):
             limit = _dearest(each, most)
     each = _cheapest(each, most)
