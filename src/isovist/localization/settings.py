@@ -98,7 +98,7 @@ class LocalizationSettings:
         scatter: s₀ of `spread` (1), the residual that a perfect map leaves, in m; α: errors of
             neighbouring blocks are not quite independent; and what s₀ has besides, in cells: in
             the plane, 0.02 m together on cells of 5 cm, and in space, where cells of 0.1 to 0.4 m
-            leave so much that σ is as wide as the errors are (`benchmarks.street`).
+            leave so much; reckoned from the errors of a few dozen scans of `bench.streets`.
     """
 
     short: float = 0.25
