@@ -5,7 +5,7 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR
-from isovist.backends.base import VARIABLE, Backend, available, computing, named, using
+from isovist.backends.base import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.errors import InputError
 from isovist.localization.search import best_headings
 from isovist.maps.cells import Cell, OccupancyMap
@@ -81,6 +81,9 @@ def test_a_backend_is_chosen_by_the_call_or_by_the_variable(monkeypatch):
     assert str(refused.value) == "`backend` must be one of cpu, cuda, got abacus."
     with using("cpu"):
         assert type(computing()) is Backend
+    compute_by("cpu")
+    assert type(computing()) is Backend
+    monkeypatch.setenv(VARIABLE, "abacus")
     atlas = iv.build(building(), backend="cpu")
     scan = Lidar(beams=90).scan(atlas.world, iv.Pose(3.0, 2.0, 0.4), np.random.default_rng(0))
     assert iv.locate(atlas, scan, backend="cpu").estimates

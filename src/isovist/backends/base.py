@@ -225,6 +225,11 @@ def computing() -> Backend:
     return named(_ASKED.get() or os.environ.get(VARIABLE) or NAMES[0])
 
 
+def compute_by(name: str) -> None:
+    """Have the whole process computed by a backend, threads and children too."""
+    os.environ[VARIABLE] = named(name).name
+
+
 @cache
 def named(name: str) -> Backend:
     """A backend by its name; an error when there is none, or when this machine lacks it."""

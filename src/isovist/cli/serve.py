@@ -20,8 +20,14 @@ def serve(
     memory: Annotated[
         float | None, typer.Option(help="MiB that open atlases may take; no limit if not given.")
     ] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="What computes, cpu or cuda; cpu if not given.")
+    ] = None,
 ) -> None:
     """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
+    from isovist.backends.base import compute_by
     from isovist.serve.start import start
 
+    if backend is not None:
+        compute_by(backend)
     start(library, host=host, port=port, token_file=token_file, memory=memory)
