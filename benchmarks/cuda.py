@@ -18,7 +18,7 @@ import numpy as np
 
 import isovist as iv
 from isovist.atlas.plane import PlaneAtlas
-from isovist.backends.base import Rays, named, using
+from isovist.backends.base import Rays, available, named, using
 from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.maps.cells import Cell, OccupancyMap
@@ -149,7 +149,10 @@ def searching(side: int) -> None:
 
 
 def main() -> None:
-    """All rows."""
+    """All rows, where there is a card."""
+    if "cuda" not in available():
+        print("There is no NVIDIA card here, or no CuPy: nothing is measured.")
+        return
     cells = int(sys.argv[1]) if len(sys.argv) > 1 else 10_000
     scans = int(sys.argv[2]) if len(sys.argv) > 2 else 200
     world = site(cells)

@@ -61,6 +61,13 @@ def write_files(folder: Path) -> None:
         solid, iv.Pose3(TRUTH.x, TRUTH.y, TRUTH.yaw, 1.0), np.random.default_rng(0)
     )
     write_pcd(cloud.points, folder / "scan.pcd")
+    iv.write_atlas(iv.build(solid, spacing=0.8, height=1.0), folder / "site.atlas")
+    kitti = folder / "sequences/00/velodyne"
+    kitti.mkdir(parents=True)
+    for k in range(2):
+        points = np.column_stack([cloud.points, np.zeros(len(cloud.points))])
+        points.astype(np.float32).tofile(kitti / f"{k:06d}.bin")
+    (kitti.parent / "times.txt").write_text("0.0\n0.1\n")
     depth = np.full((24, 32), 2500, dtype=np.uint16)
     Image.fromarray(depth).save(folder / "view.png")
     lens = {"fx": 30.0, "fy": 30.0, "cx": 16.0, "cy": 12.0}

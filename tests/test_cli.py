@@ -122,7 +122,10 @@ def test_one_name_stands_for_one_option():
     assert set(known["--sensor"]) == sensors
     # Counts are of different things, a map may be a file or one of several by name; the others say
     # when they count or what is written.
-    words = {"--count", "--map", "--scans", "--height", "--rings", "--figure", "--output", "--json"}
+    words = {
+        "--count", "--map", "--scans", "--height", "--rings", "--resolution", "--figure",
+        "--output", "--json",
+    }  # fmt: skip
     for name, uses in known.items():
         told = {use if name not in words else use[1:] for use in uses.values()}
         assert len(told) == 1, (name, uses)

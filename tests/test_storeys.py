@@ -110,7 +110,8 @@ def test_the_command_builds_an_atlas_for_each_storey(tmp_path, site, atlases, mo
         return atlases[f"floor {len(told)}"]
 
     read = "isovist.io.maps.read.read_map"
-    monkeypatch.setattr(read, lambda path: site.plan if path.suffix == ".bt" else PLANE.world)
+    given = {".bt": site.plan}
+    monkeypatch.setattr(read, lambda path, **_: given.get(path.suffix, PLANE.world))
     monkeypatch.setattr("isovist.atlas.build.build", built)
     out = tmp_path / "new" / "tower"
     words = ["build", "tower.bt", "--storeys", "--height", "1", "--spacing", "0.6", "-o", str(out)]

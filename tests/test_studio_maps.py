@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 import isovist as iv
-from isovist.localization.locate import FIRST, preview
+from isovist.localization.locate import SIGHT, preview
 from isovist.report.answers import answer_json
 from isovist.studio import verbs
 from isovist.studio.asks import Ask
@@ -52,7 +52,7 @@ def test_what_would_be_looked_at_closer_is_not_called_unique_at_first_sight():
     assert preview(PLANE.atlas, scan).verdict is iv.Verdict.UNIQUE
     never = replace(iv.LocalizationSettings(), lead=(1e9, 1.0))
     told = preview(PLANE.atlas, scan, settings=never)
-    assert (told.verdict, told.advice) == (iv.Verdict.AMBIGUOUS, FIRST)
+    assert (told.verdict, told.advice) == (iv.Verdict.AMBIGUOUS, SIGHT)
 
 
 def test_a_robot_that_is_dragged_is_looked_at_once(monkeypatch):

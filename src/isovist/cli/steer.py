@@ -10,8 +10,8 @@ from isovist.cli import options
 
 def steer(
     world: options.Map,
-    x: Annotated[float, typer.Argument(help="Where the robot is, in m.")],
-    y: Annotated[float, typer.Argument(help="In m.")],
+    x: Annotated[float, typer.Argument(metavar="X", help="Where the robot is, in m.")],
+    y: Annotated[float, typer.Argument(metavar="Y", help="In m.")],
     z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
     legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
     length: Annotated[float, typer.Option(help="Of a leg, in m.")] = 1.0,

@@ -177,7 +177,7 @@ def by_slices(
         robots = (atlas.lift(poses) @ mount).vector
         held = prior.holds(robots, 2.0 * atlas.spacing, 2.0 * np.pi / TURNS)
         poses, order = poses[held], order[held]
-    most = settings.share(atlas, settings.seeds[thorough]) // 2
+    most = max(settings.share(atlas, settings.seeds[thorough]) // 2, 1)
     chosen = unlike(poses, *settings.candidates_apart(atlas), most)
     found = costs[order[chosen]]
     left_out = float(found[-1]) if len(found) == most else np.inf
