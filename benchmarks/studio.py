@@ -57,12 +57,10 @@ FRAMES = """async ([seconds, what]) => {
     plan(k) {
       stage.zoom(1 + 0.02 * Math.sin(k / 20));
       stage.move(3 * Math.cos(k / 15), 2 * Math.sin(k / 15));
-      stage.paint();
     },
     space() {
       space.camera.position.applyAxisAngle(space.camera.up, 0.01);
       space.controls.update();
-      space.renderer.render(space.scene, space.camera);
     },
   }[what];
   const gaps = [];

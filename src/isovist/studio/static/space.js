@@ -7,6 +7,13 @@ import { h, slider } from "studio/dom.js";
 /** @typedef {import("studio/marks.js").Mark} Mark */
 /** @typedef {typeof import("three")} Three */
 
+/** Points that are drawn of a view that begins to move; more as long as frames come in time. */
+const FEW = 40000;
+/** Time of a frame that moves, in ms: the clock of most screens. */
+const FRAME = 1000 / 60;
+/** A view that has not moved for so long is drawn in full, in ms. */
+const REST = 180;
+
 export class Space {
   /** @param {Studio} studio @param {HTMLElement} home */
   constructor(studio, home) {
@@ -17,6 +24,11 @@ export class Space {
     this.count = 0;
     this.frames = 0;
     this.cut = 1;
+    this.shown = FEW;
+    this.last = 0;
+    this.moved = false;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.rest = undefined;
     /** @type {Three | null} */
     this.three = null;
   }
@@ -35,7 +47,7 @@ export class Space {
     this.camera = new three.PerspectiveCamera(50, 1, 0.1, 5000);
     this.camera.up.set(0, 0, 1);
     this.controls = new OrbitControls(this.camera, this.renderer.domElement);
-    this.controls.addEventListener("change", () => this.draw());
+    this.controls.addEventListener("change", () => this.draw(true));
     this.group = new three.Group();
     this.scene.add(this.group);
     this.slice = slider("Cut off above", "", { min: 0.02, max: 1, step: 0.02, value: 1 }, (value) => {
@@ -81,6 +93,7 @@ export class Space {
     const { three, scene } = this;
     if (!three || !scene) return;
     this.count = points.length / 3;
+    shuffle(points);
     if (this.cloud) scene.remove(this.cloud);
     const shape = new three.BufferGeometry();
     shape.setAttribute("position", new three.BufferAttribute(points, 3));
@@ -173,12 +186,29 @@ export class Space {
     this.draw();
   }
 
-  draw() {
+  /**
+   * Draw at the next frame.  While the view moves only so many points are drawn as frames have
+   * time for, an even sample of them; when it rests, all.
+   * @param {boolean} [moving]
+   */
+  draw(moving = false) {
+    if (moving) {
+      clearTimeout(this.rest);
+      this.rest = setTimeout(() => this.draw(), REST);
+    }
     if (this.waiting) return;
     this.waiting = true;
-    requestAnimationFrame(() => {
+    requestAnimationFrame((now) => {
       this.waiting = false;
       if (this.home.hidden || !this.renderer || !this.scene || !this.camera) return;
+      const spent = now - this.last;
+      this.last = now;
+      if (moving && this.moved) {
+        const share = spent < 1.1 * FRAME ? 1.1 : Math.max(0.3, FRAME / spent);
+        this.shown = Math.min(this.count, Math.max(FEW / 16, Math.round(share * this.shown)));
+      }
+      this.moved = moving;
+      this.cloud?.geometry.setDrawRange(0, moving ? this.shown : this.count);
       this.renderer.render(this.scene, this.camera);
       this.frames += 1;
     });
@@ -187,7 +217,25 @@ export class Space {
   /** @returns {string} What is shown, as the address of an image. */
   picture() {
     if (!this.renderer || !this.scene || !this.camera) return "";
+    this.cloud?.geometry.setDrawRange(0, this.count);
     this.renderer.render(this.scene, this.camera);
     return this.renderer.domElement.toDataURL("image/png");
+  }
+}
+
+/**
+ * Put points in an order of which every beginning is an even sample; the same each time.
+ * @param {Float32Array} points One after another.
+ */
+function shuffle(points) {
+  let state = 1;
+  for (let k = points.length / 3 - 1; k > 0; k -= 1) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const other = Math.floor((state / 4294967296) * (k + 1));
+    for (let axis = 0; axis < 3; axis += 1) {
+      const kept = points[3 * k + axis];
+      points[3 * k + axis] = points[3 * other + axis];
+      points[3 * other + axis] = kept;
+    }
   }
 }
