@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 from rosbags import rosbag1, rosbag2, typesys
-
-from cloud_writer import layout
+from tests.cloud_writer import layout
 
 FORMATS = ["bag", "sqlite3", "mcap"]
 TYPES = {
