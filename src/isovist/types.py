@@ -1,9 +1,12 @@
 """Array types, and the checks that stand at every door of the library."""
 
 import os
+from collections.abc import Callable
 from dataclasses import fields
+from functools import wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +17,8 @@ FloatArray = NDArray[np.float64]
 Float32Array = NDArray[np.float32]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 __all__ = [
@@ -25,9 +30,23 @@ __all__ = [
     "as_floats",
     "check_memory",
     "check_whole",
+    "once_for_each",
     "readonly",
     "restore",
 ]
+
+
+def once_for_each(make: Callable[[K], V]) -> Callable[[K], V]:
+    """What a function makes of an object, made once and kept as long as the object lives."""
+    made: WeakKeyDictionary[K, V] = WeakKeyDictionary()
+
+    @wraps(make)
+    def kept(owner: K) -> V:
+        if owner not in made:
+            made[owner] = make(owner)
+        return made[owner]
+
+    return kept
 
 
 def readonly(array: NDArray[Any]) -> NDArray[Any]:

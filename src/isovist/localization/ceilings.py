@@ -3,7 +3,6 @@
 import math
 from dataclasses import dataclass, field
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps, wall_faces
 from isovist.maps.cells import Cell
-from isovist.types import BoolArray, readonly
+from isovist.types import BoolArray, once_for_each, readonly
 
 WALLS = np.concatenate(
     [
@@ -47,15 +46,10 @@ class Ceilings:
     unknown: tuple[NDArray[np.uint64], ...]
     seen: dict[int, NDArray[Any]] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, atlas: PlaneAtlas) -> "Ceilings":
+    @staticmethod
+    @once_for_each
+    def of(atlas: PlaneAtlas) -> "Ceilings":
         """Those of an atlas; made once for each."""
-        if atlas not in _MADE:
-            _MADE[atlas] = cls._make(atlas)
-        return _MADE[atlas]
-
-    @classmethod
-    def _make(cls, atlas: PlaneAtlas) -> "Ceilings":
         from scipy.ndimage import binary_dilation, distance_transform_edt
 
         unit = atlas.world.resolution
@@ -76,7 +70,7 @@ class Ceilings:
             FRONTIERS, np.maximum(U - math.sqrt(0.5), 0.0) * unit, side="right"
         ) - 1  # fmt: skip
         codes = (near * len(FRONTIERS) + dark).astype(np.uint8)
-        return cls(
+        return Ceilings(
             readonly(codes), pad, free, bits_of(clear == Cell.OCCUPIED, fill=False),
             bits_of(clear == Cell.UNKNOWN, fill=True),
         )  # fmt: skip
@@ -97,9 +91,6 @@ class Ceilings:
             found = np.argwhere(self.standing(size))[:, ::-1].astype(np.int32)
             self.seen[-size] = readonly(np.ascontiguousarray(found))
         return self.seen[-size]
-
-
-_MADE: "WeakKeyDictionary[PlaneAtlas, Ceilings]" = WeakKeyDictionary()
 
 
 def bits_of(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:

@@ -5,13 +5,12 @@ chosen with these floors is what would be chosen if every node were tried in ful
 """
 
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import FAR, Atlas, Site, Window
-from isovist.types import BoolArray, Float32Array
+from isovist.types import BoolArray, Float32Array, once_for_each
 
 LEVELS = 207
 """Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
@@ -45,12 +44,11 @@ class Floors:
     count: int
     n: int
 
-    @classmethod
-    def of(cls, atlas: Atlas) -> "Floors":
+    @staticmethod
+    @once_for_each
+    def of(atlas: Atlas) -> "Floors":
         """Those of an atlas; made once for each."""
-        if atlas not in _MADE:
-            _MADE[atlas] = cls.make(atlas)
-        return _MADE[atlas]
+        return Floors.make(atlas)
 
     @classmethod
     def make(cls, atlas: Atlas) -> "Floors":
@@ -95,6 +93,3 @@ class Floors:
             floors(self.table, rows, levels, self.n, some, *highest, least)
         known = least.ravel()[: self.count]
         return np.asarray(known * np.float32(self.step * (1.0 - SLACK)))
-
-
-_MADE: "WeakKeyDictionary[Atlas, Floors]" = WeakKeyDictionary()

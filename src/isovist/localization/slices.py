@@ -13,7 +13,6 @@ First for boxes of 1.6 m and 2.25° that cover wherever nodes stand; the best of
 
 import math
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from isovist.maps.cells import Cell
 from isovist.maps.floor import floor_levels
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.level import ground_of
-from isovist.types import FloatArray, IntArray
+from isovist.types import FloatArray, IntArray, once_for_each
 
 SQUARE = 0.4  # m
 SLICES = np.array([0.4, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0, 6.0])
@@ -65,15 +64,10 @@ class Plan:
     floor: FloatArray
     unit: float
 
-    @classmethod
-    def of(cls, atlas: SpaceAtlas) -> "Plan":
+    @staticmethod
+    @once_for_each
+    def of(atlas: SpaceAtlas) -> "Plan":
         """That of an atlas; made once for each."""
-        if atlas not in _MADE:
-            _MADE[atlas] = cls._make(atlas)
-        return _MADE[atlas]
-
-    @classmethod
-    def _make(cls, atlas: SpaceAtlas) -> "Plan":
         world = atlas.world
         stride = max(1, round(SQUARE / world.resolution))
         floor = floor_levels(world)
@@ -88,10 +82,7 @@ class Plan:
         bits = np.packbits(held, axis=0, bitorder="little")[0].reshape(shape)
         middle = slice(stride // 2, None, stride)
         narrow = _grown(np.pad(bits, BORDER))
-        return cls(_grown(narrow), narrow, floor[middle, middle], stride * world.resolution)
-
-
-_MADE: "WeakKeyDictionary[SpaceAtlas, Plan]" = WeakKeyDictionary()
+        return Plan(_grown(narrow), narrow, floor[middle, middle], stride * world.resolution)
 
 
 def _grown(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
