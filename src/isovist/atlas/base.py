@@ -13,6 +13,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 `rate` are the doors.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -62,7 +63,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Some beams of a scan, and which of them err together: those of a block of directions.
+    """Some beams of a scan, and which of them err together: those of a block.
 
     Attributes:
         ends: In the level frame of the sensor, in m, shape (m, d).
@@ -137,6 +138,26 @@ class Beams:
         return np.asarray(np.add.reduceat(blocks, self.columns, axis=1))
 
 
+def blocks_of(bearings: FloatArray, ends: FloatArray, angle: float, length: float) -> IntArray:
+    """Number of the block of each beam of the plane, shape (m,).
+
+    Args:
+        bearings: Ascending, in rad, shape (m,).
+        ends: In m, shape (m, 2).
+        angle: A block goes on until it is at least so wide, in rad,
+        length: and its last end so far from its first, in m.
+    """
+    number, first = np.empty(len(bearings), dtype=np.int64), 0
+    turns, (x, y) = bearings.tolist(), ends.T.tolist()
+    k = 0
+    for i, turn in enumerate(turns):
+        far = turn - turns[first] >= angle - 1e-9
+        if far and math.hypot(x[i] - x[first], y[i] - y[first]) >= length:
+            k, first = k + 1, i
+        number[i] = k
+    return number
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
     """Poses moved to where beams end at walls.
@@ -199,13 +220,14 @@ class Site(ABC):
         """An error unless the scan is of the same kind as the map."""
 
     @abstractmethod
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """A choice of beams, spread evenly.
 
         Args:
             scan: What the sensor saw.
             thin: Most beams in the plane; angle between them in space, in rad.
-            block: Angle over which beams err together, in rad.
+            block: Beams nearer to each other than this angle in rad, or in the plane with ends
+                nearer than this in m, err together.
         """
 
     @abstractmethod

@@ -7,7 +7,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import (
+    DAMPING,
+    FAR,
+    MAJORITY,
+    RAYS,
+    AnyScan,
+    Atlas,
+    Beams,
+    Fit,
+    Window,
+    blocks_of,
+)
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import (
     Shine,
@@ -101,7 +112,7 @@ class PlaneAtlas(Atlas):
         rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
         return np.column_stack([self.world.centres(rows, columns), yaws])
 
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """At most `thin[0]` valid beams, evenly chosen."""
         flat = _planar(scan)
         index = np.flatnonzero(flat.valid)
@@ -109,7 +120,7 @@ class PlaneAtlas(Atlas):
             index = index[np.arange(thin[0]) * index.size // thin[0]]
         bearings = flat.bearings[index]
         ends = flat.ranges[index, None] * unit_vectors(bearings)
-        number = np.floor((bearings - bearings[:1]) / block + 1e-9).astype(np.int64)
+        number = blocks_of(bearings, ends, *block)
         strengths = np.empty(0)
         if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
             strengths = np.ascontiguousarray(flat.intensities[index])

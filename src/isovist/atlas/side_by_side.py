@@ -133,7 +133,7 @@ class SideBySide(Site):
     def check(self, scan: AnyScan) -> None:
         self._first.check(scan)
 
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """Those of one map; intensities, which maps know differently, count on one map only."""
         chosen = self._first.beams(scan, thin, block)
         return chosen if len(self.names) == 1 else replace(chosen, strengths=np.empty(0))

@@ -86,7 +86,7 @@ class SpaceAtlas(Atlas):
         x, y, z = self.world.centres(self.nodes[nodes]).T
         return np.column_stack([x, y, yaws, z, np.zeros((len(nodes), 2))])
 
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """One return for each patch of `thin[1]` rad that holds any.
 
         What stands on the floor fills several blocks above each other, and these err together:
@@ -95,10 +95,10 @@ class SpaceAtlas(Atlas):
         cloud = _solid(scan)
         index = cloud.spread(thin[1])
         ends = cloud.level_points[index]
-        column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block).astype(np.int64)
+        column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
-        rows = 2 + int(np.pi / block)  # more than there are blocks above each other
-        number = column * rows + np.floor(elevation / block).astype(np.int64)
+        rows = 2 + int(np.pi / block[0])  # more than there are blocks above each other
+        number = column * rows + np.floor(elevation / block[0]).astype(np.int64)
         strengths = np.empty(0)
         if comparable(self.shine, cloud.intensities):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])

@@ -151,7 +151,7 @@ class Choice:
             return np.inf
         window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
         costs, _ = _headings(atlas, window, rough_of(window), near, 1, settings)
-        return settings.lead[0] * max(float(costs.min()), TINY)
+        return settings.lead * max(float(costs.min()), TINY)
 
 
 def told(answer: Answer, looked: int, there: int) -> Answer:

@@ -1,14 +1,15 @@
 """Is the best place the only one?
 
-Beams side by side see the same wall, and err together.  So the scan is cut into blocks of 10°, in
-space of azimuth and of elevation, and a block counts as one witness: with ℓ_jb the mean rating of
-block b from place j at the best pose near it (`refine.polish`), a place is worth
+Beams side by side see the same thing, and err together: a person, a table or a door that the map
+does not show, near to the sensor, fills many degrees.  So the scan is cut into blocks, in the plane
+of at least 10° and 1 m, in space of 10° of azimuth and of elevation, and a block counts as one
+witness: with ℓ_jb the mean rating of block b from place j at the best pose near it
+(`refine.polish`), a place is worth
 
-    L_j = Σ_b (ℓ_jb + κ e_j − υ u_j),                                                      (1)
+    L_j = Σ_b (ℓ_jb − υ u_j),                                                              (1)
 
-where e_j is the share of beams explained and u_j that of beams which end in unknown space.  Clutter
-and unknown space explain any beam a little, so that a place which leaves much to them can rate as
-high as one that accounts for the walls.  That none of the places is right is worth ℓ₀ a block:
+where u_j is the share of beams which end in unknown space: it explains any beam a little.  That
+none of the places is right is worth ℓ₀ a block:
 
     p_j ∝ exp(β L_j),        p_none ∝ exp(β B ℓ₀).                                          (2)
 
@@ -24,9 +25,10 @@ and √B when all B of them do.  The place is unique when every rival has
 
     t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (4)
 
-there are enough witnesses, the fit is loose neither along an axis nor in its heading, and it is
-more likely than not that one of the places is right.  It is lost when even the best place explains
-the scan badly.
+there are enough witnesses, the fit is loose neither along an axis nor in its heading, and p of (2)
+is at least p_min: a single thing that stands where it does not in the map can make a look-alike
+explain more than the right place does.  It is lost when even the best place explains the scan
+badly.
 """
 
 import numpy as np
@@ -42,6 +44,10 @@ from isovist.sensing.joined import Look, last_of
 from isovist.types import BoolArray, FloatArray, readonly
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
+UNSURE = (
+    "One place explains the scan best, with a probability of {:.2f}; something that moved since "
+    "the map was made could be why. Move and look again."
+)
 
 
 def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
@@ -77,7 +83,7 @@ def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -
 
 def chances_of(totals: FloatArray, blocks: int, settings: LocalizationSettings) -> FloatArray:
     """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
-    beta, none = settings.sure
+    beta, none, _ = settings.sure
     worth = beta * np.append(totals, none * blocks)
     chances = np.exp(worth - worth.max())
     return np.asarray(chances / chances.sum())
@@ -111,14 +117,16 @@ def verdict_of(
         )
     if witnesses < settings.witnesses:
         return Verdict.AMBIGUOUS, (
-            f"The scan covers only {witnesses} blocks of 10°, too few to exclude other "
-            "places. Turn, or take more beams."
+            f"The scan shows only {witnesses} things apart from each other, too few to exclude "
+            "other places. Turn, or take more beams."
         )
     if rivals:
         return Verdict.AMBIGUOUS, (
             f"{rivals} other place{'s' if rivals > 1 else ''} would explain the scan about as "
             "well. Move and look again."
         )
+    if best.probability < settings.sure[2]:
+        return Verdict.AMBIGUOUS, UNSURE.format(best.probability)
     return Verdict.UNIQUE, "One place explains the scan, and no other comes near."
 
 

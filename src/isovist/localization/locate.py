@@ -199,7 +199,7 @@ def _asked(
     """What a first look gave, or unless that settles it a closer one."""
     answer, sure = look
     if answer.best is None or (
-        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
+        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.sure[2]
     ):
         return answer
     first = answer
@@ -330,7 +330,7 @@ def preview(
     compile_kernels(site)
     answer, sure = _look(site, held, None, chosen)
     best = answer.best
-    certain = sure and best is not None and best.probability >= chosen.lead[1]
+    certain = sure and best is not None and best.probability >= chosen.sure[2]
     if answer.verdict is Verdict.UNIQUE and not certain:
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=SIGHT)
     return replace(told(site, answer), frame=frame)
@@ -369,4 +369,4 @@ def _look(
     sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
     radius, turn = settings.candidates_apart(atlas)
     lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
-    return answer, lead >= settings.lead[0]
+    return answer, lead >= settings.lead

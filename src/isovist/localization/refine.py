@@ -69,9 +69,7 @@ class Fits:
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
-        explained, unseen = settings.worth
-        extra = explained * self.inliers - unseen * self.unseen
-        return np.asarray((self.blocks + extra[:, None]).sum(axis=1))
+        return np.asarray((self.blocks - settings.unknown * self.unseen[:, None]).sum(axis=1))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""

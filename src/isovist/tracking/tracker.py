@@ -211,7 +211,7 @@ class Tracker:
             return stand.merged
         self._stand = Stand.at(self._sensor, scan)
         beams = self._beams(scan)
-        seen = self.localization.block * len(beams.columns)  # a cloud has no ends
+        seen = self.localization.block[0] * len(beams.columns)  # a cloud has no ends
         weight = self._weight(scan.field_of_view if isinstance(scan, Scan) else seen)
         self.bank.look(Frame(beams, self._sensor, weight, time=self._clock), share)
         return scan
