@@ -90,10 +90,14 @@ def test_a_place_that_is_not_almost_certain_is_looked_at_again(site, monkeypatch
 
     monkeypatch.setattr(locate_module, "seek", seek)
     scan = site.look(site.places[0])
-    for least, expected in ((0.0, [False]), (1.1, [False, True])):
+    for least, expected, verdict in (
+        (0.0, [False], iv.Verdict.UNIQUE),
+        (1.1, [False, True], iv.Verdict.AMBIGUOUS),
+    ):
         looks.clear()
-        answer = iv.locate(site.atlas, scan, settings=replace(USUAL, lead=(0.0, least)))
-        assert answer.verdict is iv.Verdict.UNIQUE
+        settings = replace(USUAL, lead=0.0, sure=(*USUAL.sure[:2], least))
+        answer = iv.locate(site.atlas, scan, settings=settings)
+        assert answer.verdict is verdict
         assert looks == expected
 
 
@@ -102,19 +106,19 @@ def test_a_place_is_worth_what_its_beams_are(site):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     kinds, ratings, beams = fits.kinds[3], fits.ratings[3], fits.beams
-    slow, (explained, unseen) = 0.0, USUAL.worth
+    slow = 0.0
     for block in range(beams.blocks):
         slow += np.mean([ratings[i] for i in range(len(beams)) if beams.block_of[i] == block])
-        slow += explained * np.mean(kinds == 0) - unseen * np.mean(kinds == 3)
+        slow -= USUAL.unknown * np.mean(kinds == 3)
     assert fits.totals(USUAL)[3] == pytest.approx(slow, rel=1e-5)
 
 
 def test_chances_are_those_of_the_equation_and_none_has_its_share():
     totals = np.array([100.0, 98.0, 60.0])
     chances = chances_of(totals, 18, USUAL)
-    weights = np.exp(0.35 * (np.append(totals, 18 * 4.5) - 100.0))
+    weights = np.exp(0.45 * (np.append(totals, 18 * 2.0) - 100.0))
     assert chances == pytest.approx(weights / weights.sum(), rel=1e-12)
-    assert chances_of(np.array([20.0]), 18, USUAL)[-1] > 0.99999
+    assert chances_of(np.array([0.0]), 18, USUAL)[-1] > 0.99999
     assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]
 
 
@@ -125,7 +129,13 @@ def test_nothing_fits_well_is_said_apart_from_several_fit():
         "Nothing fits well: at best 56% of the beams end at a wall. Check that the map is of this "
         "place and up to date, or move and look again.",
     )
-    assert verdict_of(18, 0, best, 0.4, USUAL)[0] is iv.Verdict.UNIQUE
+    assert verdict_of(18, 0, best, 0.4, USUAL) == (
+        iv.Verdict.AMBIGUOUS,
+        "One place explains the scan best, with a probability of 0.30; something that moved since "
+        "the map was made could be why. Move and look again.",
+    )
+    sure = replace(best, probability=USUAL.sure[2])
+    assert verdict_of(18, 0, sure, 0.0, USUAL)[0] is iv.Verdict.UNIQUE
     assert "3 other places" in verdict_of(18, 3, best, 0.4, USUAL)[1]
 
 

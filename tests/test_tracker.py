@@ -292,7 +292,7 @@ def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
         motion = Pose() if k == 0 else poses[k - 1].inverse @ pose
         early.carry(motion)
         late.carry(motion)
-        beams = atlas.beams(scan, (120, 0.0), np.radians(10.0))
+        beams = atlas.beams(scan, (120, 0.0), (np.radians(10.0), 1.0))
         early.look(Frame(beams, pose, 1.0), 1.0)
         late.look(Frame(beams, pose, 1.0), 1.0)
     assert len(late) == 0
@@ -307,7 +307,7 @@ def test_margins_are_those_of_their_definition(atlas):
     random = np.random.default_rng(4)
     usual = TrackingSettings(), LocalizationSettings()
     bank = Bank(atlas, Drift(), *usual, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
-    beams = atlas.beams(LIDAR.scan(atlas.world, CORRIDOR[0], random), (9, 0.0), 0.2)
+    beams = atlas.beams(LIDAR.scan(atlas.world, CORRIDOR[0], random), (9, 0.0), (0.2, 0.0))
     for weight, blocks in ((1.0, 4), (0.3, 6)):
         values = random.normal(2.0, 1.0, (3, blocks))
         frame = Frame(beams, Pose(), weight, values, values.mean(axis=1),

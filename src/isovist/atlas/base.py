@@ -72,7 +72,7 @@ class Beams:
             or empty.
         order: The beams block after block, shape (m,).
         starts: Where each block begins in that order, shape (B,).
-        columns: Where blocks that stand above each other begin, shape (C,).
+        columns: Where those blocks begin that see one thing together, shape (C,).
     """
 
     ends: FloatArray
@@ -134,28 +134,27 @@ class Beams:
         return np.asarray(sums / np.diff(self.starts, append=len(self)))
 
     def by_column(self, blocks: FloatArray) -> FloatArray:
-        """Sum of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
-        return np.asarray(np.add.reduceat(blocks, self.columns, axis=1))
+        """Mean of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
+        sums = np.add.reduceat(blocks, self.columns, axis=1)
+        return np.asarray(sums / np.diff(self.columns, append=self.blocks))
 
 
-def blocks_of(bearings: FloatArray, ends: FloatArray, angle: float, length: float) -> IntArray:
-    """Number of the block of each beam of the plane, shape (m,).
+def things_of(ends: FloatArray, blocks: IntArray, length: float) -> IntArray:
+    """Number of the column of each beam of the plane: blocks side by side that see one thing.
 
     Args:
-        bearings: Ascending, in rad, shape (m,).
-        ends: In m, shape (m, 2).
-        angle: A block goes on until it is at least so wide, in rad,
-        length: and its last end so far from its first, in m.
+        ends: In m, by bearing, shape (m, 2).
+        blocks: Number of the block of each, ascending, shape (m,).
+        length: A column goes on until a block begins so far from where it began itself, in m.
     """
-    number, first = np.empty(len(bearings), dtype=np.int64), 0
-    turns, (x, y) = bearings.tolist(), ends.T.tolist()
-    k = 0
-    for i, turn in enumerate(turns):
-        far = turn - turns[first] >= angle - 1e-9
-        if far and math.hypot(x[i] - x[first], y[i] - y[first]) >= length:
-            k, first = k + 1, i
-        number[i] = k
-    return number
+    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    number, begun = np.zeros(len(starts), dtype=np.int64), 0
+    corners = ends[starts].tolist()
+    for k in range(1, len(starts)):
+        far = math.dist(corners[k], corners[begun]) >= length
+        number[k] = number[k - 1] + far
+        begun = k if far else begun
+    return np.repeat(number, np.diff(starts, append=len(blocks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,8 +225,7 @@ class Site(ABC):
         Args:
             scan: What the sensor saw.
             thin: Most beams in the plane; angle between them in space, in rad.
-            block: Beams nearer to each other than this angle in rad, or in the plane with ends
-                nearer than this in m, err together.
+            block: Width of a block in rad, and in the plane of a column of them in m.
         """
 
     @abstractmethod

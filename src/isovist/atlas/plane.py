@@ -17,7 +17,7 @@ from isovist.atlas.base import (
     Beams,
     Fit,
     Window,
-    blocks_of,
+    things_of,
 )
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import (
@@ -120,12 +120,13 @@ class PlaneAtlas(Atlas):
             index = index[np.arange(thin[0]) * index.size // thin[0]]
         bearings = flat.bearings[index]
         ends = flat.ranges[index, None] * unit_vectors(bearings)
-        number = blocks_of(bearings, ends, *block)
+        number = np.floor((bearings - bearings[:1]) / block[0] + 1e-9).astype(np.int64)
+        column = things_of(ends, number, block[1])
         strengths = np.empty(0)
         if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
             strengths = np.ascontiguousarray(flat.intensities[index])
         sigmas = None if flat.sigmas is None else np.ascontiguousarray(flat.sigmas[index])
-        return Beams.of(ends, number, number, strengths, sigmas)
+        return Beams.of(ends, number, column, strengths, sigmas)
 
     def note(self, scan: AnyScan) -> str:
         """That intensities were left out, where they were."""

@@ -1,27 +1,26 @@
 """Is the best place the only one?
 
 Beams side by side see the same thing, and err together: a person, a table or a door that the map
-does not show, near to the sensor, fills many degrees.  So the scan is cut into blocks, in the plane
-of at least 10° and 1 m, in space of 10° of azimuth and of elevation, and a block counts as one
-witness: with ℓ_jb the mean rating of block b from place j at the best pose near it
-(`refine.polish`), a place is worth
+does not show fills many degrees when it is near.  So the scan is cut into blocks of 10°, in space
+of azimuth and of elevation, and blocks that see one thing form a column: in the plane those side by
+side on 1 m, in space those above each other.  A column is one witness: with ℓ_jc the mean over its
+blocks of their mean rating from place j, at the best pose near it (`refine.polish`), a place is
+worth
 
-    L_j = Σ_b (ℓ_jb − υ u_j),                                                              (1)
+    L_j = Σ_c (ℓ_jc − υ u_j),                                                              (1)
 
 where u_j is the share of beams which end in unknown space: it explains any beam a little.  That
-none of the places is right is worth ℓ₀ a block:
+none of the places is right is worth ℓ₀ for each of the C witnesses:
 
-    p_j ∝ exp(β L_j),        p_none ∝ exp(β B ℓ₀).                                          (2)
+    p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 
-A rival is refuted when the witnesses agree that it is worse.  What stands on the floor of a map in
-space fills several blocks above each other; so here columns of blocks, one for each azimuth, are
-the witnesses.  With δ_b = ℓ_0b − ℓ_jb,
+A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0c − ℓ_jc,
 
-    t_j = Σ_b δ_b / √(Σ_b δ_b² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
+    t_j = Σ_c δ_c / √(Σ_c δ_c² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
 
 ratings of the fits as they are, since what a place gains nearby is not what makes it the only one.
-t is about 1 when a single block speaks against the rival, something that a moved cupboard can do,
-and √B when all B of them do.  The place is unique when every rival has
+t is about 1 when a single witness speaks against the rival, something that a moved cupboard can do,
+and √C when all C of them do.  The place is unique when every rival has
 
     t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (4)
 
@@ -59,9 +58,9 @@ def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -
     totals = fits.totals(settings)
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
-    chances = chances_of(totals, fits.beams.blocks, settings)
+    chances = chances_of(totals, len(fits.beams.columns), settings)
     scores, inliers = fits.scores, fits.inliers
-    witnesses = plain.beams.by_column(plain.blocks)
+    witnesses = plain.witnesses
     out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
     known = listed.known
@@ -81,10 +80,10 @@ def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -
     return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
 
 
-def chances_of(totals: FloatArray, blocks: int, settings: LocalizationSettings) -> FloatArray:
+def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
     """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
     beta, none, _ = settings.sure
-    worth = beta * np.append(totals, none * blocks)
+    worth = beta * np.append(totals, none * witnesses)
     chances = np.exp(worth - worth.max())
     return np.asarray(chances / chances.sum())
 

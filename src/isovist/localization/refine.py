@@ -49,6 +49,11 @@ class Fits:
         return self.beams.by_block(self.ratings)
 
     @property
+    def witnesses(self) -> FloatArray:
+        """Mean rating of each column of blocks, shape (K, C)."""
+        return self.beams.by_column(self.blocks)
+
+    @property
     def scores(self) -> FloatArray:
         """Mean rating of the beams from each pose, shape (K,)."""
         return np.asarray(self.ratings.mean(axis=1, dtype=np.float64))
@@ -69,7 +74,8 @@ class Fits:
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
-        return np.asarray((self.blocks - settings.unknown * self.unseen[:, None]).sum(axis=1))
+        unseen = settings.unknown * self.unseen[:, None]
+        return np.asarray((self.witnesses - unseen).sum(axis=1))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""

@@ -79,11 +79,11 @@ class LocalizationSettings:
             over both splits of the six logs and as many scans of the office, hall, warehouse and
             symmetric plans of `bench calibrate`, where furniture stands that the map lacks; at
             p_min, of 23 000 scans of these plans 0.03 % are unique and wrong.
-        block: Least width of a witness, in rad and m: beams nearer to each other see the same
-            thing.  Of 0 to 3 m the one by which right places are likeliest, fitted with β.
-        refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one block
-            must speak, and differences below 0.2 nats in all say nothing.
-        witnesses: Fewest blocks for a unique answer: 60°.
+        block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m the one by
+            which right places are likeliest, fitted with β.
+        refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one
+            witness must speak, and differences below 0.2 nats in all say nothing.
+        witnesses: Fewest of them for a unique answer.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
         poor: A mean rating below the first of them explains nothing, in nats; a scan in its own
@@ -116,7 +116,7 @@ class LocalizationSettings:
     model: BeamModel = field(default_factory=BeamModel)
     unknown: float = 2.0
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float, float] = (0.45, 1.8, 0.97)
+    sure: tuple[float, float, float] = (0.45, 2.0, 0.97)
     block: tuple[float, float] = (float(np.radians(10.0)), 1.0)
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
     witnesses: int = 6

@@ -64,9 +64,8 @@ class Frame:
 
     @property
     def witnesses(self) -> FloatArray:
-        """ℓ of what errs on its own: blocks in the plane, columns of them in space."""
-        alone = len(self.beams.columns) == self.beams.blocks
-        return self.blocks if alone else self.beams.by_column(self.blocks)
+        """ℓ of what errs on its own, columns of blocks, shape (K, C)."""
+        return self.beams.by_column(self.blocks)
 
     def again(self) -> "Frame":
         """The same scan, not compared with anything."""
