@@ -75,10 +75,11 @@ class LocalizationSettings:
         nearby: Step in m and rad in which the best rating is looked for around fits, halved twice,
             and how far behind the best a fit may lie to be worth it, in nats: what it brings is
             seldom more than half of that.
-        sure: β, ℓ₀ (nats) and p_min of `judge` (2).  β is that by which right places are likeliest,
-            over both splits of the six logs and as many scans of the office, hall, warehouse and
-            symmetric plans of `bench calibrate`, where furniture stands that the map lacks; at
-            p_min, of 23 000 scans of these plans 0.03 % are unique and wrong.
+        sure: β, ℓ₀ (nats) and p_min of `judge` (2).  Right places are likeliest by β = 0.7 over
+            both splits of the six logs, and by 0.35 over scans of the office, hall, warehouse and
+            symmetric plans of `bench calibrate`, where things stand that the map lacks.  By ℓ₀
+            0.5 % of right places on the six logs do not fit well.  At p_min 0.03 % of 23 000 scans
+            of these plans are unique and wrong, and 0.3 % without it.
         block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m the one by
             which right places are likeliest, fitted with β.
         refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one
@@ -116,10 +117,10 @@ class LocalizationSettings:
     model: BeamModel = field(default_factory=BeamModel)
     unknown: float = 2.0
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float, float] = (0.45, 2.0, 0.97)
+    sure: tuple[float, float, float] = (0.6, 2.0, 0.99)
     block: tuple[float, float] = (float(np.radians(10.0)), 1.0)
     refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
-    witnesses: int = 6
+    witnesses: int = 4
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
     slip: float = 3.0
