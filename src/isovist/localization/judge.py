@@ -20,15 +20,18 @@ A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0
 
 ratings of the fits as they are, since what a place gains nearby is not what makes it the only one.
 t is about 1 when a single witness speaks against the rival, something that a moved cupboard can do,
-and √C when all C of them do.  The place is unique when every rival has
+and √C when all C of them do; the more is seen, the more of it has moved.  The place is unique when
+every rival has
 
-    t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (4)
+    t_j · (share of beams explained) ≥ max(t_min, √(ρC))    and    d_j ≥ d_min,           (4)
 
 there are enough witnesses, the fit is loose neither along an axis nor in its heading, and p of (2)
 is at least p_min: a single thing that stands where it does not in the map can make a look-alike
 explain more than the right place does.  It is lost when even the best place explains the scan
 badly.
 """
+
+import math
 
 import numpy as np
 
@@ -133,11 +136,12 @@ def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places are excluded by equation (4), shape (K − 1,)."""
-    agreement, margin, soft = settings.refuted
+    agreement, margin, soft, share = settings.refuted
     delta = witnesses[0] - witnesses[1:]
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
     behind = scores[0] - scores[1:]
-    return np.asarray((t * inliers >= agreement) & (behind >= margin))
+    enough = max(agreement, math.sqrt(share * witnesses.shape[1]))
+    return np.asarray((t * inliers >= enough) & (behind >= margin))
 
 
 def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

@@ -71,19 +71,22 @@ class LocalizationSettings:
             unique; in space half.  Of 798 scans that were looked at again, the right place was
             among the first 1331 of 4000 by its ends, in 99 of 100 cases among the first 235.
         model: What a beam's range is worth at a pose.
-        unknown: υ of `judge` (1), in nats, fitted with β.
+        unknown: υ of `judge` (1), in nats.  Of 1, 2 and 3 the one with the best success on the six
+            logs, both splits.
         nearby: Step in m and rad in which the best rating is looked for around fits, halved twice,
             and how far behind the best a fit may lie to be worth it, in nats: what it brings is
             seldom more than half of that.
         sure: β, ℓ₀ (nats) and p_min of `judge` (2).  Right places are likeliest by β = 0.7 over
             both splits of the six logs, and by 0.35 over scans of the office, hall, warehouse and
             symmetric plans of `bench calibrate`, where things stand that the map lacks.  By ℓ₀
-            0.5 % of right places on the six logs do not fit well.  At p_min 0.03 % of 23 000 scans
-            of these plans are unique and wrong, and 0.3 % without it.
+            0.5 % of right places on the six logs do not fit well.  At p_min 0.02 % of 23 000 scans
+            of these plans are unique and wrong, and 0.1 % without it.
         block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m the one by
             which right places are likeliest, fitted with β.
-        refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one
-            witness must speak, and differences below 0.2 nats in all say nothing.
+        refuted: t_min, d_min (nats per beam), τ² and ρ of `judge` (3) and (4): more than one
+            witness must speak, and differences below 0.2 nats in all say nothing.  With ρ a third
+            as many scans of those plans are unique and wrong as without, and as many of the six
+            logs are unique.
         witnesses: Fewest of them for a unique answer.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
@@ -115,11 +118,11 @@ class LocalizationSettings:
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
     keep: tuple[tuple[int, int], tuple[int, int]] = ((150, 40), (1500, 160))
     model: BeamModel = field(default_factory=BeamModel)
-    unknown: float = 2.0
+    unknown: float = 1.0
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float, float] = (0.6, 2.0, 0.99)
+    sure: tuple[float, float, float] = (0.6, 2.0, 0.97)
     block: tuple[float, float] = (float(np.radians(10.0)), 1.0)
-    refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
+    refuted: tuple[float, float, float, float] = (1.2, 0.3, 0.05, 0.15)
     witnesses: int = 4
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
