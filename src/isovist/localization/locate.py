@@ -28,7 +28,7 @@ from isovist.localization.maps import (
     told,
 )
 from isovist.localization.proof import prove as prove_answer
-from isovist.localization.refine import Fits, refine
+from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.tilts import First, upright
@@ -249,9 +249,10 @@ def _proved(
     limits = ProofSettings() if budget_s is None else ProofSettings(seconds=budget_s)
     found = prove_answer(atlas, scan, answer, prior, settings, limits)
     if len(found.places):
+        new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
         known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
-        seeds = np.concatenate([np.stack([pose.vector for pose in known]), found.places])
-        fits = refine(atlas, scan, seeds, settings, tilt=tilt, thorough=True)
+        poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
+        fits = refit(atlas, scan, poses, settings, tilt=tilt)
         fits = _held(atlas, scan, prior, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:

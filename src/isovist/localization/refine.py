@@ -114,6 +114,13 @@ def refine(
     poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
     most = most if keep is None else keep
     poses = poses[unlike(poses, *settings.apart[1], most)]
+    return refit(atlas, scan, poses, settings, tilt=tilt)
+
+
+def refit(
+    atlas: Site, scan: Look, poses: FloatArray, settings: LocalizationSettings, *, tilt: bool
+) -> Fits:
+    """Poses that are nearly right, shape (K, D), fitted with many beams."""
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
     fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
     return _best_first(many, *rated(atlas, many, fit, settings))
