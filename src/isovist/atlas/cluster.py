@@ -109,8 +109,8 @@ def connected(address: str) -> Iterator[Cluster]:
         workers = int(local[1])
         threads = str(max(COUNT // workers, 1))
         with LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0",
-            env={"NUMBA_NUM_THREADS": threads},
+            n_workers=workers, threads_per_worker=1, processes=True,
+            dashboard_address="127.0.0.1:0", env={"NUMBA_NUM_THREADS": threads},
         ) as own, Client(own) as client:  # fmt: skip
             yield Cluster(client, address)
         return
