@@ -148,6 +148,7 @@ def seek(
     assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
+    dearest = _Dearest(most)
     for number, name in enumerate(site.names):
         region = None
         if isinstance(prior, Regions):
@@ -159,7 +160,7 @@ def seek(
             only=site.only.get(name), both=both,
         )  # fmt: skip
         if thorough and pays(site):
-            limit = _dearest(each, most)
+            limit = dearest.after(each[number])
     each = _cheapest(each, most)
     poses = []
     for number, found in each.items():
@@ -169,15 +170,29 @@ def seek(
     return MapCandidates(np.concatenate(poses), each, site)
 
 
-def _dearest(each: dict[int, Found], most: int) -> float:
+class _Dearest:
     """Cost of the cheapest place that will not be handed on, as far as maps have been searched.
 
     What costs more on the others will neither be handed on nor be the best that is left out.
+
+    Args:
+        most: Candidates that are handed on.
     """
-    plain = [found for found in each.values() if isinstance(found, Candidates)]
-    costs = np.sort(np.concatenate([found.costs for found in plain] or [np.empty(0)]))
-    left_out = [found.left_out for found in plain]
-    return min([float(costs[most]) if len(costs) > most else np.inf, *left_out])
+
+    def __init__(self, most: int) -> None:
+        self._most, self._left_out = most, np.inf
+        self._cheapest = np.empty(0)  # one more than are handed on, the dearest last
+
+    def after(self, found: Found) -> float:
+        """That cost, when one more map has been searched."""
+        if isinstance(found, Candidates):
+            self._left_out = min(self._left_out, found.left_out)
+            costs = np.concatenate([self._cheapest, found.costs])
+            if len(costs) > self._most:
+                costs = np.partition(costs, self._most)[: self._most + 1]
+            self._cheapest = costs
+        full = len(self._cheapest) > self._most
+        return min(float(self._cheapest[-1]) if full else np.inf, self._left_out)
 
 
 def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
