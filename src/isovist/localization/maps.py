@@ -14,6 +14,7 @@ import numpy as np
 from isovist.atlas.base import Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
+from isovist.kernels.threads import hands, in_groups
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.floors import pays
@@ -146,28 +147,38 @@ def seek(
         assert not isinstance(prior, Regions)
         return several.seek(site, scan, prior, settings, thorough=thorough, both=both)
     assert isinstance(site, SideBySide)  # there is no third kind
-    each: dict[int, Found] = {}
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
-    dearest = _Dearest(most)
-    for number, name in enumerate(site.names):
-        region = None
-        if isinstance(prior, Regions):
-            if name not in prior.regions:
-                continue
-            region = prior.regions[name]
-        each[number] = several.seek(
-            site.maps[name], scan, region, settings, thorough=thorough, limit=limit,
+    regions = dict.fromkeys(site.names) if prior is None else _regions(prior)
+    asked = [number for number, name in enumerate(site.names) if name in regions]
+
+    def one(number: int) -> Found:
+        name = site.names[number]
+        return several.seek(
+            site.maps[name], scan, regions[name], settings, thorough=thorough, limit=limit,
             only=site.only.get(name), both=both,
         )  # fmt: skip
-        if thorough and pays(site):
-            limit = dearest.after(each[number])
-    each = _cheapest(each, most)
+
+    known: dict[int, Found] = {}
+    dearest = _Dearest(most)
+    few = [number for number in asked if site.names[number] in site.only]
+    for number in asked:
+        if site.names[number] not in site.only:
+            known[number] = one(number)
+            if thorough and pays(site):
+                limit = dearest.after(known[number])
+    known |= zip(few, in_groups(one, few, hands()), strict=True)
+    each = _cheapest({number: known[number] for number in asked}, most)
     poses = []
     for number, found in each.items():
         rows = found.poses.copy()
         rows[:, 0] += site.shifts[number]
         poses.append(rows)
     return MapCandidates(np.concatenate(poses), each, site)
+
+
+def _regions(prior: Prior) -> Mapping[str, Region | None]:
+    assert isinstance(prior, Regions)  # as `prior_of` makes them for several maps
+    return prior.regions
 
 
 class _Dearest:
