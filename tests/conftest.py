@@ -32,6 +32,7 @@ SLOW = (
     "test_certificate.py::test_the_bound_is_not_violated",
     "test_choice.py::test_a_scan_of_elsewhere",
     "test_cli.py::test_the_demonstration_needs_no_matplotlib",
+    "test_cluster.py",
     "test_complete.py::test_a_prior_bounds",
     "test_complete.py::test_twins",
     "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",

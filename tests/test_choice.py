@@ -59,7 +59,7 @@ def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
         atlas = library[name]
         assert floors.shape == (len(atlas.nodes),)
         every = np.arange(len(atlas.nodes))
-        costs, _ = choice._headings(atlas, window, rough_of(window), every, 1, USUAL)
+        costs, _ = choice._headings(atlas.descriptors, window, rough_of(window), every, 1, USUAL)
         assert (floors <= costs[:, 0]).all()
     assert Glances.of(library) is Glances.of(library)
 
@@ -70,19 +70,37 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, shelf):
     scan = site.look(site.places[0])
     chosen = Choice.of(site_of(library), scan, USUAL)
     assert chosen.site.names[chosen.order[0]] == "second"
-    for limit in (0.0, 1.0, 3.0, np.inf):
+    costs = [chosen._costs([(k, np.arange(len(own)))]) for k, own in enumerate(chosen.under)]
+    dearest = float(np.median(np.concatenate(costs)))
+    for limit in (0.0, 1.0, 3.0, dearest, np.inf):
         part, left = chosen.part(limit)
         assert part.names[0] in library
         for k, name in enumerate(chosen.site.names):
             out = np.ones(len(chosen.under[k]), dtype=bool)
             if name in part.only:
                 out[part.only[name]] = False
+                assert (costs[k][~out] < limit).all()
             elif name in part.names:
                 out[:] = False
-            assert (chosen.under[k][out] >= left).all()
+            assert (costs[k][out] >= left).all()
     alone, least = replace(chosen, most=1).part(np.inf)
     assert alone.names == ("second",)
     assert least == min(chosen.under[k].min() for k in (0, 2))
+
+
+def test_no_more_maps_are_tried_when_one_is_far_ahead(shelf, monkeypatch):
+    tried = []
+    rated = choice._rated
+    monkeypatch.setattr(choice, "_rated", lambda *given: tried.append(0) or rated(*given))
+    library = shelf(SITES["plane"])
+    scan = SITES["plane"].look(SITES["plane"].places[0])
+    monkeypatch.setattr(choice, "AHEAD", (2, 0.0))
+    assert Choice.of(site_of(library), scan, USUAL).order[0] == 1
+    assert len(tried) == 2
+    monkeypatch.setattr(choice, "AHEAD", (2, np.inf))
+    assert Choice.of(site_of(library), scan, USUAL).order[0] == 1
+    assert len(tried) == 5
+    assert not choice._is_ahead(np.array([5.0]))
 
 
 @both

@@ -11,18 +11,19 @@ costs no more than against a channel of which nothing is known.
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import DAMPING, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.blocks import SpaceBlock
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
+from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
-from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
+from isovist.atlas.windows import window_of_cloud
 from isovist.errors import InputError
-from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
 from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.voxels import VoxelMap
@@ -30,13 +31,15 @@ from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
-if TYPE_CHECKING:
-    from isovist.maps.sweep3d import VoxelSweep
-
 COARSE = 3
 """Nodes are at least so many cells apart: nearer ones see the same cells."""
 PEAK = (60, 20_000)
 """Bytes per cell and per node that describing a map takes, measured."""
+KEPT = (60, 3_200)
+"""The same where others describe the nodes: what comes back is kept."""
+TILE = 512
+"""Side of the largest block of nodes in cells: with nodes on every third one at one height, a
+worker takes 600 MB for them, and for the cells as many as its rays reach."""
 
 Height = float | tuple[float, float] | None
 
@@ -207,40 +210,34 @@ class SpaceAtlas(Atlas):
 
 
 def build_space(
-    world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None]
-) -> SpaceAtlas:
+    world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
+    crew: Crew | None = None,
+) -> SpaceAtlas:  # fmt: skip
     """Describe a map in space.
 
     At the peak this takes about 20 kB per node and 60 bytes per cell of the block, and is refused
     where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
     reflectances.
     """
-    from isovist.maps.sweep3d import VoxelSweep
-
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.")
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
-    _check_memory(world, 0)
+    peak = PEAK if crew is None else KEPT
+    _check_memory(world, 0, peak)
     world = close_floor(world)
     clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
-    _check_memory(world, len(nodes))
+    _check_memory(world, len(nodes), peak)
     progress(0.05)
-    F, known = _describe(
-        VoxelSweep.over(clear, nodes), settings, lambda share: progress(0.05 + 0.4 * share)
-    )
-    if (clear.cells == Cell.UNKNOWN).any():
-        beyond = _describe(
-            VoxelSweep.over(bare, nodes), settings, lambda share: progress(0.45 + 0.4 * share)
-        )
-        F, known = (
-            np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
-        )
+    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings)
+    floor = world.shape[1] * world.shape[2]
+    blocks = iter([whole]) if crew is None else whole.cut(crew.side(floor, TILE))
+    F = described(blocks, crew, len(nodes), lambda share: progress(0.05 + 0.8 * share))
     atlas = SpaceAtlas(
         world,
         readonly(nodes),
-        readonly(np.where(known >= MAJORITY, F, np.float32(FAR))),
+        readonly(F),
         distance_to_walls(world),
         clear.skip,
         bare.skip,
@@ -253,10 +250,10 @@ def build_space(
     return atlas
 
 
-def _check_memory(world: VoxelMap, nodes: int) -> None:
+def _check_memory(world: VoxelMap, nodes: int, peak: tuple[int, int]) -> None:
     check_memory(
         f"Describing a map of {world.cells.size} cells" + (f" with {nodes} nodes" if nodes else ""),
-        PEAK[0] * world.cells.size + PEAK[1] * nodes,
+        peak[0] * world.cells.size + peak[1] * nodes,
         "Take a larger `spacing` or larger cells, or cut the map.",
     )
 
@@ -290,41 +287,6 @@ def _nodes_above_floor(
         where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
         raise InputError(f"No free cell lies {where} above the floor; take another `height`.")
     return nodes
-
-
-def _describe(
-    sweep: "VoxelSweep", settings: AtlasSettings, progress: Callable[[float], None]
-) -> tuple[Float32Array, Float32Array]:
-    """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
-    n, around = settings.rings, settings.channels
-    rose, kept = search_rings(n, around), kept_rings(settings)
-    rings = range(*kept.indices(n))
-    side = round(np.sqrt(RAYS))
-    azimuth = 2.0 * np.pi * np.arange(around * side) / (around * side)
-    F = np.zeros((len(sweep.nodes), len(rings), around), dtype=np.float32)
-    K, whole = np.zeros_like(F), np.zeros((len(rings), around))
-    for k, ring in enumerate(rings):
-        z = 2.0 * (ring + (np.arange(side) + 0.5) / side) / n - 1.0
-        flat = np.sqrt(1.0 - z * z)[:, None]
-        rays = np.stack(
-            np.broadcast_arrays(flat * np.cos(azimuth), flat * np.sin(azimuth), z[:, None]), -1
-        ).reshape(-1, 3)
-        # A ray matters to its own ring and the two beside it.
-        near = slice(max(k - 1, 0), min(k + 2, len(rings)))
-        W = rose.weights(rays).reshape(-1, n, around)[:, kept][:, near]
-        f, mass = sweep.describe(
-            rays,
-            W.reshape(len(rays), -1),
-            transform="logarithmic",
-            maximum=settings.reach,
-            known=(Ending.WALL,),
-        )
-        F[:, near] += f.reshape(len(F), -1, around)
-        K[:, near] += mass.reshape(len(F), -1, around)
-        whole[near] += W.sum(axis=0)
-        progress((k + 1) / len(rings))
-    mean = F / np.maximum(K, np.float32(1e-12))
-    return np.asarray(mean, np.float32), np.asarray(K / whole, np.float32)
 
 
 def _solid(scan: AnyScan) -> CloudScan:

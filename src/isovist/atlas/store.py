@@ -1,6 +1,8 @@
 """Atlases on disk: a folder of arrays with a manifest (see `io.folder`)."""
 
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -8,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from isovist.atlas.base import Atlas
+from isovist.atlas.part import read_part
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
@@ -16,6 +19,7 @@ from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
+from isovist.types import ArrayLike, as_floats
 
 KIND, VERSION = "atlas", 2
 FARTHEST = 1e9  # m
@@ -56,25 +60,31 @@ def write_atlas(atlas: Atlas, path: PathLike) -> None:
     write_folder(path, KIND, VERSION, meta, atlas.arrays())
 
 
-def read_atlas(path: PathLike, *, settings: AtlasSettings | None = None) -> Atlas:
+def read_atlas(
+    path: PathLike, *, settings: AtlasSettings | None = None, box: ArrayLike | None = None
+) -> Atlas:
     """Read an atlas; its arrays are mapped into memory and their checksums compared.
 
     Args:
-        path: The folder.
+        path: The folder, or its address in object storage (extra `cloud`), from where arrays are
+            fetched: `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
         settings: That it must have been built with; any when `None`.
+        box: In the plane, x and y of two corners in m: only the nodes between them are read, and
+            as much of the map as rays from there reach.  What is read in parts cannot be compared
+            with checksums.  All of it when `None`.
     """
-    meta, arrays = read_folder(path, KIND, VERSION)
-    name = Path(path).name
-    try:
-        kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
-        atlas = kind.from_arrays(meta, arrays)
+    name, sound = Path(path).name, True
+    corners = None if box is None else as_floats("box", box, (4,))
+    with _as_one_line(name):
+        if corners is None:
+            meta, arrays = read_folder(path, KIND, VERSION)
+            kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
+            atlas: Atlas = kind.from_arrays(meta, arrays)
+        else:
+            atlas = read_part(path, corners, KIND, VERSION)
         _check_arrays(atlas)
-        sound = meta["map_checksum"] == map_checksum(atlas.world)
-    except KeyError as error:
-        raise FileError(f"{name} is not a whole atlas: {error} is missing.") from error
-    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        reason = first_line(error, None if isinstance(error, IsovistError) else 80)
-        raise FileError(f"{name} is not a whole atlas: {reason}.") from error
+        if corners is None:
+            sound = meta["map_checksum"] == map_checksum(atlas.world)
     if not sound:
         raise FileError(f"{name} was built from another map. Build it again.")
     if settings is not None and settings != atlas.settings:
@@ -83,6 +93,20 @@ def read_atlas(path: PathLike, *, settings: AtlasSettings | None = None) -> Atla
             "Build it again."
         )
     return atlas
+
+
+@contextmanager
+def _as_one_line(name: str) -> Iterator[None]:
+    """Whatever an atlas that is not whole fails with is an error of the folder."""
+    try:
+        yield
+    except FileError:
+        raise
+    except KeyError as error:
+        raise FileError(f"{name} is not a whole atlas: {error} is missing.") from error
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        reason = first_line(error, None if isinstance(error, IsovistError) else 80)
+        raise FileError(f"{name} is not a whole atlas: {reason}.") from error
 
 
 def atlas_info(path: PathLike) -> AtlasInfo:

@@ -23,6 +23,13 @@ def build(
             help="Side of the cells of a cloud of points, in m; what suits it if not given."
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Dask scheduler whose workers describe it, or local:4 for four of this machine.",
+        ),
+    ] = None,
 ) -> None:
     """Describe a map and keep the result as an atlas, or as a folder of them, one per storey."""
     from isovist.atlas.store import write_atlas
@@ -33,6 +40,7 @@ def build(
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
     above = {"spacing": spacing, "height": height, "highest": highest, "resolution": resolution}
+    above |= {"cluster": cluster}
     found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
     for folder, atlas in found:
         write_atlas(atlas, folder)

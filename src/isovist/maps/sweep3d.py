@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
-from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Transform, felt, reach_in_cells, summing, surface
+from isovist.maps.sweep import (
+    BLOCK_BYTES,
+    KNOWN,
+    Part,
+    Transform,
+    felt,
+    reach_in_cells,
+    summing,
+    surface,
+)
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
@@ -53,15 +62,21 @@ class VoxelSweep:
     Attributes:
         world: The map.
         nodes: Flat indices of free cells, shape (nodes,).  Read-only.
+        part: Where the map lies in a larger one.
     """
 
     world: VoxelMap
     nodes: IntArray
+    part: Part
     _orders: "tuple[_Order, ...]"
 
     @classmethod
-    def over(cls, world: VoxelMap, nodes: ArrayLike) -> "VoxelSweep":
-        """Over free cells by flat index, shape (nodes,), no two alike."""
+    def over(cls, world: VoxelMap, nodes: ArrayLike, part: Part | None = None) -> "VoxelSweep":
+        """Over free cells by flat index, shape (nodes,), no two alike.
+
+        With `part`, the map lies there in a larger one, and nodes farther from its edges than twice
+        a longest range have the bits that they have in the whole.
+        """
         index = np.asarray(nodes)
         if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
             raise InputError("`nodes` must be a list of flat indices of cells.")
@@ -74,8 +89,10 @@ class VoxelSweep:
         if np.count_nonzero(node >= 0) < index.size:
             raise InputError("`nodes` must not name a cell twice.")
         met = surface(world.cells)
-        orders = tuple(_order(world, u, node.reshape(world.shape), met) for u in range(3))
-        return cls(world, readonly(index.astype(np.int64)), orders)
+        lies = Part((0, 0, 0), world.shape, blocks_of(index)) if part is None else part
+        nodes = node.reshape(world.shape)
+        orders = tuple(_order(u, nodes, met, lies) for u in range(3))
+        return cls(world, readonly(index.astype(np.int64)), lies, orders)
 
     def ranges(
         self, directions: ArrayLike, *, maximum: float = np.inf
@@ -121,7 +138,7 @@ class VoxelSweep:
         count = len(self.nodes)
         F = np.zeros((count, W.shape[1]), dtype=np.float32)
         K = np.zeros_like(F)
-        block = int(np.clip(BLOCK_BYTES // (5 * count) // GROUP * GROUP, 16, 64))
+        (block,) = self.part.blocks
         ranges, endings = np.empty((block, count), np.float32), np.empty((block, count), np.uint8)
         in_order = np.arange(count)
         for order, which in self._parted(d):
@@ -140,11 +157,20 @@ class VoxelSweep:
         return [(order, which) for order, which in parts if which.size]
 
 
+def blocks_of(nodes: IntArray) -> tuple[int]:
+    """Directions that are summed together over nodes (`Part`)."""
+    from isovist.kernels.sweep import GROUP
+
+    return (int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // GROUP * GROUP, 16, 64)),)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Order:
     """The map and its nodes as `kernels.sweep3d` wants them with one axis as the major one."""
 
     axes: tuple[int, int, int]
+    part: Part
+    layers: int
     width: int
     cells: tuple[IntArray, NDArray[np.int32]]
     runs: tuple[IntArray, NDArray[np.int32], IntArray]
@@ -160,13 +186,14 @@ class _Order:
         nothing = self.moves[0][:0]
         moves = self.moves if placed else (nothing, nothing)
         nodes = *self.runs, self.to if placed else self.runs[2][:-1]
-        sweep_all(self.cells, turned, self.width, nodes, moves, *rest)
+        before = self.part.before(2 - self.axes[0], self.layers, turned[:, 0])
+        sweep_all(self.cells, turned, before, self.width, nodes, moves, *rest)
 
 
-def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uint8]) -> _Order:
+def _order(u: int, node: NDArray[np.int32], met: NDArray[np.uint8], part: Part) -> _Order:
     # The longer minor axis is the contiguous one: the loops run along it.
-    sizes = world.shape[::-1]
-    v, w = sorted((k for k in range(3) if k != u), key=lambda k: sizes[k])
+    sizes = node.shape[::-1]
+    v, w = sorted((k for k in range(3) if k != u), key=lambda k: part.whole[2 - k])
     turn = 2 - u, 2 - v, 2 - w
     turned = np.ascontiguousarray(np.transpose(node, turn)).ravel()
     at = np.flatnonzero(turned >= 0)
@@ -183,6 +210,8 @@ def _order(world: VoxelMap, u: int, node: NDArray[np.int32], met: NDArray[np.uin
     starts = _starts(at[first], (sizes[u], sizes[v], sizes[w]))
     return _Order(
         (u, v, w),
+        part,
+        sizes[u],
         sizes[w],
         _met(np.ascontiguousarray(np.transpose(met, turn))),
         (starts, (at[first] % sizes[w]).astype(np.int32), np.append(first, len(at))),

@@ -22,9 +22,9 @@ from isovist.atlas.store import read_atlas
 from isovist.errors import FileError
 from isovist.io.bags import MOST_METADATA
 from isovist.io.files import quote
-from isovist.io.folder import MANIFEST
 from isovist.io.logs.read import BAGS, CARMEN, read_log
 from isovist.io.maps.read import read_map
+from isovist.io.places import MANIFEST
 from isovist.io.plain_yaml import MAX_YAML_BYTES
 from isovist.io.scans.read import read_scan
 from isovist.studio.shelf import Named, Shelf, Site
