@@ -1,13 +1,15 @@
-"""Both ways to enter a node, and the order in which rays are followed."""
+"""Both ways to enter a node and to meet faces, and the order in which rays are followed."""
 
+import platform
 from types import FunctionType
 
+import llvmlite.binding
 import numpy as np
 from numba import njit
 
 from isovist.kernels import mesh
-from isovist.kernels.mesh_node import enter_plain, enter_vector
-from isovist.kernels.mesh_tree import BIG, STACK
+from isovist.kernels.mesh_node import enter_plain, enter_vector, meet_plain, meet_vector
+from isovist.kernels.mesh_tree import BIG, LEAF, STACK, WIDE
 from isovist.kernels.ray_order import ray_key, sort_keys
 from isovist.maps.mesh import MeshMap
 from test_mesh import sphere
@@ -15,7 +17,12 @@ from test_mesh import sphere
 
 @njit
 def vector_twin(boxes, node, rows, ray, reach, out):
-    enter_vector(boxes, node, rows, ray, reach, out)
+    return enter_vector(boxes, node, rows, ray, reach, out)
+
+
+@njit
+def meeting_twin(corners, group, axes, sheared, edges):
+    return meet_vector(corners, group, axes, sheared, edges)
 
 
 def rays(count, seed):
@@ -29,11 +36,11 @@ def rays(count, seed):
 
 def test_the_vector_code_enters_what_the_plain_loop_enters():
     rng = np.random.default_rng(0)
-    low = rng.integers(-4, 4, (400, 3, 4))
+    low = rng.integers(-4, 4, (400, 3, WIDE))
     boxes = np.concatenate([low, low + rng.integers(0, 8, low.shape), low[:, :2]], axis=1)
     boxes = np.ascontiguousarray(boxes, dtype=np.float32)
     boxes[::7, :3, 1], boxes[::7, 3:6, 1] = BIG, -BIG
-    a, b = np.empty(4, np.float32), np.empty(4, np.float32)
+    a, b = np.empty(WIDE, np.float32), np.empty(WIDE, np.float32)
     entered = 0
     for node, (o, d) in enumerate(zip(*rays(400, 1), strict=True)):
         with np.errstate(divide="ignore"):
@@ -43,26 +50,52 @@ def test_the_vector_code_enters_what_the_plain_loop_enters():
         )
         ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse)
         reach = BIG if node % 3 else np.float32(1.5)
-        enter_plain(boxes, node, rows, ray, reach, a)
-        vector_twin(boxes, node, rows, ray, reach, b)
+        bits = enter_plain(boxes, node, rows, ray, reach, a)
+        assert vector_twin(boxes, node, rows, ray, reach, b) == bits
         assert np.array_equal(a, b)
+        assert bits == sum(1 << s for s in range(WIDE) if a[s] < BIG)
         entered += np.count_nonzero(a < BIG)
     assert entered > 100
 
 
-def test_rays_meet_the_same_faces_by_the_plain_loop():
+def test_the_vector_code_meets_the_faces_that_the_plain_loop_meets():
+    rng = np.random.default_rng(3)
+    corners = rng.integers(-2, 3, (300, 9, LEAF)).astype(float)
+    corners[1::2] += 0.1 * rng.standard_normal(corners[1::2].shape)
+    a, b = np.empty((6, LEAF)), np.empty((6, LEAF))
+    met = 0
+    for group in range(len(corners)):
+        axes = tuple(int(k) for k in np.roll([0, 1, 2], group))
+        sheared = (*rng.integers(-1, 2, 3).astype(float), *rng.choice([0.0, 0.5, -0.3], 2))
+        bits = meet_plain(corners, group, axes, sheared, a)
+        assert meeting_twin(corners, group, axes, sheared, b) == bits
+        assert np.array_equal(a, b)
+        met += bits.bit_count()
+    assert 100 < met < 1100
+
+
+def test_boxes_are_entered_in_vectors_of_the_whole_width():
+    code = next(iter(vector_twin.inspect_asm().values()))
+    if platform.machine() == "x86_64" and "avx2" in llvmlite.binding.get_host_cpu_features():
+        assert WIDE == 8
+        assert "ymm" in code
+
+
+def test_rays_meet_the_same_faces_by_the_plain_loops():
     code = mesh.first_face.py_func.__code__
-    plain = njit(error_model="numpy")(FunctionType(code, {**vars(mesh), "enter_four": enter_plain}))
+    loops = {"enter_vector": enter_plain, "meet_vector": meet_plain}
+    plain = njit(error_model="numpy")(FunctionType(code, {**vars(mesh), **loops}))
     world = MeshMap.from_arrays(*sphere(12))
     origins, directions = rays(300, 2)
     hits = world.cast(origins, directions)
-    centre, half, corners, _, order, boxes, child = world._hierarchy
-    scratch = np.empty(STACK, np.int32), np.empty(STACK, np.float32), np.empty(4, np.float32)
+    centre, half, corners, _, groups, boxes, child = world._hierarchy
+    scratch = np.empty(STACK, np.int32), np.empty(STACK, np.float32), np.empty(WIDE, np.float32)
+    edges = np.empty((6, LEAF))
     inverse = np.empty(3)
     for o, d, r, wall in zip(origins, directions, hits.ranges, hits.walls, strict=True):
         shift, _ = mesh.enter_mesh(o - centre, d, half, inverse)
         t, face = plain(
-            o - centre, d, inverse, shift, False, corners, order, boxes, child, *scratch
+            o - centre, d, inverse, shift, False, corners, groups, boxes, child, *scratch, edges
         )
         assert face == wall
         assert t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) == r

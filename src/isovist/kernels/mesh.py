@@ -1,8 +1,9 @@
 """Rays among triangles: a walk through a tree of boxes, and a watertight hit.
 
-The tree is that of `kernels.mesh_tree`: nodes of four children, whose float32 boxes stand side by
-side, so that one node is tested in vector code.  A ray is first moved to where it enters the mesh,
-so that its float32 origin errs by no more than the boxes were grown.
+The tree is that of `kernels.mesh_tree`: nodes of several children, whose float32 boxes stand side
+by side, so that one node is tested in vector code, and leaves of a few faces, which are tested
+together too.  A ray is first moved to where it enters the mesh, so that its float32 origin errs by
+no more than the boxes were grown.
 
 The hit itself is float64.  A ray is sheared on to the axis of its largest component and the
 three edge functions are
@@ -19,8 +20,8 @@ the same distance the one with the smaller index wins.
 import numpy as np
 
 from isovist.kernels.compiled import inner, kernel
-from isovist.kernels.mesh_node import WIDER, enter_four
-from isovist.kernels.mesh_tree import BIG, STACK
+from isovist.kernels.mesh_node import WIDER, enter_vector, lowest_bit, meet_vector
+from isovist.kernels.mesh_tree import BIG, LEAF, STACK, WIDE
 from isovist.kernels.ray_order import ray_key, sort_keys
 
 WALL, EDGE = 0, 2
@@ -28,15 +29,15 @@ MOST_RAYS = 131_072  # sorted at once
 
 
 @inner
-def first_face(origin, direction, inverse, shift, counting, corners, order, boxes, child, stack,
-               entry, near4):  # fmt: skip
+def first_face(origin, direction, inverse, shift, counting, corners, groups, boxes, child, stack,
+               entry, near, edges):  # fmt: skip
     """First face along a ray.  Returns (t, face) with the hit at origin + t · direction.
 
     (inf, −1) if there is none.  When counting, all faces are followed and `face` is how many
     were met, or −1 when an edge or a corner was, so that the number has no meaning.  corners
-    (m, 9) float64 in leaf order, relative to the middle of the mesh, as is the origin; shift is
-    the t at which the ray enters the mesh, inverse (3,) as in `enter_mesh`.  stack, entry
-    (STACK,) and near4 (4,) are scratch.
+    (g, 9, LEAF) float64 by groups, relative to the middle of the mesh, as is the origin; groups
+    (g, LEAF), the faces; shift is the t at which the ray enters the mesh, inverse (3,) as in
+    `enter_mesh`.  stack, entry (STACK,), near (WIDE,) and edges (6, LEAF) are scratch.
     """
     dx, dy, dz = direction[0], direction[1], direction[2]
     px, py, pz = origin[0], origin[1], origin[2]
@@ -60,7 +61,8 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
     ny, fy = (1, 4) if iy > 0 else (4, 1)
     nz, fz = (2, 5) if iz > 0 else (5, 2)
     rows, ray = (nx, ny, nz, fx, fy, fz), (ox, oy, oz, ix, iy, iz)
-    best, face, met = np.inf, -1, 0
+    axes, sheared = (kx, ky, kz), (qx, qy, qz, sx, sy)
+    best, face, count = np.inf, -1, 0
     reach = BIG
     top, node, unsure = 1, 0, False
     stack[0] = 0
@@ -68,56 +70,51 @@ def first_face(origin, direction, inverse, shift, counting, corners, order, boxe
         top -= 1
         node = np.int64(stack[top])
         while node >= 0:
-            enter_four(boxes, node, rows, ray, reach, near4)
+            entered = enter_vector(boxes, node, rows, ray, reach, near)
             # The nearest child comes next; the others wait, the nearer ones on top.
             nearest, following, base = BIG, 0, top
-            for s in range(4):
-                t4, c = near4[s], np.int64(child[node, s])
-                if t4 >= BIG:
-                    continue
-                if t4 < nearest:
-                    t4, nearest, c, following = nearest, t4, following, c
-                    if t4 >= BIG:
+            while entered != 0:
+                s = lowest_bit(entered)
+                entered &= entered - 1
+                t, c = near[s], np.int64(child[node, s])
+                if t < nearest:
+                    t, nearest, c, following = nearest, t, following, c
+                    if t >= BIG:
                         continue
                 at = top
-                while at > base and entry[at - 1] < t4:
+                while at > base and entry[at - 1] < t:
                     entry[at], stack[at] = entry[at - 1], stack[at - 1]
                     at -= 1
-                entry[at], stack[at] = t4, c
+                entry[at], stack[at] = t, c
                 top += 1
             if nearest >= BIG:
                 break
             node = following
         if node < 0:
             leaf = -1 - node
-            first = leaf >> 3
-            for i in range(first, first + (leaf & 7) + 1):
-                az = corners[i, kz] - qz
-                bz = corners[i, 3 + kz] - qz
-                cz = corners[i, 6 + kz] - qz
-                ax, ay = corners[i, kx] - qx - sx * az, corners[i, ky] - qy - sy * az
-                bx, by = corners[i, 3 + kx] - qx - sx * bz, corners[i, 3 + ky] - qy - sy * bz
-                cx, cy = corners[i, 6 + kx] - qx - sx * cz, corners[i, 6 + ky] - qy - sy * cz
-                ea = cx * by - cy * bx
-                eb = ax * cy - ay * cx
-                ec = bx * ay - by * ax
-                if min(ea, eb, ec) < 0.0 < max(ea, eb, ec):
-                    continue
+            group = leaf >> 3
+            met = meet_vector(corners, group, axes, sheared, edges)
+            met &= (2 << (leaf & 7)) - 1
+            while met != 0:
+                s = lowest_bit(met)
+                met &= met - 1
+                ea, eb, ec = edges[0, s], edges[1, s], edges[2, s]
                 det = ea + eb + ec
                 if counting and (ea == 0.0 or eb == 0.0 or ec == 0.0):
                     unsure = True
                 if det == 0.0:
                     continue
-                t = sz * (ea * az + eb * bz + ec * cz) / det
+                t = sz * (ea * edges[3, s] + eb * edges[4, s] + ec * edges[5, s]) / det
+                number = groups[group, s]
                 if counting:
-                    met += t > 0.0
-                elif t > 0.0 and (t < best or (t == best and order[i] < face)):
-                    best, face = t, order[i]
+                    count += t > 0.0
+                elif t > 0.0 and (t < best or (t == best and number < face)):
+                    best, face = t, number
                     reach = np.float32(t - shift) * WIDER
         while top > 0 and entry[top - 1] > reach:
             top -= 1
     if counting:
-        face = -1 if unsure else met
+        face = -1 if unsure else count
     return best, face
 
 
@@ -137,12 +134,12 @@ def enter_mesh(origin, direction, half, inverse):
 
 
 @kernel(
-    "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,::1], f8[:,::1], i8[::1], f4[:,:,::1], "
+    "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,:,::1], f8[:,::1], i8[:,::1], f4[:,:,::1], "
     "i4[:,:] -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
     over="origins",
     most=MOST_RAYS,
 )
-def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, order,
+def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, groups,
                boxes, child, ranges, faces, facing, endings):  # fmt: skip
     """First face along each ray, or how many faces it meets; see `first_face`.
 
@@ -154,7 +151,8 @@ def cast_faces(first, last, origins, directions, counting, centre, half, corners
     """
     per_size = 1.0 / max(half[0], half[1], half[2])
     stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
-    near4, p, d, inverse = np.empty(4, np.float32), np.empty(3), np.empty(3), np.empty(3)
+    edges = np.empty((6, LEAF))
+    near, p, d, inverse = np.empty(WIDE, np.float32), np.empty(3), np.empty(3), np.empty(3)
     keys, reach = np.empty(last - first, np.int64), np.empty(last - first)
     for i in range(first, last):
         keys[i - first] = i | ray_key(
@@ -176,8 +174,8 @@ def cast_faces(first, last, origins, directions, counting, centre, half, corners
         reach[i - first], faces[i] = np.inf, 0 if counting else -1
         if shift < np.inf:
             reach[i - first], faces[i] = first_face(
-                p, d, inverse, shift, counting, corners, order, boxes, child, stack, entry,
-                near4,
+                p, d, inverse, shift, counting, corners, groups, boxes, child, stack, entry,
+                near, edges,
             )  # fmt: skip
     for i in range(first, last):
         dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]

@@ -1,16 +1,21 @@
-"""A tree of boxes over triangles, with four children to a node.
+"""A tree of boxes over triangles, with several children to a node.
 
-It is built by the surface-area heuristic over bins and then flattened.  The float32 boxes are
+It is built by the surface-area heuristic over bins and then flattened.  The faces of a leaf are a
+group of `LEAF`, as they are tested together.  The float32 boxes are
 relative to the middle of the mesh and grown by a few units in the last place of its extent, so
 that rounding never loses one.
 """
+
+import platform
 
 import numpy as np
 
 from isovist.kernels.compiled import inner, kernel
 
+WIDE = 4 if platform.machine() in ("aarch64", "arm64") else 8
+"""Children of a node: as many singles as one vector of the machine holds."""
 BINS = 16
-LEAF = 3
+LEAF = 4
 DEEP = 48  # beyond this depth halves are split at the median, so the stacks below suffice
 STACK = 256
 BIG = np.float32(3e37)
@@ -24,19 +29,23 @@ def _half_area(lo, hi):
 
 
 @inner
+def _groups(count):
+    """How many groups so many faces fill."""
+    return (count + LEAF - 1) // LEAF
+
+
+@inner
 def _split(lo, hi, order, first, last, bin_lo, bin_hi, bin_count, right_cost):
     """Best plane by the surface-area heuristic.  Returns (axis, least centre, bins per m, bin).
 
-    Bin is −1 when no plane is better than a leaf.
+    Bin is −1 when there is no plane.
     """
     c_lo, c_hi = np.full(3, np.inf), np.full(3, -np.inf)
-    all_lo, all_hi = np.full(3, np.inf), np.full(3, -np.inf)
     for i in range(first, last):
         j = order[i]
         for k in range(3):
             centre = 0.5 * (lo[j, k] + hi[j, k])
             c_lo[k], c_hi[k] = min(c_lo[k], centre), max(c_hi[k], centre)
-            all_lo[k], all_hi[k] = min(all_lo[k], lo[j, k]), max(all_hi[k], hi[j, k])
     best = np.inf
     best_axis, best_bin = -1, -1
     run_lo, run_hi = np.empty(3), np.empty(3)
@@ -59,7 +68,7 @@ def _split(lo, hi, order, first, last, bin_lo, bin_hi, bin_count, right_cost):
             count += bin_count[b]
             for k in range(3):
                 run_lo[k], run_hi[k] = min(run_lo[k], bin_lo[b, k]), max(run_hi[k], bin_hi[b, k])
-            right_cost[b] = count * _half_area(run_lo, run_hi) if count > 0 else 0.0
+            right_cost[b] = _groups(count) * _half_area(run_lo, run_hi) if count > 0 else 0.0
         run_lo[:], run_hi[:] = np.inf, -np.inf
         count = 0
         for b in range(BINS - 1):
@@ -67,16 +76,11 @@ def _split(lo, hi, order, first, last, bin_lo, bin_hi, bin_count, right_cost):
             for k in range(3):
                 run_lo[k], run_hi[k] = min(run_lo[k], bin_lo[b, k]), max(run_hi[k], bin_hi[b, k])
             if 0 < count < last - first:
-                cost = count * _half_area(run_lo, run_hi) + right_cost[b + 1]
+                cost = _groups(count) * _half_area(run_lo, run_hi) + right_cost[b + 1]
                 if cost < best:
                     best, best_axis, best_bin = cost, axis, b
     if best_axis < 0:
         return 0, 0.0, 0.0, -1
-    # A leaf costs its faces; a split costs one more node, about as much as one face.
-    if last - first <= LEAF:
-        whole = _half_area(all_lo, all_hi)
-        if best + whole >= (last - first) * whole:
-            return 0, 0.0, 0.0, -1
     scale = BINS * (1.0 - 1e-9) / (c_hi[best_axis] - c_lo[best_axis])
     return best_axis, c_lo[best_axis], scale, best_bin
 
@@ -109,7 +113,7 @@ def build_tree(lo, hi, order, node_lo, node_hi, link, count):
                 a, b = min(a, lo[order[i], k]), max(b, hi[order[i], k])
             node_lo[node, k], node_hi[node, k] = a, b
         middle = -1
-        if last - first > 1:
+        if last - first > LEAF:
             axis, start, scale, cut = _split(
                 lo, hi, order, first, last, bin_lo, bin_hi, bin_count, right_cost
             )
@@ -125,7 +129,7 @@ def build_tree(lo, hi, order, node_lo, node_hi, link, count):
                         behind += 1
                 for i in range(behind):
                     order[middle + i] = scratch[i]
-            elif last - first > LEAF:
+            else:
                 middle = (first + last) // 2
         if middle < 0:
             link[node], count[node] = first, last - first
@@ -138,29 +142,33 @@ def build_tree(lo, hi, order, node_lo, node_hi, link, count):
     return used
 
 
-@kernel("f8[:,::1], f8[:,::1], i8[::1], i8[::1], f8[::1], f8 -> f4[:,:,::1], i4[:,:]")
-def flatten_tree(node_lo, node_hi, link, count, centre, grown, boxes, child):
-    """Nodes of four children from a binary tree.
+@kernel(
+    "f8[:,::1], f8[:,::1], i8[::1], i8[::1], i8[::1], f8[::1], f8 "
+    "-> f4[:,:,::1], i4[:,:], i8[:,::1]"
+)
+def flatten_tree(node_lo, node_hi, link, count, order, centre, grown, boxes, child, groups):
+    """Nodes of `WIDE` children from a binary tree.
 
-    Outputs: boxes (w, 8, 4) float32, rows least x, y, z, greatest x, y, z; child (w, 4) int32, ≥ 0
-    for a node, else −1 − (8 · first + faces − 1) for a leaf.  Empty slots have boxes that
-    nothing meets.  Returns the nodes used; there are at most as many as in the binary tree.
+    Outputs: boxes (w, 8, WIDE) float32, rows least x, y, z, greatest x, y, z; child (w, WIDE)
+    int32, ≥ 0 for a node, else −1 − (8 · group + faces − 1) for a leaf; groups (g, LEAF), the
+    faces of each leaf, the rest left as it is.  Empty slots have boxes that nothing meets.  Returns
+    the nodes and the groups used; there are at most as many of either as nodes in the binary tree.
     """
-    slots, found = np.empty(4, np.int64), 0
+    slots, found = np.empty(WIDE, np.int64), 0
     stack = np.empty((STACK, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, -1
-    top, used = 1, 0
+    top, used, leaves = 1, 0, 0
     while top > 0:
         top -= 1
         root, parent = stack[top, 0], stack[top, 1]
         wide = used
         used += 1
         if parent >= 0:
-            child[parent // 4, parent % 4] = wide
+            child[parent // WIDE, parent % WIDE] = wide
         slots[0], found = root, 1
         if count[root] == 0:
             slots[0], slots[1], found = root + 1, link[root], 2
-        while found < 4:
+        while found < WIDE:
             widest, area = -1, -1.0
             for s in range(found):
                 if count[slots[s]] == 0:
@@ -172,7 +180,7 @@ def flatten_tree(node_lo, node_hi, link, count, centre, grown, boxes, child):
             node = slots[widest]
             slots[widest], slots[found] = node + 1, link[node]
             found += 1
-        for s in range(4):
+        for s in range(WIDE):
             if s >= found:
                 boxes[wide, :3, s], boxes[wide, 3:6, s], child[wide, s] = BIG, -BIG, -1
                 continue
@@ -181,8 +189,11 @@ def flatten_tree(node_lo, node_hi, link, count, centre, grown, boxes, child):
                 boxes[wide, k, s] = node_lo[node, k] - centre[k] - grown
                 boxes[wide, 3 + k, s] = node_hi[node, k] - centre[k] + grown
             if count[node] > 0:
-                child[wide, s] = -1 - (8 * link[node] + count[node] - 1)
+                child[wide, s] = -1 - (8 * leaves + count[node] - 1)
+                for k in range(count[node]):
+                    groups[leaves, k] = order[link[node] + k]
+                leaves += 1
             else:
-                stack[top, 0], stack[top, 1] = node, 4 * wide + s
+                stack[top, 0], stack[top, 1] = node, WIDE * wide + s
                 top += 1
-    return used
+    return used, leaves

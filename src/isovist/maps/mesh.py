@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 ZERO = 255  # what `kernels.mesh` writes for the ending of a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 Backend = Literal["own", "open3d"]
-# Middle, half the size, corners, normals and order of the faces, boxes and children of the nodes.
+# Middle, half the size, corners, normals and groups of the faces, boxes and children of the nodes.
 Hierarchy = tuple[
     FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, NDArray[np.int32]
 ]
@@ -257,7 +257,7 @@ class MeshMap:
     @cached_property
     def _hierarchy(self) -> Hierarchy:
         """What `kernels.mesh` follows rays through."""
-        from isovist.kernels.mesh_tree import GROWN, build_tree, flatten_tree
+        from isovist.kernels.mesh_tree import GROWN, LEAF, WIDE, build_tree, flatten_tree
 
         corners = self.vertices[self.faces]
         low, high = corners.min(axis=1), corners.max(axis=1)
@@ -268,15 +268,20 @@ class MeshMap:
         used = build_tree(low, high, order, node_low, node_high, link, count)
         centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
         grown = GROWN * float(half.max())
-        # A node is two lines of cache: six rows of boxes, one of children, one of nothing.
-        room = np.empty(32 * (used + 1), np.float32)
-        start = -(room.ctypes.data // 4) % 32
-        boxes = room[start : start + 32 * used].reshape(used, 8, 4)
+        # A node is whole lines of cache: six rows of boxes, one of children, one of nothing.
+        size = 8 * WIDE
+        room = np.empty(size * (used + 1), np.float32)
+        start = -(room.ctypes.data // 4) % size
+        boxes = room[start : start + size * used].reshape(used, 8, WIDE)
         child = boxes.view(np.int32)[:, 6]
-        wide = flatten_tree(node_low, node_high, link, count, centre, grown, boxes, child)
-        placed = np.ascontiguousarray((corners - centre)[order].reshape(m, 9))
-        boxes, child = boxes[:wide], child[:wide]
-        return centre, half + grown, placed, self.normals, order, boxes, child
+        groups = np.zeros((used, LEAF), np.int64)
+        wide, leaves = flatten_tree(
+            node_low, node_high, link, count, order, centre, grown, boxes, child, groups
+        )
+        boxes, child, groups = boxes[:wide], child[:wide], groups[:leaves]
+        placed = (corners - centre)[groups].reshape(leaves, LEAF, 9).swapaxes(1, 2)
+        placed = np.ascontiguousarray(placed)
+        return centre, half + grown, placed, self.normals, groups, boxes, child
 
     def using(self, backend: Backend) -> "MeshMap":
         """The same map, its rays followed by our own kernel or by Open3D.
