@@ -33,6 +33,8 @@ PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
 NEIGHBOURS = 100
 """Cells of the side of a square of the map that one core keeps in its cache."""
+FEW = 64
+"""Poses that are not worth ordering: it takes longer than what it saves (`benchmarks.check`)."""
 PEAK = (12, 1450)
 """Bytes per cell and per node that describing a map takes, measured."""
 
@@ -298,11 +300,13 @@ def _step_by_step(
     return Described(nodes, F, distance_to_walls(world), clear.skip, bare_walls(world).skip)
 
 
-def _by_place(poses: FloatArray) -> tuple[IntArray, IntArray]:
-    """An order in which neighbours come together, and the way back.
+def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:
+    """An order in which neighbours come together, and the way back; few stay as they are.
 
     What they read of the map is then still in the cache.  Poses in cells, shape (K, 3).
     """
+    if len(poses) <= FEW:
+        return slice(None), slice(None)
     columns, rows = np.floor(poses[:, :2] / NEIGHBOURS).T
     order = np.lexsort((rows, columns))
     return order, np.argsort(order, kind="stable")
