@@ -30,8 +30,8 @@ def test_contenders_are_rated_where_they_are_worth_most(site):
     moved = replace(fits.fit, poses=fits.poses + off)
     fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, moved.poses, USUAL.model))
     before = fits.totals(USUAL)
-    best = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)))
-    after = best.totals(USUAL)
+    best, after = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)))
+    assert (after == best.totals(USUAL)).all()
     near = before >= before.max() - 60.0
     assert 2 <= near.sum() < len(near)
     assert (best.poses == fits.poses).all()
@@ -48,7 +48,28 @@ def test_a_place_without_contenders_stays_as_it_was_fitted(site):
     fits = fits.select(unlike(fits.poses, *USUAL.same))
     totals = fits.totals(USUAL)
     assert (totals > totals.max() - USUAL.nearby[2]).sum() == 1
-    assert polish(site.atlas, fits, USUAL) is fits
+    kept, same = polish(site.atlas, fits, USUAL)
+    assert kept is fits
+    assert (same == totals).all()
+
+
+@BOTH
+def test_no_step_is_tried_twice_from_where_a_place_stays(site, monkeypatch):
+    scan = site.look(site.lonely, world=site.twins, seed=6)
+    atlas = site.twin_atlas
+    fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
+    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    tried, steps = [], 2 * atlas.fitted(False)
+
+    def rate(self, beams, poses, model):
+        tried.extend(part.tobytes() for part in np.split(poses, len(poses) // steps))
+        return plainly(self, beams, poses, model)
+
+    plainly = type(atlas).rate
+    monkeypatch.setattr(type(atlas), "rate", rate)
+    polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)))
+    assert len(tried) > 0
+    assert len(set(tried)) == len(tried)
 
 
 @BOTH
@@ -61,7 +82,9 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site, monkeypatch):
     assert out.any()
     # As if every place reached what the best one is worth nearby: likely, and yet refuted.
     alike = Fits(fits.fit, fits.beams, fits.ratings[[0] * len(fits)], fits.kinds[[0] * len(fits)])
-    monkeypatch.setattr("isovist.localization.judge.polish", lambda *_: alike)
+    monkeypatch.setattr(
+        "isovist.localization.judge.polish", lambda *_: (alike, alike.totals(USUAL))
+    )
     answer = judge(site.atlas, scan, fits, USUAL)
     assert [e.refuted for e in answer.estimates] == [False, *out][: len(answer.estimates)]
     assert answer.estimates[1].probability == answer.estimates[0].probability

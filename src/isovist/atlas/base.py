@@ -28,7 +28,7 @@ from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
@@ -93,8 +93,10 @@ class Beams:
     ) -> "Beams":
         """From the number of the block of each beam and of the column of that block."""
         order = np.lexsort((blocks, columns))
-        runs = np.diff(np.stack([columns, blocks])[:, order], prepend=-(1 << 40))
-        starts = np.flatnonzero(runs.any(axis=0))
+        runs = np.ones((2, len(order)), dtype=np.bool_)
+        for row, number in zip(runs, (columns[order], blocks[order]), strict=True):
+            np.not_equal(number[1:], number[:-1], out=row[1:])
+        starts = np.flatnonzero(runs[0] | runs[1])
         own = np.empty(0) if sigmas is None else sigmas
         first = np.flatnonzero(runs[0][starts])
         return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
@@ -131,7 +133,7 @@ class Beams:
     def by_block(self, ratings: Float32Array) -> FloatArray:
         """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
         sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)
-        return np.asarray(sums / np.diff(self.starts, append=len(self)))
+        return np.asarray(sums / (np.append(self.starts[1:], len(self)) - self.starts))
 
     def by_column(self, blocks: FloatArray) -> FloatArray:
         """Mean of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
@@ -301,6 +303,7 @@ class Atlas(Site):
         return np.arange(len(self.nodes))
 
     @property
+    @once_for_each
     def diagonal(self) -> float:
         return float(np.linalg.norm(np.diff(self.world.bounds, axis=0)))
 

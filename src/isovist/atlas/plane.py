@@ -43,6 +43,8 @@ from isovist.types import Float32Array, FloatArray, IntArray, check_memory, read
 
 NEIGHBOURS = 100
 """Cells of the side of a square of the map that one core keeps in its cache."""
+FEW = 64
+"""Poses that are not worth ordering: it takes longer than what it saves (`benchmarks.check`)."""
 PEAK = (12, 1450)
 """Bytes per cell and per node that describing a map takes, measured."""
 KEPT = (12, 280)
@@ -307,11 +309,13 @@ def _in_blocks(
     return Described(nodes, F, distance_to_walls(world), clear.skip, bare_walls(world).skip)
 
 
-def _by_place(poses: FloatArray) -> tuple[IntArray, IntArray]:
-    """An order in which neighbours come together, and the way back.
+def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:
+    """An order in which neighbours come together, and the way back; few stay as they are.
 
     What they read of the map is then still in the cache.  Poses in cells, shape (K, 3).
     """
+    if len(poses) <= FEW:
+        return slice(None), slice(None)
     columns, rows = np.floor(poses[:, :2] / NEIGHBOURS).T
     order = np.lexsort((rows, columns))
     return order, np.argsort(order, kind="stable")

@@ -57,8 +57,7 @@ def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
     plain = fits.select(unlike(fits.poses, *settings.same))
-    fits = polish(atlas, plain, settings)
-    totals = fits.totals(settings)
+    fits, totals = polish(atlas, plain, settings)
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
     chances = chances_of(totals, len(fits.beams.columns), settings)

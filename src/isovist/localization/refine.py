@@ -126,7 +126,7 @@ def refit(
     return _best_first(many, *rated(atlas, many, fit, settings))
 
 
-def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> Fits:
+def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fits, FloatArray]:
     """The fits that contend for the first place, with the ratings of the best pose near each.
 
     A fit brings the ends of beams to walls; what they are worth along the way is not in it, and
@@ -137,28 +137,36 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> Fits:
         atlas: The map, described.
         fits: Of unlike places; those of several scans, which may move against each other, stay.
         settings: How far around them to look.
+
+    Returns:
+        The fits, and what each is then worth (`totals`).
     """
     totals = fits.totals(settings)
     step, turn, behind = settings.nearby
     chosen = np.flatnonzero(totals >= totals.max() - behind)
     if len(chosen) < 2 or fits.known is not None:
-        return fits
+        return fits, totals
     best = fits.select(chosen)
     poses, reached, n = best.poses.copy(), totals[chosen], atlas.fitted(False)
     ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
     moves = np.zeros((2 * n, poses.shape[1]))
     moves[:n, :n] = np.diag(by_coordinate(step, turn, n))
     moves[n:] = -moves[:n]
-    for share in (1.0, 1.0, 0.5, 0.5, 0.25, 0.25):
-        tried = (poses[:, None] + share * moves).reshape(-1, poses.shape[1])
-        near = Fits(best.fit, fits.beams, *atlas.rate(fits.beams, tried, settings.model))
-        worth = near.totals(settings).reshape(len(chosen), -1)
-        k = np.argmax(worth, axis=1)
-        for i in np.flatnonzero(worth.max(axis=1) > reached):
-            at = i * len(moves) + k[i]
-            poses[i], reached[i] = tried[at], worth[i, k[i]]
-            ratings[chosen[i]], kinds[chosen[i]] = near.ratings[at], near.kinds[at]
-    return Fits(fits.fit, fits.beams, ratings, kinds)
+    for share in (1.0, 0.5, 0.25):
+        moved = np.arange(len(chosen))
+        for _twice in range(2):
+            tried = (poses[moved, None] + share * moves).reshape(-1, poses.shape[1])
+            near = Fits(best.fit, fits.beams, *atlas.rate(fits.beams, tried, settings.model))
+            worth = near.totals(settings).reshape(len(moved), -1)
+            k = np.argmax(worth, axis=1)
+            better = np.flatnonzero(worth.max(axis=1) > reached[moved])
+            at, moved = better * len(moves) + k[better], moved[better]
+            poses[moved], reached[moved] = tried[at], worth[better, k[better]]
+            ratings[chosen[moved]], kinds[chosen[moved]] = near.ratings[at], near.kinds[at]
+            if moved.size == 0:  # from where they stayed the same steps would be tried again
+                break
+    totals[chosen] = reached
+    return Fits(fits.fit, fits.beams, ratings, kinds), totals
 
 
 def _best_first(
