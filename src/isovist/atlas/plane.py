@@ -7,17 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import (
-    DAMPING,
-    FAR,
-    MAJORITY,
-    AnyScan,
-    Atlas,
-    Beams,
-    Fit,
-    Window,
-    things_of,
-)
+from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas, Beams, Fit, Window, things_of
 from isovist.atlas.blocks import PlaneBlock, rays_of
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import (

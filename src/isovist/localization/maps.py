@@ -133,6 +133,9 @@ class MapCandidates:
         return max(ratios)
 
 
+Sought = Found | MapCandidates
+
+
 def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
     """Candidates of each scan, with the place of its frame in that of the last."""
     return ((found, None),) if isinstance(found, Candidates) else found.each
@@ -141,7 +144,7 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 def seek(
     site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *,
     thorough: bool = False, both: bool = True,
-) -> Found | MapCandidates:  # fmt: skip
+) -> Sought:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)

@@ -119,6 +119,11 @@ class Bank:
         if len(self.poses) == 0:
             self.poses, self.spreads = self.before
 
+    def fit_tilt(self) -> None:
+        """Have roll and pitch fitted from now on; only while nothing was seen."""
+        self.tilt, self.poses = True, np.empty((0, 0))
+        self.__post_init__()
+
     def __len__(self) -> int:
         return len(self.poses)
 
