@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.plane import SIGNALS, PlaneAtlas
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, InputError, IsovistError
@@ -34,6 +34,7 @@ class AtlasInfo:
         spacing: Of the nodes, in m.
         nodes: How many.
         channels: Of a descriptor.
+        signal: What a search compares (`build`).
         nbytes: On disk.
         map_checksum: CRC-32 of the map it was built from.
     """
@@ -46,6 +47,7 @@ class AtlasInfo:
     spacing: float
     nodes: int
     channels: int
+    signal: str
     nbytes: int
     map_checksum: str
 
@@ -103,6 +105,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             spacing=float(meta["spacing"]),
             nodes=described[0],
             channels=int(np.prod(described[1:])),
+            signal=str(meta.get("signal", SIGNALS[0])),
             nbytes=sum(entry.nbytes for entry in manifest.arrays.values()),
             map_checksum=str(meta["map_checksum"]),
         )

@@ -9,6 +9,7 @@ from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.sensing.joined import unlit
 from isovist.types import FloatArray
 
 GLANCES = (2000, 6)
@@ -25,7 +26,7 @@ def glance(site: Site, scan: AnyScan, settings: LocalizationSettings) -> FloatAr
     if not isinstance(site, SideBySide):
         assert isinstance(site, Atlas)  # there is no third kind
         return _at_map(site, scan, settings)
-    found = []
+    found, scan = [], unlit(scan)
     for name, shift in zip(site.names, site.shifts, strict=True):
         poses = _at_map(site.maps[name], scan, settings)
         poses[:, 0] += shift

@@ -22,7 +22,7 @@ from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
 from isovist.poses import AnyPose
-from isovist.sensing.joined import Look
+from isovist.sensing.joined import Look, unlit
 from isovist.types import BoolArray, FloatArray
 
 Found = Candidates | ManyCandidates
@@ -147,6 +147,7 @@ def seek(
         return several.seek(site, scan, prior, settings, thorough=thorough, both=both)
     assert isinstance(site, SideBySide)  # there is no third kind
     each: dict[int, Found] = {}
+    scan = unlit(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
     for number, name in enumerate(site.names):
         region = None
