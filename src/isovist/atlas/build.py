@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.cluster import connected
-from isovist.atlas.plane import build_plane
+from isovist.atlas.plane import SIGNALS, build_plane
 from isovist.atlas.settings import AtlasSettings, checked_settings
 from isovist.atlas.space import COARSE, Height, build_space
 from isovist.atlas.tiles import Crew
@@ -27,6 +27,7 @@ def build(
     spacing: float | None = None,
     height: Height = None,
     rose: Rose | None = None,
+    signal: str = SIGNALS[0],
     settings: AtlasSettings | None = None,
     progress: Callable[[float], None] | None = None,
     backend: str | None = None,
@@ -42,6 +43,8 @@ def build(
             drone; that of the settings when `None`.
         rose: In the plane, directions of equal steps with any profile; `None` for the usual one of
             as many channels as the settings say.
+        signal: In the plane, what the search compares: "range", or "range+intensity" on maps whose
+            walls differ in reflectance.  Places are rated by both, whatever is said here.
         settings: How to describe it.
         progress: Told the share of the work that is done.
         backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
@@ -72,7 +75,11 @@ def build(
         if height is not None:
             raise InputError("`height` is for maps in space; this map is of the plane.")
         with using(backend), _crew(cluster) as crew:
-            return build_plane(cells, chosen, tell, rose, crew)
+            return build_plane(cells, chosen, tell, rose, crew, signal)
+    if signal != SIGNALS[0]:
+        raise InputError(
+            "`signal` is for maps of the plane; in space intensities count where places are rated."
+        )
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
     with _crew(cluster) as crew:

@@ -13,7 +13,9 @@ from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import (
     Shine,
     add_gloss,
+    brightness,
     comparable,
+    describe_shine,
     gloss_of,
     left_out,
     shine_of,
@@ -31,6 +33,8 @@ from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
 from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
+SIGNALS = ("range", "range+intensity")
+"""What an atlas of the plane can be searched by."""
 NEIGHBOURS = 100
 """Cells of the side of a square of the map that one core keeps in its cache."""
 FEW = 64
@@ -52,6 +56,8 @@ class PlaneAtlas(Atlas):
         shine: Of the walls (`atlas.shine`).
         gleam: Reflectance of the wall nearest to each cell, or `None`.
         rose: That it was described with; `None` for the usual one.
+
+    The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`).
     """
 
     world: OccupancyMap
@@ -62,6 +68,11 @@ class PlaneAtlas(Atlas):
     dimension: ClassVar[int] = 2
 
     __setstate__ = restore
+
+    @property
+    def signal(self) -> str:
+        """What its search compares: one of `SIGNALS`."""
+        return SIGNALS[self.descriptors.shape[1] > 1]
 
     @property
     def positions(self) -> FloatArray:
@@ -102,7 +113,10 @@ class PlaneAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        return window_of_scan(_planar(scan), self.settings, share, self.rose)
+        flat, lit = _planar(scan), None
+        if self.signal == SIGNALS[1] and flat.intensities is not None:
+            lit = self.shine if comparable(self.shine, flat.intensities[flat.valid]) else None
+        return window_of_scan(flat, self.settings, share, self.rose, lit)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
@@ -208,6 +222,7 @@ class PlaneAtlas(Atlas):
     def meta(self) -> dict[str, Any]:
         told = {} if self.rose is None else {"rose": rose_json(self.rose)}
         return told | {
+            "signal": self.signal,
             "resolution": self.world.resolution,
             "origin": [float(v) for v in self.world.origin.vector],
             "spacing": self.spacing,
@@ -237,40 +252,63 @@ def build_plane(
     progress: Callable[[float], None],
     rose: Rose | None = None,
     crew: Crew | None = None,
+    signal: str = SIGNALS[0],
 ) -> PlaneAtlas:
-    """Describe a map of the plane.
+    """Describe a map of the plane; the arguments are those of `build`.
 
     This takes at the peak about 1.5 kB per node and 12 bytes per cell, and is refused where the
     machine has less; with a crew, 0.3 kB per node.
     """
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 cells, got {world.shape}.")
+    shine = _shining(world, signal)
     stride = max(1, round(settings.spacing / world.resolution))
     count = int(np.count_nonzero(world.cells == Cell.FREE)) // stride**2
     per_cell, per_node = PEAK if crew is None else KEPT
     check_memory(
         f"Describing a map of {world.cells.size} cells with about {count} nodes",
-        per_cell * world.cells.size + per_node * count,
+        per_cell * world.cells.size + (per_node << (shine is not None)) * count,
         "Take a larger `spacing`, make the cells larger, or crop the map.",
     )
     parts = _in_one_piece(world, stride, settings, rose) if crew is None else None
     if parts is None:
         parts = _in_blocks(world, stride, settings, rose, crew, progress)
+    rings, near = [parts.descriptors], spread_reflectance(world)
+    if shine is not None and near is not None:
+        clear, b = bridge_gaps(world, settings.gap), brightness(shine, near)
+        nodes = np.divmod(parts.nodes, world.shape[1])
+        rings.append(describe_shine(clear, b, nodes, *rays_of(settings, rose), settings.reach))
     atlas = PlaneAtlas(
         world,
         readonly(parts.nodes),
-        readonly(parts.descriptors[:, None]),
+        readonly(np.stack(rings, axis=1) if len(rings) > 1 else rings[0][:, None]),
         readonly(parts.wall_distance),
         readonly(parts.clear),
         readonly(parts.bare),
         stride * world.resolution,
         settings,
         shine_of(world),
-        spread_reflectance(world),
+        near,
         rose,
     )
     progress(1.0)
     return atlas
+
+
+def _shining(world: OccupancyMap, signal: str) -> Shine:
+    """Of a map that is to be searched by intensities; `None` where ranges will do."""
+    if signal not in SIGNALS:
+        raise InputError(
+            f"`signal` must be {' or '.join(SIGNALS)}, got {signal!r}. "
+            "theory.paper.PaperLocalizer takes any signal."
+        )
+    shine = shine_of(world) if signal == SIGNALS[1] else None
+    if signal == SIGNALS[1] and shine is None:
+        raise InputError(
+            f"`signal` {signal} needs a map whose walls differ in `reflectance`; those of this map "
+            f"{'have none' if world.reflectance is None else 'are all alike'}."
+        )
+    return shine
 
 
 def _in_one_piece(

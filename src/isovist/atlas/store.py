@@ -11,7 +11,7 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.part import read_part
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.plane import SIGNALS, PlaneAtlas
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, InputError, IsovistError
@@ -38,6 +38,7 @@ class AtlasInfo:
         spacing: Of the nodes, in m.
         nodes: How many.
         channels: Of a descriptor.
+        signal: What a search compares (`build`).
         nbytes: On disk.
         map_checksum: CRC-32 of the map it was built from.
     """
@@ -50,6 +51,7 @@ class AtlasInfo:
     spacing: float
     nodes: int
     channels: int
+    signal: str
     nbytes: int
     map_checksum: str
 
@@ -127,6 +129,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             spacing=float(meta["spacing"]),
             nodes=described[0],
             channels=int(np.prod(described[1:])),
+            signal=str(meta.get("signal", SIGNALS[0])),
             nbytes=sum(entry.nbytes for entry in manifest.arrays.values()),
             map_checksum=str(meta["map_checksum"]),
         )

@@ -179,6 +179,12 @@ Compare = Annotated[
 Clutter = Annotated[
     float, typer.Option(help="Share of the beams that something unmapped cuts short, from 0 to 1.")
 ]
+Signal = Annotated[
+    str,
+    typer.Option(
+        help="What a search in the plane compares: range, or range+intensity where walls differ."
+    ),
+]
 
 # The paper's method
 Method = Annotated[

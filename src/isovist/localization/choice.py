@@ -23,6 +23,7 @@ from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
 from isovist.localization.search import TINY, best_headings
 from isovist.localization.settings import LocalizationSettings
+from isovist.sensing.joined import unlit
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 FEW = 16
@@ -61,7 +62,9 @@ class Glances:
         """Those of a library; each atlas is opened once for it."""
         if not isinstance(library.glances, cls):
             made = [Floors.make(library[name]) for name in library]
-            tables = [floors.table for floors in made]
+            # In the plane the first ring alone, that of ranges, is compared on several maps.
+            rows = made[0].n if library[next(iter(library))].dimension == 2 else None
+            tables = [floors.table[:, :rows] for floors in made]
             starts = np.cumsum([0, *map(len, tables[:-1])])
             table: NDArray[np.uint8] = np.concatenate(tables)
             whole = Floors(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
@@ -114,6 +117,7 @@ class Choice:
         if not isinstance(library, Library) or len(site.names) <= FEW:
             return None
         first = library[site.names[0]]
+        scan = unlit(scan)
         window = first.window(scan, settings.seen_share[site.dimension - 2])
         if not window.seen.any():
             return None
@@ -186,7 +190,7 @@ class Choice:
         near = np.flatnonzero(np.hypot(*gaps.T) < 1.5 * settings.candidates_apart(atlas)[0])
         if near.size == 0:
             return np.inf
-        window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
+        window = atlas.window(unlit(scan), settings.seen_share[atlas.dimension - 2])
         costs, _ = _headings(atlas.descriptors, window, rough_of(window), near, 1, settings)
         return settings.lead * max(float(costs.min()), TINY)
 

@@ -12,6 +12,7 @@ from isovist.backends.base import computing
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.sensing.joined import unlit
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each
 
 GLANCES = (2000, 6)
@@ -28,7 +29,7 @@ def glance(site: Site, scan: AnyScan, settings: LocalizationSettings) -> FloatAr
     if not isinstance(site, SideBySide):
         assert isinstance(site, Atlas)  # there is no third kind
         return _at_map(site, scan, settings)
-    found = []
+    found, scan = [], unlit(scan)
     for name, shift in zip(site.names, site.shifts, strict=True):
         poses = _at_map(site.maps[name], scan, settings)
         poses[:, 0] += shift

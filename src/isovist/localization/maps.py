@@ -23,7 +23,7 @@ from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
 from isovist.poses import AnyPose
-from isovist.sensing.joined import Look
+from isovist.sensing.joined import Look, unlit
 from isovist.types import BoolArray, FloatArray
 
 Found = Candidates | ManyCandidates
@@ -150,6 +150,7 @@ def seek(
         assert not isinstance(prior, Regions)
         return several.seek(site, scan, prior, settings, thorough=thorough, both=both)
     assert isinstance(site, SideBySide)  # there is no third kind
+    scan = unlit(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
     regions = dict.fromkeys(site.names) if prior is None else _regions(prior)
     asked = [number for number, name in enumerate(site.names) if name in regions]
