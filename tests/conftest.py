@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from isovist.backends.base import NAMES, using
 from isovist.errors import InputError
+from slow import COLLECTED, Times, measured, name_of
 
 settings.register_profile(
     "isovist",
@@ -92,12 +93,24 @@ SLOW = (
     "test_typed_pages.py",
     "test_verify.py",
 )
-"""Files, or tests by the beginning of their name, that `make quick` leaves out."""
+"""Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
+`slow.txt` names: browsers, whole drives and statistics, long on any machine."""
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+def pytest_addoption(parser):
+    parser.addoption("--times", action="store_true", help="measure, and write tests/slow.txt")
+
+
+def pytest_configure(config):
+    if config.getoption("--times"):
+        config.pluginmanager.register(Times())
+
+
+def pytest_collection_modifyitems(config, items):
+    long = measured()
+    config.stash[COLLECTED] = [name_of(item) for item in items]
+    for item, name in zip(items, config.stash[COLLECTED], strict=True):
+        if name in long or name.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
 
 
