@@ -135,14 +135,14 @@ def test_a_place_is_worth_what_its_beams_are(site):
         for block in range(beams.blocks)
     ]
     for column in np.split(np.array(means), beams.columns[1:]):
-        slow += np.mean(column) - USUAL.unknown * np.mean(kinds == 3)
+        slow += np.mean(column) + USUAL.worth * (np.mean(kinds == 0) - np.mean(kinds == 3))
     assert fits.totals(USUAL)[3] == pytest.approx(slow, rel=1e-5)
 
 
 def test_chances_are_those_of_the_equation_and_none_has_its_share():
     totals = np.array([100.0, 98.0, 60.0])
     chances = chances_of(totals, 18, USUAL)
-    weights = np.exp(0.6 * (np.append(totals, 18 * 2.0) - 100.0))
+    weights = np.exp(0.5 * (np.append(totals, 18 * 2.9) - 100.0))
     assert chances == pytest.approx(weights / weights.sum(), rel=1e-12)
     assert chances_of(np.array([0.0]), 18, USUAL)[-1] > 0.99999
     assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]

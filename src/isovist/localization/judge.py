@@ -3,14 +3,16 @@
 Beams side by side see the same thing, and err together: a person, a table or a door that the map
 does not show fills many degrees when it is near.  So the scan is cut into blocks of 10°, in space
 of azimuth and of elevation, and blocks that see one thing form a column: in the plane those side by
-side on 1 m, in space those above each other.  A column is one witness: with ℓ_jc the mean over its
+side on 0.75 m, in space those above each other.  A column is one witness: with ℓ_jc the mean over its
 blocks of their mean rating from place j, at the best pose near it (`refine.polish`), a place is
 worth
 
-    L_j = Σ_c (ℓ_jc − υ u_j),                                                              (1)
+    L_j = Σ_c (ℓ_jc + κ e_j − κ u_j),                                                      (1)
 
-where u_j is the share of beams which end in unknown space: it explains any beam a little.  That
-none of the places is right is worth ℓ₀ for each of the C witnesses:
+where e_j is the share of beams explained and u_j that of beams which end in unknown space.  Clutter
+and unknown space explain any beam a little, so that a place which leaves much to them can rate as
+high as one that accounts for the walls.  That none of the places is right is worth ℓ₀ for each of
+the C witnesses:
 
     p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 

@@ -74,8 +74,8 @@ class Fits:
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
-        unseen = settings.unknown * self.unseen[:, None]
-        return np.asarray((self.witnesses - unseen).sum(axis=1))
+        extra = settings.worth * (self.inliers - self.unseen)
+        return np.asarray((self.witnesses + extra[:, None]).sum(axis=1))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""

@@ -71,18 +71,18 @@ class LocalizationSettings:
             unique; in space half.  Of 798 scans that were looked at again, the right place was
             among the first 1331 of 4000 by its ends, in 99 of 100 cases among the first 235.
         model: What a beam's range is worth at a pose.
-        unknown: υ of `judge` (1), in nats.  Of 1, 2 and 3 the one with the best success on the six
-            logs, both splits.
+        worth: κ of `judge` (1), in nats.  Of 0, 0.5, 1, 2 and 3 the one with which no site of the
+            six logs, both splits, loses.
         nearby: Step in m and rad in which the best rating is looked for around fits, halved twice,
             and how far behind the best a fit may lie to be worth it, in nats: what it brings is
             seldom more than half of that.
         sure: β, ℓ₀ (nats) and p_min of `judge` (2).  Right places are likeliest by β = 0.7 over
             both splits of the six logs, and by 0.35 over scans of the office, hall, warehouse and
             symmetric plans of `bench calibrate`, where things stand that the map lacks.  By ℓ₀
-            0.5 % of right places on the six logs do not fit well.  At p_min 0.02 % of 23 000 scans
+            0.5 % of right places on the six logs do not fit well.  At p_min 0.03 % of 23 000 scans
             of these plans are unique and wrong, and 0.1 % without it.
-        block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m the one by
-            which right places are likeliest, fitted with β.
+        block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m
+            right places are likeliest by 0.6 to 1.5, fitted with β.
         refuted: t_min, d_min (nats per beam), τ² and ρ of `judge` (3) and (4): more than one
             witness must speak, and differences below 0.2 nats in all say nothing.  With ρ a third
             as many scans of those plans are unique and wrong as without, and as many of the six
@@ -118,11 +118,11 @@ class LocalizationSettings:
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
     keep: tuple[tuple[int, int], tuple[int, int]] = ((150, 40), (1500, 160))
     model: BeamModel = field(default_factory=BeamModel)
-    unknown: float = 1.0
+    worth: float = 1.0
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float, float] = (0.6, 2.0, 0.97)
-    block: tuple[float, float] = (float(np.radians(10.0)), 1.0)
-    refuted: tuple[float, float, float, float] = (1.2, 0.3, 0.05, 0.15)
+    sure: tuple[float, float, float] = (0.5, 2.9, 0.97)
+    block: tuple[float, float] = (float(np.radians(10.0)), 0.75)
+    refuted: tuple[float, float, float, float] = (1.2, 0.3, 0.05, 0.12)
     witnesses: int = 4
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
