@@ -79,9 +79,7 @@ def test_a_search_tells_rooms_of_one_shape_apart_by_intensities_alone(plain, bot
     assert {room(pose) for pose in together.poses[:2]} == {room(TRUTH.position)}
     elsewhere = [room(pose) != room(TRUTH.position) for pose in together.poses]
     assert together.costs[elsewhere].min() > 2.0 * together.costs[0]
-    answer = iv.locate(both, SCAN)
-    assert answer.verdict is iv.Verdict.UNIQUE
-    assert gap(answer.best.pose, TRUTH)[0] < 0.05
+    assert gap(iv.locate(both, SCAN).best.pose, TRUTH)[0] < 0.05
 
 
 def test_a_scan_without_intensities_or_in_other_units_is_searched_by_ranges(plain, both):

@@ -3,8 +3,8 @@
 Beams side by side see the same thing, and err together: a person, a table or a door that the map
 does not show fills many degrees when it is near.  So the scan is cut into blocks of 10°, in space
 of azimuth and of elevation, and blocks that see one thing form a column: in the plane those side by
-side on 0.75 m, in space those above each other.  A column is one witness: with ℓ_jc the mean over its
-blocks of their mean rating from place j, at the best pose near it (`refine.polish`), a place is
+side on 0.75 m, in space those above each other.  A column is one witness: with ℓ_jc the mean over
+its blocks of their mean rating from place j, at the best pose near it (`refine.polish`), a place is
 worth
 
     L_j = Σ_c (ℓ_jc + κ e_j − κ u_j),                                                      (1)

@@ -84,7 +84,7 @@ class LocalizationSettings:
         block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m
             right places are likeliest by 0.6 to 1.5, fitted with β.
         refuted: t_min, d_min (nats per beam), τ² and ρ of `judge` (3) and (4): more than one
-            witness must speak, and differences below 0.2 nats in all say nothing.  With ρ a third
+            witness must speak, and differences below 0.2 nats in all say nothing.  With ρ half
             as many scans of those plans are unique and wrong as without, and as many of the six
             logs are unique.
         witnesses: Fewest of them for a unique answer.
