@@ -108,7 +108,9 @@ def _loosest(bank: Bank) -> float:
 
 
 def sees(scan: AnyScan, settings: LocalizationSettings) -> bool:
-    """Whether a scan sees enough to say anything: in 6 blocks of 10°, or half of its view."""
+    """Whether a scan sees enough to say anything: in as many blocks of 10° as there must be
+    witnesses, or half of its view.
+    """
     if isinstance(scan, CloudScan):  # which tells nothing of beams that did not return
         return scan.columns(settings.block[0]) >= settings.witnesses
     seen, whole = (
