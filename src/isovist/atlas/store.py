@@ -18,7 +18,8 @@ from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
 KIND, VERSION = "atlas", 2
-FARTHEST = 1e9  # m
+FARTHEST = 1e9
+"""No map and no robot is farther from the origin, in m."""
 
 
 @dataclass(frozen=True, slots=True)
