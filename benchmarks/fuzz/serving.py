@@ -5,9 +5,7 @@ files, and maps that are brought damaged.
 """
 
 import json
-import tempfile
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import isovist as iv
@@ -88,7 +86,7 @@ def ask_maps(random: Random) -> None:
 @lru_cache
 def door() -> Door:
     """The door of a server with one small map."""
-    folder = Path(tempfile.mkdtemp(prefix="isovist-serve-"))
+    folder = seeds.new_home()
     iv.write_atlas(readers.plane_atlas(), folder / "seed.atlas")
     return Door(Server(Maps(folder)).app)
 

@@ -162,7 +162,7 @@ def _destroyed(random: Random) -> tuple[iv.Pose, iv.Scan]:
 @lru_cache
 def files() -> dict[str, Path]:
     """What the words in capitals stand for."""
-    home = Path(tempfile.mkdtemp(prefix="isovist-lines-"))
+    home = seeds.new_home()
     iv.write_atlas(readers.plane_atlas(), home / "plane.atlas")
     iv.write_atlas(readers.space_atlas(), home / "space.atlas")
     iv.write_map(seeds.plan(), home / "plan.geojson")
