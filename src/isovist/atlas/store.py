@@ -22,7 +22,8 @@ from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, as_floats
 
 KIND, VERSION = "atlas", 2
-FARTHEST = 1e9  # m
+FARTHEST = 1e9
+"""No map and no robot is farther from the origin, in m."""
 
 
 @dataclass(frozen=True, slots=True)

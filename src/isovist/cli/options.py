@@ -33,7 +33,7 @@ def rings(note: str = "") -> Any:
     )
 
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 for one that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
 Figure = Annotated[Path | None, figure()]
 Seed = Annotated[

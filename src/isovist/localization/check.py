@@ -22,6 +22,7 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.store import FARTHEST
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.glance import glance
@@ -172,6 +173,8 @@ def _checked(site: Site, scan: AnyScan, pose: AnyPose, covariance: FloatArray | 
         raise InputError(f"`pose` must be one pose, got an array of shape {pose.shape}.")
     if not np.isfinite(pose.vector).all():
         raise InputError(f"`pose` must be finite, got {pose}.")
+    if not np.abs(pose.position).max() <= FARTHEST:
+        raise InputError(f"`pose` must lie within {FARTHEST:g} m of the origin, got {pose}.")
     if covariance is None:
         return np.zeros((3, 3))
     spread = as_floats("covariance", covariance, (3, 3))
