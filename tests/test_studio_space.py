@@ -35,7 +35,7 @@ def clouds():
 @pytest.fixture(scope="module")
 def bag(clouds, tmp_path_factory):
     """A bag of a drive through the house."""
-    said = [link(0.0, "base", "velodyne", topic="/tf_static")]
+    said = [link(0.0, "base", "lidar", topic="/tf_static")]
     for k, (pose, points) in enumerate(zip(POSES, clouds, strict=True)):
         columns = dict(zip("xyz", points.T, strict=True)) | {"time": np.zeros(len(points))}
         said.append(laid_out(10.0 + 0.1 * k, columns, "velodyne"))
@@ -112,7 +112,7 @@ def test_a_log_of_the_plane_on_a_map_in_space_is_one_sentence(address):
         lines = door.post("/track", json={"site": "space", "log": "drive"}).text.splitlines()
     assert json.loads(lines[-1]) == {
         "error": "The scan is of the plane, and the atlas is of a map in space. "
-        "Build the atlas of a map of the plane, or take a scan in space."
+        "Give points: Scan.from_points."
     }
 
 
