@@ -63,6 +63,7 @@ SLOW = (
     "test_serve_limits.py::test_thousands",
     "test_serve_page.py",
     "test_slices.py::test_the_right_place",
+    "test_studio_space.py",
     "test_several_cli.py",
     "test_several.py::test_a_robot_that_stands_still",
     "test_several.py::test_mirrored_scans",

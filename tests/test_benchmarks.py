@@ -1,5 +1,7 @@
 """Every benchmark is run by `make bench` and has a row."""
 
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,14 @@ NAMES = sorted(
 
 def test_every_module_is_run_or_makes_a_world():
     assert sorted([*bench.RUNS, *bench.WORLDS]) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_finds_what_it_imports(name):
+    module, known = f"benchmarks.{name}", set(sys.modules)
+    import_module(module)
+    if module not in known:  # others run it, and want it fresh
+        del sys.modules[module]
 
 
 @pytest.mark.parametrize("name", bench.RUNS)

@@ -227,3 +227,21 @@ def test_bad_arguments_of_the_command_are_one_line(files, arguments, text):
     result = asked(files, *arguments)
     assert isinstance(result.exception, InputError)
     assert str(result.exception) == text
+
+
+def test_places_without_hope_are_not_fitted_with_many_beams(site, monkeypatch):
+    fitted = []
+
+    def fit(self, beams, poses, widths, count):
+        fitted.append(len(poses))
+        return plainly(self, beams, poses, widths, count)
+
+    plainly = type(site.atlas).fit
+    monkeypatch.setattr(type(site.atlas), "fit", fit)
+    told = [iv.check(site.atlas, site.look(pose), pose).verdict for pose in site.places]
+    few = fitted[1::2]
+    monkeypatch.setattr("isovist.localization.check.HOPELESS", np.inf)
+    fitted.clear()
+    assert told == [iv.check(site.atlas, site.look(p), p).verdict for p in site.places]
+    assert sum(few) < sum(fitted[1::2])
+    assert min(few) >= 2
