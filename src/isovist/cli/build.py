@@ -1,7 +1,7 @@
 """`isovist build`: describe a map once, answer from it ever after."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,8 +39,8 @@ def build(
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
-    above = {"spacing": spacing, "height": height, "highest": highest, "resolution": resolution}
-    above |= {"cluster": cluster}
+    above: dict[str, Any] = {"spacing": spacing, "height": height, "highest": highest}
+    above |= {"resolution": resolution, "cluster": cluster}
     found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
     for folder, atlas in found:
         write_atlas(atlas, folder)

@@ -140,7 +140,7 @@ def maps_of(
     """
     from isovist.atlas.library import is_library, read_library
 
-    told: dict[str, float | None] = {"height": height, "highest": highest}
+    told: dict[str, Any] = {"height": height, "highest": highest}
     whole = len(paths) == 1 and is_library(paths[0])
     if len(paths) == 1 and not whole:
         return atlas_of(paths[0], **told)
