@@ -12,7 +12,8 @@ from isovist.errors import InputError
 from isovist.localization import choice
 from isovist.localization.choice import Choice, Glances, rough_of
 from isovist.localization.hints import hints
-from isovist.localization.maps import site_of
+from isovist.localization.maps import _Dearest, site_of
+from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap
 
@@ -143,3 +144,15 @@ def test_the_channels_of_a_scan_are_found_once_for_many_maps(site):
     share = USUAL.seen_share[site.atlas.dimension - 2]
     assert site.atlas.window(scan, share) is site.twin_atlas.window(scan, share)
     assert site.atlas.window(scan, share) is not site.atlas.window(site.look(site.places[0]), share)
+
+
+def test_the_dearest_of_many_maps_is_that_of_all_costs_together():
+    random = np.random.default_rng(0)
+    dearest, costs, left_out = _Dearest(10), [], np.inf
+    for _ in range(12):
+        own = np.sort(random.random(random.integers(0, 6)))
+        left = float(random.uniform(0.5, 3.0))
+        found = Candidates(np.zeros((len(own), 3)), own, left, np.empty((0, 3)), np.inf)
+        costs, left_out = sorted([*costs, *own]), min(left_out, left)
+        wanted = min(costs[10] if len(costs) > 10 else np.inf, left_out)
+        assert dearest.after(found) == wanted
