@@ -12,7 +12,8 @@ from isovist.errors import InputError
 from isovist.localization import choice
 from isovist.localization.choice import Choice, Glances, rough_of
 from isovist.localization.hints import hints
-from isovist.localization.maps import site_of
+from isovist.localization.maps import _Dearest, site_of
+from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap
 
@@ -70,19 +71,16 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, shelf):
     scan = site.look(site.places[0])
     chosen = Choice.of(site_of(library), scan, USUAL)
     assert chosen.site.names[chosen.order[0]] == "second"
-    costs = [chosen._costs([(k, np.arange(len(own)))]) for k, own in enumerate(chosen.under)]
-    dearest = float(np.median(np.concatenate(costs)))
-    for limit in (0.0, 1.0, 3.0, dearest, np.inf):
+    for limit in (0.0, 1.0, 3.0, np.inf):
         part, left = chosen.part(limit)
         assert part.names[0] in library
         for k, name in enumerate(chosen.site.names):
             out = np.ones(len(chosen.under[k]), dtype=bool)
             if name in part.only:
                 out[part.only[name]] = False
-                assert (costs[k][~out] < limit).all()
             elif name in part.names:
                 out[:] = False
-            assert (costs[k][out] >= left).all()
+            assert (chosen.under[k][out] >= left).all()
     alone, least = replace(chosen, most=1).part(np.inf)
     assert alone.names == ("second",)
     assert least == min(chosen.under[k].min() for k in (0, 2))
@@ -143,3 +141,15 @@ def test_the_channels_of_a_scan_are_found_once_for_many_maps(site):
     share = USUAL.seen_share[site.atlas.dimension - 2]
     assert site.atlas.window(scan, share) is site.twin_atlas.window(scan, share)
     assert site.atlas.window(scan, share) is not site.atlas.window(site.look(site.places[0]), share)
+
+
+def test_the_dearest_of_many_maps_is_that_of_all_costs_together():
+    random = np.random.default_rng(0)
+    dearest, costs, left_out = _Dearest(10), [], np.inf
+    for _ in range(12):
+        own = np.sort(random.random(random.integers(0, 6)))
+        left = float(random.uniform(0.5, 3.0))
+        found = Candidates(np.zeros((len(own), 3)), own, left, np.empty((0, 3)), np.inf)
+        costs, left_out = sorted([*costs, *own]), min(left_out, left)
+        wanted = min(costs[10] if len(costs) > 10 else np.inf, left_out)
+        assert dearest.after(found) == wanted

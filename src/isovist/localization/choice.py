@@ -5,11 +5,9 @@ the heading (`floors`): 64 bytes of each node are kept in memory, and no atlas i
 On the maps with the cheapest nodes a handful of them are fitted and rated with few beams, and the
 best maps are looked at first, then others, until whatever is left costs `lead` times what the best
 place found does: by that rule a place is ahead of nodes that were not tried on a single map, too.
-Nodes that the bytes leave are looked at once more with what they really cost at that glance.  So a
-map that is not looked at is excluded by a bound, or the answer says that it was not.
+So a map that is not looked at is excluded by a bound, or the answer says that it was not.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -36,10 +34,8 @@ are rated.  Of 60 generated floors 90 % of the right ones come first by this, 61
 and with 32 or 128 nodes no more."""
 AHEAD = (32, 0.3)
 """Maps that are tried at a time, and by how much the best must be ahead of the second, in nats per
-beam, for no more to be tried: of 16 right ones in a library of 1000 floors 11 stood in the first 32
-and were so far ahead of all others.  Who comes first by mistake costs time and nothing else."""
-TOGETHER = 20_000
-"""Nodes whose descriptors are put side by side: 5 MB in the plane, 60 MB in space."""
+beam, for no more to be tried: of 16 right ones in a library of 1000 floors 10 stood in the first 32
+and were so far ahead of all others.  A map that comes first by mistake costs time."""
 UNSEEN = " Only {} of {} maps were looked at; some of the others may explain the scan as well."
 
 
@@ -97,16 +93,12 @@ class Choice:
         order: Their numbers, those likeliest to hold the place first, shape (K,).
         under: Less than what the nodes of each cost at a glance, by number.
         most: Maps that may be looked at.
-        window: The scan in channels.
-        settings: How to search.
     """
 
     site: SideBySide
     order: IntArray
     under: list[Float32Array]
     most: int
-    window: Window
-    settings: LocalizationSettings
 
     @classmethod
     def of(cls, site: Site, scan: object, settings: LocalizationSettings) -> "Choice | None":
@@ -135,7 +127,7 @@ class Choice:
         tried = tried[: len(ratings)]
         order[: len(tried)] = tried[np.argsort(-ratings, kind="stable")]
         most = len(order) if library.most is None else min(library.most, len(order))
-        return cls(site, order, under, most, window, settings)
+        return cls(site, order, under, most)
 
     def part(self, limit: float) -> tuple[SideBySide, float]:
         """The likeliest maps, and of others the nodes that may cost less than a limit.
@@ -145,39 +137,18 @@ class Choice:
         """
         count, only, left = min(FIRST, self.most), {}, limit
         chosen = self.order[:count].tolist()
-        for k, nodes, cheapest in self._below(self.order[count:].tolist(), limit):
+        for k in self.order[count:].tolist():
+            cheapest = float(self.under[k].min())
+            if cheapest >= limit:
+                continue
             if len(chosen) == self.most:
                 left = min(left, cheapest)
                 continue
             chosen.append(k)
-            only[self.site.names[k]] = nodes
+            only[self.site.names[k]] = np.flatnonzero(self.under[k] < limit)
         if len(chosen) == len(self.order) and limit == np.inf:
             left = np.inf
         return self.site.part(np.sort(np.array(chosen, dtype=np.int64)), only), left
-
-    def _below(self, maps: list[int], limit: float) -> Iterator[tuple[int, IntArray, float]]:
-        """Maps with nodes that cost less than a limit at a glance, these, and the cheapest."""
-        some: list[tuple[int, IntArray]] = []
-        for k in maps:
-            nodes = np.flatnonzero(self.under[k] < limit)
-            if nodes.size and limit == np.inf:
-                yield k, nodes, float(self.under[k].min())
-            elif nodes.size:
-                some.append((k, nodes))
-        while some:
-            ends = np.cumsum([len(nodes) for _, nodes in some])
-            now = max(1, int(np.searchsorted(ends, TOGETHER)))
-            costs = np.split(self._costs(some[:now]), ends[: now - 1])
-            for (k, nodes), own in zip(some[:now], costs, strict=True):
-                if own.min() < limit:
-                    yield k, nodes[own < limit], float(own.min())
-            some = some[now:]
-
-    def _costs(self, some: list[tuple[int, IntArray]]) -> Float32Array:
-        """What nodes of maps cost at a glance, one after the other, shape (N,)."""
-        rows = [self.site.maps[self.site.names[k]].descriptors[nodes] for k, nodes in some]
-        F, rough = np.concatenate(rows), rough_of(self.window)
-        return _headings(F, self.window, rough, np.arange(len(F)), 1, self.settings)[0][:, 0]
 
     def limit(self, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> float:
         """What nodes must cost at a glance for the best place of an answer to be ahead of them."""
