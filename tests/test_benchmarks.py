@@ -58,6 +58,8 @@ def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
     (home / "seed.csv").write_text("bearing,range\n0.0,1.0\n0.1,1.0\n")
     monkeypatch.setattr(cases.scans, "ASKED", {})
     monkeypatch.setattr(cases.requests, "ASKED", {})
+    for more in (cases.verbs, cases.serving):
+        monkeypatch.setattr(more, "ASKED", {})
     said = {
         FileError("seed.csv: no."): "",
         FileError("it is broken."): "the file is not named first: 'it is broken.'",

@@ -176,9 +176,14 @@ class Fit:
     weight: FloatArray
     square: FloatArray
 
+    @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """All of it, by place."""
+        return self.poses, self.normal, self.weight, self.square
+
     def select(self, index: NDArray[Any]) -> "Fit":
         """Some of them, in this order."""
-        return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
+        return Fit(*(array[index] for array in self.arrays))
 
 
 class Site(ABC):

@@ -20,9 +20,9 @@ def descriptors(
     basin: Annotated[
         bool, typer.Option("--basin", help="Say from how far away refinements come home instead.")
     ] = False,
-    method: Annotated[
+    only: Annotated[
         list[str] | None,
-        typer.Option(help="Only this method, e.g. soft, hard, rays, fpfh; may be repeated."),
+        typer.Option(help="Try only this method, e.g. soft, hard, rays, fpfh; may be repeated."),
     ] = None,
     condition: Annotated[
         list[str] | None,
@@ -41,7 +41,7 @@ def descriptors(
     from isovist.cli.rows import print_rows, sites_of
     from isovist.sensing.lidar import Lidar
 
-    methods = chosen_methods(method)
+    methods = chosen_methods(only)
     if not basin and any(one.name == "fpfh" for one in methods) and not has_fpfh():
         typer.echo(MISSING, err=True)
     lidar = Lidar(math.radians(field_of_view), 360, 15.0, 0.02)

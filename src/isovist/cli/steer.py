@@ -10,10 +10,14 @@ from isovist.cli import options
 
 def steer(
     world: options.Map,
-    x: Annotated[float, typer.Argument(metavar="X", help="x of the robot in the map, in m.")],
-    y: Annotated[float, typer.Argument(metavar="Y", help="y of the robot in the map, in m.")],
+    x: Annotated[
+        float, typer.Argument(metavar="X", help="Coordinate x of the robot in the map, in m.")
+    ],
+    y: Annotated[
+        float, typer.Argument(metavar="Y", help="Coordinate y of the robot in the map, in m.")
+    ],
     z: Annotated[
-        float | None, typer.Option(help="z of the robot, in m; for maps in space.")
+        float | None, typer.Option(help="Coordinate z of the robot, in m; for maps in space.")
     ] = None,
     legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
     length: Annotated[float, typer.Option(help="Length of a leg, in m.")] = 1.0,

@@ -77,6 +77,13 @@ class Fits:
         extra = settings.worth * (self.inliers - self.unseen)
         return np.asarray((self.witnesses + extra[:, None]).sum(axis=1))
 
+    def joined(self, other: "Fits") -> "Fits":
+        """These and others of the same beams of one scan, best first."""
+        parts = zip(self.fit.arrays, other.fit.arrays, strict=True)
+        fit = Fit(*(np.concatenate(pair) for pair in parts))
+        ratings = np.concatenate([self.ratings, other.ratings])
+        return _best_first(self.beams, fit, ratings, np.concatenate([self.kinds, other.kinds]))
+
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
         known = None if self.known is None else self.known[index]
