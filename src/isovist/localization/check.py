@@ -151,6 +151,7 @@ def check(
     fits, stands = _fitted(site, held, stated, around, chosen)
     answer = told(site, judge(site, held, fits, chosen))
     fitting, near = _places(answer.estimates, pose, spread, chosen)
+    fitting &= ~np.array([estimate.refuted for estimate in answer.estimates])
     if fitting.any() or not near.any() or thorough:
         found = seek(site, held, None, chosen).poses if thorough else glance(site, held, chosen)
         fits = _with(site, held, fits, found, chosen, thorough)
