@@ -81,3 +81,11 @@ def test_a_line_is_damaged_and_keeps_its_verb():
     worse = [verbs.damage_line(words, np.random.default_rng(k)) for k in range(40)]
     assert words == verbs.LINES[0].split()
     assert sum(line != words for line in worse) > 30
+
+
+def test_a_region_around_no_place_is_refused():
+    with pytest.raises(iv.InputError) as refused:
+        iv.Region.circle((7.0, 1e308), 2.0)
+    assert str(refused.value) == (
+        "`centre` must lie within 1e+09 m of the origin, got (7, 1e+308)."
+    )

@@ -113,7 +113,8 @@ def warm(folder: Path) -> None:
         with suppress(iv.InputError):  # a cube of eight cells is a map, but cannot be described
             _use(home)
     for ask in _asked().values():
-        ask(np.random.default_rng(0))
+        with suppress(iv.IsovistError):  # what was damaged may be refused
+            ask(np.random.default_rng(0))
 
 
 def _site(error: BaseException) -> str:
