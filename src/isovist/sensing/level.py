@@ -57,7 +57,8 @@ def ground_of(scan: CloudScan) -> FloatArray | None:
         return None
     A = np.column_stack([low[:, :2], np.ones(len(low))])
     picks = np.random.default_rng(0).integers(0, len(low), (TRIES, 3))
-    flat = np.abs(np.linalg.det(A[picks])) > 1.0  # twice the area of the triangle, in m²
+    u, v = (low[picks[:, k], :2] - low[picks[:, 0], :2] for k in (1, 2))
+    flat = np.abs(u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]) > 1.0  # twice the area, in m²
     planes = np.linalg.solve(A[picks[flat]], low[picks[flat], 2][..., None])[..., 0]
     planes = planes[(np.hypot(planes[:, 0], planes[:, 1]) <= STEEPEST) & (planes[:, 2] <= -BELOW)]
     if len(planes) == 0:
