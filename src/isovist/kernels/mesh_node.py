@@ -181,5 +181,16 @@ def _lowest_bit(bits):
     return (int(bits) & -int(bits)).bit_length() - 1
 
 
+def _quietly(loop):
+    """Compiled code tells of no overflow, and is right about it: what is too far counts as far."""
+
+    def call(*given):
+        with np.errstate(all="ignore"):
+            return loop(*given)
+
+    return call
+
+
 if NUMBA.DISABLE_JIT:  # there is no vector code in plain Python
-    enter_vector, meet_vector, lowest_bit = enter_plain, meet_plain, _lowest_bit
+    enter_vector, meet_vector = _quietly(enter_plain), _quietly(meet_plain)
+    lowest_bit = _lowest_bit  # type: ignore[assignment]
