@@ -148,7 +148,7 @@ def test_methods_are_chosen_by_name():
     with pytest.raises(InputError) as caught:
         chosen_methods(["surf"])
     assert str(caught.value) == (
-        "`method` must be one of soft, hard, shared, rays, context, fft, vlad, fisher, fpfh, "
+        "`only` must be one of soft, hard, shared, rays, context, fft, vlad, fisher, fpfh, "
         "learned, got surf."
     )
 

@@ -108,7 +108,7 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
     known = tuple(dict.fromkeys(method.name for method in METHODS))
     for name in names or ():
         if name not in known:
-            raise InputError(f"`method` must be one of {', '.join(known)}, got {name}.")
+            raise InputError(f"`only` must be one of {', '.join(known)}, got {name}.")
     return tuple(method for method in METHODS if not names or method.name in names)
 
 
