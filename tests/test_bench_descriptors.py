@@ -28,6 +28,7 @@ from isovist.bench.trials import Trial
 from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.io.maps.read import write_map
+from isovist.theory.distances import NORMS
 from sites import PLANE, SPACE
 
 TRIALS = [Trial(lambda p=p: PLANE.look(p), p) for p in PLANE.places]
@@ -149,8 +150,19 @@ def test_methods_are_chosen_by_name():
         chosen_methods(["surf"])
     assert str(caught.value) == (
         "`only` must be one of soft, hard, shared, rays, context, fft, vlad, fisher, fpfh, "
-        "learned, got surf."
+        'learned, or a whole label such as "soft 16, euclid", got surf.'
     )
+    assert chosen_methods(["soft 64, gram", "soft 64, truncated, ε × 4"]) == (
+        Method("soft", 64, "gram"),
+        Method("soft", 64, factor=4.0),
+    )
+
+
+def test_every_norm_is_tried_with_every_number_of_channels_and_under_every_condition(contest):
+    tried = {(m.channels, m.norm) for m in METHODS if m.name == "soft" and m.factor == 1.0}
+    assert tried == {(n, norm) for n in (16, 32, 64, 128) for norm in NORMS}
+    rows = list(contest_rows("building", contest, TRIALS[:1], chosen_methods(["soft 64, gram"])))
+    assert [row["condition"] for row in rows] == list(CONDITIONS)
 
 
 def test_the_command_prints_a_row_for_each_refinement(tmp_path):
@@ -160,5 +172,6 @@ def test_the_command_prints_a_row_for_each_refinement(tmp_path):
         ["bench", "descriptors", str(tmp_path / "map.yaml"), "--count", "2", "--basin", "--json"],
     )
     rows = json.loads(result.output)
-    assert len(rows) == 7
+    assert len(rows) == 8
+    assert rows[1]["refinement"] == "F, hard bins"
     assert {row["site"] for row in rows} == {"map"}

@@ -41,7 +41,7 @@ from isovist.maps.sweep import sweep_ranges
 from isovist.poses import wrap_angle
 from isovist.roses import Rose
 from isovist.sensing.scan import Scan
-from isovist.theory.distances import Norm, distances, truncation
+from isovist.theory.distances import NORMS, Norm, distances, truncation
 from isovist.theory.gram import Gram
 from isovist.theory.separation import fit_to_map
 from isovist.types import BoolArray, FloatArray, IntArray
@@ -86,8 +86,7 @@ class Method:
 
 
 METHODS = (
-    Method("soft", 16), Method("soft", 32), Method("soft", 64), Method("soft", 128),
-    Method("soft", 64, "euclid"), Method("soft", 64, "gram"), Method("soft", 32, "euclid"),
+    *(Method("soft", n, norm) for norm in NORMS for n in (16, 32, 64, 128)),
     Method("soft", 64, factor=4.0), Method("soft", 64, factor=16.0),
     Method("hard"), Method("hard", 64, "euclid"), Method("shared"), Method("rays"),
     Method("context"), Method("fft", 64, "euclid"), Method("vlad", 64, "euclid"),
@@ -97,19 +96,23 @@ METHODS = (
 
 
 THOROUGH = (
-    Method("soft", 64), Method("soft", 64, "euclid"), Method("soft", 32, "euclid"), Method("hard"),
+    *(Method("soft", 64, norm) for norm in NORMS), Method("soft", 32, "euclid"), Method("hard"),
     Method("rays"),
 )  # fmt: skip
 """Methods that are tried under every condition."""
 
 
 def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
-    """Those of `METHODS` with these names; all when `None`."""
+    """Those of `METHODS` with these names or labels; all when `None`."""
     known = tuple(dict.fromkeys(method.name for method in METHODS))
+    labels = {method.label for method in METHODS}
     for name in names or ():
-        if name not in known:
-            raise InputError(f"`only` must be one of {', '.join(known)}, got {name}.")
-    return tuple(method for method in METHODS if not names or method.name in names)
+        if name not in known and name not in labels:
+            raise InputError(
+                f"`only` must be one of {', '.join(known)}, or a whole label such as "
+                f'"{METHODS[0].label}", got {name}.'
+            )
+    return tuple(m for m in METHODS if not names or m.name in names or m.label in names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

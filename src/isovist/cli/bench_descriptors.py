@@ -22,7 +22,7 @@ def descriptors(
     ] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Try only this method, e.g. soft, hard, rays, fpfh; may be repeated."),
+        typer.Option(help='Only this method, e.g. hard or "soft 64, gram"; may be repeated.'),
     ] = None,
     condition: Annotated[
         list[str] | None,
