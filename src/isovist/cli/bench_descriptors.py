@@ -36,14 +36,15 @@ def descriptors(
     from isovist.atlas.build import build
     from isovist.bench.basins import basin_rows
     from isovist.bench.descriptors import Contest, chosen_methods, contest_rows
-    from isovist.bench.peers import MISSING, has_fpfh
+    from isovist.bench.peers import MISSING, has_peer
     from isovist.cli.progress import bar
     from isovist.cli.rows import print_rows, sites_of
     from isovist.sensing.lidar import Lidar
 
     methods = chosen_methods(only)
-    if not basin and any(one.name == "fpfh" for one in methods) and not has_fpfh():
-        typer.echo(MISSING, err=True)
+    for name in {} if basin else MISSING:
+        if any(one.name == name for one in methods) and not has_peer(name):
+            typer.echo(MISSING[name], err=True)
     lidar = Lidar(math.radians(field_of_view), 360, 15.0, 0.02)
     rows = []
     for name, world, trials in sites_of(sites, lidar, count, seed):
