@@ -119,6 +119,21 @@ def test_a_peer_without_its_library_is_left_out_and_said_so(contest, name, monke
     assert str(caught.value) == MISSING[name]
 
 
+def test_the_command_says_in_one_line_that_there_is_nothing_to_try(tmp_path, monkeypatch):
+    world = tmp_path / "map.yaml"
+    write_map(PLANE.world, world)
+    command = ["bench", "descriptors", str(world), "--count", "1"]
+    monkeypatch.setitem(sys.modules, "open3d", None)
+    result = CliRunner().invoke(app, [*command, "--only", "fpfh"])
+    assert (type(result.exception), str(result.exception)) == (InputError, MISSING["fpfh"])
+    narrow = ["--field-of-view", "170", "--only", "rays", "--condition", "view 180°"]
+    result = CliRunner().invoke(app, [*command, *narrow])
+    assert (type(result.exception), str(result.exception)) == (
+        InputError,
+        "No scan of these sites sees more than this condition leaves of it.",
+    )
+
+
 def test_what_is_said_of_peers_that_are_missing():
     assert MISSING["fpfh"] == (
         "FPFH is left out: it needs Open3D. Try `pip install 'isovist[peers]'`."

@@ -32,7 +32,7 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps
 from isovist.bench.conditions import CONDITIONS, NEW_MAP, changed, changed_map
 from isovist.bench.outcomes import Row
-from isovist.bench.peers import LIBRARIES, has_peer, histograms
+from isovist.bench.peers import LIBRARIES, MISSING, has_peer, histograms
 from isovist.bench.trials import Trial
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
@@ -113,6 +113,14 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
                 f'"{METHODS[0].label}", got {name}.'
             )
     return tuple(m for m in METHODS if not names or m.name in names or m.label in names)
+
+
+def left_out(methods: Sequence[Method]) -> list[str]:
+    """What to say of methods whose library is missing; an error where none remains."""
+    told = [MISSING[name] for name in dict.fromkeys(m.name for m in methods) if not has_peer(name)]
+    if not any(has_peer(method.name) for method in methods):
+        raise InputError(" ".join(told))
+    return told
 
 
 @dataclass(frozen=True, slots=True, eq=False)
