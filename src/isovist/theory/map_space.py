@@ -80,7 +80,7 @@ class MapField:
         step = self.descriptor.difference(self.world)
         if step == 0.0:
             return np.asarray(self.world.contains(points))
-        return np.asarray(self.world.contains(around(points, step))).all(axis=-1)
+        return np.asarray(np.all(self.world.contains(around(points, step)), axis=-1))
 
 
 @dataclass(frozen=True, slots=True)
