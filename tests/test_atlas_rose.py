@@ -4,22 +4,34 @@ import numpy as np
 import pytest
 
 import isovist as iv
+from isovist.atlas import windows
+from isovist.atlas.library import read_library
 from isovist.errors import InputError
+from isovist.localization.choice import Glances
+from isovist.localization.search import search
+from isovist.poses import unit_vectors
 from isovist.roses import Bump, CosinePower
+from isovist.sensing.lidar import Lidar
+from isovist.theory.separation import fit_to_map
 from sites import PLANE, SPACE, gap
 
+TURNS = 2.0 * np.pi * np.arange(40) / 40
 ROSES = {
     "softmax": iv.Rose.circle(48, 0.01),
     "bump": iv.Rose.circle(48, profile=Bump(0.2)),
     "cosine": iv.Rose.circle(32, profile=CosinePower(60.0)),
+    "crowded": iv.Rose.from_directions(unit_vectors(TURNS + 0.4 * np.sin(2.0 * TURNS)), 0.02),
+    "fitted": fit_to_map(PLANE.world, 24, count=8, steps=8).rose,
 }
+UNEVEN = ("crowded", "fitted")
 
 
 @pytest.mark.parametrize("name", ROSES)
 def test_a_rose_of_ones_own_describes_locates_and_comes_back(name, tmp_path):
     rose = ROSES[name]
     atlas = iv.build(PLANE.world, rose=rose)
-    assert atlas.descriptors.shape[2] == len(rose) == atlas.settings.channels
+    assert atlas.descriptors[0].size == len(rose) == atlas.settings.channels
+    assert atlas.signal == "range"
     iv.write_atlas(atlas, tmp_path / "a")
     again = iv.read_atlas(tmp_path / "a")
     np.testing.assert_array_equal(again.rose.directions, rose.directions)
@@ -39,6 +51,48 @@ def test_the_usual_rose_is_what_it_was():
     np.testing.assert_array_equal(told.descriptors, usual.descriptors)
 
 
+def test_a_rose_of_equal_steps_is_searched_alike_shifted_or_heading_by_heading(monkeypatch):
+    rose, scan = ROSES["softmax"], PLANE.look(PLANE.places[0])
+    shifted = search(iv.build(PLANE.world, rose=rose), scan, None, iv.LocalizationSettings())
+    monkeypatch.setattr(windows, "is_even", lambda _rose: False)
+    windows.window_of_scan.cache_clear()
+    windows._beam_weights.cache_clear()
+    atlas = iv.build(PLANE.world, rose=rose)
+    assert atlas.descriptors.shape[1:] == (48, 1)
+    assert atlas.window(scan, 0.5).values.shape == (96, 48, 1)
+    each = search(atlas, scan, None, iv.LocalizationSettings())
+    windows.window_of_scan.cache_clear()
+    windows._beam_weights.cache_clear()
+    np.testing.assert_allclose(each.poses[:5], shifted.poses[:5], atol=1e-9)
+    np.testing.assert_allclose(each.costs[:5], shifted.costs[:5], rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", UNEVEN)
+def test_a_rose_of_unequal_steps_keeps_to_a_prior_a_part_and_several_maps(name, tmp_path):
+    atlas, truth = iv.build(PLANE.world, rose=ROSES[name]), PLANE.places[1]
+    scan, place = PLANE.look(truth), np.asarray(truth.position)
+    near = iv.Region.around(truth, 1.0, 0.3)
+    answer = iv.locate(atlas, scan, prior=near)
+    assert gap(answer.best.pose, truth)[0] < 0.05
+    iv.write_atlas(atlas, tmp_path / "a")
+    part = iv.read_atlas(tmp_path / "a", box=[*(place - 3.0), *(place + 3.0)])
+    assert part.descriptors.shape[1:] == atlas.descriptors.shape[1:]
+    assert gap(iv.locate(part, scan).best.pose, truth)[0] < 0.05
+    assert gap(iv.locate({"one": atlas, "two": atlas}, scan).best.pose, truth)[0] < 0.05
+    assert gap(iv.check(atlas, scan, truth).pose, truth)[0] < 0.05
+    with pytest.raises(InputError) as caught:
+        Glances.of(read_library(tmp_path))
+    assert str(caught.value) == (
+        "Among many maps scans are compared by roses of equal steps; 'a' has another. "
+        "Build it without `rose`."
+    )
+    with pytest.raises(InputError) as caught:
+        iv.survey(atlas, Lidar())
+    assert str(caught.value) == (
+        "A survey compares views by a rose of equal steps; build the atlas without `rose`."
+    )
+
+
 @pytest.mark.parametrize(
     ("world", "rose", "text"),
     [
@@ -46,12 +100,6 @@ def test_the_usual_rose_is_what_it_was():
             PLANE.world,
             iv.Rose.fibonacci(12),
             "A rose of dimension 3 cannot describe a map of dimension 2.",
-        ),
-        (
-            PLANE.world,
-            iv.Rose.from_directions([[1, 0], [0, 1], [-1, -1]], 0.5),
-            "A search turns scans by whole channels: `rose` must have equal steps on the circle. "
-            "theory.paper.PaperLocalizer takes any rose.",
         ),
         (PLANE.world, 64, "`rose` must be a Rose, got int."),
         (

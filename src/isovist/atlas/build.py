@@ -41,8 +41,8 @@ def build(
             became); that of the settings when `None`, in space at least three cells.
         height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
             drone; that of the settings when `None`.
-        rose: In the plane, directions of equal steps with any profile; `None` for the usual one of
-            as many channels as the settings say.
+        rose: In the plane, any directions with any profile, fixed to the map; `None` for the usual
+            one of as many channels in equal steps as the settings say.
         signal: In the plane, what the search compares: "range", or "range+intensity" on maps whose
             walls differ in reflectance.  Places are rated by both, whatever is said here.
         settings: How to describe it.
