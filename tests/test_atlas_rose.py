@@ -44,6 +44,38 @@ def test_a_rose_of_ones_own_describes_locates_and_comes_back(name, tmp_path):
         assert iv.locate(again, scan).best.pose == answer.best.pose
 
 
+@pytest.mark.parametrize("count", [48, 160])
+def test_in_space_a_rose_of_ones_own_describes_locates_and_comes_back(count, tmp_path):
+    rose = iv.Rose.fibonacci(count)
+    atlas = iv.build(SPACE.world, rose=rose)
+    assert atlas.descriptors.shape[1:] == (count, 1)
+    iv.write_atlas(atlas, tmp_path / "a")
+    again = iv.read_atlas(tmp_path / "a")
+    np.testing.assert_array_equal(again.rose.directions, rose.directions)
+    for truth in SPACE.places[:2]:
+        scan = SPACE.look(truth)
+        answer = iv.locate(atlas, scan)
+        assert answer.verdict is iv.Verdict.UNIQUE
+        assert gap(answer.best.pose, truth)[0] < 0.1
+        assert iv.locate(again, scan).best.pose == answer.best.pose
+
+
+def test_in_space_rings_are_searched_alike_shifted_or_heading_by_heading():
+    usual, scan = iv.build(SPACE.world, spacing=1.0), SPACE.look(SPACE.places[0])
+    settings = usual.settings
+    rose = windows.search_rings(settings.rings, settings.channels)
+    atlas = iv.build(SPACE.world, spacing=1.0, rose=rose)
+    kept = windows.kept_rings(settings)
+    rows = (len(atlas.nodes), settings.rings, settings.channels)
+    own = atlas.descriptors.reshape(rows)[:, kept]
+    both = (own < 100.0) & (usual.descriptors < 100.0)
+    assert both.mean() > 0.9 * (usual.descriptors < 100.0).mean()
+    assert np.median(np.abs(own - usual.descriptors)[both]) < 1e-3
+    each = search(atlas, scan, None, iv.LocalizationSettings())
+    shifted = search(usual, scan, None, iv.LocalizationSettings())
+    assert np.hypot(*(each.poses[0] - shifted.poses[0])[:2]) < 0.5
+
+
 def test_the_usual_rose_is_what_it_was():
     usual = iv.build(PLANE.world)
     assert usual.rose is None
@@ -104,8 +136,8 @@ def test_a_rose_of_unequal_steps_keeps_to_a_prior_a_part_and_several_maps(name, 
         (PLANE.world, 64, "`rose` must be a Rose, got int."),
         (
             SPACE.world,
-            iv.Rose.fibonacci(12),
-            "`rose` is for maps of the plane; in space the settings say the rings.",
+            iv.Rose.circle(12),
+            "A rose of dimension 2 cannot describe a map of dimension 3.",
         ),
     ],
 )

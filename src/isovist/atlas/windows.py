@@ -47,15 +47,14 @@ def search_rose(channels: int) -> Rose:
     return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
 
-def checked_rose(rose: Rose) -> Rose:
-    """A rose that a map of the plane can be described with; an error for others."""
+def check_rose(rose: Rose, dimension: int) -> None:
+    """An error unless a map of a dimension can be described with a rose."""
     if not isinstance(rose, Rose):
         raise InputError(f"`rose` must be a Rose, got {type(rose).__name__}.")
-    if rose.dimension != 2:
+    if rose.dimension != dimension:
         raise InputError(
-            f"A rose of dimension {rose.dimension} cannot describe a map of dimension 2."
+            f"A rose of dimension {rose.dimension} cannot describe a map of dimension {dimension}."
         )
-    return rose
 
 
 def is_even(rose: Rose | None) -> bool:
@@ -76,14 +75,14 @@ def rose_json(rose: Rose) -> list[Any]:
     return told if is_even(rose) else [*told, rose.directions.tolist()]
 
 
-def rose_from_json(told: list[Any], channels: int) -> Rose:
+def rose_from_json(told: list[Any], channels: int, dimension: int = 2) -> Rose:
     """From what `rose_json` gave."""
     name, parameter, *directions = told
     profile = PROFILES[name](float(parameter))
     if not directions:
         return Rose.circle(channels, profile=profile)
     rose = Rose.from_directions(directions[0], profile=profile)
-    if rose.directions.shape != (channels, 2):
+    if rose.directions.shape != (channels, dimension):
         raise InputError(f"the rose has {len(rose)} directions instead of {channels}")
     given = np.array(directions[0])  # normalised before, once, as the nodes were described
     return replace(rose, directions=readonly(given))
@@ -157,7 +156,9 @@ def _wholes(rose: Rose) -> FloatArray:
 
 
 @lru_cache(maxsize=KEPT)
-def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> Window:
+def window_of_cloud(
+    scan: CloudScan, settings: AtlasSettings, share: float, rose: Rose | None = None
+) -> Window:
     """The channels of a scan in space, equation (1), cut to the rings that it saw.
 
     A channel counts when it has `share` of the mass of well covered ones, the ninth decile: how
@@ -175,15 +176,16 @@ def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> W
     sums = np.bincount(bins, signal, minlength=rows * columns)
     M = (counts > 0).astype(np.float64).reshape(rows, columns)
     G = (sums / np.maximum(counts, 1)).reshape(rows, columns)
-    weights, whole = _channel_weights(settings)
+    weights, whole = _channel_weights(settings, rose)
     mass, total = (_around(table, weights) for table in (M, G * M))
     part = mass / whole[:, None]
     covered = part[part > 0.01]
     known = part >= share * float(np.quantile(covered, 0.9)) if covered.size else part > np.inf
     values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
     # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
-    back = np.arange(PHASES)[:, None] * (columns // around // PHASES)
-    at = (np.arange(around) * (columns // around) - back) % columns
+    phases, m = (PHASES, around) if rose is None else (PHASES * around, 1)
+    back = np.arange(phases)[:, None] * (columns // around // PHASES)
+    at = (np.arange(m) * (columns // around) - back) % columns
     seen = np.moveaxis(known[:, at], 1, 0)
     looked = np.flatnonzero(seen.any(axis=(0, 2)))
     low, high = (int(looked[0]), int(looked[-1]) + 1) if looked.size else (0, 0)
@@ -197,15 +199,23 @@ def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> W
 
 
 @lru_cache(maxsize=4)
-def _channel_weights(settings: AtlasSettings) -> tuple[NDArray[np.complex128], FloatArray]:
-    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,)."""
+def _channel_weights(
+    settings: AtlasSettings, rose: Rose | None
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,).
+
+    A rose of one's own has no rings that turn: V_r is then the weight of its r-th direction.
+    """
     rings, around = settings.rings, settings.channels
-    rows, part = 8 * rings, RAYS
+    rows, part = 8 * rings, RAYS if rose is None else RAYS * around
     elevation = ((np.arange(rows) + 0.5) / rows - 0.5)[:, None] * np.pi
-    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (part * around)
+    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (RAYS * around)
     flat = np.cos(elevation)
     up = np.broadcast_to(np.sin(elevation), (rows, part))
     centres = np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], axis=-1)
+    if rose is not None:
+        V = np.moveaxis(rose.weights(centres), -1, 0) * flat
+        return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
     # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
     back = -np.arange(around) % around
     W = search_rings(rings, around).weights(centres).reshape(rows, part, rings, around)
