@@ -117,6 +117,15 @@ def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
         )
 
 
+def test_no_place_is_fitted_to_that_stands_before_something_thin():
+    rng = np.random.default_rng(0)
+    cells = (rng.random((60, 60)) < 0.15).astype(np.uint8)
+    cells[[0, -1]] = cells[:, [0, -1]] = 1
+    world = iv.OccupancyMap(cells, 0.05)
+    found = fit_to_map(world, 8, far=0.5, count=30, steps=1)
+    assert len(found.rose) == 8
+
+
 def test_the_metric_finds_the_twin_of_every_place_and_none_where_there_is_none():
     rose, signal = iv.Rose.circle(16), iv.Range(20.0)
     twins = map_metric(PaperLocalizer(twin_rooms(), rose, signal, spacing=0.4))
