@@ -25,7 +25,7 @@ def test_every_item_has_its_number_and_its_state():
     assert {row[6] for row in ROWS} == set(STATES)
     counts = [sum(row[6] == state for row in ROWS) for state in STATES]
     assert (
-        f"Of 71 items {counts[0]} stand as printed, {counts[1]} are mended and {counts[2]} are "
+        f"Of 71 items {counts[0]} stand as printed, {counts[1]} are mended and {counts[2]} is "
         "there in part; none is missing." in TEXT
     )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.base import FAR
+from isovist.atlas.base import FAR, Window
 from isovist.backends.base import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.errors import InputError
 from isovist.localization.search import best_headings
@@ -48,7 +48,8 @@ def test_costs_of_headings_are_the_same_bit_by_bit(backend):
     nodes[random.random(nodes.shape) < 0.1] = FAR
     values = random.uniform(0.0, 3.0, (2, 3, 48)).astype(np.float32)
     seen = random.random(values.shape) < 0.7
-    asked = nodes, random.permutation(300)[:200], values, seen, random.random(128) < 0.8, 4, 0.25
+    some, window = random.permutation(300)[:200], Window(values, seen)
+    asked = nodes, some, window, 4, 0.25, random.random(128) < 0.8
     costs, headings = best_headings(*asked)
     assert computing() is backend
     with using("cpu"):

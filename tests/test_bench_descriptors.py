@@ -21,9 +21,10 @@ from isovist.bench.descriptors import (
     chosen_methods,
     contest_rows,
     features,
+    left_out,
     weights_of,
 )
-from isovist.bench.peers import BINS, LIBRARIES, MISSING, has_peer, histograms
+from isovist.bench.peers import BINS, MISSING, fpfh, has_fpfh
 from isovist.bench.trials import Trial
 from isovist.cli.app import app
 from isovist.errors import InputError
@@ -39,7 +40,9 @@ def contest():
     return Contest(PLANE.atlas)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if has_peer(m.name)], ids=lambda m: m.label)
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS if m.name != "fpfh" or has_fpfh()], ids=lambda m: m.label
+)
 def test_every_method_ranks_the_truth_among_the_first_on_a_clean_scan(contest, method, monkeypatch):
     monkeypatch.setattr(descriptors, "FITTED", 6)
     (row,) = contest_rows("building", contest, TRIALS, [method], ["clean"])
@@ -108,15 +111,16 @@ def test_a_map_that_is_out_of_date_has_things_that_are_gone_and_lacks_walls(cont
     assert len(other.places) != len(contest.places)
 
 
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_a_peer_without_its_library_is_left_out_and_said_so(contest, name, monkeypatch):
-    monkeypatch.setitem(sys.modules, LIBRARIES[name], None)
-    assert not has_peer(name)
-    assert has_peer("soft")
-    assert list(contest_rows("building", contest, TRIALS, [Method(name)], ["clean"])) == []
+def test_fpfh_without_its_library_is_left_out_and_said_so(contest, monkeypatch):
+    monkeypatch.setitem(sys.modules, "open3d", None)
+    assert not has_fpfh()
+    assert list(contest_rows("building", contest, TRIALS, [Method("fpfh")], ["clean"])) == []
+    assert left_out([Method("rays")]) == []
+    assert left_out([Method("rays"), Method("fpfh")]) == [MISSING]
     with pytest.raises(InputError) as caught:
-        histograms(name, contest.rings.values[:1], contest.rings.known[:1])
-    assert str(caught.value) == MISSING[name]
+        fpfh(contest.rings.values[:1], contest.rings.known[:1])
+    assert str(caught.value) == MISSING
+    assert MISSING == "FPFH is left out: it needs Open3D. Try `pip install 'isovist[peers]'`."
 
 
 def test_the_command_says_in_one_line_that_there_is_nothing_to_try(tmp_path, monkeypatch):
@@ -125,7 +129,7 @@ def test_the_command_says_in_one_line_that_there_is_nothing_to_try(tmp_path, mon
     command = ["bench", "descriptors", str(world), "--count", "1"]
     monkeypatch.setitem(sys.modules, "open3d", None)
     result = CliRunner().invoke(app, [*command, "--only", "fpfh"])
-    assert (type(result.exception), str(result.exception)) == (InputError, MISSING["fpfh"])
+    assert (type(result.exception), str(result.exception)) == (InputError, MISSING)
     narrow = ["--field-of-view", "170", "--only", "rays", "--condition", "view 180°"]
     result = CliRunner().invoke(app, [*command, *narrow])
     assert (type(result.exception), str(result.exception)) == (
@@ -134,24 +138,12 @@ def test_the_command_says_in_one_line_that_there_is_nothing_to_try(tmp_path, mon
     )
 
 
-def test_what_is_said_of_peers_that_are_missing():
-    assert MISSING["fpfh"] == (
-        "FPFH is left out: it needs Open3D. Try `pip install 'isovist[peers]'`."
-    )
-    assert MISSING["shot"] == (
-        "SHOT is left out: it needs cupoch and an NVIDIA GPU. "
-        "Try `pip install 'isovist[shot]'` with Python 3.11 or 3.12."
-    )
-
-
-@pytest.mark.parametrize("name", LIBRARIES)
-def test_histograms_of_a_turned_ring_are_the_same_ones_turned(contest, name):
-    if not has_peer(name):
-        pytest.skip(MISSING[name])
+@pytest.mark.skipif(not has_fpfh(), reason="needs Open3D")
+def test_fpfh_of_a_turned_ring_are_the_same_histograms(contest):
     ring = Rings(contest.rings.values[:1], np.ones((1, RAYS), np.bool_))
     turned = ring.turned(np.array([0, 8]))
-    one, two = histograms(name, turned.values, turned.known)
-    assert one.shape == (RAYS // 4, BINS[name])
+    one, two = fpfh(turned.values, turned.known)
+    assert one.shape == (RAYS // 4, BINS)
     np.testing.assert_allclose(two, np.roll(one, 2, axis=0), atol=0.02)
 
 
@@ -169,7 +161,7 @@ def test_methods_are_chosen_by_name():
         chosen_methods(["surf"])
     assert str(caught.value) == (
         "`only` must be one of soft, hard, shared, rays, context, fft, vlad, fisher, fpfh, "
-        'shot, learned, or a whole label such as "soft 16, euclid", got surf.'
+        'learned, or a whole label such as "soft 16, euclid", got surf.'
     )
     assert chosen_methods(["soft 64, gram", "soft 64, truncated, ε × 4"]) == (
         Method("soft", 64, "gram"),

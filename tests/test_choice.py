@@ -10,10 +10,10 @@ import isovist as iv
 from isovist.atlas.library import Library
 from isovist.errors import InputError
 from isovist.localization import choice
-from isovist.localization.choice import Choice, Glances, rough_of
+from isovist.localization.choice import Choice, Glances
 from isovist.localization.hints import hints
 from isovist.localization.maps import _Dearest, site_of
-from isovist.localization.search import Candidates
+from isovist.localization.search import Candidates, best_headings
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap
 
@@ -60,7 +60,7 @@ def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
         atlas = library[name]
         assert floors.shape == (len(atlas.nodes),)
         every = np.arange(len(atlas.nodes))
-        costs, _ = choice._headings(atlas.descriptors, window, rough_of(window), every, 1, USUAL)
+        costs, _ = best_headings(atlas.descriptors, every, window.rough, 1, USUAL.short)
         assert (floors <= costs[:, 0]).all()
     assert Glances.of(library) is Glances.of(library)
 

@@ -30,19 +30,12 @@ def everywhere(atlas, scan, settings, thorough):
     """Poses and costs of the candidates when every node is tried, at a glance or in full."""
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     n, minima = atlas.settings.channels, settings.finalists[1]
-    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    active, headings = np.arange(len(atlas.nodes)), np.ones(n * PHASES, dtype=np.bool_)
+    active = np.arange(len(atlas.nodes))
     finalists = settings.share(atlas, settings.finalists[0])
     if not thorough and len(active) > finalists:
-        rough = window.seen[:1].copy()
-        rough[:, :, 1::2] = False
-        costs, _ = best_headings(
-            nodes, active, window.values[:1], rough, headings[::PHASES], 1, settings.short
-        )
+        costs, _ = best_headings(atlas.descriptors, active, window.rough, 1, settings.short)
         active = np.sort(np.argpartition(costs[:, 0], finalists - 1)[:finalists])
-    costs, turns = best_headings(
-        nodes, active, window.values, window.seen, headings, minima, settings.short
-    )
+    costs, turns = best_headings(atlas.descriptors, active, window, minima, settings.short)
     flat = costs.ravel()
     best = np.argsort(flat, kind="stable")[: int(np.isfinite(flat).sum())]
     yaws = 2.0 * np.pi * (turns.ravel()[best] / PHASES - window.first) / n + atlas.heading
@@ -111,12 +104,10 @@ def test_a_floor_lies_under_the_cost_and_not_far(site):
     atlas = site.atlas
     window = atlas.window(site.look(site.places[0]), 0.3)
     n = atlas.settings.channels
-    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
     some = np.arange(n * PHASES) % 3 != 0
-    costs, _ = best_headings(
-        nodes, np.arange(len(nodes)), window.values, window.seen, some, 1, SHORT
-    )
-    floors = Floors.of(atlas).under(window, window.seen, some, SHORT)
+    every = np.arange(len(atlas.nodes))
+    costs, _ = best_headings(atlas.descriptors, every, window, 1, SHORT, some)
+    floors = Floors.of(atlas).under(window, some, SHORT)
     assert (floors <= costs[:, 0]).all()
     assert np.median(floors / costs[:, 0]) > 0.8
     assert Floors.of(atlas) is Floors.of(atlas)
@@ -126,11 +117,9 @@ def test_a_floor_lies_under_the_cost_and_not_far(site):
 def test_floors_hold_for_any_settings_and_for_unknown_channels(site_of_noise, short):
     atlas, window = site_of_noise
     headings = np.ones(atlas.settings.channels * PHASES, dtype=np.bool_)
-    costs, _ = best_headings(
-        atlas.descriptors, np.arange(len(atlas.nodes)), window.values, window.seen, headings, 1,
-        short,
-    )  # fmt: skip
-    floors = Floors.of(atlas).under(window, window.seen, headings, short)
+    every = np.arange(len(atlas.nodes))
+    costs, _ = best_headings(atlas.descriptors, every, window, 1, short)
+    floors = Floors.of(atlas).under(window, headings, short)
     assert (floors <= costs[:, 0]).all()
 
 

@@ -103,12 +103,27 @@ def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
     )
     row = json.loads(result.output)
     assert abs(row["x"] - 1.3) + abs(row["y"] - 1.7) < 0.1
-    other = str(tmp_path / "other.geojson")
+    other, atlas = str(tmp_path / "other.geojson"), str(tmp_path / "room.atlas")
     write_map(iv.SegmentMap.room(6.0, 5.0), other)
-    result = CliRunner().invoke(app, ["locate", other, scan, "--method", "paper", "--rose", rose])
-    assert str(result.exception) == (
-        "rose.json was fitted to another map. Fit one to this map: `isovist optimise`."
-    )
+    assert CliRunner().invoke(app, ["build", plan, "-o", atlas, "--rose", rose]).exit_code == 0
+    np.testing.assert_allclose(iv.read_atlas(atlas).rose.directions, read_rose(rose).directions)
+    row = json.loads(CliRunner().invoke(app, ["locate", atlas, scan, "--json"]).output)
+    best = row["estimates"][0]
+    assert abs(best["x"] - 1.3) + abs(best["y"] - 1.7) < 0.1
+    for verb in (["locate", other, scan, "--method", "paper"], ["build", other, "-o", atlas]):
+        result = CliRunner().invoke(app, [*verb, "--rose", rose])
+        assert str(result.exception) == (
+            "rose.json was fitted to another map. Fit one to this map: `isovist optimise`."
+        )
+
+
+def test_no_place_is_fitted_to_that_stands_before_something_thin():
+    rng = np.random.default_rng(0)
+    cells = (rng.random((60, 60)) < 0.15).astype(np.uint8)
+    cells[[0, -1]] = cells[:, [0, -1]] = 1
+    world = iv.OccupancyMap(cells, 0.05)
+    found = fit_to_map(world, 8, far=0.5, count=30, steps=1)
+    assert len(found.rose) == 8
 
 
 def test_the_metric_finds_the_twin_of_every_place_and_none_where_there_is_none():

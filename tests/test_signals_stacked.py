@@ -98,7 +98,7 @@ def test_floors_of_both_rings_are_below_the_costs(both):
     window = both.window(SCAN, settings.seen_share[0])
     assert window.values.shape[1] == 2
     allowed = np.ones(2 * both.settings.channels, dtype=np.bool_)
-    floors = Floors.make(both).under(window, window.seen, allowed, settings.short)
+    floors = Floors.make(both).under(window, allowed, settings.short)
     found = search(both, SCAN, None, settings, thorough=True)
     near = np.argmin(np.hypot(*(both.positions - found.poses[0, :2]).T))
     assert floors[near] <= found.costs[0]

@@ -17,6 +17,8 @@ REFUTED = {
     "§6.1 Proposition: static error, constant": "(Lh + η)/μ",
     "§6.1 Proposition: static error, aliases": "two equal rooms",
     "§6.2 Gramian: increments have rank one": "eigenvalues of JᵀJ",
+    "§6.3 Remark: degenerate maps have measure zero in any family": "100% are degenerate",
+    "§6.3 Remark: degenerate maps have empty interior, for ranges that are cut off": "100%",
 }
 
 

@@ -49,8 +49,9 @@ class Window:
     """A scan in the channels of an atlas.
 
     Attributes:
-        values: Mean log(1 + r) of each channel, float32, shape (PHASES, rings, m).
-        seen: Which channels the scan knows, shape (PHASES, rings, m).
+        values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases:
+            headings within a channel.
+        seen: Which channels the scan knows, shape (P, rings, m).
         first: Channel of the first column.
         ring: Ring of the atlas that the first of these is.
     """
@@ -59,6 +60,19 @@ class Window:
     seen: BoolArray
     first: int = 0
     ring: int = 0
+
+    @property
+    def rough(self) -> "Window":
+        """For a glance: every other phase and every other channel."""
+        seen = self.seen[::2].copy()
+        seen[:, :, 1::2] = False
+        return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
+
+    def yaws(self, n: int, heading: float) -> FloatArray:
+        """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
+        phases = len(self.values)
+        turns = np.arange(n * phases) / phases - self.first
+        return np.asarray(2.0 * np.pi * turns / n + heading)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -102,6 +102,7 @@ class SpaceBlock:
         nodes: Flat index of each node in it, shape (N,).
         part: Where it lies in the map; `None` for all of it.
         settings: How to describe.
+        rose: With which directions, each a ring of one; `None` for the usual rings.
     """
 
     slots: IntArray
@@ -110,17 +111,19 @@ class SpaceBlock:
     nodes: IntArray
     part: Part | None
     settings: AtlasSettings
+    rose: Rose | None = None
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """F of each node, `FAR` where unknown, shape (N, rings, n)."""
         hidden = bool((self.clear.cells == Cell.UNKNOWN).any())
         share = 0.5 if hidden else 1.0
         sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
-        F, known = _describe(sweep, self.settings, lambda done: progress(share * done))
+        F, known = _describe(sweep, self.settings, self.rose, lambda done: progress(share * done))
         if hidden:
             del sweep
             sweep = VoxelSweep.over(self.bare, self.nodes, self.part)
-            beyond = _describe(sweep, self.settings, lambda done: progress(0.5 + 0.5 * done))
+            later: Callable[[float], None] = lambda done: progress(0.5 + 0.5 * done)  # noqa: E731
+            beyond = _describe(sweep, self.settings, self.rose, later)
             F, known = (
                 np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
             )
@@ -148,7 +151,7 @@ class SpaceBlock:
 
 
 def _describe(
-    sweep: VoxelSweep, settings: AtlasSettings, progress: Callable[[float], None]
+    sweep: VoxelSweep, settings: AtlasSettings, own: Rose | None, progress: Callable[[float], None]
 ) -> tuple[Float32Array, Float32Array]:
     """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
     n, around = settings.rings, settings.channels
@@ -156,17 +159,20 @@ def _describe(
     rings = range(*kept.indices(n))
     side = round(np.sqrt(RAYS))
     azimuth = 2.0 * np.pi * np.arange(around * side) / (around * side)
-    F = np.zeros((len(sweep.nodes), len(rings), around), dtype=np.float32)
-    K, whole = np.zeros_like(F), np.zeros((len(rings), around))
+    shape = (len(rings), around) if own is None else (len(own), 1)
+    F = np.zeros((len(sweep.nodes), *shape), dtype=np.float32)
+    K, whole = np.zeros_like(F), np.zeros(shape)
     for k, ring in enumerate(rings):
         z = 2.0 * (ring + (np.arange(side) + 0.5) / side) / n - 1.0
         flat = np.sqrt(1.0 - z * z)[:, None]
         rays = np.stack(
             np.broadcast_arrays(flat * np.cos(azimuth), flat * np.sin(azimuth), z[:, None]), -1
         ).reshape(-1, 3)
-        # A ray matters to its own ring and the two beside it.
-        near = slice(max(k - 1, 0), min(k + 2, len(rings)))
-        W = rose.weights(rays).reshape(-1, n, around)[:, kept][:, near]
+        if own is None:  # a ray matters to its own ring and the two beside it
+            near = slice(max(k - 1, 0), min(k + 2, len(rings)))
+            W = rose.weights(rays).reshape(-1, n, around)[:, kept][:, near]
+        else:
+            near, W = slice(None), own.weights(rays)[..., None]
         f, mass = sweep.describe(
             rays,
             W.reshape(len(rays), -1),
@@ -174,9 +180,9 @@ def _describe(
             maximum=settings.reach,
             known=(Ending.WALL,),
         )
-        F[:, near] += f.reshape(len(F), -1, around)
-        K[:, near] += mass.reshape(len(F), -1, around)
+        F[:, near] += f.reshape(len(F), -1, shape[1])
+        K[:, near] += mass.reshape(len(F), -1, shape[1])
         whole[near] += W.sum(axis=0)
         progress((k + 1) / len(rings))
     mean = F / np.maximum(K, np.float32(1e-12))
-    return np.asarray(mean, np.float32), np.asarray(K / whole, np.float32)
+    return np.asarray(mean, np.float32), np.asarray(K / np.maximum(whole, 1e-12), np.float32)

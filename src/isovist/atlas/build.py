@@ -10,7 +10,7 @@ from isovist.atlas.plane import SIGNALS, build_plane
 from isovist.atlas.settings import AtlasSettings, checked_settings
 from isovist.atlas.space import COARSE, Height, build_space
 from isovist.atlas.tiles import Crew
-from isovist.atlas.windows import checked_rose
+from isovist.atlas.windows import check_rose
 from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.maps.cells import OccupancyMap
@@ -41,8 +41,8 @@ def build(
             became); that of the settings when `None`, in space at least three cells.
         height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
             drone; that of the settings when `None`.
-        rose: In the plane, directions of equal steps with any profile; `None` for the usual one of
-            as many channels as the settings say.
+        rose: Any directions with any profile, fixed to the map; `None` for the usual ones, in the
+            plane as many in equal steps as the settings say, in space rings of them.
         signal: In the plane, what the search compares: "range", or "range+intensity" on maps whose
             walls differ in reflectance.  Places are rated by both, whatever is said here.
         settings: How to describe it.
@@ -66,11 +66,9 @@ def build(
             raise InputError(f"`spacing` must be {what} in m, got {spacing}.")
         chosen = replace(chosen, spacing=float(spacing))
     if rose is not None:
-        if not isinstance(cells, OccupancyMap):
-            raise InputError(
-                "`rose` is for maps of the plane; in space the settings say the rings."
-            )
-        chosen = replace(chosen, channels=len(checked_rose(rose)))
+        check_rose(rose, cells.dimension)
+    if rose is not None and cells.dimension == 2:
+        chosen = replace(chosen, channels=len(rose))
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError("`height` is for maps in space; this map is of the plane.")
@@ -83,7 +81,7 @@ def build(
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
     with _crew(cluster) as crew:
-        return build_space(cells, chosen, height, tell, crew)
+        return build_space(cells, chosen, height, tell, crew, rose)
 
 
 def _crew(cluster: str | None) -> AbstractContextManager[Crew | None]:

@@ -66,7 +66,7 @@ def read_part(path: PathLike, box: FloatArray, kind: str, version: int) -> Plane
         settings,
         shine_of(world),
         spread_reflectance(world),
-        rose_from_json(meta["rose"], F.shape[2]) if "rose" in meta else None,
+        rose_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
     )
 
 

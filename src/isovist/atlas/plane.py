@@ -23,7 +23,7 @@ from isovist.atlas.shine import (
 )
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
-from isovist.atlas.windows import rose_from_json, rose_json, window_of_scan
+from isovist.atlas.windows import rings_of, rose_from_json, rose_json, window_of_scan
 from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
@@ -57,7 +57,8 @@ class PlaneAtlas(Atlas):
         gleam: Reflectance of the wall nearest to each cell, or `None`.
         rose: That it was described with; `None` for the usual one.
 
-    The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`).
+    The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`);
+    where the rose has unequal steps, so are the first n rings of one channel and the second n.
     """
 
     world: OccupancyMap
@@ -72,7 +73,7 @@ class PlaneAtlas(Atlas):
     @property
     def signal(self) -> str:
         """What its search compares: one of `SIGNALS`."""
-        return SIGNALS[self.descriptors.shape[1] > 1]
+        return SIGNALS[self.descriptors[0].size > self.settings.channels]
 
     @property
     def positions(self) -> FloatArray:
@@ -241,7 +242,7 @@ class PlaneAtlas(Atlas):
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]),
             shine=shine_of(world), gleam=spread_reflectance(world),
-            rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[2])
+            rose=rose_from_json(meta["rose"], int(meta["settings"]["channels"]))
             if "rose" in meta else None,
         )  # fmt: skip
 
@@ -273,15 +274,16 @@ def build_plane(
     parts = _in_one_piece(world, stride, settings, rose) if crew is None else None
     if parts is None:
         parts = _in_blocks(world, stride, settings, rose, crew, progress)
-    rings, near = [parts.descriptors], spread_reflectance(world)
+    rings, near = [rings_of(parts.descriptors, rose)], spread_reflectance(world)
     if shine is not None and near is not None:
         clear, b = bridge_gaps(world, settings.gap), brightness(shine, near)
         nodes = np.divmod(parts.nodes, world.shape[1])
-        rings.append(describe_shine(clear, b, nodes, *rays_of(settings, rose), settings.reach))
+        B = describe_shine(clear, b, nodes, *rays_of(settings, rose), settings.reach)
+        rings.append(rings_of(B, rose))
     atlas = PlaneAtlas(
         world,
         readonly(parts.nodes),
-        readonly(np.stack(rings, axis=1) if len(rings) > 1 else rings[0][:, None]),
+        readonly(np.concatenate(rings, axis=1) if len(rings) > 1 else rings[0]),
         readonly(parts.wall_distance),
         readonly(parts.clear),
         readonly(parts.bare),

@@ -22,12 +22,13 @@ from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
-from isovist.atlas.windows import window_of_cloud
+from isovist.atlas.windows import rose_from_json, rose_json, window_of_cloud
 from isovist.errors import InputError
 from isovist.maps.cells import Cell
 from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
+from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
@@ -51,11 +52,13 @@ class SpaceAtlas(Atlas):
     Attributes:
         heights: Lowest and highest node above the floor, in m.
         shine: Of the walls (`atlas.shine`).
+        rose: That it was described with, each direction a ring of one; `None` for the usual rings.
     """
 
     world: VoxelMap
     heights: tuple[float, float]
     shine: Shine = None
+    rose: Rose | None = None
 
     dimension: ClassVar[int] = 3
 
@@ -83,7 +86,7 @@ class SpaceAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        return window_of_cloud(_solid(scan), self.settings, share)
+        return window_of_cloud(_solid(scan), self.settings, share, self.rose)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         x, y, z = self.world.centres(self.nodes[nodes]).T
@@ -179,7 +182,8 @@ class SpaceAtlas(Atlas):
         return kept
 
     def meta(self) -> dict[str, Any]:
-        return {
+        told = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        return told | {
             "dimension": 3,
             "resolution": self.world.resolution,
             "corner": [float(v) for v in self.world.corner],
@@ -206,12 +210,14 @@ class SpaceAtlas(Atlas):
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]), heights=(low, high),
             shine=(dull, bright) if meta["shine"] else None,
+            rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
+            if "rose" in meta else None,
         )  # fmt: skip
 
 
 def build_space(
     world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
-    crew: Crew | None = None,
+    crew: Crew | None = None, rose: Rose | None = None,
 ) -> SpaceAtlas:  # fmt: skip
     """Describe a map in space.
 
@@ -230,7 +236,7 @@ def build_space(
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
     _check_memory(world, len(nodes), peak)
     progress(0.05)
-    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings)
+    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings, rose)
     floor = world.shape[1] * world.shape[2]
     blocks = iter([whole]) if crew is None else whole.cut(crew.side(floor, TILE))
     F = described(blocks, crew, len(nodes), lambda share: progress(0.05 + 0.8 * share))
@@ -245,6 +251,7 @@ def build_space(
         settings,
         (low, high),
         shine_of(world),
+        rose,
     )
     progress(1.0)
     return atlas

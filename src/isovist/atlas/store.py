@@ -14,6 +14,7 @@ from isovist.atlas.part import read_part
 from isovist.atlas.plane import SIGNALS, PlaneAtlas
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.windows import is_even
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
@@ -154,9 +155,11 @@ def _check_arrays(atlas: Atlas) -> None:
     """An error unless the arrays fit the map and each other: kernels trust them."""
     cells, n = atlas.world.cells, len(atlas.nodes)
     walk = tuple(size + 2 for size in cells.shape)
+    even = is_even(getattr(atlas, "rose", None))
+    rings = (None, int(atlas.settings.channels)) if even else (None, 1)
     wanted: dict[str, tuple[type, tuple[int | None, ...]]] = {
         "nodes": (np.int64, (n,)),
-        "descriptors": (np.float32, (n, None, int(atlas.settings.channels))),
+        "descriptors": (np.float32, (n, *rings)),
         "wall_distance": (np.float32, cells.shape),
         "clear": (np.uint8, walk),
         "bare": (np.uint8, walk),

@@ -1,15 +1,19 @@
 """Scans in the channels of an atlas: what the search compares with the nodes.
 
-In the plane a beam stands for the angle halfway to its neighbours.  In space the scan becomes a
-table G of the mean log(1 + r) in bins of a quarter of a channel, and M of the bins that hold
-returns.  With V_r the weights of the channel of ring r at azimuth 0, its channels at every azimuth
-s come from one correlation around the circle,
+In the plane a beam stands for the angle halfway to its neighbours.  Where the directions of a rose
+have equal steps, a heading is a shift of channels and a phase; where they have not, every heading
+is a phase of its own, and every channel a ring of one.
+
+In space the scan becomes a table G of the mean log(1 + r) in bins of a quarter of a channel, and M
+of the bins that hold returns.  With V_r the weights of the channel of ring r at azimuth 0, its
+channels at every azimuth s come from one correlation around the circle,
 
     F_r(s) = Σ G M V_r(· − s) / Σ M V_r(· − s),                                            (1)
 
 and the mass below the line says which channels the sensor saw.
 """
 
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -32,6 +36,8 @@ KEPT = 16
 first look leaves doubts."""
 MANY = 4096
 """Beams of a sensor whose weights are not kept: they take 1 kB each."""
+WHOLE = 16
+"""Rays to a channel by which channels of unequal width are measured."""
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
@@ -41,33 +47,45 @@ def search_rose(channels: int) -> Rose:
     return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
 
-def checked_rose(rose: Rose) -> Rose:
-    """A rose that a search in the plane can turn; an error for others."""
+def check_rose(rose: Rose, dimension: int) -> None:
+    """An error unless a map of a dimension can be described with a rose."""
     if not isinstance(rose, Rose):
         raise InputError(f"`rose` must be a Rose, got {type(rose).__name__}.")
-    if rose.dimension != 2:
+    if rose.dimension != dimension:
         raise InputError(
-            f"A rose of dimension {rose.dimension} cannot describe a map of dimension 2."
+            f"A rose of dimension {rose.dimension} cannot describe a map of dimension {dimension}."
         )
-    if not rose.is_uniform_circle:
-        raise InputError(
-            "A search turns scans by whole channels: `rose` must have equal steps on the circle. "
-            "theory.paper.PaperLocalizer takes any rose."
-        )
-    return rose
+
+
+def is_even(rose: Rose | None) -> bool:
+    """Whether directions have equal steps, so that turning is shifting; so have the usual ones."""
+    return rose is None or rose.is_uniform_circle
+
+
+def rings_of(channels: NDArray[Any], rose: Rose | None) -> NDArray[Any]:
+    """Channels, shape (…, n), as rings of a search: one of n, or n of one."""
+    return channels[..., None, :] if is_even(rose) else channels[..., None]
 
 
 def rose_json(rose: Rose) -> list[Any]:
-    """The profile of a rose of equal steps, by name and parameter, ready for JSON."""
+    """The profile of a rose, by name and parameter, and unequal directions, ready for JSON."""
     if type(rose.profile) not in PROFILES.values():
         raise InputError("An atlas keeps a softmax, a bump or a cosine power, no other profile.")
-    return [type(rose.profile).__name__, rose.profile.parameter]
+    told = [type(rose.profile).__name__, rose.profile.parameter]
+    return told if is_even(rose) else [*told, rose.directions.tolist()]
 
 
-def rose_from_json(told: list[Any], channels: int) -> Rose:
+def rose_from_json(told: list[Any], channels: int, dimension: int = 2) -> Rose:
     """From what `rose_json` gave."""
-    name, parameter = told
-    return Rose.circle(channels, profile=PROFILES[name](float(parameter)))
+    name, parameter, *directions = told
+    profile = PROFILES[name](float(parameter))
+    if not directions:
+        return Rose.circle(channels, profile=profile)
+    rose = Rose.from_directions(directions[0], profile=profile)
+    if rose.directions.shape != (channels, dimension):
+        raise InputError(f"the rose has {len(rose)} directions instead of {channels}")
+    given = np.array(directions[0])  # normalised before, once, as the nodes were described
+    return replace(rose, directions=readonly(given))
 
 
 @lru_cache(maxsize=8)
@@ -90,23 +108,28 @@ def window_of_scan(
 
     Where `shine` is told, intensities are a second ring of them.
     """
-    channels = settings.channels
+    channels, even = settings.channels, is_even(rose)
     width = 2.0 * np.pi / channels
     rose = search_rose(channels) if rose is None else rose
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
     weights = weigh(scan.bearings.tobytes(), rose)
+    whole = 1.0 if even else _wholes(rose)
     signals = [np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))]
     if shine is not None and scan.intensities is not None:
         signals.append(brightness(shine, scan.intensities[scan.valid]))
     owned = _shares(scan.bearings, width)[scan.valid] / width
-    values = np.zeros((PHASES, len(signals), channels))
-    known = np.zeros((PHASES, channels), dtype=np.bool_)
-    for p in range(PHASES):
+    values = np.zeros((len(weights), len(signals), channels))
+    known = np.zeros((len(weights), channels), dtype=np.bool_)
+    for p in range(len(weights)):
         W = weights[p][scan.valid] * owned[:, None]
         mass = W.sum(axis=0)
-        known[p] = mass >= share
+        known[p] = mass >= share * whole
         for row, signal in zip(values[p], signals, strict=True):
             row[known[p]] = (signal @ W)[known[p]] / mass[known[p]]
+    if not even:
+        rings = len(signals) * channels
+        told = np.repeat(known[:, None], len(signals), axis=1).reshape(-1, rings, 1)
+        return Window(readonly(values.reshape(told.shape).astype(np.float32)), readonly(told))
     first, m = _seen(np.asarray(known.any(axis=0)))
     columns = (first + np.arange(m)) % channels
     return Window(
@@ -118,13 +141,24 @@ def window_of_scan(
 
 @lru_cache(maxsize=KEPT)
 def _beam_weights(bearings: bytes, rose: Rose) -> FloatArray:
-    """Of every beam of a sensor, at each phase, shape (PHASES, m, n): scans of it share them."""
-    turns = np.arange(PHASES)[:, None] * 2.0 * np.pi / len(rose) / PHASES
+    """Of every beam of a sensor, at each phase, shape (P, m, n): scans of it share them."""
+    phases = PHASES if is_even(rose) else PHASES * len(rose)
+    turns = np.arange(phases)[:, None] * 2.0 * np.pi / len(rose) / PHASES
     return readonly(rose.weights(unit_vectors(np.frombuffer(bearings) + turns)))
 
 
 @lru_cache(maxsize=KEPT)
-def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> Window:
+def _wholes(rose: Rose) -> FloatArray:
+    """∫ w_i, in widths of an equal channel, shape (n,)."""
+    rays = WHOLE * len(rose)
+    W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
+    return readonly(W.sum(axis=0) / WHOLE)
+
+
+@lru_cache(maxsize=KEPT)
+def window_of_cloud(
+    scan: CloudScan, settings: AtlasSettings, share: float, rose: Rose | None = None
+) -> Window:
     """The channels of a scan in space, equation (1), cut to the rings that it saw.
 
     A channel counts when it has `share` of the mass of well covered ones, the ninth decile: how
@@ -142,15 +176,16 @@ def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> W
     sums = np.bincount(bins, signal, minlength=rows * columns)
     M = (counts > 0).astype(np.float64).reshape(rows, columns)
     G = (sums / np.maximum(counts, 1)).reshape(rows, columns)
-    weights, whole = _channel_weights(settings)
+    weights, whole = _channel_weights(settings, rose)
     mass, total = (_around(table, weights) for table in (M, G * M))
     part = mass / whole[:, None]
     covered = part[part > 0.01]
     known = part >= share * float(np.quantile(covered, 0.9)) if covered.size else part > np.inf
     values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
     # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
-    back = np.arange(PHASES)[:, None] * (columns // around // PHASES)
-    at = (np.arange(around) * (columns // around) - back) % columns
+    phases, m = (PHASES, around) if rose is None else (PHASES * around, 1)
+    back = np.arange(phases)[:, None] * (columns // around // PHASES)
+    at = (np.arange(m) * (columns // around) - back) % columns
     seen = np.moveaxis(known[:, at], 1, 0)
     looked = np.flatnonzero(seen.any(axis=(0, 2)))
     low, high = (int(looked[0]), int(looked[-1]) + 1) if looked.size else (0, 0)
@@ -164,15 +199,23 @@ def window_of_cloud(scan: CloudScan, settings: AtlasSettings, share: float) -> W
 
 
 @lru_cache(maxsize=4)
-def _channel_weights(settings: AtlasSettings) -> tuple[NDArray[np.complex128], FloatArray]:
-    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,)."""
+def _channel_weights(
+    settings: AtlasSettings, rose: Rose | None
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,).
+
+    A rose of one's own has no rings that turn: V_r is then the weight of its r-th direction.
+    """
     rings, around = settings.rings, settings.channels
-    rows, part = 8 * rings, RAYS
+    rows, part = 8 * rings, RAYS if rose is None else RAYS * around
     elevation = ((np.arange(rows) + 0.5) / rows - 0.5)[:, None] * np.pi
-    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (part * around)
+    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (RAYS * around)
     flat = np.cos(elevation)
     up = np.broadcast_to(np.sin(elevation), (rows, part))
     centres = np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], axis=-1)
+    if rose is not None:
+        V = np.moveaxis(rose.weights(centres), -1, 0) * flat
+        return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
     # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
     back = -np.arange(around) % around
     W = search_rings(rings, around).weights(centres).reshape(rows, part, rings, around)

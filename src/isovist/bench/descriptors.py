@@ -13,7 +13,7 @@ differ in nothing but what they make of them:
     fft         magnitudes of the Fourier coefficients: no heading needed
     vlad        residuals of patches of the ring to their words, summed: no heading needed
     fisher      the same with second moments
-    fpfh, shot  VLAD of the FPFH or SHOT of points of the ring (`peers`): no heading needed
+    fpfh        VLAD of the FPFH histograms of points of the ring (`peers`): no heading needed
     learned     a soft rose whose directions were fitted to the map (`theory.separation`)
 
 Methods without a heading take that of the rays at each node.
@@ -32,7 +32,7 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps
 from isovist.bench.conditions import CONDITIONS, NEW_MAP, changed, changed_map
 from isovist.bench.outcomes import Row
-from isovist.bench.peers import LIBRARIES, MISSING, has_peer, histograms
+from isovist.bench.peers import MISSING, fpfh, has_fpfh
 from isovist.bench.trials import Trial
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
@@ -56,7 +56,7 @@ RINGS = 20
 """Bins of range of a sector, of 1 m."""
 KEPT = 20
 """Candidates that are fitted to the walls."""
-TURNLESS = ("fft", "vlad", "fisher", *LIBRARIES)
+TURNLESS = ("fft", "vlad", "fisher", "fpfh")
 """Methods that know no heading."""
 FITTED = 40
 """Places that a learned rose is fitted to."""
@@ -90,8 +90,8 @@ METHODS = (
     Method("soft", 64, factor=4.0), Method("soft", 64, factor=16.0),
     Method("hard"), Method("hard", 64, "euclid"), Method("shared"), Method("rays"),
     Method("context"), Method("fft", 64, "euclid"), Method("vlad", 64, "euclid"),
-    Method("fisher", 64, "euclid"), *(Method(name, 64, "euclid") for name in LIBRARIES),
-    Method("learned", 32), Method("learned", 32, "euclid"),
+    Method("fisher", 64, "euclid"), Method("fpfh", 64, "euclid"), Method("learned", 32),
+    Method("learned", 32, "euclid"),
 )  # fmt: skip
 
 
@@ -117,10 +117,11 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
 
 def left_out(methods: Sequence[Method]) -> list[str]:
     """What to say of methods whose library is missing; an error where none remains."""
-    told = [MISSING[name] for name in dict.fromkeys(m.name for m in methods) if not has_peer(name)]
-    if not any(has_peer(method.name) for method in methods):
-        raise InputError(" ".join(told))
-    return told
+    if has_fpfh() or all(method.name != "fpfh" for method in methods):
+        return []
+    if all(method.name == "fpfh" for method in methods):
+        raise InputError(MISSING)
+    return [MISSING]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -190,8 +191,8 @@ def features(
     filled = np.where(rings.known, rings.values, mean[:, None])
     if method.name == "fft":
         found = np.abs(np.fft.rfft(filled, axis=1))[:, : method.channels] / RAYS
-    elif method.name in LIBRARIES:
-        found = _bag(histograms(method.name, rings.values, rings.known), words, second=False)
+    elif method.name == "fpfh":
+        found = _bag(fpfh(rings.values, rings.known), words, second=False)
     else:
         found = _bag(_patches(filled, PATCH // 2), words, second=method.name == "fisher")
     return found, np.ones(found.shape, np.bool_)
@@ -221,10 +222,9 @@ def words_of(rings: Rings, name: str = "vlad") -> FloatArray:
     """Words of local features by k-means over some nodes, shape (WORDS, PATCH or bins)."""
     from scipy.cluster.vq import kmeans2
 
-    peer = name in LIBRARIES
-    some = slice(None, None, max(1, len(rings.values) // (100 if peer else 500)))
+    some = slice(None, None, max(1, len(rings.values) // (100 if name == "fpfh" else 500)))
     filled = rings.values[some]
-    local = histograms(name, filled, rings.known[some]) if peer else _patches(filled, PATCH)
+    local = fpfh(filled, rings.known[some]) if name == "fpfh" else _patches(filled, PATCH)
     return np.asarray(kmeans2(local.reshape(-1, local.shape[-1]), WORDS, minit="++", rng=0)[0])
 
 
@@ -242,7 +242,7 @@ class Contest:
 
     def words(self, method: Method) -> FloatArray:
         """Those of local features; none for methods without."""
-        if method.name not in ("vlad", "fisher", *LIBRARIES):
+        if method.name not in ("vlad", "fisher", "fpfh"):
             return np.empty((0, 0))
         name = "vlad" if method.name == "fisher" else method.name
         if name not in self._words:
@@ -327,7 +327,7 @@ def contest_rows(
     progress: Callable[[float], None] = lambda _share: None,
 ) -> Iterator[Row]:
     """One row for each method and condition; all conditions for `THOROUGH` methods, else two."""
-    there = [m for m in methods if has_peer(m.name)]
+    there = [m for m in methods if m.name != "fpfh" or has_fpfh()]
     asked = {m: conditions or (CONDITIONS if m in THOROUGH else CONDITIONS[:2]) for m in there}
     done, total = 0, sum(map(len, asked.values())) * len(trials)
     for method in there:

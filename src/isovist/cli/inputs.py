@@ -64,6 +64,7 @@ def atlas_of(
     resolution: float | None = None,
     cluster: str | None = None,
     signal: str = "range",
+    rose: Path | None = None,
 ) -> Atlas:
     """The atlas of a folder, or one built now from any map.
 
@@ -75,6 +76,7 @@ def atlas_of(
         resolution: Side of the cells that a cloud becomes, in m.
         cluster: Whose workers describe it.
         signal: What a search in the plane compares (`build`).
+        rose: File of the directions of a map of the plane.
     """
     if is_folder(path):
         if height is not None:
@@ -88,26 +90,31 @@ def atlas_of(
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
     return described(
-        world, spacing=spacing, height=height, highest=highest, cluster=cluster, signal=signal
-    )
+        world, spacing=spacing, height=height, highest=highest, cluster=cluster, signal=signal,
+        rose=rose,
+    )  # fmt: skip
 
 
 def described(
     world: "AnyMap", *, spacing: float | None, height: float | None, highest: float | None,
     cluster: str | None = None,
     signal: str = "range",
+    rose: Path | None = None,
 ) -> Atlas:  # fmt: skip
     """The atlas of a map, built with a bar; the options are those of `atlas_of`."""
     from isovist.atlas.build import build
     from isovist.cli.progress import bar
+    from isovist.theory.separation import read_rose
 
     if highest is not None and height is None:
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     above = height if height is None or highest is None else (height, highest)
+    own = None if rose is None else read_rose(rose, world)
     with bar("Describing") as advance:
         return build(
-            world, spacing=spacing, height=above, signal=signal, progress=advance, cluster=cluster
-        )
+            world, spacing=spacing, height=above, rose=own, signal=signal, progress=advance,
+            cluster=cluster,
+        )  # fmt: skip
 
 
 def storeys_of(

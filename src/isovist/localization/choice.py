@@ -13,16 +13,17 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import PHASES, AnyScan, Atlas, Beams, Site, Window
+from isovist.atlas.base import AnyScan, Atlas, Beams, Site, Window
 from isovist.atlas.library import Library
 from isovist.atlas.side_by_side import SideBySide
+from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
 from isovist.localization.search import TINY, best_headings
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+from isovist.types import Float32Array, FloatArray, IntArray
 
 FEW = 16
 """Of so many maps each is looked at: that takes no longer than to choose."""
@@ -58,6 +59,12 @@ class Glances:
         """Those of a library; each atlas is opened once for it."""
         if not isinstance(library.glances, cls):
             made = [Floors.make(library[name]) for name in library]
+            for name, floors in zip(library, made, strict=True):
+                if floors.n == 1:
+                    raise InputError(
+                        f"Among many maps scans are compared by roses of equal steps; {name!r} has "
+                        "another. Build it without `rose`."
+                    )
             # In the plane the first ring alone, that of ranges, is compared on several maps.
             rows = made[0].n if library[next(iter(library))].dimension == 2 else None
             tables = [floors.table[:, :rows] for floors in made]
@@ -70,18 +77,12 @@ class Glances:
 
     def under(self, window: Window, short: float) -> list[Float32Array]:
         """Less than what the nodes of each map cost at a glance, shape (N,)."""
-        allowed = np.ones(self.floors.n, dtype=np.bool_)
-        costs = self.floors.under(window, rough_of(window), allowed, short)
+        rough = window.rough
+        allowed = np.ones(self.floors.n * len(rough.seen), dtype=np.bool_)
+        costs = self.floors.under(rough, allowed, short)
         per = costs.size // len(self.floors.table)
         each = zip(self.starts * per, self.counts, strict=True)
         return [costs[first : first + count] for first, count in each]
-
-
-def rough_of(window: Window) -> BoolArray:
-    """The channels of a glance: every other one of the first phase."""
-    rough = window.seen[:1].copy()
-    rough[:, :, 1::2] = False
-    return rough
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,7 +163,7 @@ class Choice:
         if near.size == 0:
             return np.inf
         window = atlas.window(unlit(scan), settings.seen_share[atlas.dimension - 2])
-        costs, _ = _headings(atlas.descriptors, window, rough_of(window), near, 1, settings)
+        costs, _ = best_headings(atlas.descriptors, near, window.rough, 1, settings.short)
         return settings.lead * max(float(costs.min()), TINY)
 
 
@@ -171,21 +172,6 @@ def told(answer: Answer, looked: int, there: int) -> Answer:
     words = answer.advice + UNSEEN.format(looked, there)
     verdict = Verdict.AMBIGUOUS if answer.verdict is Verdict.UNIQUE else answer.verdict
     return replace(answer, verdict=verdict, advice=words)
-
-
-def _headings(
-    descriptors: Float32Array,
-    window: Window,
-    seen: BoolArray,
-    nodes: IntArray,
-    keep: int,
-    settings: LocalizationSettings,
-) -> tuple[Float32Array, NDArray[np.int32]]:
-    """`best_headings` of some nodes, whatever the heading."""
-    rings = descriptors[:, window.ring : window.ring + seen.shape[1]]
-    allowed = np.ones(descriptors.shape[2] * len(seen), dtype=np.bool_)
-    values = window.values[: len(seen)]
-    return best_headings(rings, nodes, values, seen, allowed, keep, settings.short)
 
 
 def _is_ahead(ratings: FloatArray) -> bool:
@@ -202,10 +188,9 @@ def _rated(
     """What the scan is worth at the best of a few nodes, fitted roughly, in nats per beam."""
     _, nodes, keep = TRIED
     few = np.sort(np.argsort(under, kind="stable")[:nodes])
-    n = atlas.settings.channels
-    costs, headings = _headings(atlas.descriptors, window, window.seen, few, keep, settings)
+    costs, headings = best_headings(atlas.descriptors, few, window, keep, settings.short)
     found = np.isfinite(costs.ravel())
-    yaws = 2.0 * np.pi * (headings.ravel()[found] / PHASES - window.first) / n + atlas.heading
+    yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)[headings.ravel()[found]]
     fit = atlas.fit(
         beams, atlas.seeds(np.repeat(few, keep)[found], yaws), settings.coarse_widths(atlas), 3
     )

@@ -66,14 +66,11 @@ class Floors:
             part[:, : len(f)] = levels.astype(np.uint8).T
         return cls(table, step, count, n)
 
-    def under(
-        self, window: Window, seen: BoolArray, allowed: BoolArray, short: float
-    ) -> Float32Array:
+    def under(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
         """Less than what each node costs at its best heading, shape (N,).
 
         Args:
             window: The scan.
-            seen: Which of its channels count, of one phase or of all.
             allowed: Which headings count, of as many phases.
             short: Most that a channel costs (`LocalizationSettings`).
         """
@@ -81,7 +78,7 @@ class Floors:
 
         least = np.full((len(self.table), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)
         highest = [min(int(limit / self.step), HIGHEST) for limit in (short, 2.0 * short)]
-        for phase, channels in enumerate(seen):
+        for phase, channels in enumerate(window.seen):
             rings, columns = np.nonzero(channels)
             pad = -rings.size % TOGETHER
             rows = np.zeros((rings.size + pad, 2), dtype=np.int64)
@@ -90,7 +87,7 @@ class Floors:
             levels = np.tile(np.array([0, UNKNOWN], dtype=np.uint8), (len(rows), 1))
             levels[: rings.size, 0] = np.clip(np.floor(level) - 1.0, 0, UNKNOWN)
             levels[: rings.size, 1] = np.clip(np.ceil(level), 0, UNKNOWN)
-            some = np.ascontiguousarray(allowed[phase :: len(seen)])
+            some = np.ascontiguousarray(allowed[phase :: len(window.seen)])
             floors(self.table, rows, levels, self.n, some, *highest, least)
         known = least.ravel()[: self.count]
         return np.asarray(known * np.float32(self.step * (1.0 - SLACK)))

@@ -13,7 +13,7 @@ from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each
+from isovist.types import Float32Array, FloatArray, IntArray, once_for_each
 
 GLANCES = (2000, 6)
 """Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
@@ -39,34 +39,30 @@ def glance(site: Site, scan: AnyScan, settings: LocalizationSettings) -> FloatAr
 
 def _at_map(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> FloatArray:
     """The unlike best of a look at some nodes, half the channels and half the headings."""
-    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-    rough = window.seen[:1].copy()
-    rough[:, :, 1::2] = False
-    if not rough.any():
+    window = atlas.window(scan, settings.seen_share[atlas.dimension - 2]).rough
+    if not window.seen.any():
         return atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
-    n, rings = atlas.settings.channels, window.seen.shape[1]
+    rings = window.seen.shape[1]
     enough, sparsest = GLANCES
     step = min(sparsest, -(-len(atlas.nodes) * rings // enough))
-    active, costs, headings = _cheap(atlas, window, rough, step, settings)
+    active, costs, headings = _cheap(atlas, window, step, settings)
     flat = costs.ravel()
     few = min(GLIMPSED, flat.size)
     some = np.sort(np.argpartition(flat, few - 1)[:few])
     best = some[np.argsort(flat[some], kind="stable")]
     best = best[np.isfinite(flat[best])]
-    yaws = 2.0 * np.pi * (headings.ravel()[best] - window.first) / n + atlas.heading
-    poses = atlas.seeds(active[best // 2], yaws)
+    yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
+    poses = atlas.seeds(active[best // 2], yaws[headings.ravel()[best]])
     return poses[unlike(poses, *settings.candidates_apart(atlas), RIVALS)]
 
 
 def _cheap(
-    atlas: Atlas, window: Window, rough: BoolArray, step: int, settings: LocalizationSettings
+    atlas: Atlas, window: Window, step: int, settings: LocalizationSettings
 ) -> tuple[IntArray, Float32Array, NDArray[np.int32]]:
     """Nodes in order with their two best headings, the `GLIMPSED` cheapest places among them."""
-    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    allowed = np.ones(atlas.settings.channels, dtype=np.bool_)
 
     def tried(some: IntArray) -> tuple[Float32Array, NDArray[np.int32]]:
-        return best_headings(nodes, some, window.values[:1], rough, allowed, 2, settings.short)
+        return best_headings(atlas.descriptors, some, window, 2, settings.short)
 
     active = np.arange(0, len(atlas.nodes), step)
     if not pays(atlas) or computing().exhaustive:
@@ -74,7 +70,8 @@ def _cheap(
     kept = _floors(atlas)
     if step not in kept:
         kept[step] = Floors.make(atlas, step)
-    floors = kept[step].under(window, rough, allowed, settings.short)
+    allowed = np.ones(atlas.descriptors.shape[2] * len(window.seen), dtype=np.bool_)
+    floors = kept[step].under(window, allowed, settings.short)
     few = min(GLIMPSED, len(active))
     costs = tried(active[np.argpartition(floors, few - 1)[:few]])[0]
     # No node whose floor is higher can be among them.

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import PHASES, AnyScan, Atlas, Window
+from isovist.atlas.base import AnyScan, Atlas, Window
 from isovist.backends.base import computing
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
@@ -106,16 +106,16 @@ def search(
         only: Nodes to search, in order, where there is no prior; all when `None`.
     """
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-    n = atlas.settings.channels
-    yaws = 2.0 * np.pi * (np.arange(n * PHASES) / PHASES - window.first) / n + atlas.heading
-    allowed = np.ones(n * PHASES, dtype=np.bool_)
+    yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
+    step = 2.0 * np.pi / len(yaws)
+    allowed = np.ones(len(yaws), dtype=np.bool_)
     mount = scan.T_level_robot
     if prior is not None:
         margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
         active = atlas.nodes_in(*prior.box(margin))
         places = atlas.seeds(active, np.zeros(len(active)))[:, :2]
         active = active[prior.contains(places, margin)]
-        allowed = prior.heads(yaws + mount.yaw, np.pi / n)
+        allowed = prior.heads(yaws + mount.yaw, step)
     else:
         active = np.arange(len(atlas.nodes)) if only is None else only
     if active.size == 0 or not allowed.any() or not window.seen.any():
@@ -144,7 +144,7 @@ def search(
         poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
         if prior is not None:
             robots = (atlas.lift(poses) @ mount).vector
-            held = prior.holds(robots, atlas.spacing, np.pi / n)
+            held = prior.holds(robots, atlas.spacing, step)
             poses, best = poses[held], best[held]
         chosen = unlike(poses, *settings.candidates_apart(atlas), most)
         return poses[chosen], flat[best[chosen]].astype(np.float64)
@@ -172,7 +172,7 @@ class _View:
     Attributes:
         atlas: The map, described.
         window: The scan in its channels.
-        allowed: Which headings count, shape (n PHASES,).
+        allowed: Which headings count, shape (n P,).
         settings: How to search.
     """
 
@@ -183,18 +183,17 @@ class _View:
 
     def tried(self, active: IntArray) -> _Tried:
         """Nodes in full."""
-        seen, keep = self.window.seen, self.settings.finalists[1]
-        return active, *self._costs(active, seen, self.allowed, keep)
+        keep = self.settings.finalists[1]
+        return active, *self._costs(active, self.window, self.allowed, keep)
 
     def glance(self, active: IntArray, most: int) -> tuple[IntArray, FloatArray, float]:
-        """Who is looked at in full: the best by every other channel and the first phase.
+        """Who is looked at in full: the best by every other channel and phase.
 
         Returns:
             These nodes in order, `glances` and `cut` of `Candidates`.
         """
-        rough = self.window.seen[:1].copy()
-        rough[:, :, 1::2] = False
-        allowed = np.ascontiguousarray(self.allowed[::PHASES])
+        rough, phases = self.window.rough, len(self.window.values)
+        allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
         if quick.pays(self.atlas) and not computing().exhaustive:
             floors = self._floors(active, rough, allowed)
         else:
@@ -223,7 +222,7 @@ class _View:
         plain = not quick.pays(self.atlas) and limit == np.inf
         if plain or few or computing().exhaustive:
             return choose(self.tried(active), limit)
-        floors = self._floors(active, self.window.seen, self.allowed)
+        floors = self._floors(active, self.window, self.allowed)
         count, dearest = 2 * most, limit
         while count < len(active) and dearest == np.inf:
             first = active[np.argpartition(floors, count - 1)[:count]]
@@ -234,35 +233,34 @@ class _View:
         # No node whose floor is higher can be among them.
         return choose(self.tried(active[floors <= dearest]), dearest)
 
-    def _floors(self, active: IntArray, seen: BoolArray, allowed: BoolArray) -> Float32Array:
-        short = self.settings.short
-        floors = Floors.of(self.atlas).under(self.window, seen, allowed, short)
+    def _floors(self, active: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
+        floors = Floors.of(self.atlas).under(window, allowed, self.settings.short)
         return floors if len(active) == len(floors) else floors[active]
 
     def _costs(
-        self, active: IntArray, seen: BoolArray, allowed: BoolArray, keep: int
+        self, active: IntArray, window: Window, allowed: BoolArray, keep: int
     ) -> tuple[Float32Array, NDArray[np.int32]]:
-        window = self.window
-        nodes = self.atlas.descriptors[:, window.ring : window.ring + seen.shape[1]]
-        values = window.values[: len(seen)]
-        return best_headings(nodes, active, values, seen, allowed, keep, self.settings.short)
+        nodes, short = self.atlas.descriptors, self.settings.short
+        return best_headings(nodes, active, window, keep, short, allowed)
 
 
 def best_headings(
-    nodes: Float32Array,
+    descriptors: Float32Array,
     active: IntArray,
-    values: Float32Array,
-    seen: BoolArray,
-    allowed: BoolArray,
+    window: Window,
     keep: int,
     short: float,
+    allowed: BoolArray | None = None,
 ) -> tuple[Float32Array, NDArray[np.int32]]:
     """Smallest costs of each active node and their headings, both of shape (A, keep).
 
-    Nodes have shape (N, rings, n), values and seen (phases, rings, m); the plane has one ring.
-    Channels cost `short` at most when they are shorter than the map says, and twice that when
-    they are longer.
+    Descriptors have shape (N, rings, n); all headings are `allowed` when `None`.  Channels cost
+    `short` at most when they are shorter than the map says, and twice that when they are longer.
     """
+    values, seen = window.values, window.seen
+    nodes = descriptors[:, window.ring : window.ring + seen.shape[1]]
+    if allowed is None:
+        allowed = np.ones(nodes.shape[2] * len(seen), dtype=np.bool_)
     costs = np.empty((len(active), keep), dtype=np.float32)
     headings = np.empty((len(active), keep), dtype=np.int32)
     allowed = np.ascontiguousarray(allowed)

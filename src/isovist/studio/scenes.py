@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from isovist.atlas.base import PHASES, AnyScan, Atlas
+from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.space import SpaceAtlas
 from isovist.kernels.beam import EXPLAINED
@@ -170,9 +170,7 @@ def search_scene(atlas: Atlas, scan: AnyScan) -> dict[str, Any]:
     if window is None or not window.seen.any():
         return {"places": [], "worth": []}
     some = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // NODES))
-    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
-    every = np.ones(PHASES * atlas.settings.channels, dtype=np.bool_)
-    found = best_headings(nodes, some, window.values, window.seen, every, 1, settings.short)
+    found = best_headings(atlas.descriptors, some, window, 1, settings.short)
     costs = found[0][:, 0].astype(np.float64)
     order = np.argsort(-costs, kind="stable")
     worth = (costs.max() - costs) / max(float(np.ptp(costs)), 1e-9)

@@ -14,8 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas
+from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.walls import bare_walls
+from isovist.atlas.windows import is_even
 from isovist.errors import InputError
 from isovist.io.files import PathLike, replace_file
 from isovist.localization.settings import LocalizationSettings
@@ -162,6 +164,10 @@ def survey(
     most = chosen.affordable(len(atlas.nodes), atlas.dimension) if most is None else most
     check_lidar(atlas.world, lidar)
     _check(seed, most)
+    if isinstance(atlas, PlaneAtlas) and not is_even(atlas.rose):
+        raise InputError(
+            "A survey compares views by a rose of equal steps; build the atlas without `rose`."
+        )
     tell = progress if progress is not None else lambda _share: None
     outlook = look_out(atlas, lidar, chosen, locating, lambda share: tell(0.3 * share))
     walls = bare_walls(atlas.world)

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.settings import AtlasSettings
+from isovist.descriptor.descriptor import around
 from isovist.descriptor.moments import Moments
 from isovist.descriptor.quadrature import CircleSum, EqualArea
 from isovist.errors import FileError, InputError
@@ -33,6 +34,8 @@ from isovist.types import FloatArray
 
 SHARPNESS = 20.0
 """β: a pair at the mean distance counts e⁻²⁰ of one at none."""
+STEP, ROOM = 0.02, 0.06
+"""Of the differences that the slopes of a place are made of, and what it has to all sides, in m."""
 MAX_BYTES = 64 << 20
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
@@ -158,7 +161,7 @@ def fit_to_map(
     signal = Range(AtlasSettings().reach)
     rule = (CircleSum(512) if world.dimension == 2 else EqualArea(3000)).rule()
     parts = [
-        (some, Moments.from_rule(world, some, rule, signal))
+        (some, Moments.from_rule(world, some, rule, signal, step=STEP))
         for some in (places[:count], places[count:])
     ]
     objective = far_separation(parts[0][1], parts[0][0], far, start)
@@ -183,12 +186,12 @@ def _far_gaps(F: FloatArray, places: FloatArray, far: float) -> FloatArray:
 def _places(world: Map, count: int, rng: np.random.Generator) -> FloatArray:
     """Random free places with room for differences, shape (count, d)."""
     low, high = world.bounds
-    d = world.dimension
-    steps = 0.06 * np.concatenate([np.zeros((1, d)), np.eye(d), -np.eye(d)])
     found: list[FloatArray] = []
     for _ in range(200 * count):
         p = rng.uniform(low, high)
-        if np.asarray(world.contains(p + steps)).all():
+        # Something thin may stand where the differences are taken, and nothing farther off.
+        near = np.concatenate([around(p, STEP), around(p, ROOM)])
+        if np.asarray(world.contains(near)).all():
             found.append(p)
         if len(found) == count:
             return np.array(found)

@@ -105,6 +105,7 @@ def registry() -> tuple[Statement, ...]:
     from isovist.theory.verify import (
         buildings,
         dynamic,
+        genericity,
         heading,
         localization,
         map_space,
@@ -116,7 +117,7 @@ def registry() -> tuple[Statement, ...]:
     )
 
     signals = (weights, signal_space, metric, stability)
-    places = (map_space, buildings, localization, dynamic, heading, second_reading)
+    places = (map_space, buildings, localization, dynamic, heading, second_reading, genericity)
     return tuple(statement for part in (*signals, *places) for statement in part.STATEMENTS)
 
 
