@@ -115,10 +115,11 @@ def _sharpened(
     atlas: Site, scan: Look, factor: float, place: Estimate, settings: LocalizationSettings
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
-    tried = []
-    for share in NEARBY:
-        fits = rescaled(atlas, scan, factor * float(share), place, settings)
-        tried.append((float(fits.scores[0]), factor * float(share), fits.poses))
+    factors = (factor * NEARBY).tolist()
+    tried = [
+        (float(fits.scores[0]), size, fits.poses)
+        for size, fits in zip(factors, rescaled(atlas, scan, factors, place, settings), strict=True)
+    ]
     score, best, poses = max(tried, key=lambda trial: trial[0])
     pose = (atlas.lift(poses) @ scan.T_level_robot)[0]
     return best, replace(place, pose=pose, score=score)

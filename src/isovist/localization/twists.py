@@ -9,6 +9,7 @@ is lost (`isovist bench carmen`); the largest gains are 0.27 nats at another siz
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -16,10 +17,9 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.localization.answer import Estimate
 from isovist.localization.maps import Prior, seek
-from isovist.localization.refine import Fits, refine
+from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.cloud_scan import FEWEST, CloudScan
-from isovist.sensing.joined import Look
+from isovist.sensing.joined import Joined, Look
 
 SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)
@@ -50,9 +50,9 @@ def doubt(
     """Why a unique place cannot be believed, in words; empty when it can."""
     sized, turned = margins(settings)
     mediocre = best.score < settings.poor[1]
-    few = _thinned(scan, settings)
-    for factor in (*SCALES, *WIDER) if mediocre else SCALES:
-        if rescaled(atlas, few, factor, best, settings).scores[0] > best.score + sized:
+    factors = (*SCALES, *WIDER) if mediocre else SCALES
+    for factor, fits in zip(factors, rescaled(atlas, scan, factors, best, settings), strict=True):
+        if fits.scores[0] > best.score + sized:
             size = f"{abs(round(100.0 * (factor - 1.0)))}"
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
@@ -78,20 +78,21 @@ def _fewer(settings: LocalizationSettings) -> LocalizationSettings:
     )
 
 
-def _thinned(scan: Look, settings: LocalizationSettings) -> Look:
-    """A cloud with no returns but those that fits take of it, in the same order."""
-    if not isinstance(scan, CloudScan):
-        return scan
-    used = np.unique(np.concatenate([scan.spread(apart) for _, apart in settings.beams]))
-    if len(used) < FEWEST:
-        return scan
-    strengths = None if scan.intensities is None else scan.intensities[used]
-    return replace(scan, points=scan.points[used], intensities=strengths, times=None)
-
-
 def rescaled(
-    atlas: Site, scan: Look, factor: float, near: Estimate, settings: LocalizationSettings
-) -> Fits:
-    """The fit of a scan times a factor, from where an estimate says that its robot is."""
-    start = (near.pose @ scan.T_level_robot.inverse).vector
-    return refine(atlas, scan.scaled(factor), np.atleast_2d(start), settings, keep=1)
+    atlas: Site,
+    scan: Look,
+    factors: Sequence[float],
+    near: Estimate,
+    settings: LocalizationSettings,
+) -> Iterator[Fits]:
+    """Fits of a scan times each of some factors, from where an estimate says that its robot is."""
+    start = np.atleast_2d((near.pose @ scan.T_level_robot.inverse).vector)
+    if isinstance(scan, Joined):
+        for factor in factors:
+            yield refine(atlas, scan.scaled(factor), start, settings, keep=1)
+        return
+    beams = [atlas.beams(scan, thin, settings.block) for thin in settings.beams]
+    for factor in factors:
+        few, many = (replace(one, ends=factor * one.ends) for one in beams)
+        poses = atlas.fit(few, start, settings.coarse_widths(atlas), 3).poses
+        yield refit(atlas, many, poses, settings, tilt=False)
