@@ -20,10 +20,7 @@ def descriptors(
     basin: Annotated[
         bool, typer.Option("--basin", help="Say from how far away refinements come home instead.")
     ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help="Try only this method, e.g. soft, hard, rays, fpfh; may be repeated."),
-    ] = None,
+    only: options.Only = None,
     condition: Annotated[
         list[str] | None,
         typer.Option(help='Only this condition, e.g. clean or "changed map"; may be repeated.'),
