@@ -42,7 +42,6 @@ def compare(name: str, world: AnyMap, lidar: Lidar, count: int, seed: int) -> fl
     places = np.array([[trial.truth.x, trial.truth.y] for trial in trials])
     node = cKDTree(found.places).query(places)[1]
     yaws = np.array([[trial.truth.yaw] for trial in trials])
-    assert found.looks is not None  # the maps are of the plane
     heading = np.argmin(np.abs(wrap_angle(yaws - found.looks.headings)), axis=1)
     predicted = found.looks.unique_by_heading[node, heading]
     gap = 100.0 * float(predicted.mean() - unique.mean())
