@@ -13,13 +13,13 @@ from isovist.bench.peers import left_out
 from isovist.bench.space_contest import (
     NEAR,
     absences,
+    arena_of,
     chosen_peers,
-    ground_of,
     peer_rows,
     posed_trials,
     wall_points,
 )
-from isovist.bench.space_peers import PEERS, RINGS, SECTORS, Found, Ground, Peer, context
+from isovist.bench.space_peers import PEERS, RINGS, SECTORS, Arena, Found, Peer, context
 from isovist.bench.trials import Trial
 from isovist.cli.app import app
 from isovist.errors import FileError, InputError
@@ -37,8 +37,8 @@ KEYS = [
 
 
 @pytest.fixture(scope="module")
-def ground():
-    return Ground(SPACE.atlas, POINTS, 0.2, TRIALS[0].scan())
+def arena():
+    return Arena(SPACE.atlas, POINTS, 0.2, TRIALS[0].scan())
 
 
 def fake(name="fake", *, off=None, sure=None, module=None, fitted=False):
@@ -71,9 +71,9 @@ ONE = [Trial(lambda: SPACE.look(SPACE.places[0], mount=SPACE.mount), SPACE.place
     ],
 )
 def test_right_is_near_in_space_and_unique_is_what_a_method_says(
-    ground, off, sure, right, unique, wrong
+    arena, off, sure, right, unique, wrong
 ):
-    (row,) = peer_rows("house", ground, ONE, [fake(off=off, sure=sure)])
+    (row,) = peer_rows("house", arena, ONE, [fake(off=off, sure=sure)])
     assert list(row) == KEYS
     assert (row["queries"], row["note"]) == (1, "")
     got = row["right"], row["unique"], row["unique_wrong"]
@@ -81,10 +81,10 @@ def test_right_is_near_in_space_and_unique_is_what_a_method_says(
     assert min(row["median_s"], row["cpu_s"], row["prepare_s"]) >= 0.0
 
 
-def test_ours_and_scan_context_find_the_house(ground):
+def test_ours_and_scan_context_find_the_house(arena):
     told = []
     one, two = peer_rows(
-        "house", ground, TRIALS, chosen_peers(["isovist", "scan-context"]), told.append
+        "house", arena, TRIALS, chosen_peers(["isovist", "scan-context"]), told.append
     )
     assert (one["method"], one["right"], one["unique_wrong"]) == ("isovist", 1.0, 0.0)
     assert two["method"] == "scan-context"
@@ -95,8 +95,8 @@ def test_ours_and_scan_context_find_the_house(ground):
 def test_scan_context_gives_place_and_heading_of_what_the_map_shows():
     place = Pose3(*SPACE.atlas.positions[40, :2], 0.9, SPACE.atlas.positions[40, 2])
     scan = SPACE.look(place)
-    ground = Ground(SPACE.atlas, POINTS, 0.2, scan)
-    found = PEERS[3].make(ground)(scan)
+    arena = Arena(SPACE.atlas, POINTS, 0.2, scan)
+    found = PEERS[3].make(arena)(scan)
     away, turn = way_of(place.inverse @ found.pose)
     assert away <= 0.6
     assert turn <= np.radians(9.0)
@@ -109,9 +109,9 @@ def test_a_context_has_the_greatest_height_of_each_bin():
     assert np.count_nonzero(table) == 1  # what lies on the floor has no height
 
 
-def test_one_that_is_not_there_says_so_in_its_row(ground):
+def test_one_that_is_not_there_says_so_in_its_row(arena):
     absent = fake("absent", module="no_such_module")
-    rows = list(peer_rows("house", ground, ONE, [absent, fake(off=Pose3(), sure=True)]))
+    rows = list(peer_rows("house", arena, ONE, [absent, fake(off=Pose3(), sure=True)]))
     assert [row["note"] for row in rows] == ["not installed", ""]
     assert list(rows[0]) == KEYS
     assert rows[0]["queries"] == 0
@@ -134,7 +134,7 @@ def test_a_library_that_does_not_load_is_told_from_one_that_is_missing(tmp_path,
     assert left_out("FPFH", "Open3D", "json") is None
 
 
-def test_gicp_follows_each_peer_where_it_is_there(ground, monkeypatch):
+def test_gicp_follows_each_peer_where_it_is_there(arena, monkeypatch):
     truth = np.eye(4)
     T = SPACE.places[0] @ SPACE.mount
     truth[:3, :3], truth[:3, 3] = T.rotation, T.position
@@ -147,11 +147,11 @@ def test_gicp_follows_each_peer_where_it_is_there(ground, monkeypatch):
     small = SimpleNamespace(preprocess_points=lambda p, **_threads: (p, None), align=align)
     peer = fake(off=Pose3(x=0.7), sure=True, fitted=True)
     monkeypatch.setitem(sys.modules, "small_gicp", small)
-    (row,) = peer_rows("house", ground, ONE, [peer])
+    (row,) = peer_rows("house", arena, ONE, [peer])
     assert (row["right"], row["note"]) == (1.0, "then GICP")
     np.testing.assert_allclose(starts[0][:3, 3], (T @ Pose3(x=0.7)).position)
     monkeypatch.setitem(sys.modules, "small_gicp", None)
-    (row,) = peer_rows("house", ground, ONE, [peer])
+    (row,) = peer_rows("house", arena, ONE, [peer])
     assert (row["right"], row["note"]) == (0.0, "without GICP")
     assert absences([peer])[-1] == (
         "GICP is left out: it needs small-gicp. Try `pip install 'isovist[peers]'`."
@@ -159,12 +159,12 @@ def test_gicp_follows_each_peer_where_it_is_there(ground, monkeypatch):
 
 
 @pytest.mark.parametrize("peer", PEERS[1:3], ids=lambda peer: peer.name)
-def test_the_real_ones_find_the_map_itself_when_it_is_moved(ground, peer):
+def test_the_real_ones_find_the_map_itself_when_it_is_moved(arena, peer):
     if (why := peer.why_not()) is not None:
         pytest.skip(why)
     move = Pose3(1.0, -0.5, 0.6, 0.1)
-    scan = type(ground.scan)(move.inverse.apply(POINTS))
-    found = peer.make(ground)(scan)
+    scan = type(arena.scan)(move.inverse.apply(POINTS))
+    found = peer.make(arena)(scan)
     away, turn = way_of(move.inverse @ found.pose)
     assert away <= NEAR[0]
     assert turn <= NEAR[1]
@@ -280,10 +280,10 @@ def test_what_cannot_be_asked_is_told_in_a_line(files, tmp_path):
         result = asked(*arguments)
         assert str(result.exception) == told, arguments
     with pytest.raises(InputError) as caught:
-        ground_of(house, PLANE.atlas, TRIALS, 0.2)
+        arena_of(house, PLANE.atlas, TRIALS, 0.2)
     assert str(caught.value) == (
         "Peers in space need an atlas of a map in space, got one of the plane."
     )
     with pytest.raises(InputError) as caught:
-        ground_of(house, SPACE.atlas, [Trial(lambda: PLANE.look(PLANE.places[0]), None)], 0.2)
+        arena_of(house, SPACE.atlas, [Trial(lambda: PLANE.look(PLANE.places[0]), None)], 0.2)
     assert str(caught.value) == ("Peers in space need clouds of points, got a scan of the plane.")

@@ -16,7 +16,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.space import SpaceAtlas
 from isovist.bench.outcomes import Row
 from isovist.bench.peers import left_out
-from isovist.bench.space_peers import PEERS, Finder, Found, Ground, Peer, gicp
+from isovist.bench.space_peers import PEERS, Arena, Finder, Found, Peer, gicp
 from isovist.bench.trials import Trial
 from isovist.errors import FileError, InputError
 from isovist.io.clouds import read_cloud
@@ -58,7 +58,7 @@ def without_gicp() -> str | None:
     return left_out("GICP", "small-gicp", "small_gicp")
 
 
-def ground_of(path: Path, atlas: Atlas, trials: Sequence[Trial], voxel: float) -> Ground:
+def arena_of(path: Path, atlas: Atlas, trials: Sequence[Trial], voxel: float) -> Arena:
     """What every method is given.
 
     Args:
@@ -69,7 +69,7 @@ def ground_of(path: Path, atlas: Atlas, trials: Sequence[Trial], voxel: float) -
     """
     if not isinstance(atlas, SpaceAtlas):
         raise InputError("Peers in space need an atlas of a map in space, got one of the plane.")
-    return Ground(atlas, wall_points(path, atlas.world), voxel, seen_in_space(trials[0]))
+    return Arena(atlas, wall_points(path, atlas.world), voxel, seen_in_space(trials[0]))
 
 
 def wall_points(path: Path, world: VoxelMap) -> FloatArray:
@@ -123,7 +123,7 @@ def _files(path: Path) -> list[Path]:
 
 def peer_rows(
     site: str,
-    ground: Ground,
+    arena: Arena,
     trials: Sequence[Trial],
     peers: Sequence[Peer] = PEERS,
     progress: Callable[[float], None] = lambda _share: None,
@@ -138,8 +138,8 @@ def peer_rows(
             yield head | {"queries": 0} | lacking | times | {"note": "not installed"}
             continue
         start = perf_counter()
-        find, note = _fitted(peer, ground)
-        find(ground.scan)
+        find, note = _fitted(peer, arena)
+        find(arena.scan)
         ready = perf_counter() - start
         said, right, walls, cpus = [], [], [], []
         for k, trial in enumerate(trials):
@@ -168,14 +168,14 @@ def seen_in_space(trial: Trial) -> CloudScan:
     return scan
 
 
-def _fitted(peer: Peer, ground: Ground) -> tuple[Finder, str]:
+def _fitted(peer: Peer, arena: Arena) -> tuple[Finder, str]:
     """A method made ready, with GICP behind it where that belongs and is there; and which."""
-    find = peer.make(ground)
+    find = peer.make(arena)
     if not peer.fitted:
         return find, ""
     if without_gicp() is not None:
         return find, "without GICP"
-    fit = gicp(ground)
+    fit = gicp(arena)
 
     def both(scan: CloudScan) -> Found:
         found = find(scan)

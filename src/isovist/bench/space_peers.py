@@ -54,7 +54,7 @@ Finder = Callable[[CloudScan], Found]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class Arena:
     """What every method is given of a map.
 
     Attributes:
@@ -87,7 +87,7 @@ class Peer:
     title: str
     library: str
     module: str | None
-    make: Callable[[Ground], Finder]
+    make: Callable[[Arena], Finder]
     fitted: bool = True
 
     def why_not(self) -> str | None:
@@ -97,11 +97,11 @@ class Peer:
         return left_out(self.title, self.library, self.module)
 
 
-def ours(ground: Ground) -> Finder:
+def ours(arena: Arena) -> Finder:
     """`locate`."""
 
     def find(scan: CloudScan) -> Found:
-        answer = locate(ground.atlas, scan)
+        answer = locate(arena.atlas, scan)
         if answer.best is None:
             return Found(None, False)
         pose = Pose3.lifted(answer.best.pose) @ scan.T_robot_sensor
@@ -110,14 +110,14 @@ def ours(ground: Ground) -> Finder:
     return find
 
 
-def kiss_matcher(ground: Ground) -> Finder:
+def kiss_matcher(arena: Arena) -> Finder:
     """KISS-Matcher with its own settings for this size of voxels."""
     import kiss_matcher
 
-    there = np.ascontiguousarray(ground.points.T)
+    there = np.ascontiguousarray(arena.points.T)
 
     def find(scan: CloudScan) -> Found:
-        matcher = kiss_matcher.KISSMatcher(kiss_matcher.KISSMatcherConfig(ground.voxel))
+        matcher = kiss_matcher.KISSMatcher(kiss_matcher.KISSMatcherConfig(arena.voxel))
         source, target = matcher.match(np.ascontiguousarray(scan.points.T), there)
         pairs = (np.array(one, dtype=np.float64).reshape(-1, 3).T for one in (source, target))
         solved = matcher.solve(*pairs)
@@ -129,11 +129,11 @@ def kiss_matcher(ground: Ground) -> Finder:
     return find
 
 
-def fpfh_ransac(ground: Ground) -> Finder:
+def fpfh_ransac(arena: Arena) -> Finder:
     """Open3D's global registration."""
     import open3d
 
-    tools, side = open3d.pipelines.registration, ground.voxel
+    tools, side = open3d.pipelines.registration, arena.voxel
     open3d.utility.random.seed(0)
 
     def described(points: FloatArray) -> tuple[Any, Any]:
@@ -142,7 +142,7 @@ def fpfh_ransac(ground: Ground) -> Finder:
         cloud.estimate_normals(open3d.geometry.KDTreeSearchParamHybrid(2.0 * side, 30))
         return cloud, histograms(cloud, 5.0 * side, 100)
 
-    there, known = described(ground.points)
+    there, known = described(arena.points)
 
     def find(scan: CloudScan) -> Found:
         cloud, seen = described(scan.points)
@@ -158,11 +158,11 @@ def fpfh_ransac(ground: Ground) -> Finder:
     return find
 
 
-def scan_context(ground: Ground) -> Finder:
+def scan_context(arena: Arena) -> Finder:
     """Heights around the sensor, compared with those around every node, at every heading."""
-    atlas = ground.atlas
-    away = ground.scan.level_points
-    reach = min(float(ground.scan.distances.max()), FARTHEST)
+    atlas = arena.atlas
+    away = arena.scan.level_points
+    reach = min(float(arena.scan.distances.max()), FARTHEST)
     up = np.arctan2(away[:, 2], np.hypot(away[:, 0], away[:, 1]))
     azimuth = 2.0 * np.pi * (np.arange(LOOKED[0] * SECTORS) + 0.5) / (LOOKED[0] * SECTORS)
     u, v = (g.ravel() for g in np.meshgrid(azimuth, np.linspace(up.min(), up.max(), LOOKED[1])))
@@ -215,11 +215,11 @@ def _columns(tables: FloatArray) -> tuple[FloatArray, FloatArray]:
     return tables / np.maximum(length, 1e-9)[:, None], (length > 0.0).astype(np.float64)
 
 
-def gicp(ground: Ground) -> Callable[[CloudScan, Pose3], Pose3]:
+def gicp(arena: Arena) -> Callable[[CloudScan, Pose3], Pose3]:
     """A fit of the points of a scan to those of the map, from a first pose T_map_sensor."""
     import small_gicp
 
-    there, tree = small_gicp.preprocess_points(ground.points, num_threads=COUNT)
+    there, tree = small_gicp.preprocess_points(arena.points, num_threads=COUNT)
 
     def fit(scan: CloudScan, pose: Pose3) -> Pose3:
         cloud, _ = small_gicp.preprocess_points(scan.points, num_threads=COUNT)

@@ -37,7 +37,7 @@ def space(
     as_json: options.Json = False,
 ) -> None:
     """Ours, KISS-Matcher, FPFH with RANSAC and Scan Context, GICP after each, on one map."""
-    from isovist.bench.space_contest import absences, chosen_peers, ground_of, peer_rows
+    from isovist.bench.space_contest import absences, arena_of, chosen_peers, peer_rows
     from isovist.cli.inputs import described
     from isovist.cli.progress import bar
     from isovist.cli.rows import asked_in_space, print_rows
@@ -49,7 +49,7 @@ def space(
     lidar = SpinningLidar(rings, range_max=range_max, noise=noise, clutter=clutter)
     site, trials = asked_in_space(world, scans or [], poses, simulate, lidar, seed, height)
     atlas = described(site, spacing=None, height=height, highest=None)
-    ground = ground_of(world, atlas, trials, voxel)
+    arena = arena_of(world, atlas, trials, voxel)
     with bar(world.stem) as advance:
-        rows = list(peer_rows(world.stem, ground, trials, peers, advance))
+        rows = list(peer_rows(world.stem, arena, trials, peers, advance))
     print_rows(rows, as_json)
