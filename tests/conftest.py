@@ -39,6 +39,7 @@ SLOW = (
     "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",
     "test_descriptor.py::test_the_jacobian_agrees_with_differences_in_500",
     "test_explore.py",
+    "test_explore_space.py",
     "test_faces.py::test_the_static_bound",
     "test_floors_page.py",
     "test_gram.py::test_d_never_exceeds_the_distance_of_the_signals_in_10_000",

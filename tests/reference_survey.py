@@ -6,6 +6,7 @@ import numpy as np
 
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.voxels import VoxelMap
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 from reference_locate import UNIT, bilinear, costs_of_node
@@ -39,6 +40,15 @@ def hall() -> OccupancyMap:
     cells[4:184, 4:224] = Cell.FREE
     cells[4:44, 4:64] = Cell.OCCUPIED
     return OccupancyMap(cells, UNIT)
+
+
+def raised(world: OccupancyMap) -> VoxelMap:
+    """The same with floor and ceiling, 2.4 m apart, in cells of 0.1 m."""
+    walls = world.cells == Cell.OCCUPIED
+    plan = walls.reshape(walls.shape[0] // 2, 2, walls.shape[1] // 2, 2).any(axis=(1, 3))
+    cells = np.repeat(plan[None], 26, axis=0)
+    cells[[0, -1]] = True
+    return VoxelMap.from_array(cells.astype(np.uint8), 2.0 * UNIT)
 
 
 def normal_of(field, place, ranges, angles, noise, width):

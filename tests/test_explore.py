@@ -25,7 +25,6 @@ from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.tracking.tracker import Tracker
 from reference_explore import LIDAR, START, hall_atlas, walled
-from reference_space import house_atlas
 
 BODY, STRIDE = RobotSettings().body[0], RobotSettings().stride[0]
 
@@ -182,10 +181,6 @@ def test_rivals_hold_what_the_bank_holds(odd: Atlas) -> None:
         (
             lambda a: Rivals.from_tracker(Tracker(a), looked(a, START)[1]),
             "The tracker holds no place yet. Update it with a scan first.",
-        ),
-        (
-            lambda _: Ground.from_atlas(house_atlas()),
-            "Drives are planned in the plane; this atlas is in space.",
         ),
         (
             lambda a: Ground.from_atlas(a, RobotSettings()),

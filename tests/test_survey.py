@@ -61,11 +61,11 @@ def test_arrays_are_one_row_per_node_and_cannot_be_written(case):
     found = case.found
     arrays = found.arrays()
     assert set(arrays) >= {"x", "y", "mu", "weakest", "unique_share"}
-    assert ("z" in arrays) == (found.looks is None)
+    assert ("z" in arrays) == (case.atlas.dimension == 3)
     for name, array in arrays.items():
         assert len(array) == len(found.nodes), name
         # A node of a map in space may have no neighbour to tell a slope by.
-        assert np.isfinite(array).all() or (name == "mu" and found.looks is None), name
+        assert np.isfinite(array).all() or (name == "mu" and "z" in arrays), name
         assert not array.flags.writeable, name
     np.testing.assert_allclose(np.hypot(*found.weakest.T), 1.0)
     for name in {"unique_share", "alias_similarity", "blind_share"} & set(arrays):
@@ -97,13 +97,12 @@ def test_the_summary_is_plain_data(case):
     assert plain["median_sigma_m"] == pytest.approx(np.nanmedian(found.sigma_m))
     text = survey_text(found)
     assert text.startswith(f"{percent(found.share)} of the floor (")
-    if found.looks is None:
+    assert plain["blind_share"] == 0.0
+    if case.atlas.dimension == 3:
         assert plain["sensor"]["rings"] == 8
-        assert plain["blind_share"] is None
         assert "uniquely localizable with a lidar of 8 rings (-15° to 15°, 12 m)." in text
     else:
         assert plain["sensor"]["field_of_view_deg"] == pytest.approx(360.0)
-        assert plain["blind_share"] == 0.0
         assert "uniquely localizable with a 360°, 10 m lidar (360 beams, σ 0.03 m)." in text
     shares = [percent(share) for share in (0.0, 0.004, 0.4, 0.996)]
     assert shares == ["0.0%", "0.4%", "40%", "99.6%"]
@@ -113,13 +112,9 @@ def test_the_picture_has_its_maps_and_their_scales(case):
     figure = draw_survey(case.atlas, case.found)
     figure.draw_without_rendering()
     titles = [axes.get_title() for axes in figure.axes]
-    if case.found.looks is None:
-        assert "How fast the view changes" in titles
-        assert len(figure.axes) == 4
-    else:
-        assert "Where one scan is enough" in titles
-        assert "What it can be mistaken for" in titles
-        assert len(figure.axes) == 6
+    assert "Where one scan is enough" in titles
+    assert "What it can be mistaken for" in titles
+    assert len(figure.axes) == 6
 
 
 def test_maps_of_a_tall_site_stand_side_by_side():

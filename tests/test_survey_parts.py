@@ -18,7 +18,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.maps.floor import standing_room
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
-from isovist.surveying import aliases
+from isovist.surveying import aliases, lattice
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.slopes import descriptor_slopes
 from isovist.surveying.views import distinctness, headings_of, look
@@ -101,7 +101,8 @@ def test_nodes_are_compared_and_put_in_order_as_by_the_twin():
     near = rng.random((9,)) < 0.4
     asked = which.copy()
     costs, turns = np.empty(which.shape, dtype=np.float32), np.empty(which.shape, dtype=np.int64)
-    compare(nodes, near[which], views, seen, 3, 0.25, 0.5, which, costs, turns)
+    asking = near[which], views[:, None], seen[:, None]
+    compare(nodes[:, None], *asking, 3, 0.25, 0.5, which, costs, turns)
     for q in range(3):
         twin = {a: compared(nodes[a], near[a], views[q], seen[q], 3, 0.25, 0.5) for a in asked[q]}
         np.testing.assert_allclose(costs[q], sorted(cost for cost, _ in twin.values()), atol=1e-5)
@@ -118,9 +119,10 @@ def test_the_shortlist_holds_the_nodes_nearest_in_rough_channels():
     seen = np.zeros((5, 64), dtype=np.bool_)
     seen[:, 6:45] = True
     nodes = np.full((200, 2), 100.0)
-    chosen = aliases.shortlist(known, nodes, values, seen, np.zeros((5, 2)), SETTINGS, 0.5)
+    ring = known[:, None], nodes, values[:, None], seen[:, None]
+    chosen = aliases.shortlist(*ring, np.zeros((5, 2)), SETTINGS, 0.5)
     _, group, most, _ = SETTINGS.compared
-    o, _ = aliases._grouped(values, seen, group)
+    o, _ = aliases._grouped(values[:, None], seen[:, None], group)
     for q in range(5):
         costs = rough_costs(known, values[q], seen[q], group, o.max() + 0.5)
         assert set(chosen[q]) == set(np.argsort(costs)[:most])
@@ -131,17 +133,16 @@ def test_the_place_itself_is_no_alias_of_itself():
     known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
     nodes = np.column_stack([10.0 * np.arange(200), np.zeros(200)])
     seen = np.ones((1, 64), dtype=np.bool_)
-    away = aliases.shortlist(
-        known, nodes, known[:1], seen, np.array([[5000.0, 0.0]]), SETTINGS, 0.5
-    )
-    here = aliases.shortlist(known, nodes, known[:1], seen, nodes[:1], SETTINGS, 0.5)
+    ring = known[:, None], nodes, known[:1, None], seen[:, None]
+    away = aliases.shortlist(*ring, np.array([[5000.0, 0.0]]), SETTINGS, 0.5)
+    here = aliases.shortlist(*ring, nodes[:1], SETTINGS, 0.5)
     assert 0 in away
     assert 0 not in here
 
 
 def test_neighbours_are_the_nodes_within_half_a_step(atlas):
     node = 300
-    around = aliases.neighbours(atlas, np.array([[node]]), 2)[0]
+    around = lattice.neighbours(atlas, np.array([[node]]), 2)[0]
     stride = round(atlas.spacing / UNIT)
     cells = np.stack(atlas.rows_columns, axis=-1)
     apart = np.abs(cells[around] - cells[node]).max(axis=1)
@@ -151,8 +152,8 @@ def test_neighbours_are_the_nodes_within_half_a_step(atlas):
 
 
 def test_a_node_takes_its_alias_from_one_that_it_sees(atlas, floor):
-    asked, _ = aliases.thinned(atlas, floor, len(floor) // 9)
-    take = aliases.in_sight(atlas, floor, asked)
+    asked, _ = lattice.thinned(atlas, floor, len(floor) // 9)
+    take = lattice.in_sight(atlas, floor, asked)
     here, there = atlas.positions[floor], atlas.positions[floor[asked[take]]]
     away = np.hypot(*(there - here).T)
     assert np.quantile(away, 0.95) < 4 * atlas.spacing

@@ -21,6 +21,7 @@ from isovist.poses import Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.simulate import random_scans
+from isovist.sensing.spinning import SpinningLidar
 from isovist.types import FloatArray, readonly
 
 
@@ -62,7 +63,7 @@ class Run:
 def explore(
     atlas: Atlas,
     start: Pose,
-    lidar: Lidar,
+    lidar: Lidar | SpinningLidar,
     rule: Rule | str = Rule.RIVALS,
     *,
     drift: Drift | None = None,
@@ -120,12 +121,13 @@ def explore(
         )
     best = robot.steps[-1].belief.best
     same = robot.tracker.localization
-    right = robot.sure and best is not None and is_same(best.pose, robot.truth, same)
+    found = None if best is None else Pose.from_vector(best.pose.vector[:3])
+    right = robot.sure and found is not None and is_same(found, robot.truth, same)
     return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
 
 
 def ambiguous_starts(
-    atlas: Atlas, lidar: Lidar, count: int, *, seed: int = 0, tries: int = 40
+    atlas: Atlas, lidar: Lidar | SpinningLidar, count: int, *, seed: int = 0, tries: int = 40
 ) -> Iterator[tuple[Pose, int]]:
     """Random poses whose first verdict is ambiguous, each with the seed for which it is so.
 
@@ -138,14 +140,20 @@ def ambiguous_starts(
     """
     _check_seed(seed)
     settings = RobotSettings()
-    probe = replace(lidar, beams=settings.probe, noise=0.05, clutter=0.0)
-    walls = bare_walls(atlas.world)
+    ground, found, height = Ground.from_atlas(atlas), 0, 0.0
+    probe: Lidar | SpinningLidar
+    if isinstance(lidar, Lidar):
+        probe = replace(lidar, beams=settings.probe, noise=0.05, clutter=0.0)
+    else:
+        probe, height = lidar, 0.0 if ground.level is None else ground.level.height
     places = random_scans(
-        atlas.world, walls, probe, tries * count, seed=seed, clearance=settings.body[1]
-    )
-    ground, found = Ground.from_atlas(atlas), 0
+        atlas.world, bare_walls(atlas.world), probe, tries * count, seed=seed,
+        clearance=settings.body[1], height=height,
+    )  # fmt: skip
     for k, (place, _) in enumerate(places):
-        truth = Pose.from_vector(place.vector)
+        truth = Pose.from_vector(place.vector[:3])
+        if ground.clearance(truth.position) < settings.body[0]:
+            continue
         robot = Robot(atlas, ground, truth, lidar, Drift(), seed + k, settings)
         robot.look(None)
         if robot.steps and robot.steps[0].belief.verdict is Verdict.AMBIGUOUS:
@@ -155,7 +163,7 @@ def ambiguous_starts(
             return
 
 
-def lost_start(atlas: Atlas, lidar: Lidar, seed: int) -> tuple[Pose, int]:
+def lost_start(atlas: Atlas, lidar: Lidar | SpinningLidar, seed: int) -> tuple[Pose, int]:
     """A random pose from which one scan is not enough, and the seed for which it is so."""
     for found in ambiguous_starts(atlas, lidar, 1, seed=seed):
         return found

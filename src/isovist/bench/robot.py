@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas.base import AnyScan, Atlas
 from isovist.errors import InputError
 from isovist.exploration.paths import Ground, clear_ahead
 from isovist.exploration.propose import Proposal
@@ -18,6 +18,7 @@ from isovist.poses import Pose
 from isovist.sensing.drift import Drift
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
+from isovist.sensing.spinning import SpinningLidar
 from isovist.tracking.belief import Belief, sees
 from isovist.tracking.tracker import Tracker
 
@@ -57,7 +58,7 @@ class Step:
         truth: T_world_robot.
         distance: Driven so far, in m.
         belief: Of the tracker.
-        scan: What the robot saw.
+        scan: What the robot saw, in space of its plane of motion.
         proposal: That led here, or `None`: a random leg or the start.
     """
 
@@ -75,7 +76,7 @@ class Robot:
     atlas: Atlas
     ground: Ground
     truth: Pose
-    lidar: Lidar
+    lidar: Lidar | SpinningLidar
     drift: Drift
     seed: int
     settings: RobotSettings
@@ -105,12 +106,18 @@ class Robot:
     def look(self, proposal: Proposal | None) -> None:
         """Scan and update; where nothing is within reach, drive on without."""
         self.looks += 1
+        level = self.ground.level
         try:
-            self.scan = self.lidar.scan(self.ground.walls, self.truth, self.noise)
+            seen: AnyScan
+            if level is None:
+                seen = self.lidar.scan(self.ground.walls, self.truth, self.noise)
+            else:
+                seen = self.lidar.scan(level.walls, level.stand(self.truth), self.noise)
+            self.scan = self.ground.seen(seen)
         except InputError:
             self.scan = None
             return
-        belief = self.tracker.update(self.odometry, self.scan)
+        belief = self.tracker.update(self.odometry, seen)
         self.steps.append(Step(self.truth, self.distance, belief, self.scan, proposal))
 
     def room(self, scan: Scan, heading: float, reach: float) -> float:

@@ -11,6 +11,7 @@ import typer
 from isovist.cli import options
 from isovist.cli.bench_calibrate import calibrate
 from isovist.cli.bench_descriptors import descriptors
+from isovist.cli.bench_space import space
 from isovist.cli.bench_track import follow, kidnap, starts
 from isovist.cli.examples import example_of
 from isovist.cli.verbs import Verb
@@ -140,6 +141,6 @@ def cross(
     typer.echo(json.dumps(row) if as_json else text.format(**row))
 
 
-LOCATING = (carmen, scans, simulate, simulate3d, cross, descriptors, calibrate)
+LOCATING = (carmen, scans, simulate, simulate3d, space, cross, descriptors, calibrate)
 for verb in (*LOCATING, starts, follow, kidnap):
     bench.command(epilog=example_of(f"bench {verb.__name__}"), cls=Verb)(verb)

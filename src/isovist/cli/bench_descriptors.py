@@ -21,10 +21,7 @@ def descriptors(
     basin: Annotated[
         bool, typer.Option("--basin", help="Say from how far away refinements come home instead.")
     ] = False,
-    only: Annotated[
-        list[str] | None,
-        typer.Option(help='Only this method, e.g. hard or "soft 64, gram"; may be repeated.'),
-    ] = None,
+    only: options.Only = None,
     condition: Annotated[
         list[str] | None,
         typer.Option(help='Only this condition, e.g. clean or "changed map"; may be repeated.'),

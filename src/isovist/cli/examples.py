@@ -24,6 +24,7 @@ EXAMPLES = (
     "isovist bench scans map.yaml scans.npz --held-out",
     "isovist bench simulate warehouse.yaml --count 100 --range-max 10",
     "isovist bench simulate3d building.bt --height 1 --rings 16",
+    "isovist bench space street.pcd scans --poses poses.txt --height 1.7",
     "isovist bench cross intel.log.gz aces.log.gz --count 50",
     "isovist bench descriptors intel.log.gz warehouse.yaml --count 60",
     "isovist bench calibrate --plans 70 --scans 10 --resume calibration.jsonl",

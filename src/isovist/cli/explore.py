@@ -1,7 +1,6 @@
 """`isovist explore`: a simulated lost robot that drives until it knows where it is."""
 
 import json
-import math
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +17,8 @@ def explore(
     seed: options.Seed = 0,
     field_of_view: options.FieldOfView = 360.0,
     range_max: options.RangeMax = 6.0,
+    rings: Annotated[int, options.rings(", ±15°")] = 16,
+    height: options.Height = None,
     limit: Annotated[
         float, typer.Option(help="Length of the way after which it gives up, in m.")
     ] = 40.0,
@@ -27,23 +28,28 @@ def explore(
     """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
     from isovist.bench.explore import explore as drive
     from isovist.bench.explore import lost_start
-    from isovist.cli.inputs import plane_of
+    from isovist.cli.inputs import atlas_of, sensors_of
     from isovist.cli.progress import bar, busy
+    from isovist.exploration.paths import Ground
     from isovist.exploration.propose import Rule
     from isovist.report.explorations import run_json, run_text
-    from isovist.sensing.lidar import Lidar
     from isovist.viz.explorations import save_run
     from isovist.viz.figures import check_suffix
 
     chosen = Rule.from_text(rule)
     check_suffix(figure, ".gif")
-    lidar = Lidar(math.radians(field_of_view), range_max=range_max)
-    atlas = plane_of(world)
+    atlas = atlas_of(world, height=height)
+    usual = {"field-of-view": field_of_view, "beams": 360, "range-max": range_max,
+             "noise": 0.02, "rings": rings}  # fmt: skip
+    (lidar,) = sensors_of(atlas, usual, None)
+    ground = Ground.from_atlas(atlas)
     with busy("Looking for a place to get lost in"):
         start, noise = lost_start(atlas, lidar, seed)
     with bar("Driving") as advance:
-        run = drive(atlas, start, lidar, chosen, seed=noise, limit=limit, progress=advance)
+        run = drive(
+            atlas, start, lidar, chosen, seed=noise, limit=limit, ground=ground, progress=advance
+        )
     if figure is not None:
-        save_run(atlas.world, run, figure)
+        save_run(ground.world, run, figure)
     typer.echo(json.dumps(run_json(run), indent=1) if as_json else run_text(run))
     raise typer.Exit(0 if run.unique else 1)

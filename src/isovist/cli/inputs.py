@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.store import read_atlas
 from isovist.errors import InputError
 from isovist.io.files import is_folder, make_folder, quote
@@ -31,14 +30,6 @@ FARTHEST = 100.0  # m: what is farther off does not sit on a robot
 Place = tuple[float, float, float] | None
 SENSOR = ("field-of-view", "beams", "range-max", "noise", "rings")
 """Options of a simulated sensor."""
-
-
-def plane_of(path: Path) -> PlaneAtlas:
-    """The atlas of a folder, or one built now, of a map of the plane."""
-    atlas = atlas_of(path)
-    if not isinstance(atlas, PlaneAtlas):
-        raise InputError("The map is in space, and this verb needs one of the plane.")
-    return atlas
 
 
 def plan_of(path: Path) -> "SegmentMap":

@@ -162,6 +162,11 @@ HeldOut = Annotated[
     bool, typer.Option("--held-out", help="Use only scans that the map was not made of.")
 ]
 
+Only = Annotated[
+    list[str] | None,
+    typer.Option(help="Try only this method of those that the rows name; may be repeated."),
+]
+
 # Simulated sensors
 FieldOfView = Annotated[float, typer.Option(help="Angle that the sensor sees, in degrees.")]
 Beams = Annotated[int, typer.Option(help="Number of beams of one scan.")]

@@ -65,6 +65,31 @@ def simulated(
         yield path.stem, cells, trials
 
 
+def asked_in_space(
+    path: Path,
+    scans: Sequence[Path],
+    poses: Path | None,
+    simulate: int | None,
+    lidar: "SpinningLidar",
+    seed: int,
+    height: float,
+) -> tuple[AnyMap, list[Trial]]:
+    """A map with clouds whose poses are known, or with so many simulated ones."""
+    from isovist.bench.space_contest import posed_trials
+    from isovist.io.maps.read import read_map
+
+    if bool(scans) == (simulate is not None):
+        raise InputError("Give scans with `--poses`, or `--simulate N`: one of the two.")
+    if simulate is None:
+        if (given := read_map(path)).dimension != 3:
+            raise InputError(
+                f"{path.name} is of the plane, and peers in space need a map in space."
+            )
+        return given, posed_trials(scans, poses)
+    ((_, world, trials),) = simulated([path], lidar, simulate, seed, height)
+    return world, trials
+
+
 def sites_of(
     paths: Iterable[Path], lidar: "Lidar", count: int, seed: int
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
@@ -119,7 +144,7 @@ def print_rows(rows: Sequence[Row], as_json: bool) -> None:
     keys = list(rows[0])
     typer.echo("| " + " | ".join(keys) + " |\n" + "|---" * len(keys) + "|")
     for row in rows:
-        cells = (f"{v:.3g}" if isinstance(v, float) else str(v) for v in map(row.get, keys))
+        cells = (_short(row.get(key)) for key in keys)
         typer.echo("| " + " | ".join(cells) + " |")
 
 
@@ -148,6 +173,13 @@ def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {key: _plain(part) for key, part in value.items()}
     return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def _short(value: object) -> str:
+    """Three digits of a number, — where there is none."""
+    if not isinstance(value, float):
+        return str(value)
+    return "—" if math.isnan(value) else f"{value:.3g}"
 
 
 def _cell(key: str, value: object) -> str:

@@ -10,11 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.atlas.base import Atlas
+from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.settings import checked_settings
+from isovist.atlas.space import SpaceAtlas
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.errors import InputError
+from isovist.exploration.level import Level
 from isovist.exploration.settings import ExplorationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
@@ -66,25 +68,45 @@ class Ground:
         room: Distance of each cell to anything that is not free, in m, shape of the map.
             Read-only.
         settings: What the robot needs.
+        plane: What foreseen scans are rated on.
+        level: The plane of motion of a map in space; `None` in the plane.
     """
 
     world: OccupancyMap
     walls: OccupancyMap
     room: Float32Array
     settings: ExplorationSettings
+    plane: PlaneAtlas
+    level: Level | None = None
 
     @classmethod
     def from_atlas(cls, atlas: Atlas, settings: ExplorationSettings | None = None) -> "Ground":
-        """The ground of a map of the plane; gaps between the rays that made it are closed."""
+        """The ground of a map; gaps between the rays that made it are closed.
+
+        In space it is the floor, as a robot with the sensor at the height of the atlas drives.
+        """
         from scipy.ndimage import distance_transform_edt
 
-        if not isinstance(atlas, PlaneAtlas):
-            raise InputError("Drives are planned in the plane; this atlas is in space.")
-        world = atlas.world
+        chosen = checked_settings(ExplorationSettings, settings)
+        level = None
+        if isinstance(atlas, SpaceAtlas):
+            level = Level.from_atlas(atlas)
+            world, plane = level.plans(atlas.world)
+        else:
+            assert isinstance(atlas, PlaneAtlas)
+            world, plane = atlas.world, atlas
         free = bridge_gaps(world, atlas.settings.gap).cells == Cell.FREE
         far = distance_transform_edt(np.pad(free, 1))[1:-1, 1:-1]
         room = readonly(((far - 0.5) * world.resolution).astype(np.float32))
-        return cls(world, bare_walls(world), room, checked_settings(ExplorationSettings, settings))
+        return cls(world, bare_walls(plane.world), room, chosen, plane, level)
+
+    def seen(self, scan: AnyScan) -> Scan:
+        """What a scan shows of the plane of motion; one of the plane as it is."""
+        if isinstance(scan, Scan):
+            return scan
+        if self.level is None:
+            raise InputError("The scan is in space, and the ground is of a map of the plane.")
+        return self.level.seen(scan)
 
     def clearance(self, points: ArrayLike) -> FloatArray:
         """Of world points, shape (...), in m; negative outside free space."""

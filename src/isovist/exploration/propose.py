@@ -23,7 +23,7 @@ from enum import StrEnum
 
 import numpy as np
 
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.base import AnyScan
 from isovist.errors import InputError
 from isovist.exploration.foresight import information, separate
 from isovist.exploration.paths import Ground, Ways, clear_ahead
@@ -74,23 +74,24 @@ class Proposal:
 
 
 def propose(
-    tracker: Tracker, ground: Ground, scan: Scan, rule: Rule | str = Rule.RIVALS
+    tracker: Tracker, ground: Ground, scan: AnyScan, rule: Rule | str = Rule.RIVALS
 ) -> Proposal:
     """Where to drive next.
 
     Args:
         tracker: After its update with `scan`.
         ground: Of its map.
-        scan: What the robot sees now.
+        scan: What the robot sees now; of one in space the plane of motion counts (`level`).
         rule: "rivals" or "gramian"; with a single place left both mean "gramian".
     """
     rule = Rule.from_text(rule)
     if rule is Rule.RANDOM:
         raise InputError("A random walk needs no proposal; pass rule `rivals` or `gramian`.")
-    rivals = Rivals.from_tracker(tracker, scan)
+    seen = ground.seen(scan)
+    rivals = Rivals.from_tracker(tracker, seen)
     if rule is Rule.RIVALS and len(rivals.chances) > 1:
-        return by_rivals(tracker, ground, scan, rivals)
-    return by_gramian(tracker, ground, scan, rivals)
+        return by_rivals(tracker, ground, seen, rivals)
+    return by_gramian(tracker, ground, seen, rivals)
 
 
 def by_rivals(tracker: Tracker, ground: Ground, scan: Scan, rivals: Rivals) -> Proposal:
@@ -179,11 +180,10 @@ def _forecast(
     """Expected cost of (2) and expected number of places refuted at each view, shape (V,) each."""
     views, parents, distances = ways.poses, ways.parents, ways.distances
     settings, localization = ground.settings, tracker.localization
-    assert isinstance(tracker.atlas, PlaneAtlas)  # as the ground is of one
     robots = rivals.poses @ Pose.from_vector(views)[:, None]
     room = ground.fits(robots.position[parents], robots.position, settings.least)
     delta, valid = separate(
-        tracker.atlas, ground.walls, robots @ scan.T_robot_sensor, _beams(ground, scan),
+        ground.plane, ground.walls, robots @ scan.T_robot_sensor, _beams(ground, scan),
         _reach(tracker, scan), localization.model, settings.beams[1],
     )  # fmt: skip
     count = valid.sum(axis=-1)

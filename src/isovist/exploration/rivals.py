@@ -59,8 +59,8 @@ class Rivals:
             delta, ahead = said[:, None] - said, scores[:, None] - scores
             terms = delta.sum(axis=-1), (delta**2).sum(axis=-1), ahead, np.ones_like(ahead)
             sums += frame.weight * np.stack(terms)
-        sensors = Pose.from_vector(bank.poses[index])
-        kept = Pose.from_vector([frame.T_odom_sensor.vector for frame in frames])
+        sensors = Pose.from_vector(bank.poses[index, :3])
+        kept = Pose.from_vector([frame.T_odom_sensor.vector[:3] for frame in frames])
         return cls(
             sensors @ scan.T_robot_sensor.inverse,
             readonly(chances / chances.sum()),

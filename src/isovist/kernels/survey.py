@@ -103,7 +103,7 @@ def hold(
 
 
 @kernel(
-    "f4[:,::1], b1[:,::1], f4[:,::1], b1[:,::1], i8, f8, f8 -> i8[:,::1], f4[:,::1], i8[:,::1]",
+    "f4[:,:,:], b1[:,::1], f4[:,:,::1], b1[:,:,::1], i8, f8, f8 -> i8[:,::1], f4[:,::1], i8[:,::1]",
     over="views",
 )
 def compare(
@@ -126,10 +126,10 @@ def compare(
     the place of the view, over those that differ by more than `barred` channels.
 
     Args:
-        nodes: Descriptors, shape (A, n).  Finite.
+        nodes: Descriptors, shape (A, rings, n).  Finite.
         near: Whether a node is where the view was taken, shape (Q, K).
-        views: Channels of the views, shape (Q, n).
-        seen: Which of them count, shape (Q, n).
+        views: Channels of the views, shape (Q, rings, n).
+        seen: Which of them count, shape (Q, rings, n).
         barred: Less than n / 2.
         short: Most that a channel shorter than the node's costs.
         long: Most that a longer one costs.
@@ -137,19 +137,20 @@ def compare(
         costs: Output, ascending, shape (Q, K).
         turns: Output, by how many channels the heading differs, shape (Q, K).
     """
-    n = nodes.shape[1]
+    rings, n = nodes.shape[1:]
     low, high = np.float32(-short), np.float32(long)
     for q in range(first, last):
         f = np.empty(2 * n, dtype=np.float32)
         table = np.empty(n, dtype=np.float32)
         for i in range(which.shape[1]):
             node, turn, cost = which[q, i], 0, np.float32(np.inf)
-            for c in range(n):
-                f[c] = f[n + c] = nodes[node, c]
-                table[c] = 0.0
-            for c in range(n):
-                if seen[q, c]:
-                    _add_cost(f[c : c + n], views[q, c], low, high, table)
+            table[:] = 0.0
+            for ring in range(rings):
+                for c in range(n):
+                    f[c] = f[n + c] = nodes[node, ring, c]
+                for c in range(n):
+                    if seen[q, ring, c]:
+                        _add_cost(f[c : c + n], views[q, ring, c], low, high, table)
             for k in range(n):
                 if table[k] < cost and (not near[q, i] or min(k, n - k) > barred):
                     cost, turn = table[k], k

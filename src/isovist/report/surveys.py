@@ -69,19 +69,14 @@ def survey_rows(survey: Survey) -> list[tuple[str, str]]:
     """The numbers of a survey, each with what it is."""
     asked, areas = survey.asked, survey.areas
     middle, most = np.nanquantile(survey.sigma_m, [0.5, 0.95])
-    rows = [
+    size = sum(area.size for area in areas)
+    return [
         ("sensor", sensor_words(survey.lidar)),
         ("uniquely localizable", f"{percent(survey.share)} of {survey.area:.0f} m²"),
         ("standard error", f"{100.0 * survey.standard_error:.1f} points"),
         ("simulated scans", f"{len(asked)}, {int(asked.unique.sum())} of them unique"),
         ("σ of the position", f"{middle:.2f} m (95 %: {most:.2f} m)"),
         ("σ of the heading", f"{np.nanmedian(survey.sigma_deg):.1f}°"),
-    ]
-    if survey.looks is None:
-        return rows
-    size = sum(area.size for area in areas)
-    return [
-        *rows,
         ("no wall in reach", f"{float(survey.looks.blind_share.mean()):.1%}"),
         ("areas seldom unique", f"{len(areas)}, {size:.0f} m² together"),
     ]
@@ -98,8 +93,6 @@ def survey_text(survey: Survey) -> str:
         f"  a fit would hold the position to {middle:.2f} m (95 % of the floor: {most:.2f} m) and "
         f"the heading to {np.nanmedian(survey.sigma_deg):.1f}°",
     ]
-    if survey.looks is None:
-        return "\n".join([*lines, *_worst_asked(survey)])
     blind = float(survey.looks.blind_share.mean())
     if blind > 0.0005:
         lines.append(f"  no wall is in reach at {blind:.1%} of places and headings")
@@ -109,20 +102,6 @@ def survey_text(survey: Survey) -> str:
     if rest > 0:
         lines.append(f"  and {rest} more area{'s' if rest > 1 else ''}")
     return "\n".join(lines)
-
-
-def _worst_asked(survey: Survey) -> list[str]:
-    """The poses asked that have most rivals, where no areas are known."""
-    asked = survey.asked
-    bad = np.flatnonzero(~asked.unique)
-    lines = []
-    for k in bad[np.argsort(-asked.rivals[bad], kind="stable")][:LISTED]:
-        x, y = asked.poses[k, :2]
-        like = ""
-        if np.isfinite(asked.alias_xy[k]).all():
-            like = f", like ({asked.alias_xy[k, 0]:.1f}, {asked.alias_xy[k, 1]:.1f})"
-        lines.append(f"  not unique at ({x:.1f}, {y:.1f}): {asked.rivals[k]:.0f} rivals{like}")
-    return lines
 
 
 def survey_json(survey: Survey) -> dict[str, Any]:
@@ -135,7 +114,7 @@ def survey_json(survey: Survey) -> dict[str, Any]:
         "asked_unique": int(survey.asked.unique.sum()),
         "area_m2": survey.area,
         "nodes": len(survey.places),
-        "blind_share": None if looks is None else float(looks.blind_share.mean()),
+        "blind_share": float(looks.blind_share.mean()),
         "median_sigma_m": float(np.nanmedian(survey.sigma_m)),
         "p95_sigma_m": float(np.nanquantile(survey.sigma_m, 0.95)),
         "median_sigma_deg": float(np.nanmedian(survey.sigma_deg)),

@@ -131,13 +131,11 @@ def survey_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:
 def survey_scene(found: Survey) -> dict[str, Any]:
     """The maps of a survey as columns with one value per node, and its areas in words."""
     looks = found.looks
-    nothing = np.full(len(found.places), np.nan)
     columns = {
         "unique": found.unique_share,
-        "sigma": nothing if looks is None else looks.sigma_m,
-        "alike": nothing if looks is None else looks.alias_similarity,
+        "sigma": looks.sigma_m,
+        "alike": looks.alias_similarity,
     }
-    there = np.stack([nothing, nothing], axis=1) if looks is None else looks.alias_xy
     return {
         "sensor": sensor_words(found.lidar),
         "share": share_text(found),
@@ -145,6 +143,6 @@ def survey_scene(found: Survey) -> dict[str, Any]:
         "places": rounded(found.places[:, :2]),
         "columns": {name: rounded(values) for name, values in columns.items()},
         "weakest": rounded(found.weakest, 2),
-        "aliases": rounded(there, 2),
+        "aliases": rounded(looks.alias_xy, 2),
         "areas": [{"x": a.x, "y": a.y, "words": area_words(a)} for a in found.areas],
     }

@@ -1,10 +1,10 @@
 """Which distant places look like which.
 
 A view, from a node at a heading, is what `atlas.windows` makes of a scan: the mean log(1 + r) of
-the channels that the sensor sees.  It is compared with the nodes of the atlas at all headings, by
-the cost that `localization.search` uses, per channel seen, c.  The alias of a view is the node with
-the least c that is another place (`SurveyingSettings.rival`).  With s the most that a channel
-shorter than the map says can cost,
+the channels that the sensor sees, on one ring in the plane and on several in space.  It is compared
+with the nodes of the atlas at all headings, by the cost that `localization.search` uses, per
+channel seen, c.  The alias of a view is the node with the least c that is another place
+(`SurveyingSettings.rival`).  With s the most that a channel shorter than the map says can cost,
 
     similarity = 1 − c / s, at least 0.                                                     (1)
 
@@ -17,12 +17,10 @@ compared in full, and again the nodes around the very best (`SurveyingSettings.c
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.windows import search_rose
+from isovist.atlas.base import Atlas
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import unit_vectors
+from isovist.surveying.lattice import in_sight, neighbours, thinned
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
@@ -57,7 +55,7 @@ class Aliases:
 
 
 def find_aliases(
-    atlas: PlaneAtlas,
+    atlas: Atlas,
     views: Views,
     floor: IntArray,
     settings: SurveyingSettings,
@@ -67,25 +65,25 @@ def find_aliases(
     nodes, _, _, around_best = settings.compared
     apart, _, alike_from = settings.rival
     short = localization.short
-    asked = thinned(atlas, floor, settings.views[2] // len(views.headings))[0]
+    asked = views.asked
     others, step = thinned(atlas, np.arange(len(atlas.nodes)), nodes)
     take = in_sight(atlas, floor, asked)
     there = atlas.positions
+    F = described(atlas)
     here = there[floor[asked]]
     shape = len(asked), len(views.headings)
     cost, turn = np.empty(shape), np.empty(shape)
     rivals, place = np.empty(shape, dtype=np.int64), np.empty((*shape, 2))
     for h in range(shape[1]):
-        values, seen = channels_of(atlas, views, asked, h, localization.seen_share[0])
-        known = atlas.descriptors[others, 0]
-        chosen = shortlist(known, there[others], values, seen, here, settings, 2.0 * short)
+        values, seen = views.channels(atlas, h, localization.seen_share[0])
+        chosen = shortlist(F[others], there[others], values, seen, here, settings, 2.0 * short)
         which = others[chosen]
         costs, _ = _compare(atlas, here, values, seen, which, settings, short)
         around = neighbours(atlas, which[:, :around_best], step)
         best, best_turns = _compare(atlas, here, values, seen, around, settings, short)
-        channels = seen.sum(axis=1)
+        channels = seen.sum(axis=(1, 2))
         cost[:, h] = best[:, 0] / np.maximum(channels, 1)
-        place[:, h] = np.where(channels[:, None] > 0, there[around[:, 0]], np.nan)
+        place[:, h] = np.where(channels[:, None] > 0, there[around[:, 0], :2], np.nan)
         turn[:, h] = 2.0 * np.pi * best_turns[:, 0] / atlas.settings.channels
         bar = np.where(channels > 0, (1.0 - alike_from) * short * channels, -1.0)[:, None]
         listed = np.concatenate([around, which], axis=1)
@@ -97,31 +95,9 @@ def find_aliases(
     return Aliases(cost[take], similarity[take], place[take], turn[take], rivals[take])
 
 
-def thinned(atlas: PlaneAtlas, chosen: IntArray, most: int) -> tuple[IntArray, int]:
-    """Which of the nodes `chosen` lie on a coarser lattice, about `most`, and its step."""
-    step = max(1, int(np.ceil(np.sqrt(len(chosen) / most))))
-    lattice = lattice_of(atlas)[chosen]
-    kept = np.flatnonzero((lattice % step == 0).all(axis=1))
-    return (kept, step) if kept.size else (np.arange(0, len(chosen), step * step), step)
-
-
-def channels_of(
-    atlas: PlaneAtlas, views: Views, asked: IntArray, heading: int, share: float
-) -> tuple[Float32Array, BoolArray]:
-    """Channels of the views from some nodes at a heading, and which are seen; shape (A, n).
-
-    A channel counts when `share` of it is seen.
-    """
-    rays = len(views.ranges)
-    rose = search_rose(atlas.settings.channels) if atlas.rose is None else atlas.rose
-    W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
-    ranges = np.where(views.in_view[heading][:, None], views.ranges[:, asked], np.inf).T
-    returned = np.isfinite(ranges)
-    signal = np.log1p(np.where(returned, np.minimum(ranges, atlas.settings.reach), 0.0))
-    mass = returned @ W
-    seen = mass >= share * W.sum(axis=0)
-    values = np.where(seen, signal @ W / np.maximum(mass, 1e-9), 0.0)
-    return values.astype(np.float32), seen
+def described(atlas: Atlas) -> Float32Array:
+    """What views are compared with, shape (N, rings, n): in the plane the ring of ranges alone."""
+    return atlas.descriptors if atlas.dimension == 3 else atlas.descriptors[:, :1]
 
 
 def shortlist(
@@ -139,11 +115,11 @@ def shortlist(
     one matrix product, as far as it depends on them.
 
     Args:
-        known: Descriptors of the nodes, shape (A, n).
-        nodes: Where they are, in m, shape (A, 2).
-        values: Channels of the views, shape (Q, n).
-        seen: Which of them count, shape (Q, n).
-        here: Where the views were taken, in m, shape (Q, 2).
+        known: Descriptors of the nodes, shape (A, rings, n).
+        nodes: Where they are, in m, shape (A, d).
+        values: Channels of the views, shape (Q, rings, n).
+        seen: Which of them count, shape (Q, rings, n).
+        here: Where the views were taken, in m, shape (Q, d).
         settings: How many are listed, how rough the channels are, and what another place is.
         long: Most that a channel longer than the map says can cost.
     """
@@ -154,11 +130,12 @@ def shortlist(
     o, w = _grouped(values, seen, group)
     # What is unknown, or much farther than anything in view, is no worse than that.
     f = np.minimum(_grouped(known, np.ones(known.shape, dtype=np.bool_), group)[0], o.max() + long)
-    n = f.shape[1]
+    n = f.shape[2]
     keep = min(most, len(f))
     # Turn after turn, so that the least over turns is taken over rows of nodes.
     turns = (np.arange(n)[:, None] + np.arange(n)) % n
-    turned = f[:, turns].transpose(1, 0, 2).reshape(-1, n)
+    turned = f[:, :, turns].transpose(2, 0, 1, 3).reshape(n * len(f), -1)
+    o, w = o.reshape(len(o), -1), w.reshape(len(w), -1)
     used = np.flatnonzero(w.any(axis=0))
     columns = np.concatenate([turned[:, used] ** 2, -2.0 * turned[:, used]], axis=1).T
     rows = np.concatenate([w[:, used], (w * o)[:, used]], axis=1, dtype=np.float32)
@@ -175,37 +152,8 @@ def shortlist(
     return chosen
 
 
-def neighbours(atlas: PlaneAtlas, nodes: IntArray, step: int) -> IntArray:
-    """The nodes on the lattice around nodes, within half a step, shape (Q, K · m).
-
-    Where there is none, the node itself stands.
-    """
-    reach = np.arange(-(step // 2), step // 2 + 1)
-    lattice = lattice_of(atlas) + step
-    table = np.full(lattice.max(axis=0) + step + 1, -1, dtype=np.int64)
-    table[tuple(lattice.T)] = np.arange(len(lattice))
-    row, col = lattice[nodes].transpose(2, 0, 1)[..., None, None]
-    found = table[row + reach[:, None], col + reach]
-    return np.where(found < 0, nodes[..., None, None], found).reshape(len(nodes), -1)
-
-
-def in_sight(atlas: PlaneAtlas, floor: IntArray, asked: IntArray) -> NDArray[np.int64]:
-    """For each node of the floor, which of `asked` is the nearest that it sees, else nearest."""
-    from scipy.spatial import cKDTree
-
-    here = atlas.positions[floor]
-    there = here[asked]
-    count = min(6, len(asked))
-    index = cKDTree(there).query(here, count)[1].reshape(len(here), count)
-    towards = there[index] - here[:, None]
-    away = np.hypot(towards[..., 0], towards[..., 1])
-    towards[away == 0.0, 0] = 1.0
-    free = atlas.world.cast(here[:, None], towards).ranges >= away
-    return np.asarray(index[np.arange(len(here)), np.argmax(free, axis=1)])
-
-
 def _compare(
-    atlas: PlaneAtlas,
+    atlas: Atlas,
     here: FloatArray,
     values: Float32Array,
     seen: BoolArray,
@@ -217,26 +165,19 @@ def _compare(
     from isovist.kernels.survey import compare
 
     away = atlas.positions[which] - here[:, None]
-    near = np.hypot(away[..., 0], away[..., 1]) < settings.rival[0]
+    near = np.linalg.norm(away, axis=-1) < settings.rival[0]
     costs = np.empty(which.shape, dtype=np.float32)
     turns = np.empty(which.shape, dtype=np.int64)
     barred = int(settings.rival[1] * atlas.settings.channels / (2.0 * np.pi))
-    F = atlas.descriptors[:, 0]
-    compare(F, near, values, seen, barred, short, 2.0 * short, which, costs, turns)
+    compare(described(atlas), near, values, seen, barred, short, 2.0 * short, which, costs, turns)
     return costs, turns
-
-
-def lattice_of(atlas: PlaneAtlas) -> IntArray:
-    """Row and column of each node in the lattice of nodes, shape (N, 2)."""
-    stride = round(atlas.spacing / atlas.world.resolution)
-    return np.stack(atlas.rows_columns, axis=-1) // stride
 
 
 def _grouped(values: Float32Array, seen: BoolArray, group: int) -> tuple[Float32Array, BoolArray]:
     """Means over groups of channels, and which groups are seen at least by half."""
-    shape = len(values), -1, group
-    count = seen.reshape(shape).sum(axis=2)
-    total = np.where(seen, values, 0.0).reshape(shape).sum(axis=2)
+    shape = *values.shape[:2], -1, group
+    count = seen.reshape(shape).sum(axis=3)
+    total = np.where(seen, values, 0.0).reshape(shape).sum(axis=3)
     return (total / np.maximum(count, 1)).astype(np.float32), 2 * count >= group
 
 
@@ -245,5 +186,5 @@ def _count(places: FloatArray, apart: float) -> int:
     counted = 0
     while len(places):
         counted += 1
-        places = places[np.hypot(*(places - places[0]).T) >= apart]
+        places = places[np.linalg.norm(places - places[0], axis=1) >= apart]
     return counted

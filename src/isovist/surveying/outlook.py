@@ -1,9 +1,7 @@
 """What is known of the nodes of an atlas before `locate` is asked: the seam of plane and space.
 
-In the plane, nodes are those where the sensor has room to stand (`maps.floor.standing_room`);
-`views` says what is seen from each and how firmly that holds, `aliases` what each can be taken for.
-In space all nodes count, and `slopes` says how fast the descriptor changes; views and aliases are
-not made there.
+Nodes are those where the sensor has room to stand (`maps.floor`).  `views` and `space_views` say
+what is seen from each and how firmly that holds, `aliases` what each can be taken for.
 """
 
 from collections.abc import Callable
@@ -17,13 +15,14 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.space import SpaceAtlas
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.floor import standing_room
+from isovist.maps.floor import standing_places, standing_room
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 from isovist.surveying.aliases import Aliases, find_aliases
 from isovist.surveying.regions import Area, find_areas
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.slopes import descriptor_slopes
+from isovist.surveying.space_views import look_in_space
 from isovist.surveying.views import Views, look
 from isovist.types import FloatArray, IntArray
 
@@ -35,17 +34,17 @@ class Outlook:
     Attributes:
         nodes: Their numbers in the atlas, shape (N,).
         mu: μ, how fast the descriptor changes in its weakest direction, per m, shape (N,).
-        weakest: That direction, a unit vector in the world, shape (N, 2).
         height: Of the sensor above the floor, in m; 0 in the plane.
-        seen: Views and aliases, or `None` in space.
+        views: What is seen from them.
+        aliases: What they can be taken for.
         find_areas: From the share of unique answers of each node to where it is small.
     """
 
     nodes: IntArray
     mu: FloatArray
-    weakest: FloatArray
     height: float
-    seen: tuple[Views, Aliases] | None
+    views: Views
+    aliases: Aliases
     find_areas: Callable[[FloatArray], tuple[Area, ...]]
 
 
@@ -57,19 +56,23 @@ def look_out(
     progress: Callable[[float], None],
 ) -> Outlook:
     """What can be known of an atlas without asking."""
-    if isinstance(atlas, SpaceAtlas):
-        nodes, height = np.arange(len(atlas.nodes)), 0.5 * sum(atlas.heights)
-        return Outlook(nodes, *descriptor_slopes(atlas), height, None, lambda _share: ())
-    # `survey` has checked that the sensor fits.
-    assert isinstance(atlas, PlaneAtlas)
-    assert isinstance(lidar, Lidar)
-    floor = np.flatnonzero(standing_room(atlas.world).ravel()[atlas.nodes])
+    floor = standing_nodes(atlas)
     if floor.size == 0:
         raise InputError(
             f"No node of the atlas has room for a sensor; build it with less than "
             f"{atlas.spacing:g} m between nodes."
         )
-    views = look(atlas, lidar, floor, settings, localization, lambda part: progress(0.5 * part))
+    half = lambda part: progress(0.5 * part)  # noqa: E731
+    views: Views
+    if isinstance(atlas, SpaceAtlas):
+        assert isinstance(lidar, SpinningLidar)  # `survey` has checked that the sensor fits
+        views = look_in_space(atlas, lidar, floor, settings, localization, half)
+        mu, height = descriptor_slopes(atlas)[0][floor], 0.5 * sum(atlas.heights)
+    else:
+        assert isinstance(atlas, PlaneAtlas)
+        assert isinstance(lidar, Lidar)
+        views = look(atlas, lidar, floor, settings, localization, half)
+        mu, height = views.mu.mean(axis=1), 0.0
     if not views.beams.any():
         raise InputError(
             f"From nowhere on the map does the sensor see a wall within {lidar.range_max:g} m."
@@ -77,4 +80,17 @@ def look_out(
     aliases = find_aliases(atlas, views, floor, settings, localization)
     progress(1.0)
     areas = partial(find_areas, atlas, floor, views, aliases, settings, localization)
-    return Outlook(floor, views.mu.mean(axis=1), views.weakest, 0.0, (views, aliases), areas)
+    return Outlook(floor, mu, height, views, aliases, areas)
+
+
+def standing_nodes(atlas: Atlas) -> IntArray:
+    """Numbers of the nodes where a sensor has room on all sides, in order."""
+    if isinstance(atlas, PlaneAtlas):
+        return np.flatnonzero(standing_room(atlas.world).ravel()[atlas.nodes])
+    assert isinstance(atlas, SpaceAtlas)
+    low, high = atlas.heights
+    rooms = [
+        atlas.world.index(standing_places(atlas.world, height=height))
+        for height in np.arange(low, high + 1e-9, atlas.spacing)
+    ]
+    return np.flatnonzero(np.isin(atlas.nodes, np.concatenate(rooms)))

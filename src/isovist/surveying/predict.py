@@ -1,8 +1,8 @@
 """At which share of places and headings would `locate` say "unique"?
 
 `locate` itself is asked at random poses (`sensing.simulate`: the places, sensor and noise of
-`isovist bench simulate`).  In the plane, from these, a logistic regression on what is known of
-every node and heading,
+`isovist bench simulate`).  From these, a logistic regression on what is known of every node and
+heading,
 
     logit p = β₀ + β · (log(c + c₀), log σ, log(μ + μ₀), log(1 + beams)),                   (1)
 
@@ -13,11 +13,10 @@ of the poses asked at x_j,
 
     p ← p + Σ_j K(x − x_j) e_j / (m + Σ_j K(x − x_j)) + δ,    K a Gaussian,                 (2)
 
-cut to [0, 1], with the constant δ that leaves the mean as it was.  In space there is nothing to
-regress on: p is the share of the poses asked, and δ is 0.
+cut to [0, 1], with the constant δ that leaves the mean as it was.
 
-Asking ends when the standard error of the mean, in the plane from residuals of poses left out of
-the fit, is small enough, or when all poses are asked.  Half a pose that was unique and half a pose
+Asking ends when the standard error of the mean, from residuals of poses left out of the fit, is
+small enough, or when all poses are asked.  Half a pose that was unique and half a pose
 that was not are added to all, so that a run without exception is not taken for certainty.
 """
 
@@ -32,6 +31,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, wrap_angle
 from isovist.surveying.aliases import Aliases
 from isovist.surveying.asking import Asked
+from isovist.surveying.lattice import shares_of_columns
 from isovist.surveying.outlook import Outlook
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
@@ -58,42 +58,37 @@ def predict(
     """Ask at random poses, as many as it takes, and carry the answers over to all nodes.
 
     Returns:
-        p where the sensor sees anything, 0 elsewhere, shape (N, H), one heading in space; the share
-        of the floor, from 0 to 1; its standard error; and what was said at the poses asked.
+        p where the sensor sees anything, 0 elsewhere, shape (N, H); the share of the floor, from 0
+        to 1; its standard error; and what was said at the poses asked.
     """
     from scipy.spatial import cKDTree
 
     fewest, batch, _, _, enough = settings.asked
     places = atlas.positions[outlook.nodes, :2]
     poses = np.array([pose.vector[:3] for pose, _ in scans])
-    at = None
-    if outlook.seen is not None:
-        views = outlook.seen[0]
-        X = measures(*outlook.seen, settings)
-        # At the nearest node, and the nearest heading.
-        node = cKDTree(places).query(poses[:, :2])[1]
-        at = X[node, np.argmin(np.abs(wrap_angle(poses[:, 2:] - views.headings)), axis=1)]
+    views = outlook.views
+    X = measures(views, outlook.aliases, settings)
+    # At the nearest node, and the nearest heading.
+    node = cKDTree(places).query(poses[:, :2])[1]
+    at = X[node, np.argmin(np.abs(wrap_angle(poses[:, 2:] - views.headings)), axis=1)]
     answers: list[Answer] = []
     error = np.inf
     while len(answers) < len(scans) and (len(answers) < fewest or error > enough):
         some = scans[len(answers) : len(answers) + batch]
         answers += [locate(atlas, scan, settings=localization) for _, scan in some]
         said = np.array([answer.verdict is Verdict.UNIQUE for answer in answers])
-        error = standard_error(said, None if at is None else at[: len(said)], settings)
+        error = standard_error(said, at[: len(said)], settings)
         progress(len(answers) / len(scans))
     asked = Asked.from_answers([pose for pose, _ in scans[: len(answers)]], answers)
     spots = poses[: len(said), :2]
-    if at is None:
-        share = float(said.mean())
-        added = smooth(spots, said - share, places, settings)
-        return np.clip(share + added, 0.0, 1.0)[:, None], share, error, asked
     beta = fit(at[: len(said)], said, settings.chance[0])
     added = smooth(spots, said - logistic(beta, at[: len(said)]), places, settings)
     sees = views.beams > 0
     chance = np.zeros(sees.shape)
     more = np.broadcast_to(added[:, None], chance.shape)
     chance[sees] = shifted(logistic(beta, X)[sees], more[sees])
-    return chance, float(chance.mean(axis=1).mean()), error, asked
+    weights = shares_of_columns(atlas, outlook.nodes)
+    return chance, float(np.average(chance.mean(axis=1), weights=weights)), error, asked
 
 
 def measures(views: Views, aliases: Aliases, settings: SurveyingSettings) -> FloatArray:
@@ -156,18 +151,14 @@ def shifted(p: FloatArray, added: FloatArray) -> FloatArray:
     return np.clip(p + added + low, 0.0, 1.0)
 
 
-def standard_error(said: BoolArray, at: FloatArray | None, settings: SurveyingSettings) -> float:
-    """Of the share: from residuals of poses that the fit did not see, or that of a count.
+def standard_error(said: BoolArray, at: FloatArray, settings: SurveyingSettings) -> float:
+    """Of the share: from residuals of poses that the fit did not see.
 
     Args:
         said: Whether each answer was unique, shape (k,).
-        at: The measures there, shape (k, 4), or `None` in space.
+        at: The measures there, shape (k, 4).
         settings: Gives the ridge.
     """
-    if at is None:
-        n = len(said) + 1
-        p = (said.sum() + 0.5) / n
-        return float(np.sqrt(p * (1.0 - p) / n))
     fold: IntArray = np.arange(len(said)) % FOLDS
     square = 0.5  # that of the two half poses
     for k in range(FOLDS):

@@ -5,9 +5,10 @@ from enum import StrEnum
 
 import numpy as np
 
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.base import Atlas
 from isovist.localization.settings import LocalizationSettings
-from isovist.surveying.aliases import Aliases, lattice_of
+from isovist.surveying.aliases import Aliases
+from isovist.surveying.lattice import lattice_of, shares_of_columns
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.views import Views
 from isovist.types import FloatArray, IntArray
@@ -50,7 +51,7 @@ class Area:
 
 
 def reasons(
-    atlas: PlaneAtlas,
+    atlas: Atlas,
     floor: IntArray,
     views: Views,
     aliases: Aliases,
@@ -68,18 +69,20 @@ def reasons(
     each = np.arange(len(floor))
     worst = aliases.worst
     here = atlas.positions[floor]
-    gap = np.nan_to_num(aliases.place[each, worst] - here)
+    gap = np.nan_to_num(aliases.place[each, worst] - here[:, :2])
     away = np.maximum(np.hypot(gap[:, 0], gap[:, 1]), 1e-9)
     near = np.cos(2.0 * localization.block[0])
     along = np.abs(np.sum(gap * views.weakest, axis=1)) >= near * away
     same = np.abs(aliases.turn[each, worst]) <= settings.rival[1]
-    gap[away <= 1e-9, 0] = 1.0
-    visible = atlas.world.cast(here, gap).ranges >= away
+    towards = np.zeros_like(here)
+    towards[:, :2] = gap
+    towards[away <= 1e-9, 0] = 1.0
+    visible = atlas.world.cast(here, towards).ranges >= away
     return np.where(blind, 0, np.where(loose | (along & same & visible), 1, 2))
 
 
 def find_areas(
-    atlas: PlaneAtlas,
+    atlas: Atlas,
     floor: IntArray,
     views: Views,
     aliases: Aliases,
@@ -89,19 +92,21 @@ def find_areas(
 ) -> tuple[Area, ...]:
     """The areas, those with the most places that are not localized first.
 
-    Those smaller than the square of what a rival is away are left out.
+    Those smaller than the square of what a rival is away are left out.  Nodes above each other
+    share the floor below them.
     """
     from scipy.ndimage import label
 
     codes = reasons(atlas, floor, views, aliases, settings, localization)
-    lattice = lattice_of(atlas)[floor]
+    lattice = lattice_of(atlas)[floor, -2:]
+    floors = shares_of_columns(atlas, floor) * atlas.spacing**2
     apart = settings.rival[0]
     at = tuple((lattice - lattice.min(axis=0)).T)
 
     def area(members: IntArray, reason: Reason) -> Area:
-        places = atlas.positions[floor[members]]
+        places = atlas.positions[floor[members], :2]
         x, y = places[np.argmin(np.sum((places - places.mean(axis=0)) ** 2, axis=1))].tolist()
-        size, share = len(members) * atlas.spacing**2, float(unique_share[members].mean())
+        size, share = float(floors[members].sum()), float(unique_share[members].mean())
         axis = alias = turn = None
         if reason is Reason.SLIDES:
             # Axes have no sign: their mean is that of the doubled angles.
@@ -120,11 +125,12 @@ def find_areas(
 
     areas = []
     for code, reason in enumerate(Reason):
+        held = (unique_share < SELDOM) & (codes == code)
         bad = np.zeros(np.ptp(lattice, axis=0) + 1, dtype=np.bool_)
-        bad[at] = (unique_share < SELDOM) & (codes == code)
+        bad[tuple(k[held] for k in at)] = True
         parts, number = label(bad, np.ones((3, 3)))
         for part in range(1, number + 1):
-            members = np.flatnonzero(parts[at] == part)
-            if len(members) * atlas.spacing**2 >= apart**2:
+            members = np.flatnonzero(held & (parts[at] == part))
+            if floors[members].sum() >= apart**2:
                 areas.append(area(members, reason))
     return tuple(sorted(areas, key=lambda found: found.size * (found.unique_share - 1.0)))

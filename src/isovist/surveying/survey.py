@@ -36,7 +36,7 @@ from isovist.types import FloatArray, IntArray, readonly
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Looks:
-    """What the sensor sees from each of N nodes of the plane, and what that can be taken for.
+    """What the sensor sees from each of N nodes, and what that can be taken for.
 
     A view that is not all around is looked at from several headings; arrays hold the mean over
     these, medians for the standard deviations.
@@ -99,8 +99,8 @@ class Survey:
         share: Share of places and headings at which it would.
         standard_error: Of `share`.
         asked: The simulated scans that `share` rests on, and what was said to them.
-        areas: Where an answer is seldom unique, worst first; none are told in space.
-        looks: What each node sees and is taken for; `None` in space.
+        looks: What each node sees and is taken for.
+        areas: Where an answer is seldom unique, worst first.
     """
 
     lidar: Lidar | SpinningLidar
@@ -113,8 +113,8 @@ class Survey:
     share: float
     standard_error: float
     asked: Asked
+    looks: Looks
     areas: tuple[Area, ...] = ()
-    looks: Looks | None = None
 
     @property
     def area(self) -> float:
@@ -123,19 +123,19 @@ class Survey:
 
     @property
     def sigma_m(self) -> FloatArray:
-        """Standard deviation of the position: at all nodes, or in space where it was asked."""
-        return self.asked.sigma_m if self.looks is None else self.looks.sigma_m
+        """Standard deviation of the position at all nodes, in m."""
+        return self.looks.sigma_m
 
     @property
     def sigma_deg(self) -> FloatArray:
         """The same of the heading, in degrees."""
-        return self.asked.sigma_deg if self.looks is None else self.looks.sigma_deg
+        return self.looks.sigma_deg
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, one row per node."""
         named = {name: getattr(self, name) for name in ("mu", "weakest", "unique_share")}
         named |= dict(zip("xyz", self.places.T, strict=False))
-        return named if self.looks is None else named | self.looks.arrays()
+        return named | self.looks.arrays()
 
 
 def survey(
@@ -176,7 +176,7 @@ def survey(
         atlas, outlook, scans, chosen, locating, lambda part: tell(0.3 + 0.7 * part)
     )
     unique_share = chance.mean(axis=1)
-    looks = None if outlook.seen is None else Looks.from_views(*outlook.seen, chance)
+    looks = Looks.from_views(outlook.views, outlook.aliases, chance)
     areas = outlook.find_areas(unique_share)
     tell(1.0)
     return Survey(
@@ -185,13 +185,13 @@ def survey(
         nodes=readonly(outlook.nodes),
         places=readonly(atlas.positions[outlook.nodes]),
         mu=readonly(outlook.mu),
-        weakest=readonly(np.ascontiguousarray(outlook.weakest)),
+        weakest=readonly(np.ascontiguousarray(outlook.views.weakest)),
         unique_share=readonly(unique_share),
         share=share,
         standard_error=error,
         asked=asked,
-        areas=areas,
         looks=looks,
+        areas=areas,
     )
 
 

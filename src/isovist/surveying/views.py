@@ -1,4 +1,4 @@
-"""What a sensor would see from every node, and how firmly that holds it in place.
+"""What a sensor would see from every node of the plane, and how firmly that holds it in place.
 
 Ranges come from sweeps of the walls (`maps.sweep`): beams pass through unknown space, as those of
 a real sensor do.  A view of less than a full turn is looked at from several headings.
@@ -18,15 +18,17 @@ of ranges over a step to either side, so what corners hide and show is in them. 
 sum in (2) goes over the channels whose middle is in view.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import RAYS, Fit
+from isovist.atlas.base import RAYS, Atlas, Fit
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls
+from isovist.atlas.windows import search_rose
 from isovist.localization.certify import CHANNELS
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
@@ -36,6 +38,7 @@ from isovist.maps.sweep import sweep_ranges
 from isovist.poses import unit_vectors
 from isovist.roses.rose import Rose
 from isovist.sensing.lidar import Lidar
+from isovist.surveying.lattice import thinned
 from isovist.surveying.settings import SurveyingSettings
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
@@ -45,14 +48,13 @@ PARTS = 8
 Progress = Callable[[float], None]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Views:
-    """What the sensor sees from N nodes at H headings, along S directions.
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Views(ABC):
+    """What the sensor sees from N nodes at H headings, in the plane or in space (`space_views`).
 
     Attributes:
         headings: Of the sensor in the world in rad, shape (H,).
-        in_view: Which of the swept directions are in view at each heading, shape (H, S).
-        ranges: Along all directions, `inf` where nothing returns, in m, shape (S, N).
+        asked: Which of the N nodes are compared with others (`aliases`), shape (A,).
         beams: Beams that return, shape (N, H).
         witnesses: Blocks of 10° that hold such a beam, shape (N, H).
         sigma: Standard deviation along the worst axis of the position, in m, shape (N, H).
@@ -63,14 +65,48 @@ class Views:
     """
 
     headings: FloatArray
-    in_view: BoolArray
-    ranges: Float32Array
+    asked: IntArray
     beams: FloatArray
     witnesses: FloatArray
     sigma: FloatArray
     sigma_yaw: FloatArray
     mu: FloatArray
     weakest: FloatArray
+
+    @abstractmethod
+    def channels(self, atlas: Atlas, heading: int, share: float) -> tuple[Float32Array, BoolArray]:
+        """Channels of the views asked at a heading, and which count; shape (A, rings, n).
+
+        Headings are those of the world.  A channel counts when `share` of it is seen.
+        """
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class PlaneViews(Views):
+    """The same along S directions of the plane.
+
+    Attributes:
+        in_view: Which of the swept directions are in view at each heading, shape (H, S).
+        ranges: Along all directions, `inf` where nothing returns, in m, shape (S, N).
+    """
+
+    in_view: BoolArray
+    ranges: Float32Array
+
+    def channels(self, atlas: Atlas, heading: int, share: float) -> tuple[Float32Array, BoolArray]:
+        """As of a scan, from the swept ranges."""
+        assert isinstance(atlas, PlaneAtlas)
+        rays = len(self.ranges)
+        rose = search_rose(atlas.settings.channels) if atlas.rose is None else atlas.rose
+        W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
+        in_view = self.in_view[heading][:, None]
+        ranges = np.where(in_view, self.ranges[:, self.asked], np.inf).T
+        returned = np.isfinite(ranges)
+        signal = np.log1p(np.where(returned, np.minimum(ranges, atlas.settings.reach), 0.0))
+        mass = returned @ W
+        seen = mass >= share * W.sum(axis=0)
+        values = np.where(seen, signal @ W / np.maximum(mass, 1e-9), 0.0)
+        return values.astype(np.float32)[:, None], seen[:, None]
 
 
 def look(
@@ -80,7 +116,7 @@ def look(
     settings: SurveyingSettings,
     localization: LocalizationSettings,
     progress: Progress = lambda _share: None,
-) -> Views:
+) -> PlaneViews:
     """Look around from the nodes `floor`, which have a step of room on all sides."""
     rays = RAYS * atlas.settings.channels
     headings, blocks = headings_of(lidar, rays, settings.views[0], localization.block[0])
@@ -93,12 +129,13 @@ def look(
     C = covariances(known, localization)
     middles = np.round(np.arange(CHANNELS) * rays / CHANNELS).astype(np.int64)
     mu, S = distinctness(J, blocks[:, middles] >= 0)
-    return Views(
-        headings,
-        blocks >= 0,
-        ranges,
-        beams,
-        witnesses,
+    return PlaneViews(
+        headings=headings,
+        asked=thinned(atlas, floor, settings.views[2] // len(headings))[0],
+        in_view=blocks >= 0,
+        ranges=ranges,
+        beams=beams,
+        witnesses=witnesses,
         sigma=np.sqrt(np.linalg.eigvalsh(C[..., :2, :2])[..., -1]),
         sigma_yaw=np.sqrt(C[..., 2, 2]),
         mu=mu,

@@ -45,7 +45,7 @@ def _of_lidar(path: Path) -> CloudLog:
     files = sorted((path / "velodyne").glob("*.bin"))
     if not files:
         raise FileError(f"{path.name}/velodyne has no .bin file with a cloud.")
-    times = _numbers(path / "times.txt", 1)[:, 0]
+    times = number_rows(path / "times.txt", 1)[:, 0]
     if len(times) != len(files):
         raise FileError(
             f"{path.name}: times.txt has {len(times)} lines for {len(files)} clouds. It needs one "
@@ -55,13 +55,13 @@ def _of_lidar(path: Path) -> CloudLog:
         raise FileError(f"{path.name}: times.txt goes back. The stamps of a log must not.")
     truth = None
     if (path / "poses.txt").exists():
-        rows = _numbers(path / "poses.txt", 12).reshape(-1, 3, 4)
+        rows = number_rows(path / "poses.txt", 12).reshape(-1, 3, 4)
         if len(rows) != len(files):
             raise FileError(
                 f"{path.name}: poses.txt has {len(rows)} lines for {len(files)} clouds. It needs "
                 "one pose for each."
             )
-        truth = _rigid(path / "poses.txt", rows)
+        truth = rigid(path / "poses.txt", rows)
         if (path / "calib.txt").exists():
             camera = _calibration(path / "calib.txt")
             truth = camera.inverse @ truth @ camera
@@ -88,12 +88,12 @@ def _bin(path: Path) -> CloudScan:
         raise FileError(f"{path.name}: {error}") from error
 
 
-def _numbers(path: Path, columns: int) -> FloatArray:
-    """Rows of so many numbers each, out of a text."""
+def number_rows(path: Path, columns: int) -> FloatArray:
+    """Rows of so many numbers each, out of a text; lines that begin with # are passed over."""
     lines = existing_file(path, "a text").read_text(encoding="utf-8", errors="replace").split("\n")
     rows = []
     for number, line in enumerate(lines, start=1):
-        if not line.strip():
+        if not line.strip() or line.lstrip().startswith("#"):
             continue
         try:
             row = [float(word) for word in line.split()]
@@ -116,11 +116,12 @@ def _calibration(path: Path) -> Pose3:
             words = rest.split()
             if len(words) == 12:
                 values = np.array([float(word) for word in words])
-                return _rigid(path, values.reshape(1, 3, 4))[0]
+                return rigid(path, values.reshape(1, 3, 4))[0]
     raise FileError(f"{path.name} has no line `Tr:` with twelve numbers, T_camera_lidar.")
 
 
-def _rigid(path: Path, rows: FloatArray) -> Pose3:
+def rigid(path: Path, rows: FloatArray) -> Pose3:
+    """Poses of matrices, shape (m, 3, 4), that a file gives."""
     R = rows[:, :, :3]
     if not np.allclose(R @ R.swapaxes(1, 2), np.eye(3), atol=1e-3):
         raise FileError(f"{path.name} has a matrix that is no rotation.")

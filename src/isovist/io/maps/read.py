@@ -32,6 +32,12 @@ _MESHES = (".stl", ".obj", ".off", ".glb")
 _CLOUDS = (".pcd", ".las", ".laz", ".bin", ".xyz")
 
 
+def is_cloud(path: Path) -> bool:
+    """Whether a map is a cloud of points."""
+    suffix = path.suffix.lower()
+    return suffix in _CLOUDS or (suffix == ".ply" and not has_faces(path))
+
+
 def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
     """Read a map; the suffix says what it is.
 
@@ -44,7 +50,7 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
     """
     path = Path(path)
     suffix = path.suffix.lower()
-    cloudy = suffix in _CLOUDS or (suffix == ".ply" and not has_faces(path))
+    cloudy = is_cloud(path)
     if resolution is not None and not cloudy:
         raise FileError(
             f"{path.name}: `resolution` is for clouds of points, and this is another kind of map. "

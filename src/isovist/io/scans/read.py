@@ -45,7 +45,8 @@ MAX_BYTES = 64 << 20
 _NEEDED = ("angle_min", "angle_increment", "ranges", "range_min", "range_max")
 _LIMITS = {"range_min": 0.0, "range_max": math.inf, "roll": 0.0, "pitch": 0.0}
 _BAGS = (".bag", ".db3", ".mcap")
-_CLOUDS = (".ply", ".pcd", ".bin")
+CLOUDS = (".ply", ".pcd", ".bin")
+"""Suffixes of scans in space."""
 _FORMATS = (
     ".json, .npz, .csv, .ply, .pcd, .bin, .png (depth), .bag, .db3, .mcap or a folder with a ROS 2 "
     "bag"
@@ -89,7 +90,7 @@ def _read(
         return read_bag_scan(path, scan_topic=scan_topic, at=at, on_robot=on_robot)
     if scan_topic is not None or at is not None:
         raise InputError(f"`scan_topic` and `at` choose a scan of a bag, and {path.name} is none.")
-    if suffix not in (".json", ".npz", ".csv", ".png", *_CLOUDS):
+    if suffix not in (".json", ".npz", ".csv", ".png", *CLOUDS):
         raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
     existing_file(path, "a scan")
     with about(path):
@@ -99,7 +100,7 @@ def _read(
             from isovist.io.scans.depth import read_depth
 
             return read_depth(path)
-        if suffix in _CLOUDS:
+        if suffix in CLOUDS:
             from isovist.io.clouds import read_cloud
 
             cloud = read_cloud(path)

@@ -1,0 +1,99 @@
+"""A plane of motion through a map in space: the floor, seen at the height of the sensor.
+
+A robot that drives on the floor of a map in space moves in x, y and yaw.  What stands in its way is
+whatever rises from a curb above the floor to its sensor; what a level beam of the sensor ends at is
+what stands at its height.  Ways are planned and scans are foreseen on these two plans, by the same
+rules as in the plane; the tracker stays in space.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.atlas.build import build
+from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.walls import bare_walls
+from isovist.errors import InputError
+from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.floor import floor_levels
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+
+CURB = 0.15
+"""What a robot drives over, in m, and at least a cell: a floor of cells is no smoother."""
+BEARINGS = 360
+"""Of a scan of the plane of motion: as many as `Lidar` has beams."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Level:
+    """The plane of motion of a map in space.
+
+    Attributes:
+        walls: The map as a sensor sees it: unknown cells are free.
+        floor: z of the floor in each column of cells, shape (rows, columns), in m.
+        height: Of the sensor above it, in m.
+    """
+
+    walls: VoxelMap
+    floor: FloatArray
+    height: float
+
+    @classmethod
+    def from_atlas(cls, atlas: SpaceAtlas) -> "Level":
+        """Of the sensor that the atlas was built for."""
+        low, high = atlas.heights
+        if high > low:
+            raise InputError(
+                f"Drives are planned at one height of the sensor, got {low:g} to {high:g} m: a "
+                "drone flies in no plane."
+            )
+        return cls(bare_walls(atlas.world), floor_levels(atlas.world), low)
+
+    def plans(self, world: VoxelMap) -> tuple[OccupancyMap, PlaneAtlas]:
+        """What a robot cannot drive through, and what stands at the height of its sensor."""
+        side, base = world.resolution, world.corner[2]
+        middles = base + (np.arange(world.shape[0])[:, None, None] + 0.5) * side - self.floor
+        curb = max(CURB, side)
+        body = (middles > curb) & (middles <= self.height + 0.5 * side)
+        eye = np.abs(middles - self.height) <= 0.5 * side
+        plans = [
+            _plan(world, (band & (world.cells == Cell.OCCUPIED)).any(axis=0), eye)
+            for band in (body, eye)
+        ]
+        atlas = build(plans[1])
+        assert isinstance(atlas, PlaneAtlas)
+        return plans[0], atlas
+
+    def stand(self, pose: Pose) -> Pose3:
+        """Where the sensor of a robot on the floor is, T_world_sensor."""
+        x, y = ((pose.position - self.walls.corner[:2]) / self.walls.resolution).astype(np.int64)
+        rows, columns = self.floor.shape
+        at = np.clip(y, 0, rows - 1), np.clip(x, 0, columns - 1)
+        return Pose3(pose.x, pose.y, pose.yaw, float(self.floor[at]) + self.height)
+
+    def seen(self, cloud: CloudScan) -> Scan:
+        """The nearest return in each direction of what stands between a curb and the sensor."""
+        p = cloud.level_points
+        side = self.walls.resolution
+        held = (p[:, 2] > max(CURB, side) - self.height) & (p[:, 2] <= 0.5 * side)
+        away = np.hypot(p[held, 0], p[held, 1])
+        turn = np.arctan2(p[held, 1], p[held, 0]) / (2.0 * np.pi) % 1.0
+        nearest = np.full(BEARINGS, np.inf)
+        np.minimum.at(nearest, (turn * BEARINGS).astype(np.int64) % BEARINGS, away)
+        nearest = np.roll(nearest, BEARINGS // 2)
+        bearings = 2.0 * np.pi * ((np.arange(BEARINGS) + 0.5) / BEARINGS - 0.5)
+        mount = cloud.T_level_robot.flat.inverse
+        return Scan(bearings, nearest, 0.0, cloud.range_max, T_robot_sensor=mount)
+
+
+def _plan(world: VoxelMap, walls: FloatArray, eye: FloatArray) -> OccupancyMap:
+    """Walls where they stand, free where the sensor would be in free space, unknown elsewhere."""
+    free = (eye & (world.cells == Cell.FREE)).any(axis=0)
+    cells = np.where(walls, Cell.OCCUPIED, np.where(free, Cell.FREE, Cell.UNKNOWN))
+    origin = Pose(float(world.corner[0]), float(world.corner[1]), 0.0)
+    return OccupancyMap(cells.astype(np.uint8), world.resolution, origin)
