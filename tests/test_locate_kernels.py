@@ -10,6 +10,7 @@ from isovist.kernels.align3d import distance_in_space
 from isovist.kernels.correlate import spread
 from isovist.sensing.scan import Scan
 from reference_locate import UNIT, bilinear, building, costs_of_node, fit_step, rating, spread_out
+from reference_space import near_field
 
 
 @pytest.fixture
@@ -91,7 +92,7 @@ def test_distance_is_bilinear_inside_and_grows_outside(random):
 def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
     """Without the compiler an index that is no number, or is too large, is an error."""
     field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
-    block = random.uniform(0.0, 5.0, (4, 7, 9)).astype(np.float32)
+    block = near_field((4, 7, 9), 1).parts
     flat, solid = (f if jit else getattr(f, "py_func", f) for f in (distance_at, distance_in_space))
     with np.errstate(invalid="ignore", over="ignore"):
         for wrong in (np.nan, np.inf, -np.inf, 1e308, -1e308):

@@ -159,7 +159,13 @@ FREE = np.zeros((2, 2, 2), int)
         (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3) * 100, 0.1),
          "The cloud spans 29700 × 29700 × 29700 m. Is it in millimetres? Scale it to m "
          "(scale=0.001), or cut it to at most 2000 m."),
-        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1),
+        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.01),
+         "The map would have 29703 × 29703 × 29703 cells, and the most is 67108864 blocks of 16³. "
+         "Take a coarser `resolution` or cut the map."),
+        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1, rest=Cell.UNKNOWN),
+         "The map would have 2973 × 2973 × 2973 cells, and the most is 1073741824. "
+         "Take a coarser `resolution` or cut the map."),
+        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1).cells,
          "The map would have 2973 × 2973 × 2973 cells, and the most is 1073741824. "
          "Take a coarser `resolution` or cut the map."),
         (lambda: VoxelMap.from_points(np.zeros((100, 3)), 0.1, fewest=0),

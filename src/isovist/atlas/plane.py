@@ -48,6 +48,9 @@ class PlaneAtlas(Atlas):
     """
 
     world: OccupancyMap
+    wall_distance: Float32Array
+    clear: NDArray[np.uint8]
+    bare: NDArray[np.uint8]
     shine: Shine = None
     gleam: Float32Array | None = None
     rose: Rose | None = None
@@ -192,7 +195,8 @@ class PlaneAtlas(Atlas):
         return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        kept = Atlas.arrays(self)
+        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
+        kept = {"cells": self.world.cells, **{name: getattr(self, name) for name in names}}
         if self.world.reflectance is not None:
             kept["reflectance"] = self.world.reflectance
         return kept

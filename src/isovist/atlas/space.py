@@ -9,6 +9,7 @@ than half holds what it would see through it: no scan there can be longer, and o
 costs no more than against a channel of which nothing is known.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,10 +20,11 @@ from numpy.typing import NDArray
 from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
-from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
 from isovist.errors import InputError
 from isovist.maps.base import Ending
+from isovist.maps.blocks import Blocks, Near, Walk
 from isovist.maps.cells import Cell
 from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.voxels import VoxelMap
@@ -35,8 +37,15 @@ if TYPE_CHECKING:
 
 COARSE = 3
 """Nodes are at least so many cells apart: nearer ones see the same cells."""
-PEAK = (60, 20_000)
-"""Bytes per cell and per node that describing a map takes, measured."""
+PEAK = (90_000, 150, 20_000, 60)
+"""Bytes per block with walls, per column of cells and per node that describing a map takes, and per
+cell where some are unknown, since gaps are then closed on the whole grid."""
+
+PULL = 7.0
+"""Beams that end so many spacings from walls, a spacing counting as at least 0.25 m, do not pull
+the widest fit: `LocalizationSettings.coarse` times `kernels.align.REACH`."""
+FARTHEST = 5.0
+"""In m: farther off they need not pull, however far apart nodes are."""
 
 Height = float | tuple[float, float] | None
 
@@ -51,6 +60,9 @@ class SpaceAtlas(Atlas):
     """
 
     world: VoxelMap
+    wall_distance: Near
+    clear: Walk
+    bare: Walk
     heights: tuple[float, float]
     shine: Shine = None
 
@@ -111,8 +123,8 @@ class SpaceAtlas(Atlas):
         moved = self.to_cells(poses)
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
         align_in_space(
-            self.wall_distance, beams.ends / unit, widths / unit, DAMPING, fitted, moved, normal,
-            sums,
+            self.wall_distance.parts, beams.ends / unit, widths / unit, DAMPING, fitted, moved,
+            normal, sums,
         )  # fmt: skip
         per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]
         half = np.tril(normal[:, :fitted, :fitted])
@@ -133,8 +145,8 @@ class SpaceAtlas(Atlas):
         # Beams end at faces of cells, half a side before their centres.
         row = model.row(self.settings.reach, 0.5 * unit, extra=unit)
         score_in_space(
-            self.clear, self.bare, self.wall_distance, unit, row, shine, gloss, beams.ends,
-            beams.strengths, self.to_cells(poses), ratings, kinds,
+            self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row, shine, gloss,
+            beams.ends, beams.strengths, self.to_cells(poses), ratings, kinds,
         )  # fmt: skip
         return ratings, kinds
 
@@ -170,7 +182,14 @@ class SpaceAtlas(Atlas):
         return left_out(self.shine, _solid(scan).intensities)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        kept = Atlas.arrays(self)
+        kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
+        grids: dict[str, Blocks | Near | Walk] = {
+            "cells": self.world.blocks, "walls": self.wall_distance, "clear": self.clear,
+        }  # fmt: skip
+        if self.bare is not self.clear:
+            grids["bare"] = self.bare
+        for name, grid in grids.items():
+            kept |= {f"{name}_index": grid.index, f"{name}_table": grid.table}
         if self.world.reflectance is not None:
             kept["reflectance"] = self.world.reflectance
         return kept
@@ -179,6 +198,8 @@ class SpaceAtlas(Atlas):
         return {
             "dimension": 3,
             "resolution": self.world.resolution,
+            "shape": list(self.world.shape),
+            "near": self.wall_distance.limit,
             "corner": [float(v) for v in self.world.corner],
             "spacing": self.spacing,
             "heights": list(self.heights),
@@ -190,17 +211,23 @@ class SpaceAtlas(Atlas):
     def from_arrays(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "SpaceAtlas":
-        world = VoxelMap.from_array(
-            arrays["cells"],
-            float(meta["resolution"]),
-            meta["corner"],
-            reflectance=arrays.get("reflectance"),
-        )
+        levels, rows, columns = (int(v) for v in meta["shape"])
+        shape = levels, rows, columns
+
+        def parts(name: str) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int, int]]:
+            return arrays[f"{name}_index"], arrays[f"{name}_table"], shape
+
+        blocks = Blocks(*parts("cells"))
+        corner, shines = np.asarray(meta["corner"]), arrays.get("reflectance")
+        world = VoxelMap(blocks, float(meta["resolution"]), corner, shines)
+        clear = Walk(*parts("clear"))
         low, high = (float(v) for v in meta["heights"])
         dull, bright = meta["shine"] or (0.0, 0.0)
-        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
         return cls(
-            world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
+            world, arrays["nodes"], arrays["descriptors"],
+            Near(*parts("walls"), int(meta["near"])), clear,
+            Walk(*parts("bare")) if "bare_index" in arrays else clear,
+            spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]), heights=(low, high),
             shine=(dull, bright) if meta["shine"] else None,
         )  # fmt: skip
@@ -211,9 +238,9 @@ def build_space(
 ) -> SpaceAtlas:
     """Describe a map in space.
 
-    At the peak this takes about 20 kB per node and 60 bytes per cell of the block, and is refused
-    where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
-    reflectances.
+    At the peak this takes about 20 kB per node, 90 kB per block of 16³ cells with walls and 150
+    bytes per column, and is refused where the machine has less; what stays is 3.1 kB per node and
+    about 50 kB per such block.  Reflectances and unknown cells are laid out whole besides.
     """
     from isovist.maps.sweep3d import VoxelSweep
 
@@ -230,7 +257,7 @@ def build_space(
     F, known = _describe(
         VoxelSweep.over(clear, nodes), settings, lambda share: progress(0.05 + 0.4 * share)
     )
-    if (clear.cells == Cell.UNKNOWN).any():
+    if clear.blocks.has_unknown:
         beyond = _describe(
             VoxelSweep.over(bare, nodes), settings, lambda share: progress(0.45 + 0.4 * share)
         )
@@ -241,9 +268,9 @@ def build_space(
         world,
         readonly(nodes),
         readonly(np.where(known >= MAJORITY, F, np.float32(FAR))),
-        distance_to_walls(world),
+        Near.of(world.blocks, near_limit(stride * world.resolution, world.resolution)),
         clear.skip,
-        bare.skip,
+        clear.skip if bare is clear else bare.skip,
         stride * world.resolution,
         settings,
         (low, high),
@@ -253,10 +280,25 @@ def build_space(
     return atlas
 
 
+def near_limit(spacing: float, resolution: float) -> int:
+    """How far from walls distances are told, in cells: where beams still pull a fit, and a cell.
+
+    Args:
+        spacing: Of the nodes in m.
+        resolution: Side of a cell in m.
+    """
+    pull = PULL * max(0.25, spacing)
+    return 2 + math.ceil(min(pull, max(FARTHEST, PULL * COARSE * resolution)) / resolution - 1e-9)
+
+
 def _check_memory(world: VoxelMap, nodes: int) -> None:
     check_memory(
-        f"Describing a map of {world.cells.size} cells" + (f" with {nodes} nodes" if nodes else ""),
-        PEAK[0] * world.cells.size + PEAK[1] * nodes,
+        f"Describing a map of {world.blocks.size} cells"
+        + (f" with {nodes} nodes" if nodes else ""),
+        PEAK[0] * len(world.blocks.table)
+        + PEAK[1] * world.shape[1] * world.shape[2]
+        + PEAK[2] * nodes
+        + PEAK[3] * world.blocks.size * world.blocks.has_unknown,
         "Take a larger `spacing` or larger cells, or cut the map.",
     )
 
@@ -285,7 +327,7 @@ def _nodes_above_floor(
     inside = (level >= 0) & (level < clear.shape[0])
     rows, columns = (np.broadcast_to(k, level.shape)[inside] for k in (rows, columns))
     index = np.ravel_multi_index((level[inside], rows, columns), clear.shape)
-    nodes = np.unique(index[clear.cells.ravel()[index] == Cell.FREE])
+    nodes = np.unique(index[clear.blocks.at(index) == Cell.FREE])
     if nodes.size == 0:
         where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
         raise InputError(f"No free cell lies {where} above the floor; take another `height`.")

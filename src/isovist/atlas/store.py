@@ -1,9 +1,11 @@
 """Atlases on disk: a folder of arrays with a manifest (see `io.folder`)."""
 
+import math
 import zlib
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,10 +16,12 @@ from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
+from isovist.kernels.layout import OWN, SIDE
+from isovist.maps.blocks import Blocks, Near, Walk, blocks_of
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
 
-KIND, VERSION = "atlas", 2
+KIND, VERSION = "atlas", 3
 FARTHEST = 1e9  # m
 
 
@@ -93,12 +97,13 @@ def atlas_info(path: PathLike) -> AtlasInfo:
         raise FileError(f"{name} is a folder of kind {manifest.kind!r}, not an atlas.")
     try:
         meta = manifest.meta
-        cells, described = (manifest.arrays[key].shape for key in ("cells", "descriptors"))
+        described = manifest.arrays["descriptors"].shape
+        cells = meta["shape"] if "shape" in meta else manifest.arrays["cells"].shape
         return AtlasInfo(
             path=str(path),
             version=manifest.version,
             resolution=float(meta["resolution"]),
-            shape=tuple(cells),
+            shape=tuple(int(n) for n in cells),
             free_area=float(meta["free_area"]),
             spacing=float(meta["spacing"]),
             nodes=described[0],
@@ -124,35 +129,17 @@ def check_atlas(path: PathLike) -> list[str]:
 
 def _check_arrays(atlas: Atlas) -> None:
     """An error unless the arrays fit the map and each other: kernels trust them."""
-    cells, n = atlas.world.cells, len(atlas.nodes)
-    walk = tuple(size + 2 for size in cells.shape)
-    wanted: dict[str, tuple[type, tuple[int | None, ...]]] = {
-        "nodes": (np.int64, (n,)),
-        "descriptors": (np.float32, (n, None, int(atlas.settings.channels))),
-        "wall_distance": (np.float32, cells.shape),
-        "clear": (np.uint8, walk),
-        "bare": (np.uint8, walk),
-    }
-    for name, (dtype, shape) in wanted.items():
-        array = getattr(atlas, name)
-        fits = array.ndim == len(shape) and all(
-            want in (None, got) for want, got in zip(shape, array.shape, strict=True)
-        )
-        if array.dtype != dtype or not fits or 0 in array.shape:
-            raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise InputError(f"`{name}` is not finite")
-    near, far = atlas.wall_distance.min(), atlas.wall_distance.max()
-    if near < 0.0 or far > np.linalg.norm(cells.shape):
-        raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
-    if atlas.nodes.min() < 0 or atlas.nodes.max() >= cells.size:
+    n = len(atlas.nodes)
+    channels = int(atlas.settings.channels)
+    _check_kind("nodes", atlas.nodes, np.int64, (n,))
+    _check_kind("descriptors", atlas.descriptors, np.float32, (n, None, channels))
+    if isinstance(atlas, SpaceAtlas):
+        _check_blocks(atlas)
+    else:
+        assert isinstance(atlas, PlaneAtlas)  # there is no third kind
+        _check_grids(atlas)
+    if atlas.nodes.min() < 0 or atlas.nodes.max() >= math.prod(atlas.world.shape):
         raise InputError("a node lies outside the map")
-    # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
-    edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
-    ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
-    room = reduce(np.minimum, ways) + np.uint8(2)
-    if not all((skip <= room).all() for skip in (atlas.clear, atlas.bare)):
-        raise InputError("a ray would leave the map")
     for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
         if not 0.0 < value <= FARTHEST:
             raise InputError(f"`{name}` must be above 0 and at most {FARTHEST:g}, got {value:g}")
@@ -160,11 +147,66 @@ def _check_arrays(atlas: Atlas) -> None:
         raise InputError(f"the map lies more than {FARTHEST:g} m from the origin")
 
 
+def _check_kind(name: str, array: Any, dtype: type, shape: tuple[int | None, ...]) -> None:
+    fits = array.ndim == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != dtype or not fits or 0 in array.shape:
+        raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"`{name}` is not finite")
+
+
+def _check_grids(atlas: PlaneAtlas) -> None:
+    shape = atlas.world.shape
+    walk = tuple(size + 2 for size in shape)
+    _check_kind("wall_distance", atlas.wall_distance, np.float32, shape)
+    near, far = atlas.wall_distance.min(), atlas.wall_distance.max()
+    if near < 0.0 or far > np.linalg.norm(shape):
+        raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
+    # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
+    edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
+    ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
+    room = reduce(np.minimum, ways) + np.uint8(2)
+    for name in ("clear", "bare"):
+        _check_kind(name, getattr(atlas, name), np.uint8, walk)
+        if not (getattr(atlas, name) <= room).all():
+            raise InputError("a ray would leave the map")
+
+
+def _check_blocks(atlas: SpaceAtlas) -> None:
+    """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
+    grids: dict[str, tuple[Blocks | Near | Walk, type, int]] = {
+        "cells": (atlas.world.blocks, np.uint8, SIDE),
+        "walls": (atlas.wall_distance, np.uint16, SIDE + 1),
+        "clear": (atlas.clear, np.uint8, SIDE),
+        "bare": (atlas.bare, np.uint8, SIDE),
+    }
+    for name, (grid, dtype, side) in grids.items():
+        _check_kind(f"{name}_index", grid.index, np.int32, blocks_of(atlas.world.shape))
+        _check_kind(f"{name}_table", grid.table, dtype, (None, side, side, side))
+        below = 0 if name in ("cells", "walls") else -(1 << 24)
+        if grid.index.min() < below or grid.index.max() >= len(grid.table):
+            raise InputError(f"`{name}_index` names a block that is not there")
+    own = atlas.world.blocks.index
+    if not np.array_equal(np.sort(own[own >= OWN]), np.arange(OWN, len(atlas.world.blocks.table))):
+        raise InputError("`cells_index` names a block twice")
+    if not 0 < atlas.wall_distance.limit <= 181:
+        raise InputError(f"`near` must be from 1 to 181 cells, got {atlas.wall_distance.limit}")
+    if atlas.wall_distance.table.max() > atlas.wall_distance.limit**2:
+        raise InputError("`walls_table` has a wall that is farther off than is told")
+
+
 def map_checksum(world: OccupancyMap | VoxelMap) -> str:
     """CRC-32 of cells, size, resolution, place and reflectances, in hexadecimal."""
     place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
     head = np.array([*world.shape, world.resolution, *place])
-    checksum = zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes()))
+    checksum = zlib.crc32(head.tobytes())
+    stored = (
+        (world.blocks.index, world.blocks.table) if isinstance(world, VoxelMap) else (world.cells,)
+    )
+    for array in stored:
+        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
     if world.reflectance is not None:
         checksum = zlib.crc32(world.reflectance.tobytes(), checksum)
     return f"{checksum:08x}"

@@ -19,6 +19,8 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
     Far from where it was made, a map of scans has unknown cells between the rays; they hide
     nothing.
     """
+    if isinstance(world, VoxelMap) and not world.blocks.has_unknown:
+        return world
     unknown = world.cells == Cell.UNKNOWN
     if not unknown.any():
         return world
@@ -28,10 +30,12 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
 
 def bare_walls(world: Grid) -> Grid:
     """The map with unknown cells made free."""
+    if isinstance(world, VoxelMap) and not world.blocks.has_unknown:
+        return world
     return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))
 
 
-def wall_faces(world: OccupancyMap | VoxelMap) -> BoolArray:
+def wall_faces(world: OccupancyMap) -> BoolArray:
     """Occupied cells that free space touches, shape of the map.
 
     The inside of a thick wall is not a wall: no beam can end there.
@@ -44,7 +48,7 @@ def wall_faces(world: OccupancyMap | VoxelMap) -> BoolArray:
     return np.asarray(near & (world.cells == Cell.OCCUPIED))
 
 
-def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:
+def distance_to_walls(world: OccupancyMap) -> Float32Array:
     """Distance of each cell to the nearest wall that free space touches, in cells."""
     faces = wall_faces(world)
     if not faces.any():

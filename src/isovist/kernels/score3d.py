@@ -24,7 +24,7 @@ from isovist.kernels.beam import (
     sort_beam,
 )
 from isovist.kernels.compiled import inner, kernel
-from isovist.kernels.voxels import cast_one
+from isovist.kernels.voxels import cast_one, code_at
 
 
 @inner
@@ -48,12 +48,10 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
     kind = sort_beam(model, z, r, miss, unseen, through)
     if cell < 0 or abs(wall - z) > 3.0 * model[0] + model[8]:
         # The ray went astray: the cell that the beam ends in will do, if it is one.
-        levels, rows, columns = field.shape
         i, j, up = math.floor(x), math.floor(y), math.floor(h)
-        inside = 0 <= i < columns and 0 <= j < rows and 0 <= up < levels
         cell = -1
-        if inside and walls[up + 1, j + 1, i + 1] == WALL:
-            cell = (up * rows + j) * columns + i
+        if code_at(walls, i, j, up) == WALL:
+            cell = (up * walls[2][1] + j) * walls[2][2] + i
     return rating, kind, cell
 
 
@@ -81,8 +79,9 @@ def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, 
 
 
 @kernel(
-    "u1[:,:,::1], u1[:,:,::1], f4[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[:,::1], "
-    "f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), "
+    "Tuple((i4[:,:,::1], u2[:,:,:,::1], f4[::1], i8[::1])), f8, f8[::1], f8[::1], f8[::1], "
+    "f8[:,::1], f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
     over="poses",
 )
 def score_in_space(
@@ -94,7 +93,7 @@ def score_in_space(
     Args:
         skip: The map as `cast_one` wants it.
         walls: The same with unknown cells free, so that only walls end a ray.
-        field: D in cells, shape (levels, rows, columns).
+        field: D, as in `distance_in_space`.
         unit: Side of a cell in m.
         model: Of `kernels.beam`, shape (10,).
         shine: ρ by flat index of the cell, shape (cells,); empty for none.

@@ -22,7 +22,6 @@ from isovist.localization.complete import tasks_of
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import Cell
 from isovist.maps.floor import floor_levels
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.level import ground_of
@@ -71,7 +70,7 @@ class Plan:
         world = atlas.world
         stride = max(1, round(SQUARE / world.resolution))
         floor = floor_levels(world)
-        level, row, column = np.nonzero(world.cells == Cell.OCCUPIED)
+        level, row, column = np.unravel_index(world.blocks.walls(), world.shape)
         z = world.corner[2] + (level + 0.5) * world.resolution
         height = z - floor[row, column]
         high = height >= SLICES[0]

@@ -306,7 +306,7 @@ def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 def follow(
     cast_rays: Callable[..., None],
-    skip: NDArray[np.uint8],
+    skip: Any,
     start: FloatArray,
     along: FloatArray,
     maximum: float,

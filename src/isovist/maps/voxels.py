@@ -1,9 +1,8 @@
 """Maps of cubic cells: free, occupied or unknown.
 
 Rays are exact: they go from face to face in float64 and end where they first touch a cell that is
-not free; cells are closed, so a ray along a face of a wall ends there too.  The grid is dense, one
-byte per cell of the bounding box, and one more once rays are cast: a building of 40 × 15 × 3 m at
-0.08 m takes 4 MB, and the most is 2³⁰ cells (an outdoor site of 500 × 500 × 30 m at 0.2 m).
+not free; cells are closed, so a ray along a face of a wall ends there too.  Cells are kept by
+blocks (`maps.blocks`), one byte per cell of those that hold walls, and one more once rays are cast.
 """
 
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
+from isovist.maps.blocks import Blocks, Walk, blocks_of
 from isovist.maps.cells import (
     Cell,
     as_points,
@@ -22,7 +22,6 @@ from isovist.maps.cells import (
     checked_cells,
     checked_reflectance,
     follow,
-    skip_of,
 )
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
@@ -39,29 +38,22 @@ class VoxelMap:
     """A grid of cells in space.
 
     Attributes:
-        cells: `Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
+        blocks: `Cell` codes, along z, y and x.
         resolution: Side of a cell in m.
         corner: (x, y, z) of the corner of cell (0, 0, 0) with the smallest coordinates, in m.
         reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
     """
 
-    cells: NDArray[np.uint8]
+    blocks: Blocks
     resolution: float
     corner: FloatArray
     reflectance: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        cells = np.asarray(self.cells)
-        if cells.ndim != 3 or cells.size == 0:
-            raise InputError(
-                f"`cells` must be a block of levels, rows and columns, got {cells.shape}."
-            )
-        check_size(cells.shape, "map")
         set_ = object.__setattr__
-        set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
         set_(self, "corner", readonly(as_floats("corner", self.corner, (3,)).copy()))
-        set_(self, "reflectance", checked_reflectance(self.reflectance, cells.size))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, self.blocks.size))
 
     __setstate__ = restore
 
@@ -75,8 +67,15 @@ class VoxelMap:
         reflectance: ArrayLike | None = None,
     ) -> "VoxelMap":
         """From `Cell` codes, shape (levels, rows, columns), along z, y and x."""
+        codes = np.asarray(cells)
+        if codes.ndim != 3 or codes.size == 0:
+            raise InputError(
+                f"`cells` must be a block of levels, rows and columns, got {codes.shape}."
+            )
+        check_size(codes.shape, "map")
         values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
-        return cls(np.asarray(cells), resolution, np.asarray(corner), values)
+        blocks = Blocks.from_array(checked_cells(codes))
+        return cls(blocks, resolution, np.asarray(corner), values)
 
     @classmethod
     def from_points(
@@ -106,16 +105,23 @@ class VoxelMap:
             raise InputError(f"`fewest` must be at least 1 point, got {fewest}.")
         place = np.floor(p / resolution).astype(np.int64)
         low = place.min(axis=0) - 1
-        shape = tuple(int(k) for k in (place.max(axis=0) - low + 2)[::-1])
-        check_size(shape, "map")
+        columns, rows, levels = (int(k) for k in place.max(axis=0) - low + 2)
+        shape = levels, rows, columns
+        blocks_of(shape)
+        if reflectance is not None or rest != Cell.FREE:
+            check_size(shape, "map")
         flat = np.ravel_multi_index(tuple((place - low).T[::-1]), shape)
-        counts = np.bincount(flat, minlength=int(np.prod(shape)))
-        cells = np.where(counts >= fewest, Cell.OCCUPIED, rest).astype(np.uint8).reshape(shape)
+        met, counts = np.unique(flat, return_counts=True)
         values = None
         if reflectance is not None:
             given = as_floats("reflectance", reflectance, (len(p),))
-            values = np.bincount(flat, given, minlength=len(counts)) / np.maximum(counts, 1)
-        return cls(cells, resolution, low * resolution, values)
+            values = np.bincount(flat, given, minlength=levels * rows * columns)
+            values[met] /= counts
+        blocks = Blocks.from_walls(met[counts >= fewest], shape)
+        if rest != Cell.FREE:
+            cells = blocks.array()
+            blocks = Blocks.from_array(np.where(cells == Cell.OCCUPIED, cells, np.uint8(rest)))
+        return cls(blocks, resolution, low * resolution, values)
 
     @classmethod
     def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
@@ -131,11 +137,21 @@ class VoxelMap:
 
         check_length("resolution", resolution)
         cells, corner, values = cells_of_mesh(mesh, resolution)
-        return cls(cells, resolution, corner, values)
+        return cls(Blocks.from_array(cells), resolution, corner, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
         """Other cells at the same place, with the same reflectances."""
-        return VoxelMap(cells, self.resolution, self.corner, self.reflectance)
+        blocks = Blocks.from_array(cells)
+        return VoxelMap(blocks, self.resolution, self.corner, self.reflectance)
+
+    @property
+    def cells(self) -> NDArray[np.uint8]:
+        """`Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
+
+        Laid out anew at every call; an error where there are more than 2³⁰.
+        """
+        check_size(self.shape, "map")
+        return readonly(self.blocks.array())
 
     @property
     def dimension(self) -> int:
@@ -145,8 +161,7 @@ class VoxelMap:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(levels, rows, columns) in cells."""
-        levels, rows, columns = self.cells.shape
-        return levels, rows, columns
+        return self.blocks.shape
 
     @property
     def bounds(self) -> FloatArray:
@@ -178,12 +193,13 @@ class VoxelMap:
     def contains(self, points: ArrayLike) -> BoolArray:
         """Whether each point lies in a free cell, shape (...)."""
         index = self.index(points)
-        return np.asarray((index >= 0) & (self.cells.ravel()[index] == Cell.FREE))
+        inside = index >= 0
+        return np.asarray(inside & (self.blocks.at(np.where(inside, index, 0)) == Cell.FREE))
 
     @cached_property
-    def skip(self) -> NDArray[np.uint8]:
-        """What `kernels.voxels` walks on: the cells with a border of one.  Made once."""
-        return skip_of(self.cells)
+    def skip(self) -> Walk:
+        """What `kernels.voxels` walks on.  Made once."""
+        return Walk.over(self.blocks)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
@@ -195,7 +211,7 @@ class VoxelMap:
 
         start = self.to_grid(as_points("origins", origins, 3))
         along = as_points("directions", directions, 3)
-        return follow(cast_rays, self.skip, start, along, maximum, self.resolution)
+        return follow(cast_rays, self.skip.parts, start, along, maximum, self.resolution)
 
 
 def checked_cloud(points: ArrayLike) -> FloatArray:
