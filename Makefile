@@ -9,10 +9,13 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 DATA ?= DATA
 PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 
+# Compiled once and kept: without it every process compiles the tests and the program anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 PARTS := src/isovist/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
-.PHONY: demo studio test quick lint types reference pictures docs bench clean
+.PHONY: demo studio test quick times versions lint types reference pictures docs bench clean
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
@@ -25,6 +28,14 @@ test: $(WARM) $(PARTS)
 
 quick: $(WARM) $(PARTS)
 	$(PYTEST) -m 'not slow'
+
+# The quick tests on the wheel, under each Python of this machine that pyproject.toml names.
+versions: $(DEV) $(PARTS)
+	.ci/versions.sh
+
+# Measure every test, and write which are slow: tests/slow.txt.
+times: $(WARM) $(PARTS)
+	$(BIN)/python -m pytest --times
 
 lint: $(DEV)
 	$(BIN)/ruff check .

@@ -39,6 +39,7 @@ RUNS = {
     "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),
+    "long": ("--updates", "400", "--side", "4000"),
     "cuda": ("2000", "20"),
     "studio": ("1",),
     "serve": ("--scans", "100", "--clients", "16", "--malformed", "500"),

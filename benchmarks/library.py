@@ -4,16 +4,21 @@
 
 Generated office floors, each of another seed, are written as a library (or found in F), and read
 with a limit of memory.  Scans with furniture in view are taken on floors spread over all of them;
-each asks which floor it is and where.  A row tells how many answers name the right floor, of those
-that are unique and of all; how many are unique on their own floor alone, which no library can
-better; how many maps a bound left to be looked at; and wall and CPU time of an answer.  Bars: 99 %
-of unique answers on the right floor, 1 s on two free cores.  Exits with 1 when the first is missed.
+each asks which floor it is and where.  An answer is of one of four kinds: the floor that it names,
+as unique or as the likeliest, is right (`named`); it says that several floors explain the scan and
+lists the right one (`listed`); it is not unique, and more places explain the scan than are listed,
+or none does (`open`); or it is `wrong`: unique on another floor, or with all its rivals listed and
+the right floor not among them.  Besides, how many are unique on their own floor alone, which no
+library can better; how many maps and nodes a bound left to be looked at, the first eight maps among
+them; and wall and CPU time of an answer.  Bars: 99 % of answers not wrong, 1 s on two free cores.
+Exits with 1 when the first is missed.
 """
 
 import argparse
 import resource
 import sys
 import tempfile
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
@@ -26,7 +31,7 @@ from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import write_atlas
 from isovist.bench.outcomes import error_of
 from isovist.bench.worlds import OfficeFloor, office_floor
-from isovist.localization.answer import Verdict
+from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import Choice, Glances
 from isovist.localization.locate import locate
 from isovist.localization.maps import site_of
@@ -37,6 +42,7 @@ from isovist.sensing.simulate import random_scans
 
 LIDAR = Lidar(beams=360, range_max=20.0, noise=0.02)
 FIRST_SEED = 1000
+KINDS = ("named", "listed", "open", "wrong")
 
 
 def floor_of(number: int) -> OfficeFloor:
@@ -53,6 +59,18 @@ def write_floors(folder: Path, count: int) -> None:
             write_atlas(build(OccupancyMap.from_segments(walls, 0.05)), path)
 
 
+def kind_of(answer: Answer, home: str, settings: LocalizationSettings) -> str:
+    """How an answer speaks of the floor that a scan is of."""
+    if answer.map == home:
+        return "named"
+    if answer.verdict is Verdict.UNIQUE:
+        return "wrong"
+    if any(estimate.map == home for estimate in answer.estimates):
+        return "listed"
+    full = 1 + len(answer.rivals) >= settings.listed
+    return "open" if full or answer.verdict is Verdict.LOST else "wrong"
+
+
 def measure(library: Library, scans: int) -> bool:
     """Print the rows; whether the bar of the right floor is met."""
     names, settings = list(library), LocalizationSettings()
@@ -64,7 +82,8 @@ def measure(library: Library, scans: int) -> bool:
         f"atlases take {library.taken / 2**20:.0f} MiB",
         flush=True,
     )
-    right, unique, alone, listed, wrong, wall, cpu = [], [], [], [], 0, [], []
+    kinds: Counter[str] = Counter()
+    unique, alone, off, wall, cpu = [], [], 0, [], []
     left: list[tuple[int, int]] = []
     asked = np.linspace(0, len(names) - 1, scans).astype(int)
     for turn, k in enumerate(asked):
@@ -80,20 +99,17 @@ def measure(library: Library, scans: int) -> bool:
         if choice is not None and own.best is not None and isinstance(site, SideBySide):
             placed = replace(own.best, pose=site.placed(names[k], own.best.pose))
             limit = choice.limit(scan, replace(own, estimates=(placed,)), settings)
-            nodes = [np.count_nonzero(each < limit) for each in choice.under]
-            left.append((np.count_nonzero(nodes), sum(nodes)))
-        right.append(answer.map == names[k])
-        listed.append(any(e.map == names[k] for e in answer.estimates))
+            part = choice.part(limit)[0]
+            left.append((len(part.names), sum(len(nodes) for nodes in part.only.values())))
+        kinds[kind_of(answer, names[k], settings)] += 1
         unique.append(answer.verdict is Verdict.UNIQUE)
         alone.append(own.verdict is Verdict.UNIQUE)
-        if unique[-1] and right[-1] and answer.best is not None:
-            wrong += error_of(answer.best.pose, truth)[0] > 0.5
-    sure = np.array(unique)
-    share = float(np.mean(np.array(right)[sure])) if sure.any() else float("nan")
+        if unique[-1] and answer.map == names[k] and answer.best is not None:
+            off += error_of(answer.best.pose, truth)[0] > 0.5
+    told = ", ".join(f"{kind} {kinds[kind]}" for kind in KINDS)
     print(
-        f"{scans} scans: right floor {np.mean(right):.1%}, listed {np.mean(listed):.1%}; unique "
-        f"{sure.mean():.1%} (alone on its floor {np.mean(alone):.1%}), of these {share:.1%} on the "
-        f"right floor and {wrong} there but more than 0.5 m off"
+        f"{scans} scans: {told}; unique {np.mean(unique):.1%} (alone on its floor "
+        f"{np.mean(alone):.1%}), {off} of these on the right floor but more than 0.5 m off"
     )
     maps, nodes = np.median(left, axis=0), np.quantile(left, 0.9, axis=0)
     print(
@@ -107,7 +123,7 @@ def measure(library: Library, scans: int) -> bool:
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
     print(f"memory at the peak {most:.0f} MiB, open atlases at the end "
           f"{library.taken / 2**20:.0f} MiB in {len(library.opened)}")  # fmt: skip
-    return bool(not sure.any() or share >= 0.99)
+    return kinds["wrong"] <= 0.01 * scans
 
 
 def main() -> None:

@@ -131,7 +131,7 @@ def sweep_rows(world: OccupancyMap, plain: float) -> None:
             columns, picked = int(axis.places.max()) + 1, int(axis.picks[0][-1])
             shapes = (len(axis.which), columns, axis.width), (len(axis.which), picked)
             out = [np.empty(size, kind) for size in shapes for kind in (np.float32, np.uint8)]
-            job = axis.runs, axis.directions, axis.places, axis.picks, *out
+            job = axis.runs, axis.directions, axis.before, axis.places, axis.picks, *out
             seconds += best_of(lambda job=job: sweep_all(*job))
             read = np.count_nonzero(axis.places >= 0) * axis.width + picked
             moved += len(axis.which) * read * BYTES_PER_RANGE

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.bench.trials import error_of
+from isovist.bench.outcomes import error_of
 from isovist.io.bags import read_messages, time_of
 from isovist.io.maps.read import read_map
 from isovist.localization.judge import is_same

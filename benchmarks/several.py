@@ -19,7 +19,8 @@ from time import process_time
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.bench.trials import error_of, map_of
+from isovist.bench.outcomes import error_of
+from isovist.bench.trials import map_of
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.scans.sets import ScanSet
 from isovist.localization.answer import Answer, Verdict

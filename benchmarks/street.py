@@ -3,7 +3,8 @@
     python -m benchmarks.street [COUNT [SIZE [SEED [TILT]]]]
 
 The map is the cloud of drives along one lane of every street of a generated quarter of SIZE m
-(`isovist.bench.streets`), with a scan every 16 m; COUNT scans are asked 2 to 10 m from these, each
+(`isovist.bench.streets`), with a scan every 16 m, in the cells that suit it as `read_map` takes
+them; COUNT scans are asked 2 to 10 m from these, each
 alone, without a prior.  Nobody tells their roll and pitch, up to TILT ° each.  Right is within
 0.5 m and 3°.
 """
@@ -15,10 +16,9 @@ import numpy as np
 
 from isovist.atlas.build import build
 from isovist.bench.streets import HEIGHT, quarter
-from isovist.io.maps.read import CLOUD_RESOLUTION
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.cloud import Cloud
 from isovist.poses import Pose3, wrap_angle
 
 
@@ -35,10 +35,11 @@ def main() -> None:
     begin = time.perf_counter()
     cloud = town.cloud()
     driven = time.perf_counter()
-    atlas = build(VoxelMap.from_points(cloud, CLOUD_RESOLUTION), height=HEIGHT)
+    cells = Cloud(cloud).resolution()
+    atlas = build(Cloud(cloud).voxels(cells), height=HEIGHT)
     print(
-        f"{len(town.drives())} scans, {len(cloud)} points ({driven - begin:.0f} s), "
-        f"{len(atlas.nodes)} nodes ({time.perf_counter() - driven:.0f} s)"
+        f"{len(town.drives())} scans, {len(cloud)} points ({driven - begin:.0f} s), cells of "
+        f"{cells:g} m, {len(atlas.nodes)} nodes ({time.perf_counter() - driven:.0f} s)"
     )
     right, unique, wrong, gaps, leans, times = 0, 0, 0, [], [], []
     for truth, scan in town.asks(int(count), tilt=float(np.radians(tilt))):

@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, settings
 
 from isovist.backends.base import NAMES, using
 from isovist.errors import InputError
+from slow import COLLECTED, Times, measured, name_of
 
 settings.register_profile(
     "isovist",
@@ -32,6 +33,7 @@ SLOW = (
     "test_certificate.py::test_the_bound_is_not_violated",
     "test_choice.py::test_a_scan_of_elsewhere",
     "test_cli.py::test_the_demonstration_needs_no_matplotlib",
+    "test_cluster.py",
     "test_complete.py::test_a_prior_bounds",
     "test_complete.py::test_twins",
     "test_descriptor.py::test_the_exact_quadrature_agrees_with_a_long_sum",
@@ -61,6 +63,7 @@ SLOW = (
     "test_serve_limits.py::test_thousands",
     "test_serve_page.py",
     "test_slices.py::test_the_right_place",
+    "test_studio_space.py",
     "test_several_cli.py",
     "test_several.py::test_a_robot_that_stands_still",
     "test_several.py::test_mirrored_scans",
@@ -91,12 +94,24 @@ SLOW = (
     "test_typed_pages.py",
     "test_verify.py",
 )
-"""Files, or tests by the beginning of their name, that `make quick` leaves out."""
+"""Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
+`slow.txt` names: browsers, whole drives and statistics, long on any machine."""
 
 
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.nodeid.removeprefix("tests/").startswith(SLOW):
+def pytest_addoption(parser):
+    parser.addoption("--times", action="store_true", help="measure, and write tests/slow.txt")
+
+
+def pytest_configure(config):
+    if config.getoption("--times"):
+        config.pluginmanager.register(Times())
+
+
+def pytest_collection_modifyitems(config, items):
+    long = measured()
+    config.stash[COLLECTED] = [name_of(item) for item in items]
+    for item, name in zip(items, config.stash[COLLECTED], strict=True):
+        if name in long or name.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
 
 

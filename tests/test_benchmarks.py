@@ -1,5 +1,7 @@
 """Every benchmark is run by `make bench` and has a row."""
 
+import sys
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +20,14 @@ NAMES = sorted(
 
 def test_every_module_is_run_or_makes_a_world():
     assert sorted([*bench.RUNS, *bench.WORLDS]) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_benchmark_finds_what_it_imports(name):
+    module, known = f"benchmarks.{name}", set(sys.modules)
+    import_module(module)
+    if module not in known:  # others run it, and want it fresh
+        del sys.modules[module]
 
 
 @pytest.mark.parametrize("name", bench.RUNS)
@@ -48,6 +58,8 @@ def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
     (home / "seed.csv").write_text("bearing,range\n0.0,1.0\n0.1,1.0\n")
     monkeypatch.setattr(cases.scans, "ASKED", {})
     monkeypatch.setattr(cases.requests, "ASKED", {})
+    for more in (cases.verbs, cases.serving):
+        monkeypatch.setattr(more, "ASKED", {})
     said = {
         FileError("seed.csv: no."): "",
         FileError("it is broken."): "the file is not named first: 'it is broken.'",

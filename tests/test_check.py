@@ -1,6 +1,7 @@
 """Is this pose the explanation?  The same tests on a site of the plane and on one in space."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -64,6 +65,18 @@ def test_a_pose_that_is_far_off_disagrees(site, step):
         f"{np.degrees(told.moved[1]):.1f}° from the pose."
     )
     assert gap(told.fit.pose, truth)[0] < 0.1
+
+
+def test_no_other_places_are_looked_for_where_the_scan_fits_beside_the_pose(site, monkeypatch):
+    glances = []
+    watched = sys.modules["isovist.localization.check"]  # the verb has the same name
+    real = watched.glance
+    monkeypatch.setattr(watched, "glance", lambda *given: glances.append(1) or real(*given))
+    pose, scan = site.places[0], site.look(site.places[0])
+    assert iv.check(site.atlas, scan, off(pose, yaw=0.27)).verdict == "disagrees"
+    assert not glances
+    assert iv.check(site.atlas, scan, pose).verdict == "agrees"
+    assert glances
 
 
 def test_a_pose_elsewhere_disagrees_and_the_right_place_is_a_rival(site):
@@ -227,3 +240,21 @@ def test_bad_arguments_of_the_command_are_one_line(files, arguments, text):
     result = asked(files, *arguments)
     assert isinstance(result.exception, InputError)
     assert str(result.exception) == text
+
+
+def test_places_without_hope_are_not_fitted_with_many_beams(site, monkeypatch):
+    fitted = []
+
+    def fit(self, beams, poses, widths, count):
+        fitted.append(len(poses))
+        return plainly(self, beams, poses, widths, count)
+
+    plainly = type(site.atlas).fit
+    monkeypatch.setattr(type(site.atlas), "fit", fit)
+    told = [iv.check(site.atlas, site.look(pose), pose).verdict for pose in site.places]
+    few = fitted[1::2]
+    monkeypatch.setattr("isovist.localization.check.HOPELESS", np.inf)
+    fitted.clear()
+    assert told == [iv.check(site.atlas, site.look(p), p).verdict for p in site.places]
+    assert sum(few) < sum(fitted[1::2])
+    assert min(few[::2]) >= 2  # the pose itself, and the best around it

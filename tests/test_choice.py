@@ -12,7 +12,8 @@ from isovist.errors import InputError
 from isovist.localization import choice
 from isovist.localization.choice import Choice, Glances, rough_of
 from isovist.localization.hints import hints
-from isovist.localization.maps import site_of
+from isovist.localization.maps import _Dearest, site_of
+from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap
 
@@ -59,7 +60,7 @@ def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
         atlas = library[name]
         assert floors.shape == (len(atlas.nodes),)
         every = np.arange(len(atlas.nodes))
-        costs, _ = choice._headings(atlas, window, rough_of(window), every, 1, USUAL)
+        costs, _ = choice._headings(atlas.descriptors, window, rough_of(window), every, 1, USUAL)
         assert (floors <= costs[:, 0]).all()
     assert Glances.of(library) is Glances.of(library)
 
@@ -83,6 +84,21 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, shelf):
     alone, least = replace(chosen, most=1).part(np.inf)
     assert alone.names == ("second",)
     assert least == min(chosen.under[k].min() for k in (0, 2))
+
+
+def test_no_more_maps_are_tried_when_one_is_far_ahead(shelf, monkeypatch):
+    tried = []
+    rated = choice._rated
+    monkeypatch.setattr(choice, "_rated", lambda *given: tried.append(0) or rated(*given))
+    library = shelf(SITES["plane"])
+    scan = SITES["plane"].look(SITES["plane"].places[0])
+    monkeypatch.setattr(choice, "AHEAD", (2, 0.0))
+    assert Choice.of(site_of(library), scan, USUAL).order[0] == 1
+    assert len(tried) == 2
+    monkeypatch.setattr(choice, "AHEAD", (2, np.inf))
+    assert Choice.of(site_of(library), scan, USUAL).order[0] == 1
+    assert len(tried) == 5
+    assert not choice._is_ahead(np.array([5.0]))
 
 
 @both
@@ -125,3 +141,15 @@ def test_the_channels_of_a_scan_are_found_once_for_many_maps(site):
     share = USUAL.seen_share[site.atlas.dimension - 2]
     assert site.atlas.window(scan, share) is site.twin_atlas.window(scan, share)
     assert site.atlas.window(scan, share) is not site.atlas.window(site.look(site.places[0]), share)
+
+
+def test_the_dearest_of_many_maps_is_that_of_all_costs_together():
+    random = np.random.default_rng(0)
+    dearest, costs, left_out = _Dearest(10), [], np.inf
+    for _ in range(12):
+        own = np.sort(random.random(random.integers(0, 6)))
+        left = float(random.uniform(0.5, 3.0))
+        found = Candidates(np.zeros((len(own), 3)), own, left, np.empty((0, 3)), np.inf)
+        costs, left_out = sorted([*costs, *own]), min(left_out, left)
+        wanted = min(costs[10] if len(costs) > 10 else np.inf, left_out)
+        assert dearest.after(found) == wanted

@@ -162,3 +162,14 @@ def test_the_last_bits_of_the_points_do_not_choose_who_stands_for_a_bin(degrees,
         bits = random.integers(-2, 3, points.shape) * np.finfo(float).eps
         again = CloudScan(points * (1.0 + bits), T_robot_sensor=mount)
         np.testing.assert_array_equal(again.spread(np.radians(degrees)), chosen)
+
+
+def test_a_lidar_that_does_not_turn_looks_ahead():
+    lidar = SpinningLidar(5, azimuths=70, field_of_view=np.radians(70.0))
+    azimuth = np.degrees(np.arctan2(lidar.directions[:, 1], lidar.directions[:, 0]))
+    np.testing.assert_allclose(np.unique(np.round(azimuth, 6)), np.arange(-34.5, 35.0))
+    with pytest.raises(InputError) as error:
+        SpinningLidar(5, field_of_view=7.0)
+    assert str(error.value) == (
+        "`field_of_view` must be more than 0° and at most 360°, as 2π rad, got 401.07°."
+    )

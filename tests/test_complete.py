@@ -7,9 +7,10 @@ import pytest
 from benchmarks.complete import plant, random_site
 
 import isovist as iv
+import isovist.localization.locate as locate_module
 from isovist.errors import InputError
 from isovist.kernels.bound import ceiling
-from isovist.localization.locate import _agree, locate
+from isovist.localization.locate import _agree, _proved, locate
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
 from sites import PLANE, SPACE, gap
@@ -57,6 +58,28 @@ def test_twins_are_never_proved_unique_and_both_lie_in_the_proof():
     assert not answer.proof.unique
     assert answer.proof.holds(PLANE.lonely)
     assert answer.proof.holds(PLANE.twin)
+
+
+def test_what_was_found_before_is_judged_beside_what_only_the_proof_finds(monkeypatch):
+    """Fitted from afar once more, a place that was found could be lost."""
+    scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
+    before = iv.locate(PLANE.twin_atlas, scan)
+    prove, refine = locate_module.prove_answer, locate_module.refine
+
+    def one_more(*given):
+        return replace(
+            prove(*given), places=(PLANE.lonely.vector + np.array([0.9, 0.0, 0.4]))[None]
+        )
+
+    def only_the_last(atlas, scan, seeds, *given, **options):
+        return refine(atlas, scan, seeds[-1:], *given, **options)
+
+    monkeypatch.setattr(locate_module, "prove_answer", one_more)
+    monkeypatch.setattr(locate_module, "refine", only_the_last)
+    after = _proved(PLANE.twin_atlas, scan, None, before, USUAL, False, None)
+    assert gap(after.best.pose, before.best.pose)[0] < 0.01
+    for place in (PLANE.lonely, PLANE.twin):
+        assert any(gap(estimate.pose, place)[0] < 0.1 for estimate in after.estimates)
 
 
 def test_a_prior_bounds_the_proof():

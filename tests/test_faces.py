@@ -9,7 +9,7 @@ import shapely
 import isovist as iv
 from isovist.descriptor import faces
 from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.faces import _convex_rest, _seen_of
+from isovist.descriptor.faces import _convex_rest, _seen_of, _unhidden
 from isovist.descriptor.quadrature import EqualArea, Exact
 from isovist.errors import InputError
 from isovist.maps.mesh import MeshMap
@@ -231,6 +231,23 @@ def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():
             pieces = shapely.polygons(parts)
             assert shapely.area(pieces).sum() == pytest.approx(left.area, abs=1e-12)
             assert shapely.union_all(pieces).symmetric_difference(left).area < 1e-12
+
+
+def test_a_shade_whose_edge_all_but_lies_on_that_of_the_rest_is_not_forgotten():
+    x, y = -0.834694216120455, -0.4400939266390179
+    rest = shapely.Polygon([
+        (-1.2396210448670149, y), (x, 0.2657871986613328), (x, 0.265787198661425),
+        (0.4321411785972071, 2.333321427371119), (0.581771854063582, 2.1431361841026932),
+        (0.58177185406585, 2.1431361841026932), (0.7186207737314615, 2.6472614171146334),
+        (0.7186207737314615, 2.800869438136143), (1.329612353202195, 3.7980360860499225),
+        (1.329612353202195, -1.8833919312133034), (-2.15155569947929, -1.8833919312133034),
+        (-1.267207101071244, y),
+    ])  # fmt: skip
+    shade = shapely.Polygon([
+        (x, 0.2657871986613329), (-1.2396210448670149, y), (x, -0.2963356072699914),
+    ])  # fmt: skip
+    left = _unhidden(rest, np.array([shade]))
+    assert left.area == pytest.approx(rest.area - shade.area, abs=1e-11)
 
 
 def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):

@@ -8,8 +8,10 @@ import pytest
 import isovist as iv
 from isovist.atlas.base import FAR, PHASES, Window
 from isovist.atlas.side_by_side import SideBySide
+from isovist.localization import glance as glancing
 from isovist.localization import search as searching
 from isovist.localization.floors import Floors
+from isovist.localization.glance import glance
 from isovist.localization.maps import seek
 from isovist.localization.search import best_headings, search, unlike
 from reference_locate import spread_out
@@ -80,6 +82,28 @@ def test_most_nodes_are_never_tried(site, monkeypatch):
         tried.clear()
         search(site.atlas, scan, None, few, thorough=thorough)
         assert sum(tried) < 0.5 * len(site.atlas.nodes)
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_a_glance_finds_what_it_finds_with_every_node_tried(site, monkeypatch):
+    tried = []
+
+    def counted(nodes, active, *rest):
+        tried.append(len(active))
+        return best_headings(nodes, active, *rest)
+
+    monkeypatch.setattr(glancing, "best_headings", counted)
+    monkeypatch.setattr(glancing, "GLIMPSED", 40)
+    usual = iv.LocalizationSettings()
+    for place in site.places:
+        scan, found, counts = site.look(place), [], []
+        for large in (0, 10**9):
+            monkeypatch.setattr("isovist.localization.floors.LARGE", large)
+            tried.clear()
+            found.append(glance(site.atlas, scan, usual))
+            counts.append(sum(tried))
+        np.testing.assert_array_equal(*found)
+        assert counts[0] < 0.5 * counts[1]
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)

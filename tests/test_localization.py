@@ -1,6 +1,7 @@
 """Where was this scan taken?  The same tests on a site of the plane and on one in space."""
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -192,7 +193,7 @@ def test_probabilities_fall_and_what_is_refuted_is_what_the_rule_says(site):
     assert all(e.refuted for e in answer.estimates[1:])
 
 
-def test_witnesses_are_means_of_blocks_and_sums_of_columns(site):
+def test_witnesses_are_means_of_the_blocks_that_see_one_thing(site):
     scan = site.look(site.places[0])
     beams = site.atlas.beams(scan, USUAL.beams[0], USUAL.block)
     ratings = np.random.default_rng(0).normal(size=(3, len(beams))).astype(np.float32)
@@ -203,11 +204,19 @@ def test_witnesses_are_means_of_blocks_and_sums_of_columns(site):
         np.testing.assert_allclose(blocks[:, k], mean, rtol=1e-12)
     bearing = np.arctan2(beams.ends[:, 1], beams.ends[:, 0])
     columns = np.split(np.arange(beams.blocks), beams.columns[1:])
-    for column, total in zip(columns, beams.by_column(blocks).T, strict=True):
-        inside = np.sort(bearing[np.isin(number, column)])
-        assert inside[-1] - inside[0] <= USUAL.block + 1e-9
-        np.testing.assert_allclose(total, blocks[:, column].sum(axis=1), rtol=1e-12)
-    assert (len(columns) == beams.blocks) == (site.name == "plane")
+    width, length = USUAL.block
+    for column, mean in zip(columns, beams.by_column(blocks).T, strict=True):
+        np.testing.assert_allclose(mean, blocks[:, column].mean(axis=1), rtol=1e-12)
+        if site.name == "space":
+            inside = np.sort(bearing[np.isin(number, column)])
+            assert inside[-1] - inside[0] <= width + 1e-9
+            continue
+        begun = [beams.ends[beams.order[beams.starts[k]]] for k in column]
+        assert all(math.dist(begun[0], later) < length for later in begun[1:])
+        if column[-1] + 1 < beams.blocks:
+            after = beams.ends[beams.order[beams.starts[column[-1] + 1]]]
+            assert math.dist(begun[0], after) >= length
+    assert 1 < len(columns) < beams.blocks
 
 
 def test_a_rival_must_be_worse_in_more_than_one_block():

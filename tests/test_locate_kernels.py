@@ -136,7 +136,7 @@ def test_ratings_are_those_of_the_twin(backend, random, noisy):
     poses = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
     poses *= [UNIT, UNIT, 1.0]
     sigmas = random.uniform(0.0, 0.5, 40) if noisy else None
-    beams = atlas.beams(Scan(bearings, ranges, sigmas=sigmas), (40, 0.0), 0.2)
+    beams = atlas.beams(Scan(bearings, ranges, sigmas=sigmas), (40, 0.0), (0.2, 0.0))
     assert computing() is backend
     ratings, kinds = atlas.rate(beams, poses, BeamModel())
     model = atlas.model(BeamModel())

@@ -110,7 +110,7 @@ def test_addresses_methods_and_kinds_that_there_are_not(door):
          "and `-`, and at most 100 of them, got '.hidden'."),
         ("a.atlas", {"a.yaml": b"x"}, "The name of a map has letters, digits, spaces, `.`, `_` "
          "and `-`, and at most 100 of them, got 'a.atlas'."),
-        ("room", {}, "A map has from 1 to 200 files, got 0."),
+        ("room", {}, "A map has from 1 to 500 files, got 0."),
         ("room", {"a.pgm": b"P5"}, "a.pgm: an image is no map by itself. Drop the .yaml of the "
          "map with it."),
         ("room", {"scan.csv": b"0,1"}, "scan.csv is not a map."),

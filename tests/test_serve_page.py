@@ -36,7 +36,7 @@ def curl(words, address):
 
 def test_the_page_on_the_server_shows_what_is_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    first, second = blocks("sh")
+    first, second = blocks("sh")[:2]
     make, serve = first.splitlines()
     assert serve == "isovist serve --library site --port 8080"
     monkeypatch.setattr(sys, "argv", make.split()[1:])

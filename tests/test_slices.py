@@ -47,7 +47,7 @@ def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     height = z - floor[row, column]
     rows, columns = plan.floor.shape
     for r, c in np.column_stack([rng.integers(0, rows, 40), rng.integers(0, columns, 40)]):
-        for codes, reach in ((plan.narrow, 1), (plan.wide, 2)):
+        for codes, reach in zip(plan.bits, (1, 2, 4, 8), strict=True):
             beside = (np.abs(row // 4 - r) <= reach) & (np.abs(column // 4 - c) <= reach)
             tall = height[beside & (height >= slices.SLICES[0])]
             slow = 0
@@ -68,16 +68,16 @@ def test_costs_count_the_beams_that_miss(town):
         rng.integers(0, columns // 2, 50), rng.integers(0, rows // 2, 50), rng.integers(0, 40, 50)
     ])  # fmt: skip
     some = some[np.argsort(some[:, 2], kind="stable")]
-    costs = slices._misses(plan.narrow, ends / plan.unit, tables, some, 2, 40)
+    costs = slices._misses(plan.within(1), ends / plan.unit, tables, some, 2, 40)
     for (i, j, k), cost in zip(some, costs, strict=True):
         yaw = (k + 0.5) * 2.0 * np.pi / 40
         slow = 0
         for (x, y), table in zip(ends / plan.unit, tables, strict=True):
             u = int(np.floor(x * np.cos(yaw) - y * np.sin(yaw))) + 2 * i + 1 + slices.BORDER
             v = int(np.floor(x * np.sin(yaw) + y * np.cos(yaw))) + 2 * j + 1 + slices.BORDER
-            u = min(max(u, 0), plan.narrow.shape[1] - 1)
-            v = min(max(v, 0), plan.narrow.shape[0] - 1)
-            slow += int(table[plan.narrow[v, u]])
+            u = min(max(u, 0), plan.within(1).shape[1] - 1)
+            v = min(max(v, 0), plan.within(1).shape[0] - 1)
+            slow += int(table[plan.within(1)[v, u]])
         assert cost == slow
 
 
@@ -138,3 +138,69 @@ def test_a_house_of_twins_stays_ambiguous():
             house(), at(5.0, 0.0, 0.7), np.random.default_rng(seed)
         )
         assert iv.locate(atlas, scan).verdict is Verdict.AMBIGUOUS
+
+
+def test_no_box_costs_more_than_one_of_its_halves(town):
+    quarter, atlas = town
+    _, scan = next(quarter.asks(1, FEW))
+    scan, _ = levelled(scan)
+    plan = Plan.of(atlas)
+    ends, tables = slices._standing_out(scan, slices.ground_of(scan), 1.0)
+    rng, turns, size = np.random.default_rng(2), slices.TURNS, 8
+    rows, columns = plan.floor.shape
+    heads = np.sort(rng.integers(0, turns, 200))
+    places = rng.integers(0, [columns // size, rows // size], (200, 2))
+    boxes = np.column_stack([places, heads])
+    costs = slices._misses(plan.within(8), ends / plan.unit, tables, boxes, size, turns)
+    for reach in (4, 1):
+        known = {tuple(box): cost for box, cost in zip(boxes, costs, strict=True)}
+        boxes, size, turns = slices._halves(np.unique(boxes, axis=0)), size // 2, 2 * turns
+        costs = slices._misses(plan.within(reach), ends / plan.unit, tables, boxes, size, turns)
+        assert all(c >= known[tuple(box // 2)] for box, c in zip(boxes, costs, strict=True))
+
+
+def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
+    quarter, atlas = town
+    for truth, scan in quarter.asks(3, FEW):
+        flat, _ = levelled(scan)
+        here = (truth @ flat.T_level_robot.inverse).vector
+        far = here + np.array([9.0, 4.0, 1.0, 0.0, 0.0, 0.0])
+        found = slices.rivals(atlas, flat, None, USUAL, np.stack([here, far]))
+        assert (found.poses[:2] == [here, far]).all()
+        assert found.lead(here, 1.5, 0.3) >= USUAL.lead
+        others = np.hypot(*(found.poses[2:, :2] - here[:2]).T) > 1.5
+        assert others.sum() < 20
+        # From a wrong place so much may be better that all must be looked at.
+        assert slices.rivals(atlas, flat, None, USUAL, far[None]).lead(far, 1.5, 0.3) == 0.0
+
+
+def test_a_twin_is_a_rival():
+    cells = house().cells
+    twice = np.concatenate([cells, cells], axis=1)
+    atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
+    truth = at(5.0, 0.0, 0.7)
+    scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
+    found = by_slices(atlas, scan, None, USUAL, thorough=True, known=truth.vector[None])
+    if len(found.poses):  # or so much is as good that the door does not tell
+        twin = iv.Pose3(truth.x, truth.y + 0.1 * cells.shape[1], truth.yaw, truth.z)
+        assert near(found, truth).size > 0
+        assert near(found, twin).size > 0
+    else:
+        assert found.left_out == 0.0
+
+
+def test_one_place_that_both_doors_find_is_looked_for_no_closer(town, monkeypatch):
+    quarter, atlas = town
+    looks = []
+    whole = several.search
+
+    def search_counted(*given, **named):
+        looks.append(named["thorough"])
+        return whole(*given, **named)
+
+    monkeypatch.setattr(several, "search", search_counted)
+    for truth, scan in quarter.asks(4, FEW):
+        answer = iv.locate(atlas, scan)
+        if answer.verdict is Verdict.UNIQUE:
+            assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
+    assert looks.count(True) < 2

@@ -50,7 +50,7 @@ def test_at_first_sight_the_best_place_is_that_of_the_answer(site):
 def test_what_would_be_looked_at_closer_is_not_called_unique_at_first_sight():
     scan = PLANE.look(PLANE.places[0])
     assert preview(PLANE.atlas, scan).verdict is iv.Verdict.UNIQUE
-    never = replace(iv.LocalizationSettings(), lead=(1e9, 1.0))
+    never = replace(iv.LocalizationSettings(), lead=1e9)
     told = preview(PLANE.atlas, scan, settings=never)
     assert (told.verdict, told.advice) == (iv.Verdict.AMBIGUOUS, SIGHT)
 

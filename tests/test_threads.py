@@ -4,6 +4,7 @@ import multiprocessing
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
 
 import numpy as np
 import pytest
@@ -98,3 +99,16 @@ def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_is_shared_out_knows_who_asked_and_keeps_its_order():
+    asked = ContextVar("asked", default="nobody")
+    mark = asked.set("somebody")
+    told = list(threads.in_order(lambda number, one: (number, one, asked.get()), "abcdefgh", 2))
+    assert told == [(k, letter, "somebody") for k, letter in enumerate("abcdefgh")]
+    for count in (3, 50):
+        given = list(range(count))
+        wanted = [(one, "somebody") for one in given]
+        for cores in (1, 2, 3):
+            assert threads.in_groups(lambda one: (one, asked.get()), given, cores) == wanted
+    asked.reset(mark)

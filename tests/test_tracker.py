@@ -292,7 +292,7 @@ def test_a_place_found_late_is_compared_on_the_whole_way(atlas):
         motion = Pose() if k == 0 else poses[k - 1].inverse @ pose
         early.carry(motion)
         late.carry(motion)
-        beams = atlas.beams(scan, (120, 0.0), np.radians(10.0))
+        beams = atlas.beams(scan, (120, 0.0), (np.radians(10.0), 1.0))
         early.look(Frame(beams, pose, 1.0), 1.0)
         late.look(Frame(beams, pose, 1.0), 1.0)
     assert len(late) == 0
@@ -307,19 +307,25 @@ def test_margins_are_those_of_their_definition(atlas):
     random = np.random.default_rng(4)
     usual = TrackingSettings(), LocalizationSettings()
     bank = Bank(atlas, Drift(), *usual, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
-    beams = atlas.beams(LIDAR.scan(atlas.world, CORRIDOR[0], random), (9, 0.0), 0.2)
-    for weight, blocks in ((1.0, 4), (0.3, 6)):
-        values = random.normal(2.0, 1.0, (3, blocks))
+    for weight, few in ((1.0, 9), (0.3, 14)):
+        scan = LIDAR.scan(atlas.world, CORRIDOR[0], random)
+        beams = atlas.beams(scan, (few, 0.0), (0.2, 1.0))
+        assert 2 < len(beams.columns) < beams.blocks
+        values = random.normal(2.0, 1.0, (3, beams.blocks))
         frame = Frame(beams, Pose(), weight, values, values.mean(axis=1),
                       np.array([0.1, 0.2, 0.3]), np.ones(3))  # fmt: skip
         bank.frames.append(frame)
     t, d = bank.margins()
     a, b = bank.frames
     for j in (1, 2):
-        first, second = a.blocks[0] - a.blocks[j], b.blocks[0] - b.blocks[j]
+        first, second = (
+            np.array([c.mean() for c in np.split(f.blocks[0] - f.blocks[j], f.beams.columns[1:])])
+            for f in (a, b)
+        )
         total = first.sum() + 0.3 * second.sum()
         square = (first**2).sum() + 0.3 * (second**2).sum()
         assert t[j - 1] == pytest.approx(total / np.sqrt(square + 0.05))
+        first, second = (f.blocks[0] - f.blocks[j] for f in (a, b))
         assert d[j - 1] == pytest.approx((first.mean() + 0.3 * second.mean()) / np.sqrt(1.3))
         E = a.blocks[j].sum() - a.slips[j] + 0.3 * (b.blocks[j].sum() - b.slips[j])
         assert bank.evidence()[j] == pytest.approx(E)

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from benchmarks.fuzz import readers, requests, scans
+from benchmarks.fuzz import readers, requests, scans, serving, verbs
 
 SHARE = 6
 """So many turns of each kind of destroyed scan or request come in a round of all kinds."""
@@ -48,7 +48,7 @@ def rows(folder: Path) -> list[str]:
 
 
 def _asked() -> dict[str, Callable[[np.random.Generator], None]]:
-    return {**scans.ASKED, **requests.ASKED}
+    return {**scans.ASKED, **requests.ASKED, **serving.ASKED, **verbs.ASKED}
 
 
 def run_case(folder: Path, seed: int, number: int) -> Outcome:
@@ -104,12 +104,17 @@ def _refused(number: int, row: str, error: iv.IsovistError) -> Outcome:
 
 
 def warm(folder: Path) -> None:
-    """Use every seed as it is, so that what they need is loaded; all must be accepted."""
+    """Use every seed as it is, so that what they need is loaded; all must be accepted.
+
+    What is written meanwhile lies beside the seeds and goes with them.
+    """
+    tempfile.tempdir = str(folder.parent)
     for home in sorted(folder.iterdir()):
         with suppress(iv.InputError):  # a cube of eight cells is a map, but cannot be described
             _use(home)
     for ask in _asked().values():
-        ask(np.random.default_rng(0))
+        with suppress(iv.IsovistError):  # what was damaged may be refused
+            ask(np.random.default_rng(0))
 
 
 def _site(error: BaseException) -> str:

@@ -7,6 +7,7 @@ that is read as a whole (an atlas, a ROS 2 bag) is called `seed`.
 import bz2
 import gzip
 import json
+import tempfile
 from pathlib import Path
 
 import laspy
@@ -28,6 +29,14 @@ PLANAR = iv.Lidar(beams=180, range_max=12.0)
 SPACING = 0.5
 """Of the nodes, in m: twice as far apart as usual, so that a case takes little time."""
 SPINNING = iv.SpinningLidar(8, azimuths=180, range_max=15.0)
+HOMES: list[tempfile.TemporaryDirectory[str]] = []
+"""Folders that stay as long as the process."""
+
+
+def new_home() -> Path:
+    """An empty folder that goes when the process ends."""
+    HOMES.append(tempfile.TemporaryDirectory(prefix="isovist-home-"))
+    return Path(HOMES[-1].name)
 
 
 def plan() -> iv.SegmentMap:

@@ -135,7 +135,7 @@ class Pose(_Rigid):
     def from_vector(cls, vector: ArrayLike) -> "Pose":
         """From (x, y, yaw), shape (..., 3)."""
         rows = _rows(vector, 3, "x, y, yaw")
-        return cls(*(rows if rows.ndim == 1 else np.moveaxis(rows, -1, 0)))
+        return cls(*(rows.tolist() if rows.ndim == 1 else np.moveaxis(rows, -1, 0)))
 
     def __reduce__(self) -> tuple[Any, tuple[FloatArray, ...]]:
         return Pose.from_vector, (np.asarray(self.vector),)

@@ -13,6 +13,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 `rate` are the doors.
 """
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
@@ -63,7 +64,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Beams:
-    """Some beams of a scan, and which of them err together: those of a block of directions.
+    """Some beams of a scan, and which of them err together: those of a block.
 
     Attributes:
         ends: In the level frame of the sensor, in m, shape (m, d).
@@ -72,7 +73,7 @@ class Beams:
             or empty.
         order: The beams block after block, shape (m,).
         starts: Where each block begins in that order, shape (B,).
-        columns: Where blocks that stand above each other begin, shape (C,).
+        columns: Where those blocks begin that see one thing together, shape (C,).
     """
 
     ends: FloatArray
@@ -93,8 +94,10 @@ class Beams:
     ) -> "Beams":
         """From the number of the block of each beam and of the column of that block."""
         order = np.lexsort((blocks, columns))
-        runs = np.diff(np.stack([columns, blocks])[:, order], prepend=-(1 << 40))
-        starts = np.flatnonzero(runs.any(axis=0))
+        runs = np.ones((2, len(order)), dtype=np.bool_)
+        for row, number in zip(runs, (columns[order], blocks[order]), strict=True):
+            np.not_equal(number[1:], number[:-1], out=row[1:])
+        starts = np.flatnonzero(runs[0] | runs[1])
         own = np.empty(0) if sigmas is None else sigmas
         first = np.flatnonzero(runs[0][starts])
         return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
@@ -131,11 +134,30 @@ class Beams:
     def by_block(self, ratings: Float32Array) -> FloatArray:
         """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
         sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)
-        return np.asarray(sums / np.diff(self.starts, append=len(self)))
+        return np.asarray(sums / (np.append(self.starts[1:], len(self)) - self.starts))
 
     def by_column(self, blocks: FloatArray) -> FloatArray:
-        """Sum of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
-        return np.asarray(np.add.reduceat(blocks, self.columns, axis=1))
+        """Mean of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
+        sums = np.add.reduceat(blocks, self.columns, axis=1)
+        return np.asarray(sums / np.diff(self.columns, append=self.blocks))
+
+
+def things_of(ends: FloatArray, blocks: IntArray, length: float) -> IntArray:
+    """Number of the column of each beam of the plane: blocks side by side that see one thing.
+
+    Args:
+        ends: In m, by bearing, shape (m, 2).
+        blocks: Number of the block of each, ascending, shape (m,).
+        length: A column goes on until a block begins so far from where it began itself, in m.
+    """
+    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    number, begun = np.zeros(len(starts), dtype=np.int64), 0
+    corners = ends[starts].tolist()
+    for k in range(1, len(starts)):
+        far = math.dist(corners[k], corners[begun]) >= length
+        number[k] = number[k - 1] + far
+        begun = k if far else begun
+    return np.repeat(number, np.diff(starts, append=len(blocks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,9 +177,14 @@ class Fit:
     weight: FloatArray
     square: FloatArray
 
+    @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """All of it, by place."""
+        return self.poses, self.normal, self.weight, self.square
+
     def select(self, index: NDArray[Any]) -> "Fit":
         """Some of them, in this order."""
-        return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
+        return Fit(*(array[index] for array in self.arrays))
 
 
 class Site(ABC):
@@ -200,13 +227,13 @@ class Site(ABC):
         """An error unless the scan is of the same kind as the map."""
 
     @abstractmethod
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """A choice of beams, spread evenly.
 
         Args:
             scan: What the sensor saw.
             thin: Most beams in the plane; angle between them in space, in rad.
-            block: Angle over which beams err together, in rad.
+            block: Width of a block in rad, and in the plane of a column of them in m.
         """
 
     @abstractmethod
@@ -282,6 +309,7 @@ class Atlas(Site):
         return np.arange(len(self.nodes))
 
     @property
+    @once_for_each
     def diagonal(self) -> float:
         return float(np.linalg.norm(np.diff(self.world.bounds, axis=0)))
 

@@ -1,12 +1,15 @@
 """The verb: describe a map of any kind."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import build_plane
+from isovist.atlas.cluster import connected
+from isovist.atlas.plane import SIGNALS, build_plane
 from isovist.atlas.settings import AtlasSettings, checked_settings
 from isovist.atlas.space import COARSE, Height, build_space
+from isovist.atlas.tiles import Crew
 from isovist.atlas.windows import checked_rose
 from isovist.backends.base import using
 from isovist.errors import InputError
@@ -24,9 +27,11 @@ def build(
     spacing: float | None = None,
     height: Height = None,
     rose: Rose | None = None,
+    signal: str = SIGNALS[0],
     settings: AtlasSettings | None = None,
     progress: Callable[[float], None] | None = None,
     backend: str | None = None,
+    cluster: str | None = None,
 ) -> Atlas:
     """Describe a map, so that scans can be located on it.
 
@@ -38,11 +43,20 @@ def build(
             drone; that of the settings when `None`.
         rose: In the plane, directions of equal steps with any profile; `None` for the usual one of
             as many channels as the settings say.
+        signal: In the plane, what the search compares: "range", or "range+intensity" on maps whose
+            walls differ in reflectance.  Places are rated by both, whatever is said here.
         settings: How to describe it.
         progress: Told the share of the work that is done.
         backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
             `None`.
+        cluster: Address of a Dask scheduler whose workers describe the nodes, or "local:4" for
+            four workers on this machine; the atlas has the same bytes.  This process alone when
+            `None`.
     """
+    if cluster is not None and backend not in (None, "cpu"):
+        raise InputError(
+            f"A cluster computes on the cores of its workers; leave `backend` out, got {backend}."
+        )
     chosen = checked_settings(AtlasSettings, settings)
     tell = progress or (lambda _share: None)
     cells = as_cells(world, chosen)
@@ -60,11 +74,20 @@ def build(
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError("`height` is for maps in space; this map is of the plane.")
-        with using(backend):
-            return build_plane(cells, chosen, tell, rose)
+        with using(backend), _crew(cluster) as crew:
+            return build_plane(cells, chosen, tell, rose, crew, signal)
+    if signal != SIGNALS[0]:
+        raise InputError(
+            "`signal` is for maps of the plane; in space intensities count where places are rated."
+        )
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
-    return build_space(cells, chosen, height, tell)
+    with _crew(cluster) as crew:
+        return build_space(cells, chosen, height, tell, crew)
+
+
+def _crew(cluster: str | None) -> AbstractContextManager[Crew | None]:
+    return nullcontext() if cluster is None else connected(cluster)
 
 
 def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyMap | VoxelMap:

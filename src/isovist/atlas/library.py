@@ -11,7 +11,8 @@ from isovist.atlas.side_by_side import SideBySide, check_alike
 from isovist.atlas.store import KIND, read_atlas
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.io.files import PathLike, first_line, is_folder, unreadable
-from isovist.io.folder import MANIFEST, Manifest, read_manifest
+from isovist.io.folder import Manifest, read_manifest
+from isovist.io.places import MANIFEST
 
 SUFFIX = ".atlas"
 """Of a folder; not part of the name of its map."""

@@ -7,16 +7,34 @@ that too,
 
 with I the width of the reflectances of the map, so that 0 stands for a random one.  In space this
 is the business of `kernels.score3d`.
+
+An atlas of the plane may hold them as a second ring of channels, which the search compares, too.
+Dull walls ρ₀ and bright ones ρ₁ of the map (`Shine`) give
+
+    b = min(max((ρ − ρ₀)/(ρ₁ − ρ₀), 0), 1),                                                 (2)
+    B_i = Σ_s met_s b_s w_i(θ_s) / Σ_s met_s w_i(θ_s),                                      (3)
+
+over the rays that meet a wall.  A bright wall in place of a dull one costs as much as a range that
+is e times too long.
 """
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.settings import BeamModel
 from isovist.kernels.beam import EXPLAINED
+from isovist.maps.base import Ending
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.sweep import sweep_ranges
 from isovist.maps.voxels import VoxelMap
-from isovist.types import Float32Array, FloatArray, readonly
+from isovist.poses import unit_vectors
+from isovist.types import Float32Array, FloatArray, IntArray, readonly
+
+AT_ONCE = 16
+"""Directions that are swept at once for (3): so they take 1 kB per node."""
 
 Shine = tuple[float, float] | None
 """5 % and 95 % quantile of the reflectance of the walls, or `None` where they do not differ."""
@@ -53,6 +71,46 @@ def left_out(shine: Shine, intensities: FloatArray | None) -> str:
         f" Intensities were left out: their median is {np.median(intensities):.3g}, and "
         f"the walls of the map have {shine[0]:.3g} to {shine[1]:.3g}."
     )
+
+
+def brightness(shine: tuple[float, float], strengths: NDArray[Any]) -> FloatArray:
+    """b of (2)."""
+    dull, bright = shine
+    return np.asarray(np.clip((strengths - dull) / (bright - dull), 0.0, 1.0))
+
+
+def describe_shine(
+    clear: OccupancyMap,
+    near: FloatArray,
+    nodes: tuple[IntArray, IntArray],
+    turns: FloatArray,
+    W: FloatArray,
+    reach: float,
+) -> Float32Array:
+    """B of (3), `FAR` where less than half of a channel meets walls, shape (N, n).
+
+    Args:
+        clear: The map that rays walk on.
+        near: b of the wall nearest to each cell.
+        nodes: Rows and columns, shape (N,) each.
+        turns: Of the rays from the first axis of the grid, in rad, shape (S,).
+        W: What each channel takes of each ray, shape (S, n).
+        reach: Longest range that counts, in m.
+    """
+    places, angles = clear.centres(*nodes), turns + clear.origin.yaw
+    B = np.zeros((len(places), W.shape[1]), dtype=np.float32)
+    K = np.zeros_like(B)
+    for first in range(0, len(turns), AT_ONCE):
+        some = slice(first, first + AT_ONCE)
+        ranges, endings = sweep_ranges(clear, angles[some], *nodes, maximum=reach)
+        inside = ranges[..., None] + 0.5 * clear.resolution  # of the cell that is met
+        rows, columns = clear.index(places + inside * unit_vectors(angles[some])[:, None])
+        met = (endings == Ending.WALL) & (rows >= 0)
+        w = W[some].astype(np.float32)
+        B += np.where(met, near[rows, columns], 0.0).astype(np.float32).T @ w
+        K += met.astype(np.float32).T @ w
+    known = K / W.sum(axis=0, dtype=np.float32) >= MAJORITY
+    return np.where(known, B / np.where(known, K, 1.0), np.float32(FAR)).astype(np.float32)
 
 
 def gloss_of(shine: tuple[float, float], model: BeamModel) -> FloatArray:

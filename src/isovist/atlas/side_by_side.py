@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from isovist.atlas.base import AnyScan, Atlas, Beams, Fit, Site
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.errors import InputError
+from isovist.kernels.threads import hands, in_groups
 from isovist.poses import AnyPose
 from isovist.types import Float32Array, FloatArray, IntArray
 
@@ -133,16 +134,18 @@ class SideBySide(Site):
     def check(self, scan: AnyScan) -> None:
         self._first.check(scan)
 
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """Those of one map; intensities, which maps know differently, count on one map only."""
         chosen = self._first.beams(scan, thin, block)
         return chosen if len(self.names) == 1 else replace(chosen, strengths=np.empty(0))
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
-        parts = []
-        for atlas, rows, shift in self._by_map(poses):
+        def on_one(part: tuple[Atlas, FloatArray, FloatArray]) -> Fit:
+            atlas, rows, shift = part
             own = atlas.fit(beams, rows, widths, fitted)
-            parts.append(replace(own, poses=own.poses + shift))
+            return replace(own, poses=own.poses + shift)
+
+        parts = in_groups(on_one, list(self._by_map(poses)), hands())
         fields = ("poses", "normal", "weight", "square")
         whole = Fit(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
         return whole.select(self._back(poses))
@@ -150,7 +153,9 @@ class SideBySide(Site):
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        told = [atlas.rate(beams, rows, model) for atlas, rows, _ in self._by_map(poses)]
+        told = in_groups(
+            lambda part: part[0].rate(beams, part[1], model), list(self._by_map(poses)), hands()
+        )
         ratings, kinds = (np.concatenate(part) for part in zip(*told, strict=True))
         back = self._back(poses)
         return ratings[back], kinds[back]

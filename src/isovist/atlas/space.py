@@ -12,18 +12,19 @@ costs no more than against a channel of which nothing is known.
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import DAMPING, FAR, MAJORITY, RAYS, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.base import DAMPING, AnyScan, Atlas, Beams, Fit, Window
+from isovist.atlas.blocks import SpaceBlock
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
+from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
-from isovist.atlas.windows import kept_rings, search_rings, window_of_cloud
+from isovist.atlas.windows import window_of_cloud
 from isovist.errors import InputError
-from isovist.maps.base import Ending
 from isovist.maps.blocks import Blocks, Near, Walk
 from isovist.maps.cells import Cell
 from isovist.maps.floor import close_floor, floor_levels
@@ -32,14 +33,16 @@ from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
-if TYPE_CHECKING:
-    from isovist.maps.sweep3d import VoxelSweep
-
 COARSE = 3
 """Nodes are at least so many cells apart: nearer ones see the same cells."""
 PEAK = (90_000, 150, 20_000, 60)
 """Bytes per block with walls, per column of cells and per node that describing a map takes, and per
 cell where some are unknown, since gaps are then closed on the whole grid."""
+KEPT = (90_000, 150, 3_200, 60)
+"""The same where others describe the nodes: what comes back is kept."""
+TILE = 512
+"""Side of the largest block of nodes in cells: with nodes on every third one at one height, a
+worker takes 600 MB for them, and for the cells as many as its rays reach."""
 
 PULL = 7.0
 """Beams that end so many spacings from walls, a spacing counting as at least 0.25 m, do not pull
@@ -98,7 +101,7 @@ class SpaceAtlas(Atlas):
         x, y, z = self.world.centres(self.nodes[nodes]).T
         return np.column_stack([x, y, yaws, z, np.zeros((len(nodes), 2))])
 
-    def beams(self, scan: AnyScan, thin: tuple[int, float], block: float) -> Beams:
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """One return for each patch of `thin[1]` rad that holds any.
 
         What stands on the floor fills several blocks above each other, and these err together:
@@ -107,10 +110,10 @@ class SpaceAtlas(Atlas):
         cloud = _solid(scan)
         index = cloud.spread(thin[1])
         ends = cloud.level_points[index]
-        column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block).astype(np.int64)
+        column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
-        rows = 2 + int(np.pi / block)  # more than there are blocks above each other
-        number = column * rows + np.floor(elevation / block).astype(np.int64)
+        rows = 2 + int(np.pi / block[0])  # more than there are blocks above each other
+        number = column * rows + np.floor(elevation / block[0]).astype(np.int64)
         strengths = np.empty(0)
         if comparable(self.shine, cloud.intensities):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
@@ -234,40 +237,34 @@ class SpaceAtlas(Atlas):
 
 
 def build_space(
-    world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None]
-) -> SpaceAtlas:
+    world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
+    crew: Crew | None = None,
+) -> SpaceAtlas:  # fmt: skip
     """Describe a map in space.
 
     At the peak this takes about 20 kB per node, 90 kB per block of 16³ cells with walls and 150
     bytes per column, and is refused where the machine has less; what stays is 3.1 kB per node and
     about 50 kB per such block.  Reflectances and unknown cells are laid out whole besides.
     """
-    from isovist.maps.sweep3d import VoxelSweep
-
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.")
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
-    _check_memory(world, 0)
+    peak = PEAK if crew is None else KEPT
+    _check_memory(world, 0, peak)
     world = close_floor(world)
     clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
-    _check_memory(world, len(nodes))
+    _check_memory(world, len(nodes), peak)
     progress(0.05)
-    F, known = _describe(
-        VoxelSweep.over(clear, nodes), settings, lambda share: progress(0.05 + 0.4 * share)
-    )
-    if clear.blocks.has_unknown:
-        beyond = _describe(
-            VoxelSweep.over(bare, nodes), settings, lambda share: progress(0.45 + 0.4 * share)
-        )
-        F, known = (
-            np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
-        )
+    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings)
+    floor = world.shape[1] * world.shape[2]
+    blocks = iter([whole]) if crew is None else whole.cut(crew.side(floor, TILE))
+    F = described(blocks, crew, len(nodes), lambda share: progress(0.05 + 0.8 * share))
     atlas = SpaceAtlas(
         world,
         readonly(nodes),
-        readonly(np.where(known >= MAJORITY, F, np.float32(FAR))),
+        readonly(F),
         Near.of(world.blocks, near_limit(stride * world.resolution, world.resolution)),
         clear.skip,
         clear.skip if bare is clear else bare.skip,
@@ -291,14 +288,14 @@ def near_limit(spacing: float, resolution: float) -> int:
     return 2 + math.ceil(min(pull, max(FARTHEST, PULL * COARSE * resolution)) / resolution - 1e-9)
 
 
-def _check_memory(world: VoxelMap, nodes: int) -> None:
+def _check_memory(world: VoxelMap, nodes: int, peak: tuple[int, int, int, int]) -> None:
     check_memory(
         f"Describing a map of {world.blocks.size} cells"
         + (f" with {nodes} nodes" if nodes else ""),
-        PEAK[0] * len(world.blocks.table)
-        + PEAK[1] * world.shape[1] * world.shape[2]
-        + PEAK[2] * nodes
-        + PEAK[3] * world.blocks.size * world.blocks.has_unknown,
+        peak[0] * len(world.blocks.table)
+        + peak[1] * world.shape[1] * world.shape[2]
+        + peak[2] * nodes
+        + peak[3] * world.blocks.size * world.blocks.has_unknown,
         "Take a larger `spacing` or larger cells, or cut the map.",
     )
 
@@ -332,41 +329,6 @@ def _nodes_above_floor(
         where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
         raise InputError(f"No free cell lies {where} above the floor; take another `height`.")
     return nodes
-
-
-def _describe(
-    sweep: "VoxelSweep", settings: AtlasSettings, progress: Callable[[float], None]
-) -> tuple[Float32Array, Float32Array]:
-    """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
-    n, around = settings.rings, settings.channels
-    rose, kept = search_rings(n, around), kept_rings(settings)
-    rings = range(*kept.indices(n))
-    side = round(np.sqrt(RAYS))
-    azimuth = 2.0 * np.pi * np.arange(around * side) / (around * side)
-    F = np.zeros((len(sweep.nodes), len(rings), around), dtype=np.float32)
-    K, whole = np.zeros_like(F), np.zeros((len(rings), around))
-    for k, ring in enumerate(rings):
-        z = 2.0 * (ring + (np.arange(side) + 0.5) / side) / n - 1.0
-        flat = np.sqrt(1.0 - z * z)[:, None]
-        rays = np.stack(
-            np.broadcast_arrays(flat * np.cos(azimuth), flat * np.sin(azimuth), z[:, None]), -1
-        ).reshape(-1, 3)
-        # A ray matters to its own ring and the two beside it.
-        near = slice(max(k - 1, 0), min(k + 2, len(rings)))
-        W = rose.weights(rays).reshape(-1, n, around)[:, kept][:, near]
-        f, mass = sweep.describe(
-            rays,
-            W.reshape(len(rays), -1),
-            transform="logarithmic",
-            maximum=settings.reach,
-            known=(Ending.WALL,),
-        )
-        F[:, near] += f.reshape(len(F), -1, around)
-        K[:, near] += mass.reshape(len(F), -1, around)
-        whole[near] += W.sum(axis=0)
-        progress((k + 1) / len(rings))
-    mean = F / np.maximum(K, np.float32(1e-12))
-    return np.asarray(mean, np.float32), np.asarray(K / whole, np.float32)
 
 
 def _solid(scan: AnyScan) -> CloudScan:

@@ -2,6 +2,8 @@
 
 import math
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.part import read_part
+from isovist.atlas.plane import SIGNALS, PlaneAtlas
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.space import SpaceAtlas
 from isovist.errors import FileError, InputError, IsovistError
@@ -20,9 +23,11 @@ from isovist.kernels.layout import OWN, SIDE
 from isovist.maps.blocks import Blocks, Near, Walk, blocks_of
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.voxels import VoxelMap
+from isovist.types import ArrayLike, as_floats
 
 KIND, VERSION = "atlas", 3
-FARTHEST = 1e9  # m
+FARTHEST = 1e9
+"""No map and no robot is farther from the origin, in m."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class AtlasInfo:
         spacing: Of the nodes, in m.
         nodes: How many.
         channels: Of a descriptor.
+        signal: What a search compares (`build`).
         nbytes: On disk.
         map_checksum: CRC-32 of the map it was built from.
     """
@@ -50,6 +56,7 @@ class AtlasInfo:
     spacing: float
     nodes: int
     channels: int
+    signal: str
     nbytes: int
     map_checksum: str
 
@@ -60,25 +67,31 @@ def write_atlas(atlas: Atlas, path: PathLike) -> None:
     write_folder(path, KIND, VERSION, meta, atlas.arrays())
 
 
-def read_atlas(path: PathLike, *, settings: AtlasSettings | None = None) -> Atlas:
+def read_atlas(
+    path: PathLike, *, settings: AtlasSettings | None = None, box: ArrayLike | None = None
+) -> Atlas:
     """Read an atlas; its arrays are mapped into memory and their checksums compared.
 
     Args:
-        path: The folder.
+        path: The folder, or its address in object storage (extra `cloud`), from where arrays are
+            fetched: `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
         settings: That it must have been built with; any when `None`.
+        box: In the plane, x and y of two corners in m: only the nodes between them are read, and
+            as much of the map as rays from there reach.  What is read in parts cannot be compared
+            with checksums.  All of it when `None`.
     """
-    meta, arrays = read_folder(path, KIND, VERSION)
-    name = Path(path).name
-    try:
-        kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
-        atlas = kind.from_arrays(meta, arrays)
+    name, sound = Path(path).name, True
+    corners = None if box is None else as_floats("box", box, (4,))
+    with _as_one_line(name):
+        if corners is None:
+            meta, arrays = read_folder(path, KIND, VERSION)
+            kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
+            atlas: Atlas = kind.from_arrays(meta, arrays)
+        else:
+            atlas = read_part(path, corners, KIND, VERSION)
         _check_arrays(atlas)
-        sound = meta["map_checksum"] == map_checksum(atlas.world)
-    except KeyError as error:
-        raise FileError(f"{name} is not a whole atlas: {error} is missing.") from error
-    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
-        reason = first_line(error, None if isinstance(error, IsovistError) else 80)
-        raise FileError(f"{name} is not a whole atlas: {reason}.") from error
+        if corners is None:
+            sound = meta["map_checksum"] == map_checksum(atlas.world)
     if not sound:
         raise FileError(f"{name} was built from another map. Build it again.")
     if settings is not None and settings != atlas.settings:
@@ -87,6 +100,20 @@ def read_atlas(path: PathLike, *, settings: AtlasSettings | None = None) -> Atla
             "Build it again."
         )
     return atlas
+
+
+@contextmanager
+def _as_one_line(name: str) -> Iterator[None]:
+    """Whatever an atlas that is not whole fails with is an error of the folder."""
+    try:
+        yield
+    except FileError:
+        raise
+    except KeyError as error:
+        raise FileError(f"{name} is not a whole atlas: {error} is missing.") from error
+    except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        reason = first_line(error, None if isinstance(error, IsovistError) else 80)
+        raise FileError(f"{name} is not a whole atlas: {reason}.") from error
 
 
 def atlas_info(path: PathLike) -> AtlasInfo:
@@ -108,6 +135,7 @@ def atlas_info(path: PathLike) -> AtlasInfo:
             spacing=float(meta["spacing"]),
             nodes=described[0],
             channels=int(np.prod(described[1:])),
+            signal=str(meta.get("signal", SIGNALS[0])),
             nbytes=sum(entry.nbytes for entry in manifest.arrays.values()),
             map_checksum=str(meta["map_checksum"]),
         )

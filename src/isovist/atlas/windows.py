@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
+from isovist.atlas.shine import Shine, brightness
 from isovist.errors import InputError
 from isovist.poses import unit_vectors
 from isovist.roses.profiles import Bump, CosinePower, Softmax
@@ -83,28 +84,34 @@ def kept_rings(settings: AtlasSettings) -> slice:
 
 @lru_cache(maxsize=KEPT)
 def window_of_scan(
-    scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None
+    scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None, shine: Shine = None
 ) -> Window:
-    """The channels of a scan of the plane, cut to the part of the circle that it saw."""
+    """The channels of a scan of the plane, cut to the part of the circle that it saw.
+
+    Where `shine` is told, intensities are a second ring of them.
+    """
     channels = settings.channels
     width = 2.0 * np.pi / channels
     rose = search_rose(channels) if rose is None else rose
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
     weights = weigh(scan.bearings.tobytes(), rose)
-    signal = np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))
+    signals = [np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))]
+    if shine is not None and scan.intensities is not None:
+        signals.append(brightness(shine, scan.intensities[scan.valid]))
     owned = _shares(scan.bearings, width)[scan.valid] / width
-    values = np.zeros((PHASES, channels))
+    values = np.zeros((PHASES, len(signals), channels))
     known = np.zeros((PHASES, channels), dtype=np.bool_)
     for p in range(PHASES):
         W = weights[p][scan.valid] * owned[:, None]
         mass = W.sum(axis=0)
         known[p] = mass >= share
-        values[p, known[p]] = (signal @ W)[known[p]] / mass[known[p]]
+        for row, signal in zip(values[p], signals, strict=True):
+            row[known[p]] = (signal @ W)[known[p]] / mass[known[p]]
     first, m = _seen(np.asarray(known.any(axis=0)))
     columns = (first + np.arange(m)) % channels
     return Window(
-        readonly(np.ascontiguousarray(values[:, None, columns], dtype=np.float32)),
-        readonly(np.ascontiguousarray(known[:, None, columns])),
+        readonly(np.ascontiguousarray(values[..., columns], dtype=np.float32)),
+        readonly(np.repeat(known[:, None, columns], len(signals), axis=1)),
         first,
     )
 

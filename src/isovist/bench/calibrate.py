@@ -10,7 +10,9 @@ B being quantiles of the beta law.  It takes scans to be independent; those of o
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from isovist.bench.outcomes import Outcome, calibration, outcome_of
 from isovist.bench.plans import HELD_OUT, KINDS, draw_plan
 from isovist.errors import FileError, InputError
 from isovist.io.files import existing_file, quote, replace_file
+from isovist.kernels import threads
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.poses import Pose
@@ -67,6 +70,8 @@ def run(
     seed: int,
     resume: Path | None,
     progress: Callable[[float], None] = lambda _share: None,
+    *,
+    jobs: int = 1,
 ) -> list[Line]:
     """Lines of all plans; those that a file has are not tried again, and new ones are added to it.
 
@@ -76,19 +81,37 @@ def run(
         seed: Of plans and scans.
         resume: A file of lines of an earlier run, or that is to be.
         progress: Told the share that is done.
+        jobs: Processes that try plans side by side; lines come as they end, and are the same.
     """
-    if min(plans, scans) < 1:
-        raise InputError(f"`plans` and `scans` must be 1 or more, got {plans} and {scans}.")
+    if min(plans, scans, jobs) < 1:
+        raise InputError(
+            f"`plans`, `scans` and `jobs` must be 1 or more, got {plans}, {scans} and {jobs}."
+        )
     head = {"seed": seed, "scans": scans}
     done = {} if resume is None else read_lines(resume, head)
-    for number in range(plans):
-        if number not in done:
-            done[number] = try_plan(number, scans, seed)
-            if resume is not None:
-                with resume.open("ab") as stream:
-                    stream.write(_line(done[number]))
-        progress((number + 1) / plans)
+    missing = [number for number in range(plans) if number not in done]
+    for line in _tried(missing, scans, seed, jobs):
+        done[line["plan"]] = line
+        if resume is not None:
+            with resume.open("ab") as stream:
+                stream.write(_line(line))
+        progress(sum(number < plans for number in done) / plans)
     return [done[number] for number in range(plans)]
+
+
+def _tried(numbers: list[int], scans: int, seed: int, jobs: int) -> Iterator[Line]:
+    """Lines of plans, in the order in which they are done."""
+    ask = partial(try_plan, scans=scans, seed=seed)
+    if jobs == 1:
+        yield from map(ask, numbers)
+        return
+    with get_context("spawn").Pool(jobs, _alone) as pool:
+        yield from pool.imap_unordered(ask, numbers)
+
+
+def _alone() -> None:
+    """In a process beside others: loops stay on one core."""
+    threads.COUNT = 1
 
 
 def read_lines(path: Path, head: Line) -> dict[int, Line]:

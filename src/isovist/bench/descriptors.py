@@ -13,20 +13,26 @@ differ in nothing but what they make of them:
     fft         magnitudes of the Fourier coefficients: no heading needed
     vlad        residuals of patches of the ring to their words, summed: no heading needed
     fisher      the same with second moments
+    fpfh        VLAD of the FPFH histograms of points of the ring (`peers`): no heading needed
+    learned     a soft rose whose directions were fitted to the map (`theory.separation`)
 
 Methods without a heading take that of the rays at each node.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from time import process_time
 
 import numpy as np
 
 from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps
+from isovist.bench.conditions import CONDITIONS, NEW_MAP, changed, changed_map
 from isovist.bench.outcomes import Row
+from isovist.bench.peers import fpfh, has_fpfh
 from isovist.bench.trials import Trial
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
@@ -37,6 +43,7 @@ from isovist.roses import Rose
 from isovist.sensing.scan import Scan
 from isovist.theory.distances import Norm, distances, truncation
 from isovist.theory.gram import Gram
+from isovist.theory.separation import fit_to_map
 from isovist.types import BoolArray, FloatArray, IntArray
 
 RAYS = 256
@@ -49,7 +56,10 @@ RINGS = 20
 """Bins of range of a sector, of 1 m."""
 KEPT = 20
 """Candidates that are fitted to the walls."""
-CONDITIONS = ("clean", "people", "noise 5 cm", "noise 10 cm", "view 90°")
+TURNLESS = ("fft", "vlad", "fisher", "fpfh")
+"""Methods that know no heading."""
+FITTED = 40
+"""Places that a learned rose is fitted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +91,8 @@ METHODS = (
     Method("soft", 64, factor=4.0), Method("soft", 64, factor=16.0),
     Method("hard"), Method("hard", 64, "euclid"), Method("shared"), Method("rays"),
     Method("context"), Method("fft", 64, "euclid"), Method("vlad", 64, "euclid"),
-    Method("fisher", 64, "euclid"),
+    Method("fisher", 64, "euclid"), Method("fpfh", 64, "euclid"), Method("learned", 32),
+    Method("learned", 32, "euclid"),
 )  # fmt: skip
 
 
@@ -90,6 +101,15 @@ THOROUGH = (
     Method("rays"),
 )  # fmt: skip
 """Methods that are tried under every condition."""
+
+
+def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
+    """Those of `METHODS` with these names; all when `None`."""
+    known = tuple(dict.fromkeys(method.name for method in METHODS))
+    for name in names or ():
+        if name not in known:
+            raise InputError(f"`only` must be one of {', '.join(known)}, got {name}.")
+    return tuple(method for method in METHODS if not names or method.name in names)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,10 +144,13 @@ class Rings:
         return Rings(self.values[0][index], self.known[0][index])
 
 
-def weights_of(method: Method) -> FloatArray:
+def weights_of(method: Method, learned: Rose | None = None) -> FloatArray:
     """What each channel takes of each ray, shape (R, n), for methods that are sums over rays."""
     n = method.channels
     angles = 2.0 * np.pi * np.arange(RAYS) / RAYS
+    if method.name == "learned":
+        assert learned is not None
+        return learned.weights(np.stack([np.cos(angles), np.sin(angles)], axis=1))
     at = np.arange(RAYS) * n / RAYS
     if method.name == "soft":
         rose = Rose.circle(n, 0.5 * method.factor * (np.pi / n) ** 2)
@@ -140,10 +163,12 @@ def weights_of(method: Method) -> FloatArray:
     return np.asarray((np.floor(at + 0.5)[:, None] % n) == np.arange(n), dtype=np.float64)
 
 
-def features(method: Method, rings: Rings, words: FloatArray) -> tuple[FloatArray, BoolArray]:
+def features(
+    method: Method, rings: Rings, words: FloatArray, learned: Rose | None = None
+) -> tuple[FloatArray, BoolArray]:
     """Features of rings and which channels they know, both of shape (P, channels)."""
-    if method.name in ("soft", "hard", "shared", "rays"):
-        W = weights_of(method)
+    if method.name in ("soft", "hard", "shared", "rays", "learned"):
+        W = weights_of(method, learned)
         mass = rings.known @ W
         seen = mass >= 0.5 * W.sum(axis=0)
         return np.where(seen, (rings.values @ W) / np.where(seen, mass, 1.0), 0.0), seen
@@ -154,32 +179,41 @@ def features(method: Method, rings: Rings, words: FloatArray) -> tuple[FloatArra
     filled = np.where(rings.known, rings.values, mean[:, None])
     if method.name == "fft":
         found = np.abs(np.fft.rfft(filled, axis=1))[:, : method.channels] / RAYS
+    elif method.name == "fpfh":
+        found = _bag(fpfh(rings.values, rings.known), words, second=False)
     else:
-        found = _bag(filled, words, second=method.name == "fisher")
+        found = _bag(_patches(filled, PATCH // 2), words, second=method.name == "fisher")
     return found, np.ones(found.shape, np.bool_)
 
 
-def _bag(filled: FloatArray, words: FloatArray, *, second: bool) -> FloatArray:
-    """Sums of what patches differ from their words by, and of the squares; unit length."""
-    index = (np.arange(0, RAYS, PATCH // 2)[:, None] + np.arange(PATCH)) % RAYS
-    patches = filled[:, index]
-    k = ((patches[:, :, None] - words) ** 2).sum(axis=-1).argmin(axis=-1)
-    rest = patches - words[k]
-    rows = np.arange(len(filled))[:, None]
-    out = np.zeros((len(filled), len(words), PATCH * (2 if second else 1)))
+def _patches(filled: FloatArray, step: int) -> FloatArray:
+    """Neighbouring rays of rings, shape (P, R / step, PATCH)."""
+    index = (np.arange(0, RAYS, step)[:, None] + np.arange(PATCH)) % RAYS
+    return np.asarray(filled[:, index])
+
+
+def _bag(local: FloatArray, words: FloatArray, *, second: bool) -> FloatArray:
+    """Sums of what local features differ from their words by, and of the squares; unit length."""
+    k = np.empty(local.shape[:2], dtype=np.int64)
+    for row, some in zip(k, local, strict=True):
+        row[:] = ((some[:, None] - words) ** 2).sum(axis=-1).argmin(axis=-1)
+    rest = local - words[k]
+    rows = np.arange(len(local))[:, None]
+    out = np.zeros((len(local), len(words), words.shape[1] * (2 if second else 1)))
     np.add.at(out, (rows, k), np.concatenate([rest, rest**2], axis=-1) if second else rest)
     flat = np.sign(out) * np.sqrt(np.abs(out))
-    flat = flat.reshape(len(filled), -1)
+    flat = flat.reshape(len(local), -1)
     return np.asarray(flat / np.maximum(np.linalg.norm(flat, axis=1, keepdims=True), 1e-12))
 
 
-def words_of(rings: Rings) -> FloatArray:
-    """Words of patches by k-means over the nodes, shape (WORDS, PATCH)."""
+def words_of(rings: Rings, name: str = "vlad") -> FloatArray:
+    """Words of local features by k-means over some nodes, shape (WORDS, PATCH or bins)."""
     from scipy.cluster.vq import kmeans2
 
-    filled = rings.values[:: max(1, len(rings.values) // 500)]
-    index = (np.arange(0, RAYS, PATCH)[:, None] + np.arange(PATCH)) % RAYS
-    return np.asarray(kmeans2(filled[:, index].reshape(-1, PATCH), WORDS, minit="++", rng=0)[0])
+    some = slice(None, None, max(1, len(rings.values) // (100 if name == "fpfh" else 500)))
+    filled = rings.values[some]
+    local = fpfh(filled, rings.known[some]) if name == "fpfh" else _patches(filled, PATCH)
+    return np.asarray(kmeans2(local.reshape(-1, local.shape[-1]), WORDS, minit="++", rng=0)[0])
 
 
 class Contest:
@@ -191,20 +225,49 @@ class Contest:
         self.atlas, self.places = atlas, atlas.positions
         clear = bridge_gaps(atlas.world, atlas.settings.gap)
         self.rings = Rings.of_nodes(clear, self.places)
-        self.words = words_of(self.rings)
+        self._words: dict[str, FloatArray] = {}
+        self._learned: dict[int, Rose] = {}
+
+    def words(self, method: Method) -> FloatArray:
+        """Those of local features; none for methods without."""
+        if method.name not in ("vlad", "fisher", "fpfh"):
+            return np.empty((0, 0))
+        name = "fpfh" if method.name == "fpfh" else "vlad"
+        if name not in self._words:
+            self._words[name] = words_of(self.rings, name)
+        return self._words[name]
+
+    def learned(self, method: Method) -> Rose | None:
+        """The rose that was fitted to the map."""
+        n = method.channels
+        if method.name == "learned" and n not in self._learned:
+            found = fit_to_map(self.atlas.world, n, count=FITTED)
+            self._learned[n] = found.rose
+        return self._learned.get(n)
+
+    def features(self, method: Method, rings: Rings) -> tuple[FloatArray, BoolArray]:
+        """Features of rings, with what the map has taught."""
+        return features(method, rings, self.words(method), self.learned(method))
 
     def described(self, method: Method) -> tuple[FloatArray, BoolArray]:
         """Features of the nodes."""
-        return features(method, self.rings, self.words)
+        return self.features(method, self.rings)
+
+    @cached_property
+    def out_of_date(self) -> "Contest":
+        """The same building as an older map has it."""
+        assert isinstance(self.atlas, PlaneAtlas)
+        world = changed_map(self.atlas.world, np.random.default_rng(len(self.places)))
+        return Contest(build(world, spacing=self.atlas.spacing))
 
     def rank(
         self, method: Method, nodes: tuple[FloatArray, BoolArray], scan: Scan
     ) -> tuple[IntArray, FloatArray]:
         """All nodes, the best first, and the heading of each in rad."""
         ring = Rings.of_scan(scan)
-        turning = method.name not in ("fft", "vlad", "fisher")
+        turning = method.name not in TURNLESS
         steps = np.arange(0, RAYS, 2) if turning else np.zeros(1, np.int64)
-        seen = features(method, ring.turned(steps), self.words)
+        seen = self.features(method, ring.turned(steps))
         G = None
         if method.norm == "gram":
             n = method.channels
@@ -241,27 +304,6 @@ def _unequal(nodes: FloatArray, seen: BoolArray, scans: FloatArray, known: BoolA
     return np.where(enough, 1.0 - same / np.maximum(common, 1.0), np.inf)
 
 
-def changed(scan: Scan, condition: str, rng: np.random.Generator) -> Scan:
-    """A scan under a condition of `CONDITIONS`."""
-    from dataclasses import replace
-
-    ranges = np.where(scan.valid, scan.ranges, np.nan)
-    if condition == "people":
-        m = len(ranges)
-        for _ in range(3):
-            first, width = int(rng.integers(m)), max(1, m // 10)
-            block = (first + np.arange(width)) % m
-            ranges[block] = np.minimum(ranges[block], rng.uniform(0.5, 2.0))
-    elif condition.startswith("noise"):
-        ranges = ranges + rng.normal(0.0, 0.01 * float(condition.split()[1]), len(ranges))
-    elif condition == "view 90°":
-        middle = 0.5 * (scan.bearings[0] + scan.bearings[-1])
-        ranges = np.where(np.abs(scan.bearings - middle) <= np.pi / 4.0, ranges, np.nan)
-    elif condition != "clean":
-        raise InputError(f"`condition` must be one of {', '.join(CONDITIONS)}, got {condition}.")
-    return replace(scan, ranges=ranges)
-
-
 def contest_rows(
     site: str,
     contest: Contest,
@@ -273,27 +315,36 @@ def contest_rows(
     progress: Callable[[float], None] = lambda _share: None,
 ) -> Iterator[Row]:
     """One row for each method and condition; all conditions for `THOROUGH` methods, else two."""
-    asked = {m: conditions or (CONDITIONS if m in THOROUGH else CONDITIONS[:2]) for m in methods}
+    there = [m for m in methods if m.name != "fpfh" or has_fpfh()]
+    asked = {m: conditions or (CONDITIONS if m in THOROUGH else CONDITIONS[:2]) for m in there}
     done, total = 0, sum(map(len, asked.values())) * len(trials)
-    for method in methods:
-        nodes = contest.described(method)
+    for method in there:
+        known = contest.described(method)
         for condition in asked[method]:
             rng = np.random.default_rng(seed)
-            hits, final, spent = np.zeros(len(RANKS)), 0, 0.0
+            map_, nodes = contest, known
+            if condition == NEW_MAP:
+                map_ = contest.out_of_date
+                nodes = map_.described(method)
+            hits, final, spent, count = np.zeros(len(RANKS)), 0, 0.0, 0
             for trial in trials:
-                scan = trial.scan()
-                assert isinstance(scan, Scan)
-                scan = changed(scan, condition, rng)
-                start = process_time()
-                order, yaws = contest.rank(method, nodes, scan)
-                spent += process_time() - start
-                sensor = trial.truth @ scan.T_level_robot.inverse
-                good = _right(contest.places[order], yaws, sensor.vector)
-                hits += [good[:rank].any() for rank in RANKS]
-                final += _fitted(contest.atlas, scan, order, yaws, sensor.vector)
+                seen = trial.scan()
+                assert isinstance(seen, Scan)
                 done += 1
                 progress(done / total)
-            count = len(trials)
+                scan = changed(seen, condition, rng)
+                if scan is None:
+                    continue
+                start = process_time()
+                order, yaws = map_.rank(method, nodes, scan)
+                spent += process_time() - start
+                sensor = trial.truth @ scan.T_level_robot.inverse
+                good = _right(map_.places[order], yaws, sensor.vector)
+                hits += [good[:rank].any() for rank in RANKS]
+                final += _fitted(map_.atlas, scan, order, yaws, sensor.vector)
+                count += 1
+            if count == 0:
+                continue  # the sensor sees no more than that anyway
             yield {
                 "site": site, "method": method.label, "condition": condition, "queries": count,
                 **{f"recall@{k}": float(h / count) for k, h in zip(RANKS, hits, strict=True)},

@@ -67,14 +67,14 @@ class Quarter:
     def cloud(self, lidar: SpinningLidar = LIDAR, *, seed: int = 0) -> FloatArray:
         """Points of the scans of all drives, one per cube of 5 cm, shape (k, 3)."""
         rng = np.random.default_rng(seed)
-        points = np.empty((0, 3))
+        parts, thinned = [np.empty((0, 3))], 0
         for place in self.drives():
             pose = _standing(place)
-            seen = pose.apply(lidar.scan(self.mapped, pose, rng).points)
-            points = np.concatenate([points, seen])
-            if len(points) > 4_000_000:
-                points = _thinned(points)
-        return _thinned(points)
+            parts.append(pose.apply(lidar.scan(self.mapped, pose, rng).points))
+            if sum(map(len, parts)) > 2 * thinned + 4_000_000:
+                parts = [_thinned(np.concatenate(parts))]
+                thinned = len(parts[0])
+        return _thinned(np.concatenate(parts))
 
     def asks(
         self, count: int, lidar: SpinningLidar = LIDAR, *, tilt: float = TILT, seed: int = 1

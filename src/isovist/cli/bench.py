@@ -102,7 +102,8 @@ def simulate3d(
     rings: Annotated[int, options.rings()] = 16,
     low: Annotated[float, typer.Option(help="Elevation of the lowest ring, in degrees.")] = -15.0,
     high: Annotated[float, typer.Option(help="Elevation of the highest ring, in degrees.")] = 15.0,
-    azimuths: Annotated[int, typer.Option(help="Number of beams of each ring in one turn.")] = 900,
+    azimuths: Annotated[int, typer.Option(help="Number of beams of each ring.")] = 900,
+    field_of_view: options.FieldOfView = 360.0,
     range_max: options.RangeMax = 30.0,
     noise: options.Noise = 0.03,
     clutter: options.Clutter = 0.1,
@@ -114,8 +115,9 @@ def simulate3d(
     from isovist.sensing.spinning import SpinningLidar
 
     lidar = SpinningLidar(
-        rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter
-    )
+        rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter,
+        field_of_view=math.radians(field_of_view),
+    )  # fmt: skip
     report(simulated(worlds, lidar, count, seed, height), as_json, height)
 
 

@@ -19,6 +19,7 @@ def calibrate(
         Path | None,
         typer.Option(help="Keep what came of each plan in this file, and go on where it ends."),
     ] = None,
+    jobs: Annotated[int, typer.Option(help="Number of processes that try plans at once.")] = 1,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -28,7 +29,7 @@ def calibrate(
     from isovist.cli.rows import print_rows
 
     with bar("Locating on generated plans") as advance:
-        rows = rows_of(run(plans, scans, seed, resume, advance))
+        rows = rows_of(run(plans, scans, seed, resume, advance, jobs=jobs))
     if as_json:
         print_rows(rows, as_json)
     else:

@@ -20,6 +20,14 @@ def descriptors(
     basin: Annotated[
         bool, typer.Option("--basin", help="Say from how far away refinements come home instead.")
     ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(help="Try only this method, e.g. soft, hard, rays, fpfh; may be repeated."),
+    ] = None,
+    condition: Annotated[
+        list[str] | None,
+        typer.Option(help='Only this condition, e.g. clean or "changed map"; may be repeated.'),
+    ] = None,
     spacing: options.Spacing = None,
     seed: options.Seed = 0,
     as_json: options.Json = False,
@@ -27,11 +35,15 @@ def descriptors(
     """Recall of descriptors, norms, channels and widths, under noise, people and narrow views."""
     from isovist.atlas.build import build
     from isovist.bench.basins import basin_rows
-    from isovist.bench.descriptors import Contest, contest_rows
+    from isovist.bench.descriptors import Contest, chosen_methods, contest_rows
+    from isovist.bench.peers import MISSING, has_fpfh
     from isovist.cli.progress import bar
     from isovist.cli.rows import print_rows, sites_of
     from isovist.sensing.lidar import Lidar
 
+    methods = chosen_methods(only)
+    if not basin and any(one.name == "fpfh" for one in methods) and not has_fpfh():
+        typer.echo(MISSING, err=True)
     lidar = Lidar(math.radians(field_of_view), 360, 15.0, 0.02)
     rows = []
     for name, world, trials in sites_of(sites, lidar, count, seed):
@@ -40,5 +52,7 @@ def descriptors(
             if basin:
                 rows += basin_rows(name, atlas, trials, seed=seed, progress=advance)
             else:
-                rows += contest_rows(name, Contest(atlas), trials, seed=seed, progress=advance)
+                rows += contest_rows(
+                    name, Contest(atlas), trials, methods, condition, seed=seed, progress=advance
+                )
     print_rows(rows, as_json)

@@ -1,7 +1,7 @@
 """`isovist build`: describe a map once, answer from it ever after."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,6 +23,14 @@ def build(
             help="Side of the cells of a cloud of points, in m; what suits it if not given."
         ),
     ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Dask scheduler whose workers describe it, or local:4 for four of this machine.",
+        ),
+    ] = None,
+    signal: options.Signal = "range",
 ) -> None:
     """Describe a map and keep the result as an atlas, or as a folder of them, one per storey."""
     from isovist.atlas.store import write_atlas
@@ -32,7 +40,8 @@ def build(
 
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.")
-    above = {"spacing": spacing, "height": height, "highest": highest, "resolution": resolution}
+    above: dict[str, Any] = {"spacing": spacing, "height": height, "highest": highest}
+    above |= {"resolution": resolution, "cluster": cluster, "signal": signal}
     found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
     for folder, atlas in found:
         write_atlas(atlas, folder)

@@ -17,10 +17,18 @@ def check(
             metavar="SCAN", help="A scan: .json, .npz, .csv or a bag; in space a cloud of points."
         ),
     ],
-    x: Annotated[float, typer.Argument(metavar="X", help="Of the robot in the map, in m.")],
-    y: Annotated[float, typer.Argument(metavar="Y", help="Of the robot in the map, in m.")],
-    yaw: Annotated[float, typer.Argument(metavar="YAW", help="Of the robot in the map, in rad.")],
-    z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
+    x: Annotated[
+        float, typer.Argument(metavar="X", help="Coordinate x of the robot in the map, in m.")
+    ],
+    y: Annotated[
+        float, typer.Argument(metavar="Y", help="Coordinate y of the robot in the map, in m.")
+    ],
+    yaw: Annotated[
+        float, typer.Argument(metavar="YAW", help="Heading of the robot in the map, in rad.")
+    ],
+    z: Annotated[
+        float | None, typer.Option(help="Coordinate z of the robot, in m; for maps in space.")
+    ] = None,
     name: Annotated[
         str | None, typer.Option("--map", help="Name of the map that the pose is of, of several.")
     ] = None,

@@ -21,7 +21,7 @@ def demo(
     bag: Annotated[
         Path | None, typer.Option(help="Write a drive with map and odometry as .mcap instead.")
     ] = None,
-    seconds: Annotated[float, typer.Option(help="That the drive of --bag takes, in s.")] = 30.0,
+    seconds: Annotated[float, typer.Option(help="How long the drive of --bag is, in s.")] = 30.0,
     as_json: options.Json = False,
 ) -> None:
     """A robot wakes up in an office it has a plan of, and finds out where it is."""

@@ -62,6 +62,8 @@ def atlas_of(
     height: float | None = None,
     highest: float | None = None,
     resolution: float | None = None,
+    cluster: str | None = None,
+    signal: str = "range",
 ) -> Atlas:
     """The atlas of a folder, or one built now from any map.
 
@@ -71,6 +73,8 @@ def atlas_of(
         height: Of the sensor above the floor of a map in space, in m.
         highest: The same for a drone at its highest.
         resolution: Side of the cells that a cloud becomes, in m.
+        cluster: Whose workers describe it.
+        signal: What a search in the plane compares (`build`).
     """
     if is_folder(path):
         if height is not None:
@@ -83,12 +87,16 @@ def atlas_of(
     world = read_map(path, resolution=resolution)
     if height is not None and world.dimension == 2:
         raise InputError("`--height` is for maps in space; this map is of the plane.")
-    return described(world, spacing=spacing, height=height, highest=highest)
+    return described(
+        world, spacing=spacing, height=height, highest=highest, cluster=cluster, signal=signal
+    )
 
 
 def described(
-    world: "AnyMap", *, spacing: float | None, height: float | None, highest: float | None
-) -> Atlas:
+    world: "AnyMap", *, spacing: float | None, height: float | None, highest: float | None,
+    cluster: str | None = None,
+    signal: str = "range",
+) -> Atlas:  # fmt: skip
     """The atlas of a map, built with a bar; the options are those of `atlas_of`."""
     from isovist.atlas.build import build
     from isovist.cli.progress import bar
@@ -97,11 +105,13 @@ def described(
         raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
     above = height if height is None or highest is None else (height, highest)
     with bar("Describing") as advance:
-        return build(world, spacing=spacing, height=above, progress=advance)
+        return build(
+            world, spacing=spacing, height=above, signal=signal, progress=advance, cluster=cluster
+        )
 
 
 def storeys_of(
-    path: Path, output: Path, *, resolution: float | None = None, **above: float | None
+    path: Path, output: Path, *, resolution: float | None = None, **above: Any
 ) -> "list[tuple[Path, Atlas]]":
     """Folder and atlas of each storey of a map in space; the options are those of `atlas_of`."""
     from isovist.atlas.build import as_cells
@@ -137,7 +147,7 @@ def maps_of(
     """
     from isovist.atlas.library import is_library, read_library
 
-    told: dict[str, float | None] = {"height": height, "highest": highest}
+    told: dict[str, Any] = {"height": height, "highest": highest}
     whole = len(paths) == 1 and is_library(paths[0])
     if len(paths) == 1 and not whole:
         return atlas_of(paths[0], **told)

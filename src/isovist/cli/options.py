@@ -33,7 +33,7 @@ def rings(note: str = "") -> Any:
     )
 
 
-Port = Annotated[int, typer.Option(min=0, max=65535, help="To listen on; 0 for one that is free.")]
+Port = Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")]
 Host = Annotated[str, typer.Option(help="Address to listen on; 0.0.0.0 lets other machines in.")]
 Figure = Annotated[Path | None, figure()]
 Seed = Annotated[
@@ -178,6 +178,12 @@ Compare = Annotated[
 ]
 Clutter = Annotated[
     float, typer.Option(help="Share of the beams that something unmapped cuts short, from 0 to 1.")
+]
+Signal = Annotated[
+    str,
+    typer.Option(
+        help="What a search in the plane compares: range, or range+intensity where walls differ."
+    ),
 ]
 
 # The paper's method

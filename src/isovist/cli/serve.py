@@ -23,6 +23,13 @@ def serve(
     backend: Annotated[
         str | None, typer.Option(help="What computes, cpu or cuda; cpu if not given.")
     ] = None,
+    zenoh: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENDPOINT",
+            help="Answer queries over zenoh too, by the router there, e.g. tcp/localhost:7447.",
+        ),
+    ] = None,
 ) -> None:
     """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
     from isovist.backends.base import compute_by
@@ -30,4 +37,4 @@ def serve(
 
     if backend is not None:
         compute_by(backend)
-    start(library, host=host, port=port, token_file=token_file, memory=memory)
+    start(library, host=host, port=port, token_file=token_file, memory=memory, zenoh=zenoh)

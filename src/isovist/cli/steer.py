@@ -10,11 +10,17 @@ from isovist.cli import options
 
 def steer(
     world: options.Map,
-    x: Annotated[float, typer.Argument(metavar="X", help="Where the robot is, in m.")],
-    y: Annotated[float, typer.Argument(metavar="Y", help="In m.")],
-    z: Annotated[float | None, typer.Option(help="Of the robot in a map in space, in m.")] = None,
+    x: Annotated[
+        float, typer.Argument(metavar="X", help="Coordinate x of the robot in the map, in m.")
+    ],
+    y: Annotated[
+        float, typer.Argument(metavar="Y", help="Coordinate y of the robot in the map, in m.")
+    ],
+    z: Annotated[
+        float | None, typer.Option(help="Coordinate z of the robot, in m; for maps in space.")
+    ] = None,
     legs: Annotated[int, typer.Option(help="How many legs to drive.")] = 4,
-    length: Annotated[float, typer.Option(help="Of a leg, in m.")] = 1.0,
+    length: Annotated[float, typer.Option(help="Length of a leg, in m.")] = 1.0,
     channels: Annotated[int, options.CHANNELS] = 16,
     as_json: options.Json = False,
 ) -> None:

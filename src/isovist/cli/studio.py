@@ -12,7 +12,7 @@ def studio(
     world: Annotated[
         Path | None,
         typer.Argument(
-            metavar="MAP_OR_ATLAS", help="To begin with; a generated office if not given."
+            metavar="MAP_OR_ATLAS", help="What to begin with; a generated office if not given."
         ),
     ] = None,
     log: Annotated[

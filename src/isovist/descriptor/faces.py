@@ -30,6 +30,7 @@ from isovist.sensing.signals import Seen
 from isovist.types import BoolArray, FloatArray, IntArray
 
 _FLAT = 1e-12  # share of the distance by which a face in front must be in front
+_GRID = 1e-13  # share of the size of a face to which shapes are rounded when they are cut
 _SLIVER = 1e-15  # area of a visible part, as a share of the face, that is not worth a node
 _HALVINGS = 40
 _CLOSED = 1e-6  # of the whole sphere that may be missing
@@ -136,8 +137,10 @@ def _unhidden(seen: BaseGeometry, shades: NDArray[np.object_]) -> BaseGeometry:
     shades = shapely.clip_by_rect(shades, x0 - pad, y0 - pad, x1 + pad, y1 + pad)
     areas = shapely.area(shades)
     # One after the other, cut to what matters: unions of long thin shapes lose parts of them.
+    # On a grid, too: without one GEOS forgets shades whose edges all but lie on those of the rest.
+    grid = _GRID * (x1 - x0 + y1 - y0)
     for k in np.argsort(-areas, kind="stable")[: int((areas > 0.0).sum())]:
-        seen = seen.difference(shades[k])
+        seen = shapely.difference(seen, shades[k], grid_size=grid)
         if seen.is_empty:
             break
     return seen

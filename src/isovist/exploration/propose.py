@@ -154,7 +154,7 @@ def _with_turns(tracker: Tracker, ground: Ground, ways: Ways, scan: Scan) -> Way
     """
     if scan.field_of_view > 1.8 * np.pi:
         return ways
-    part = tracker.localization.witnesses * tracker.localization.block
+    part = tracker.localization.witnesses * tracker.localization.block[0]
     count = int(np.pi / part + 1e-9)
     sides = part * np.repeat(np.arange(1, count + 1), 2) * np.tile([1.0, -1.0], count)
     angles = sides[sides > -np.pi + 1e-9]
@@ -194,7 +194,7 @@ def _forecast(
     steps = np.hypot(*(views[:, :2] - views[parents, :2]).T)
     metres, radians = tracker.settings.fresh
     fresh = np.minimum(1.0, steps / metres + turns / radians)
-    per_block = settings.beams[0] / localization.block
+    per_block = settings.beams[0] / localization.block[0]
     sums = np.repeat(rivals.sums[None], len(views), axis=0)
     more = np.stack([per_block * total, per_block * square, mean, np.ones_like(mean)], axis=1)
     way = np.zeros(count.shape)

@@ -55,8 +55,8 @@ class Rivals:
         chances = np.exp(E - E.max())
         sums = np.zeros((4, len(index), len(index)))
         for frame in frames:
-            blocks, scores = frame.blocks[index], frame.scores[index]
-            delta, ahead = blocks[:, None] - blocks, scores[:, None] - scores
+            said, scores = frame.witnesses[index], frame.scores[index]
+            delta, ahead = said[:, None] - said, scores[:, None] - scores
             terms = delta.sum(axis=-1), (delta**2).sum(axis=-1), ahead, np.ones_like(ahead)
             sums += frame.weight * np.stack(terms)
         sensors = Pose.from_vector(bank.poses[index])

@@ -15,7 +15,6 @@ is still at work, and so nobody needs a lock.
 import io
 import json
 import math
-import os
 import re
 import secrets
 import zlib
@@ -29,19 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import (
-    PathLike,
-    is_folder,
-    quote,
-    read_bytes,
-    sync_folder,
-    unreadable,
-    write_synced,
-)
+from isovist.io.files import PathLike, quote, sync_folder, write_synced
+from isovist.io.places import MANIFEST, Place, place_of
 
-MANIFEST, FORMAT = "manifest.json", "isovist folder 2"
+FORMAT = "isovist folder 2"
 
-_MANIFEST_BYTES = 64 << 20
 _ATTEMPTS = 20
 _DRAFT_S = 3600.0  # no writer takes that long
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -88,26 +79,32 @@ class Entry:
             raise ValueError("no array of a folder")
         return cls(file, shape, dtype, int(fields["nbytes"]), crc32)
 
-    def map(self, folder: Path) -> Array:
-        """The array, mapped into memory and read-only; `FileError` when a byte is not as it was."""
-        path, name = folder / self.file, f"{folder.name}/{self.file}"
-        try:
-            if not path.is_file():  # opening a pipe would wait for ever
-                raise FileError(f"{name} is {'no file' if path.exists() else 'missing'}.")
-            with path.open("rb") as stream:
-                size = os.fstat(stream.fileno()).st_size
-                if size != self.nbytes:
-                    raise FileError(f"{name} has {size} bytes instead of {self.nbytes}.")
-                data = np.asarray(np.memmap(stream, np.uint8, "r"))
-        except OSError as error:
-            raise unreadable(path, error) from error
+    def map(self, place: Place) -> Array:
+        """The array, read-only, from a disk mapped; `FileError` when a byte is not as it was."""
+        data = place.whole(self.file, self.nbytes)
         if f"{zlib.crc32(data.data):08x}" != self.crc32:
-            raise FileError(f"{name} is damaged: its checksum differs.")
-        content = math.prod(self.shape) * np.dtype(self.dtype).itemsize
+            raise FileError(f"{place.name}/{self.file} is damaged: its checksum differs.")
+        return self._array(data[self._head :], self.shape, place)
+
+    def rows(self, place: Place, first: int, last: int) -> Array:
+        """Rows `first` to `last` − 1 of the array, read-only; nothing can be compared with them."""
+        each = math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
+        if self._head < 0:
+            raise FileError(f"{place.name}/{self.file} does not hold the array that it should.")
+        data = place.range(self.file, self._head + first * each, self._head + last * each)
+        return self._array(data, (last - first, *self.shape[1:]), place)
+
+    @property
+    def _head(self) -> int:
+        """Bytes before the numbers."""
+        return self.nbytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    def _array(self, data: NDArray[np.uint8], shape: tuple[int, ...], place: Place) -> Array:
         try:
-            return data[self.nbytes - content :].view(self.dtype).reshape(self.shape)
+            return data.view(self.dtype).reshape(shape)
         except ValueError as error:
-            raise FileError(f"{name} does not hold the array that it should.") from error
+            what = f"{place.name}/{self.file}"
+            raise FileError(f"{what} does not hold the array that it should.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +194,17 @@ def read_folder(path: PathLike, kind: str, version: int) -> tuple[dict[str, Any]
 
     The arrays are mapped into memory and read-only; every byte of them is checked.
     """
-    manifest, arrays, problems = _read(Path(path))
-    name, found = f"{Path(path).name}/{MANIFEST}", manifest.version
+    place = place_of(path)
+    manifest, arrays, problems = _read(place)
+    check_kind(manifest, place.name, kind, version)
+    if problems:
+        raise FileError(problems[0])
+    return manifest.meta, arrays
+
+
+def check_kind(manifest: Manifest, folder: str, kind: str, version: int) -> None:
+    """An error unless the manifest of a folder is of that kind and version."""
+    name, found = f"{folder}/{MANIFEST}", manifest.version
     if manifest.kind != kind:
         raise FileError(f"{name} says kind {quote(manifest.kind)}, where {kind!r} is needed.")
     if found != version:
@@ -206,45 +212,40 @@ def read_folder(path: PathLike, kind: str, version: int) -> tuple[dict[str, Any]
             f"{name} says version {found} of the {kind} format, and this isovist reads version "
             f"{version}. {'Upgrade isovist' if found > version else 'Write it again'}."
         )
-    if problems:
-        raise FileError(problems[0])
-    return manifest.meta, arrays
 
 
 def read_manifest(path: PathLike) -> Manifest:
     """What a folder says it holds; its arrays are not looked at."""
-    return Manifest.decode(_manifest(Path(path)), f"{Path(path).name}/{MANIFEST}")
+    return manifest_at(place_of(path))
+
+
+def manifest_at(place: Place) -> Manifest:
+    """The same of a place."""
+    return Manifest.decode(place.manifest(), f"{place.name}/{MANIFEST}")
 
 
 def check_folder(path: PathLike) -> list[str]:
     """Everything that is wrong with a folder, one line each; empty when every byte is right."""
     try:
-        return _read(Path(path))[2]
+        return _read(place_of(path))[2]
     except FileError as error:
         return [str(error)]
 
 
-def _read(path: Path) -> tuple[Manifest, dict[str, Array], list[str]]:
+def _read(place: Place) -> tuple[Manifest, dict[str, Array], list[str]]:
     """The manifest, the sound arrays and what is wrong with the others, all of one moment."""
     for _ in range(_ATTEMPTS):
-        data = _manifest(path)
-        manifest = Manifest.decode(data, f"{path.name}/{MANIFEST}")
+        data = place.manifest()
+        manifest = Manifest.decode(data, f"{place.name}/{MANIFEST}")
         arrays, problems = {}, []
         for name, entry in manifest.arrays.items():
             try:
-                arrays[name] = entry.map(path)
+                arrays[name] = entry.map(place)
             except FileError as error:
                 problems.append(str(error))
-        if not problems or _manifest(path) == data:
+        if not problems or place.manifest() == data:
             return manifest, arrays, problems
-    raise FileError(f"{path} was replaced {_ATTEMPTS} times while it was read.")
-
-
-def _manifest(path: Path) -> bytes:
-    """The bytes of the manifest that is in place."""
-    if not is_folder(path):
-        raise FileError(f"{path}: there is no such folder.")
-    return read_bytes(path / MANIFEST, "a manifest", _MANIFEST_BYTES)
+    raise FileError(f"{place.name} was replaced {_ATTEMPTS} times while it was read.")
 
 
 def _sealed(body: bytes) -> bytes:

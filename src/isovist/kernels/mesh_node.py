@@ -14,6 +14,7 @@ from numba.np.arrayobj import make_array
 
 from isovist.kernels.compiled import inner
 from isovist.kernels.mesh_tree import BIG, LEAF, WIDE
+from isovist.kernels.threads import NUMBA
 
 WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
 
@@ -174,3 +175,22 @@ def lowest_bit(_typing, bits):
         return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
 
     return types.int64(bits), code
+
+
+def _lowest_bit(bits):
+    return (int(bits) & -int(bits)).bit_length() - 1
+
+
+def _quietly(loop):
+    """Compiled code tells of no overflow, and is right about it: what is too far counts as far."""
+
+    def call(*given):
+        with np.errstate(all="ignore"):
+            return loop(*given)
+
+    return call
+
+
+if NUMBA.DISABLE_JIT:  # there is no vector code in plain Python
+    enter_vector, meet_vector = _quietly(enter_plain), _quietly(meet_plain)
+    lowest_bit = _lowest_bit  # type: ignore[assignment]

@@ -79,6 +79,7 @@ def sweep_one(
     runs: Runs,
     du: float,
     dv: float,
+    before: int,
     places: NDArray[np.int64],
     nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     ranges: Singles,
@@ -94,6 +95,7 @@ def sweep_one(
             of the major axis first.  Codes are 1 wall, 2 unknown, 3 edge.
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
+        before: p of the first column: how many columns of a larger map lie before these.
         places: Row of `ranges` for each column of cells, −1 for none, shape (m,).  Columns may
             share a row when only their nodes are wanted.
         nodes: (start, rows): nodes start[i] to start[i + 1] lie in column i, in these rows.
@@ -111,16 +113,17 @@ def sweep_one(
     drift = int(np.floor(0.5 + t * (majors + 1)))
     lines = np.zeros(width + abs(drift) + 8, dtype=np.float32)
     ends = np.zeros(len(lines), dtype=np.uint8)
-    shift = max(drift, 0) + 4  # line j is lines[j + shift]
-    for p in range(majors, -1, -1):
-        i = p if du > 0.0 else majors - 1 - p
+    shift = max(drift, 0) + 4 + int(np.floor(0.5 + t * before))  # line j is lines[j + shift]
+    for p in range(before + majors, before - 1, -1):
+        at = p - before
+        i = at if du > 0.0 else majors - 1 - at
         a = int(np.floor(0.5 + t * (p - 0.5)))
         s = int(np.floor(0.5 + t * p))
         b = int(np.floor(0.5 + t * (p + 0.5)))
         crossed = np.float32(max(a, b) * per_v)
         if b != s:
             _meet(lines, ends, runs, i + 1, shift - b, crossed, SIDE)
-        if p < majors and places[i] >= 0:
+        if at < majors and places[i] >= 0:
             j = shift - s
             _read(
                 lines[j : j + width],
@@ -139,7 +142,7 @@ def sweep_one(
 
 
 @kernel(
-    "Tuple((i8[::1], i8[::1], i8[::1], u1[::1])), f8[:,::1], i8[::1], "
+    "Tuple((i8[::1], i8[::1], i8[::1], u1[::1])), f8[:,::1], i8[::1], i8[::1], "
     "Tuple((i8[::1], i8[::1])) -> f4[:,:,::1], u1[:,:,::1], f4[:,::1], u1[:,::1]",
     over="directions",
 )
@@ -148,6 +151,7 @@ def sweep_all(
     last: int,
     runs: Runs,
     directions: NDArray[np.float64],
+    before: NDArray[np.int64],
     places: NDArray[np.int64],
     nodes: tuple[NDArray[np.int64], NDArray[np.int64]],
     ranges: Singles,
@@ -157,14 +161,15 @@ def sweep_all(
 ) -> None:
     """Ranges along directions of one major axis, a direction at a time on each core.
 
-    `directions` are (du, dv), shape (s, 2); the outputs have one more axis than in `sweep_one`,
-    the first, for the directions.
+    `directions` are (du, dv), shape (s, 2), and `before` has shape (s,); the outputs have one more
+    axis than in `sweep_one`, the first, for the directions.
     """
     for k in range(first, last):
         sweep_one(
             runs,
             directions[k, 0],
             directions[k, 1],
+            before[k],
             places,
             nodes,
             ranges[k],

@@ -71,7 +71,7 @@ def _read(lines, nodes, layer, down, left, planes, longest, side, ranges, ending
 
 
 @inner
-def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
+def sweep_one(cells, du, dv, dw, before, width, nodes, maximum, unit, ranges, endings):
     """Ranges along one direction at the nodes, layer by layer, row by row.
 
     Args:
@@ -81,6 +81,7 @@ def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
         du: Major component of the unit direction.
         dv: Minor component, |dv| ≤ |du|.
         dw: Minor component of the contiguous axis, |dw| ≤ |du|.
+        before: p of the first layer: how many layers of a larger block lie before these.
         width: Cells along w.
         nodes: (start, low, first, to): runs of nodes side by side, start[i, j] to start[i, j + 1]
             in layer i, row j; run k begins at low[k] along w, holds nodes first[k] to
@@ -100,9 +101,11 @@ def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
     drift1 = int(np.floor(0.5 + t1 * (layers + 1)))
     drift2 = int(np.floor(0.5 + t2 * (layers + 1)))
     lines = np.zeros((rows + abs(drift1) + 8, width + abs(drift2) + 8), dtype=np.int32)
-    shift1, shift2 = max(drift1, 0) + 4, max(drift2, 0) + 4
-    for p in range(layers, -1, -1):
-        i = p if du > 0.0 else layers - 1 - p
+    shift1 = max(drift1, 0) + 4 + int(np.floor(0.5 + t1 * before))
+    shift2 = max(drift2, 0) + 4 + int(np.floor(0.5 + t2 * before))
+    for p in range(before + layers, before - 1, -1):
+        at = p - before
+        i = at if du > 0.0 else layers - 1 - at
         a1, b1 = int(np.floor(0.5 + t1 * (p - 0.5))), int(np.floor(0.5 + t1 * (p + 0.5)))
         a2, b2 = int(np.floor(0.5 + t2 * (p - 0.5))), int(np.floor(0.5 + t2 * (p + 0.5)))
         s1, s2 = int(np.floor(0.5 + t1 * p)), int(np.floor(0.5 + t2 * p))
@@ -120,7 +123,7 @@ def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
                         _meet(lines, cells, i + 1, down_w, left_w, max(a2, b2), W)
                 elif a1 != b1 and (s1 != b1) == past:
                     _meet(lines, cells, i + 1, down_v, left_v, max(a1, b1), V)
-            if not past or p == layers or start[i, rows] == start[i, 0]:
+            if not past or at == layers or start[i, rows] == start[i, 0]:
                 continue
             planes = (
                 np.float32(p + 0.5), np.float32(s1 + 0.5), np.float32(s2 + 0.5),
@@ -133,28 +136,29 @@ def sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, ranges, endings):
 
 
 @kernel(
-    "Tuple((i8[:,::1], i4[::1])), f8[:,::1], i8, Tuple((i8[:,::1], i4[::1], i8[::1], i8[::1])), "
-    "Tuple((i4[::1], i4[::1])), f8, f8, i8[::1] -> f4[:,::1], u1[:,::1]",
+    "Tuple((i8[:,::1], i4[::1])), f8[:,::1], i8[::1], i8, "
+    "Tuple((i8[:,::1], i4[::1], i8[::1], i8[::1])), Tuple((i4[::1], i4[::1])), f8, f8, i8[::1] "
+    "-> f4[:,::1], u1[:,::1]",
     over="directions",
 )
-def sweep_all(first, last, cells, directions, width, nodes, moves, maximum, unit, which, ranges,
-              endings):  # fmt: skip
+def sweep_all(first, last, cells, directions, before, width, nodes, moves, maximum, unit, which,
+              ranges, endings):  # fmt: skip
     """Ranges along directions of one major axis, a direction at a time on each core.
 
-    `directions` are (du, dv, dw), shape (s, 3), and direction k fills row which[k] of the
-    outputs, shape (…, nodes).  moves: (places, slots), what stands at places[i] in the order of
-    the sweep goes to slots[i] of the outputs; both empty when `nodes` says where runs go.  The
-    rest is as in `sweep_one`.
+    `directions` are (du, dv, dw), shape (s, 3), `before` has shape (s,), and direction k fills row
+    which[k] of the outputs, shape (…, nodes).  moves: (places, slots), what stands at places[i] in
+    the order of the sweep goes to slots[i] of the outputs; both empty when `nodes` says where runs
+    go.  The rest is as in `sweep_one`.
     """
     places, slots = moves
     for k in range(first, last):
         du, dv, dw = directions[k, 0], directions[k, 1], directions[k, 2]
         r, e = ranges[which[k]], endings[which[k]]
         if len(slots) == 0:
-            sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, r, e)
+            sweep_one(cells, du, dv, dw, before[k], width, nodes, maximum, unit, r, e)
         else:
             swept, ended = np.empty_like(r), np.empty_like(e)
-            sweep_one(cells, du, dv, dw, width, nodes, maximum, unit, swept, ended)
+            sweep_one(cells, du, dv, dw, before[k], width, nodes, maximum, unit, swept, ended)
             for i in range(len(slots)):
                 place, slot = np.uint64(places[i]), np.uint64(slots[i])
                 r[slot], e[slot] = swept[place], ended[place]

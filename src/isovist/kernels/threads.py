@@ -7,9 +7,10 @@ the same bits whatever the number of threads.
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from contextvars import copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Lock
@@ -131,7 +132,7 @@ def in_order(
     with ThreadPoolExecutor(cores, thread_name_prefix="isovist-scan") as pool:
         try:
             for number, one in enumerate(given):
-                waiting.append(pool.submit(alone, number, one))
+                waiting.append(pool.submit(copy_context().run, alone, number, one))
                 if len(waiting) > AHEAD * cores:
                     yield waiting.popleft().result()
             while waiting:
@@ -139,3 +140,16 @@ def in_order(
         finally:
             for answer in waiting:
                 answer.cancel()
+
+
+def in_groups(ask: Callable[[Given], Told], given: Sequence[Given], cores: int) -> list[Told]:
+    """The same at once for things too small to be handed out singly: a few groups for each core."""
+    if cores == 1 or len(given) < PARTS * cores:
+        return [ask(one) for one in given]
+    size = -(-len(given) // (PARTS * cores))
+    groups = [given[k : k + size] for k in range(0, len(given), size)]
+
+    def each(_number: int, group: Sequence[Given]) -> list[Told]:
+        return [ask(one) for one in group]
+
+    return [told for group in in_order(each, groups, cores) for told in group]

@@ -51,15 +51,16 @@ class Floors:
         return Floors.make(atlas)
 
     @classmethod
-    def make(cls, atlas: Atlas) -> "Floors":
-        """Those of an atlas, for whoever keeps them."""
+    def make(cls, atlas: Atlas, every: int = 1) -> "Floors":
+        """Those of an atlas, or of every so manieth node, for whoever keeps them."""
         from isovist.kernels.floors import WIDTH
 
-        count, rings, n = atlas.descriptors.shape
+        nodes = atlas.descriptors[::every]
+        count, rings, n = nodes.shape
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
         table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN, dtype=np.uint8)
         for block, part in enumerate(table):
-            f = atlas.descriptors[block * WIDTH : (block + 1) * WIDTH].reshape(-1, rings * n)
+            f = nodes[block * WIDTH : (block + 1) * WIDTH].reshape(-1, rings * n)
             known = np.clip(f, 0.0, FAR) / np.float32(step)
             levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
             part[:, : len(f)] = levels.astype(np.uint8).T

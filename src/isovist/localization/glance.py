@@ -4,12 +4,16 @@ It finds most of the places that a search would find, in a fraction of the time 
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
-from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.base import AnyScan, Atlas, Site, Window
 from isovist.atlas.side_by_side import SideBySide
+from isovist.backends.base import computing
+from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.types import FloatArray
+from isovist.sensing.joined import unlit
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each
 
 GLANCES = (2000, 6)
 """Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
@@ -25,7 +29,7 @@ def glance(site: Site, scan: AnyScan, settings: LocalizationSettings) -> FloatAr
     if not isinstance(site, SideBySide):
         assert isinstance(site, Atlas)  # there is no third kind
         return _at_map(site, scan, settings)
-    found = []
+    found, scan = [], unlit(scan)
     for name, shift in zip(site.names, site.shifts, strict=True):
         poses = _at_map(site.maps[name], scan, settings)
         poses[:, 0] += shift
@@ -43,11 +47,7 @@ def _at_map(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> Floa
     n, rings = atlas.settings.channels, window.seen.shape[1]
     enough, sparsest = GLANCES
     step = min(sparsest, -(-len(atlas.nodes) * rings // enough))
-    active = np.arange(0, len(atlas.nodes), step)
-    nodes = atlas.descriptors[:, window.ring : window.ring + rings]
-    costs, headings = best_headings(
-        nodes, active, window.values[:1], rough, np.ones(n, dtype=np.bool_), 2, settings.short
-    )
+    active, costs, headings = _cheap(atlas, window, rough, step, settings)
     flat = costs.ravel()
     few = min(GLIMPSED, flat.size)
     some = np.sort(np.argpartition(flat, few - 1)[:few])
@@ -56,3 +56,34 @@ def _at_map(atlas: Atlas, scan: AnyScan, settings: LocalizationSettings) -> Floa
     yaws = 2.0 * np.pi * (headings.ravel()[best] - window.first) / n + atlas.heading
     poses = atlas.seeds(active[best // 2], yaws)
     return poses[unlike(poses, *settings.candidates_apart(atlas), RIVALS)]
+
+
+def _cheap(
+    atlas: Atlas, window: Window, rough: BoolArray, step: int, settings: LocalizationSettings
+) -> tuple[IntArray, Float32Array, NDArray[np.int32]]:
+    """Nodes in order with their two best headings, the `GLIMPSED` cheapest places among them."""
+    nodes = atlas.descriptors[:, window.ring : window.ring + window.seen.shape[1]]
+    allowed = np.ones(atlas.settings.channels, dtype=np.bool_)
+
+    def tried(some: IntArray) -> tuple[Float32Array, NDArray[np.int32]]:
+        return best_headings(nodes, some, window.values[:1], rough, allowed, 2, settings.short)
+
+    active = np.arange(0, len(atlas.nodes), step)
+    if not pays(atlas) or computing().exhaustive:
+        return active, *tried(active)
+    kept = _floors(atlas)
+    if step not in kept:
+        kept[step] = Floors.make(atlas, step)
+    floors = kept[step].under(window, rough, allowed, settings.short)
+    few = min(GLIMPSED, len(active))
+    costs = tried(active[np.argpartition(floors, few - 1)[:few]])[0]
+    # No node whose floor is higher can be among them.
+    active = active[floors <= np.partition(costs.ravel(), few - 1)[few - 1]]
+    return active, *tried(active)
+
+
+@once_for_each
+def _floors(atlas: Atlas) -> dict[int, Floors]:
+    """Those of every so manieth node of an atlas, by this number, as far as they were needed."""
+    del atlas
+    return {}

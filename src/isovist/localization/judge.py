@@ -1,33 +1,39 @@
 """Is the best place the only one?
 
-Beams side by side see the same wall, and err together.  So the scan is cut into blocks of 10°, in
-space of azimuth and of elevation, and a block counts as one witness: with ℓ_jb the mean rating of
-block b from place j at the best pose near it (`refine.polish`), a place is worth
+Beams side by side see the same thing, and err together: a person, a table or a door that the map
+does not show fills many degrees when it is near.  So the scan is cut into blocks of 10°, in space
+of azimuth and of elevation, and blocks that see one thing form a column: in the plane those side by
+side on 0.75 m, in space those above each other.  A column is one witness: with ℓ_jc the mean over
+its blocks of their mean rating from place j, at the best pose near it (`refine.polish`), a place is
+worth
 
-    L_j = Σ_b (ℓ_jb + κ e_j − υ u_j),                                                      (1)
+    L_j = Σ_c (ℓ_jc + κ e_j − κ u_j),                                                      (1)
 
 where e_j is the share of beams explained and u_j that of beams which end in unknown space.  Clutter
 and unknown space explain any beam a little, so that a place which leaves much to them can rate as
-high as one that accounts for the walls.  That none of the places is right is worth ℓ₀ a block:
+high as one that accounts for the walls.  That none of the places is right is worth ℓ₀ for each of
+the C witnesses:
 
-    p_j ∝ exp(β L_j),        p_none ∝ exp(β B ℓ₀).                                          (2)
+    p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 
-A rival is refuted when the witnesses agree that it is worse.  What stands on the floor of a map in
-space fills several blocks above each other; so here columns of blocks, one for each azimuth, are
-the witnesses.  With δ_b = ℓ_0b − ℓ_jb,
+A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0c − ℓ_jc,
 
-    t_j = Σ_b δ_b / √(Σ_b δ_b² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
+    t_j = Σ_c δ_c / √(Σ_c δ_c² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
 
 ratings of the fits as they are, since what a place gains nearby is not what makes it the only one.
-t is about 1 when a single block speaks against the rival, something that a moved cupboard can do,
-and √B when all B of them do.  The place is unique when every rival has
+t is about 1 when a single witness speaks against the rival, something that a moved cupboard can do,
+and √C when all C of them do; the more is seen, the more of it has moved.  The place is unique when
+every rival has
 
-    t_j · (share of beams explained) ≥ t_min    and    d_j ≥ d_min,                       (4)
+    t_j · (share of beams explained) ≥ max(t_min, √(ρC))    and    d_j ≥ d_min,           (4)
 
-there are enough witnesses, the fit is loose neither along an axis nor in its heading, and it is
-more likely than not that one of the places is right.  It is lost when even the best place explains
-the scan badly.
+there are enough witnesses, the fit is loose neither along an axis nor in its heading, and p of (2)
+is at least p_min: a single thing that stands where it does not in the map can make a look-alike
+explain more than the right place does.  It is lost when even the best place explains the scan
+badly.
 """
+
+import math
 
 import numpy as np
 
@@ -42,6 +48,10 @@ from isovist.sensing.joined import Look, last_of
 from isovist.types import BoolArray, FloatArray, readonly
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
+UNSURE = (
+    "One place explains the scan best, with a probability of {:.2f}; something that moved since "
+    "the map was made could be why. Move and look again."
+)
 
 
 def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
@@ -49,13 +59,12 @@ def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
     plain = fits.select(unlike(fits.poses, *settings.same))
-    fits = polish(atlas, plain, settings)
-    totals = fits.totals(settings)
+    fits, totals = polish(atlas, plain, settings)
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
-    chances = chances_of(totals, fits.beams.blocks, settings)
+    chances = chances_of(totals, len(fits.beams.columns), settings)
     scores, inliers = fits.scores, fits.inliers
-    witnesses = plain.beams.by_column(plain.blocks)
+    witnesses = plain.witnesses
     out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
     known = listed.known
@@ -75,10 +84,10 @@ def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -
     return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
 
 
-def chances_of(totals: FloatArray, blocks: int, settings: LocalizationSettings) -> FloatArray:
+def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
     """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
-    beta, none = settings.sure
-    worth = beta * np.append(totals, none * blocks)
+    beta, none, _ = settings.sure
+    worth = beta * np.append(totals, none * witnesses)
     chances = np.exp(worth - worth.max())
     return np.asarray(chances / chances.sum())
 
@@ -111,14 +120,16 @@ def verdict_of(
         )
     if witnesses < settings.witnesses:
         return Verdict.AMBIGUOUS, (
-            f"The scan covers only {witnesses} blocks of 10°, too few to exclude other "
-            "places. Turn, or take more beams."
+            f"The scan shows only {witnesses} things apart from each other, too few to exclude "
+            "other places. Turn, or take more beams."
         )
     if rivals:
         return Verdict.AMBIGUOUS, (
             f"{rivals} other place{'s' if rivals > 1 else ''} would explain the scan about as "
             "well. Move and look again."
         )
+    if best.probability < settings.sure[2]:
+        return Verdict.AMBIGUOUS, UNSURE.format(best.probability)
     return Verdict.UNIQUE, "One place explains the scan, and no other comes near."
 
 
@@ -126,11 +137,12 @@ def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places are excluded by equation (4), shape (K − 1,)."""
-    agreement, margin, soft = settings.refuted
+    agreement, margin, soft, share = settings.refuted
     delta = witnesses[0] - witnesses[1:]
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
     behind = scores[0] - scores[1:]
-    return np.asarray((t * inliers >= agreement) & (behind >= margin))
+    enough = max(agreement, math.sqrt(share * witnesses.shape[1]))
+    return np.asarray((t * inliers >= enough) & (behind >= margin))
 
 
 def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

@@ -9,6 +9,7 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.space import SpaceAtlas
 from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
@@ -22,15 +23,17 @@ from isovist.localization.maps import (
     AnyPrior,
     Prior,
     Regions,
+    Sought,
     prior_of,
     seek,
     site_of,
     told,
 )
 from isovist.localization.proof import prove as prove_answer
-from isovist.localization.refine import Fits, refine
+from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.slices import rivals
 from isovist.localization.tilts import First, upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
@@ -76,7 +79,8 @@ def locate(
     Search every node and heading, fit the best to the walls, rate them by ray casting, then
     judge: unique, ambiguous or lost.  Unless one place is the only one, almost certainly right, and
     well ahead of whatever was not looked at, all is done once more with ten times as many
-    candidates.  Before it is called unique, the scan is tried mirrored and at other sizes
+    candidates; in space first only what may be as good by where walls stand (`slices`).  Before
+    it is called unique, the scan is tried mirrored and at other sizes
     (`twists`).
 
     Several scans, joined by the motions between them, are located as one (`several`).  The answer
@@ -197,20 +201,33 @@ def _asked(
     site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
 ) -> Answer:
     """What a first look gave, or unless that settles it a closer one."""
-    answer, sure = look
-    if answer.best is None or (
-        sure and answer.verdict is Verdict.UNIQUE and answer.best.probability >= settings.lead[1]
-    ):
-        return answer
-    first = answer
+    first, sure = look
+    if first.best is None or (sure and first.verdict is Verdict.UNIQUE):
+        return first
+    spent = first.timing_ms
+    if _has_rivals(site, scan, first):
+        answer, sure = _look(site, scan, prior, settings, tilt, thorough=True, against=first)
+        spent = _sum(spent, answer.timing_ms)
+        apart = first.verdict is Verdict.UNIQUE and not _agree(first, answer, settings)
+        if sure and answer.verdict is Verdict.UNIQUE and not apart:
+            return replace(answer, timing_ms=spent)
     answer, sure = _look(site, scan, prior, settings, tilt, thorough=True)
-    before = first.timing_ms
-    timing = {name: before[name] + spent for name, spent in answer.timing_ms.items()}
-    answer = replace(answer, timing_ms=timing)
+    answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
     if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, settings)):
         advice = DIVIDED if sure else CROWDED
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
     return answer
+
+
+def _has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
+    """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
+    known = answer.verdict is not Verdict.LOST
+    return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)
+
+
+def _sum(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Times of two looks, step by step."""
+    return {name: before[name] + spent for name, spent in after.items()}
 
 
 def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
@@ -249,9 +266,10 @@ def _proved(
     limits = ProofSettings() if budget_s is None else ProofSettings(seconds=budget_s)
     found = prove_answer(atlas, scan, answer, prior, settings, limits)
     if len(found.places):
+        new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
         known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
-        seeds = np.concatenate([np.stack([pose.vector for pose in known]), found.places])
-        fits = refine(atlas, scan, seeds, settings, tilt=tilt, thorough=True)
+        poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
+        fits = refit(atlas, scan, poses, settings, tilt=tilt)
         fits = _held(atlas, scan, prior, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
@@ -329,9 +347,7 @@ def preview(
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site)
     answer, sure = _look(site, held, None, chosen)
-    best = answer.best
-    certain = sure and best is not None and best.probability >= chosen.lead[1]
-    if answer.verdict is Verdict.UNIQUE and not certain:
+    if answer.verdict is Verdict.UNIQUE and not sure:
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=SIGHT)
     return replace(told(site, answer), frame=frame)
 
@@ -351,10 +367,22 @@ def _look(
     tilt: bool = False,
     *,
     thorough: bool = False,
+    against: Answer | None = None,
 ) -> tuple[Answer, bool]:
-    """The answer of the three steps, and whether it is well ahead of what was not looked at."""
+    """The answer of the three steps, and whether it is well ahead of what was not looked at.
+
+    In space, `against` an answer, only places that may be as good as its own are looked for.
+    """
     start = perf_counter()
-    candidates = seek(atlas, scan, prior, settings, thorough=thorough)
+    if against is None:
+        candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
+    else:
+        known = [(one.pose @ scan.T_level_robot.inverse).vector for one in against.estimates]
+        assert isinstance(atlas, SpaceAtlas)
+        assert isinstance(scan, CloudScan)
+        assert not isinstance(prior, Regions)
+        trusted = against.verdict is Verdict.UNIQUE
+        candidates = rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
     searched = perf_counter()
     fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
     fits = _held(atlas, scan, prior, fits)
@@ -369,4 +397,4 @@ def _look(
     sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
     radius, turn = settings.candidates_apart(atlas)
     lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
-    return answer, lead >= settings.lead[0]
+    return answer, lead >= settings.lead

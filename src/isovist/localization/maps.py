@@ -14,6 +14,7 @@ import numpy as np
 from isovist.atlas.base import Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
+from isovist.kernels.threads import hands, in_groups
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.floors import pays
@@ -22,7 +23,7 @@ from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import ManyCandidates
 from isovist.poses import AnyPose
-from isovist.sensing.joined import Look
+from isovist.sensing.joined import Look, unlit
 from isovist.types import BoolArray, FloatArray
 
 Found = Candidates | ManyCandidates
@@ -132,6 +133,9 @@ class MapCandidates:
         return max(ratios)
 
 
+Sought = Found | MapCandidates
+
+
 def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
     """Candidates of each scan, with the place of its frame in that of the last."""
     return ((found, None),) if isinstance(found, Candidates) else found.each
@@ -140,27 +144,34 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 def seek(
     site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *,
     thorough: bool = False, both: bool = True,
-) -> Found | MapCandidates:  # fmt: skip
+) -> Sought:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
         return several.seek(site, scan, prior, settings, thorough=thorough, both=both)
     assert isinstance(site, SideBySide)  # there is no third kind
-    each: dict[int, Found] = {}
+    scan = unlit(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
-    for number, name in enumerate(site.names):
-        region = None
-        if isinstance(prior, Regions):
-            if name not in prior.regions:
-                continue
-            region = prior.regions[name]
-        each[number] = several.seek(
-            site.maps[name], scan, region, settings, thorough=thorough, limit=limit,
+    regions = dict.fromkeys(site.names) if prior is None else _regions(prior)
+    asked = [number for number, name in enumerate(site.names) if name in regions]
+
+    def one(number: int) -> Found:
+        name = site.names[number]
+        return several.seek(
+            site.maps[name], scan, regions[name], settings, thorough=thorough, limit=limit,
             only=site.only.get(name), both=both,
         )  # fmt: skip
-        if thorough and pays(site):
-            limit = _dearest(each, most)
-    each = _cheapest(each, most)
+
+    known: dict[int, Found] = {}
+    dearest = _Dearest(most)
+    few = [number for number in asked if site.names[number] in site.only]
+    for number in asked:
+        if site.names[number] not in site.only:
+            known[number] = one(number)
+            if thorough and pays(site):
+                limit = dearest.after(known[number])
+    known |= zip(few, in_groups(one, few, hands()), strict=True)
+    each = _cheapest({number: known[number] for number in asked}, most)
     poses = []
     for number, found in each.items():
         rows = found.poses.copy()
@@ -169,15 +180,34 @@ def seek(
     return MapCandidates(np.concatenate(poses), each, site)
 
 
-def _dearest(each: dict[int, Found], most: int) -> float:
+def _regions(prior: Prior) -> Mapping[str, Region | None]:
+    assert isinstance(prior, Regions)  # as `prior_of` makes them for several maps
+    return prior.regions
+
+
+class _Dearest:
     """Cost of the cheapest place that will not be handed on, as far as maps have been searched.
 
     What costs more on the others will neither be handed on nor be the best that is left out.
+
+    Args:
+        most: Candidates that are handed on.
     """
-    plain = [found for found in each.values() if isinstance(found, Candidates)]
-    costs = np.sort(np.concatenate([found.costs for found in plain] or [np.empty(0)]))
-    left_out = [found.left_out for found in plain]
-    return min([float(costs[most]) if len(costs) > most else np.inf, *left_out])
+
+    def __init__(self, most: int) -> None:
+        self._most, self._left_out = most, np.inf
+        self._cheapest = np.empty(0)  # one more than are handed on, the dearest last
+
+    def after(self, found: Found) -> float:
+        """That cost, when one more map has been searched."""
+        if isinstance(found, Candidates):
+            self._left_out = min(self._left_out, found.left_out)
+            costs = np.concatenate([self._cheapest, found.costs])
+            if len(costs) > self._most:
+                costs = np.partition(costs, self._most)[: self._most + 1]
+            self._cheapest = costs
+        full = len(self._cheapest) > self._most
+        return min(float(self._cheapest[-1]) if full else np.inf, self._left_out)
 
 
 def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:

@@ -49,6 +49,11 @@ class Fits:
         return self.beams.by_block(self.ratings)
 
     @property
+    def witnesses(self) -> FloatArray:
+        """Mean rating of each column of blocks, shape (K, C)."""
+        return self.beams.by_column(self.blocks)
+
+    @property
     def scores(self) -> FloatArray:
         """Mean rating of the beams from each pose, shape (K,)."""
         return np.asarray(self.ratings.mean(axis=1, dtype=np.float64))
@@ -69,9 +74,15 @@ class Fits:
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
-        explained, unseen = settings.worth
-        extra = explained * self.inliers - unseen * self.unseen
-        return np.asarray((self.blocks + extra[:, None]).sum(axis=1))
+        extra = settings.worth * (self.inliers - self.unseen)
+        return np.asarray((self.witnesses + extra[:, None]).sum(axis=1))
+
+    def joined(self, other: "Fits") -> "Fits":
+        """These and others of the same beams of one scan, best first."""
+        parts = zip(self.fit.arrays, other.fit.arrays, strict=True)
+        fit = Fit(*(np.concatenate(pair) for pair in parts))
+        ratings = np.concatenate([self.ratings, other.ratings])
+        return _best_first(self.beams, fit, ratings, np.concatenate([self.kinds, other.kinds]))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
@@ -110,12 +121,19 @@ def refine(
     poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
     most = most if keep is None else keep
     poses = poses[unlike(poses, *settings.apart[1], most)]
+    return refit(atlas, scan, poses, settings, tilt=tilt)
+
+
+def refit(
+    atlas: Site, scan: Look, poses: FloatArray, settings: LocalizationSettings, *, tilt: bool
+) -> Fits:
+    """Poses that are nearly right, shape (K, D), fitted with many beams."""
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
     fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
     return _best_first(many, *rated(atlas, many, fit, settings))
 
 
-def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> Fits:
+def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fits, FloatArray]:
     """The fits that contend for the first place, with the ratings of the best pose near each.
 
     A fit brings the ends of beams to walls; what they are worth along the way is not in it, and
@@ -126,28 +144,36 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> Fits:
         atlas: The map, described.
         fits: Of unlike places; those of several scans, which may move against each other, stay.
         settings: How far around them to look.
+
+    Returns:
+        The fits, and what each is then worth (`totals`).
     """
     totals = fits.totals(settings)
     step, turn, behind = settings.nearby
     chosen = np.flatnonzero(totals >= totals.max() - behind)
     if len(chosen) < 2 or fits.known is not None:
-        return fits
+        return fits, totals
     best = fits.select(chosen)
     poses, reached, n = best.poses.copy(), totals[chosen], atlas.fitted(False)
     ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
     moves = np.zeros((2 * n, poses.shape[1]))
     moves[:n, :n] = np.diag(by_coordinate(step, turn, n))
     moves[n:] = -moves[:n]
-    for share in (1.0, 1.0, 0.5, 0.5, 0.25, 0.25):
-        tried = (poses[:, None] + share * moves).reshape(-1, poses.shape[1])
-        near = Fits(best.fit, fits.beams, *atlas.rate(fits.beams, tried, settings.model))
-        worth = near.totals(settings).reshape(len(chosen), -1)
-        k = np.argmax(worth, axis=1)
-        for i in np.flatnonzero(worth.max(axis=1) > reached):
-            at = i * len(moves) + k[i]
-            poses[i], reached[i] = tried[at], worth[i, k[i]]
-            ratings[chosen[i]], kinds[chosen[i]] = near.ratings[at], near.kinds[at]
-    return Fits(fits.fit, fits.beams, ratings, kinds)
+    for share in (1.0, 0.5, 0.25):
+        moved = np.arange(len(chosen))
+        for _twice in range(2):
+            tried = (poses[moved, None] + share * moves).reshape(-1, poses.shape[1])
+            near = Fits(best.fit, fits.beams, *atlas.rate(fits.beams, tried, settings.model))
+            worth = near.totals(settings).reshape(len(moved), -1)
+            k = np.argmax(worth, axis=1)
+            better = np.flatnonzero(worth.max(axis=1) > reached[moved])
+            at, moved = better * len(moves) + k[better], moved[better]
+            poses[moved], reached[moved] = tried[at], worth[better, k[better]]
+            ratings[chosen[moved]], kinds[chosen[moved]] = near.ratings[at], near.kinds[at]
+            if moved.size == 0:  # from where they stayed the same steps would be tried again
+                break
+    totals[chosen] = reached
+    return Fits(fits.fit, fits.beams, ratings, kinds), totals
 
 
 def _best_first(

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from isovist.atlas.store import FARTHEST
 from isovist.errors import InputError
 from isovist.poses import AnyPose, wrap_angle
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly
@@ -42,7 +43,13 @@ class Region:
                 raise InputError("The sides of the polygon cross each other.")
             set_(self, "corners", readonly(corners.copy()))
         if self.centre is not None:
-            set_(self, "centre", readonly(as_floats("centre", self.centre, (2,)).copy()))
+            centre = as_floats("centre", self.centre, (2,))
+            if not np.abs(centre).max() <= FARTHEST:
+                raise InputError(
+                    f"`centre` must lie within {FARTHEST:g} m of the origin, "
+                    f"got ({centre[0]:g}, {centre[1]:g})."
+                )
+            set_(self, "centre", readonly(centre.copy()))
         elif np.isfinite(self.radius):
             raise InputError("A `radius` needs a `centre`: Region.circle(centre, radius).")
         if not self.radius > 0.0:

@@ -57,9 +57,7 @@ class LocalizationSettings:
         seeds: Candidates handed on, and how many when with those nothing fits; in space half.
         lead: A place is unique only if whatever was not looked at costs this many times as much in
             the search; otherwise more is looked at.  Right unique answers on intel have 1.6 and
-            more in 99 of 100, the wrong ones on infinite-corridor 1.2 and less.  More is looked at
-            too when its probability is below the second number: of 4486 scans with one place left
-            at first sight 1 in 17 has less, and both that were wrong.
+            more in 99 of 100, the wrong ones on infinite-corridor 1.2 and less.
         apart: Candidates, then fits, are farther apart than this, in m, or turned by more, in
             rad; candidates in m at least 1.2 spacings of the nodes.
         beams: Of the first and of the second fit: at most so many in the plane, and the angle
@@ -73,18 +71,23 @@ class LocalizationSettings:
             unique; in space half.  Of 798 scans that were looked at again, the right place was
             among the first 1331 of 4000 by its ends, in 99 of 100 cases among the first 235.
         model: What a beam's range is worth at a pose.
-        worth: κ and υ of `judge` (1), in nats.  Of κ = 0, 1, 2, 3, 4 and 6 the one with the best
-            mean success over both splits of the six logs; of υ = −1, 0 and 1 likewise.
+        worth: κ of `judge` (1), in nats.  Of 0, 0.5, 1, 2 and 3 the one with which no site of the
+            six logs, both splits, loses.
         nearby: Step in m and rad in which the best rating is looked for around fits, halved twice,
             and how far behind the best a fit may lie to be worth it, in nats: what it brings is
             seldom more than half of that.
-        sure: β and ℓ₀ of `judge` (2).  Of β = 0.25 to 0.5 and ℓ₀ = 3.5 to 5.25 nats those by which,
-            over both splits of the six logs, right places are likeliest, and with ℓ₀ as large as it
-            can be without a right answer called unique falling to it.
-        block: Width of a witness in rad: beams nearer to each other see the same thing.
-        refuted: t_min, d_min (nats per beam) and τ² of `judge` (2) and (3): more than one block
-            must speak, and differences below 0.2 nats in all say nothing.
-        witnesses: Fewest blocks for a unique answer: 60°.
+        sure: β, ℓ₀ (nats) and p_min of `judge` (2).  Right places are likeliest by β = 0.7 over
+            both splits of the six logs, and by 0.35 over scans of the office, hall, warehouse and
+            symmetric plans of `bench calibrate`, where things stand that the map lacks.  By ℓ₀
+            0.5 % of right places on the six logs do not fit well.  At p_min 0.03 % of 23 000 scans
+            of these plans are unique and wrong, and 0.1 % without it.
+        block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m
+            right places are likeliest by 0.6 to 1.5, fitted with β.
+        refuted: t_min, d_min (nats per beam), τ² and ρ of `judge` (3) and (4): more than one
+            witness must speak, and differences below 0.2 nats in all say nothing.  With ρ half
+            as many scans of those plans are unique and wrong as without, and as many of the six
+            logs are unique.
+        witnesses: Fewest of them for a unique answer.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
         poor: A mean rating below the first of them explains nothing, in nats; a scan in its own
@@ -105,7 +108,7 @@ class LocalizationSettings:
     seen_share: tuple[float, float] = (0.3, 0.4)
     finalists: tuple[int, int] = (3000, 4)
     seeds: tuple[int, int] = (400, 4000)
-    lead: tuple[float, float] = (1.4, 0.99)
+    lead: float = 1.4
     apart: tuple[tuple[float, float], tuple[float, float]] = ((0.4, 0.2), (0.3, 0.12))
     beams: tuple[tuple[int, float], tuple[int, float]] = (
         (60, float(np.radians(12.0))),
@@ -115,12 +118,12 @@ class LocalizationSettings:
     fine: tuple[float, ...] = (0.15, 0.12, 0.1, 0.1, 0.1, 0.1)
     keep: tuple[tuple[int, int], tuple[int, int]] = ((150, 40), (1500, 160))
     model: BeamModel = field(default_factory=BeamModel)
-    worth: tuple[float, float] = (3.0, 1.0)
+    worth: float = 1.0
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
-    sure: tuple[float, float] = (0.35, 4.5)
-    block: float = float(np.radians(10.0))
-    refuted: tuple[float, float, float] = (1.2, 0.3, 0.05)
-    witnesses: int = 6
+    sure: tuple[float, float, float] = (0.5, 2.9, 0.97)
+    block: tuple[float, float] = (float(np.radians(10.0)), 0.75)
+    refuted: tuple[float, float, float, float] = (1.2, 0.3, 0.05, 0.12)
+    witnesses: int = 4
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
     slip: float = 3.0

@@ -127,7 +127,7 @@ def seek(
     return ManyCandidates(moved, tuple(each), atlas)
 
 
-def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: float) -> Beams:
+def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
     """`Atlas.beams` of one scan, or of several in the frame of the last."""
     if not isinstance(scan, Joined):
         return atlas.beams(scan, thin, block)
@@ -142,7 +142,7 @@ def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: float) -> 
         again = np.full(len(beams), -1)
         first = 0
         for later in views:
-            seen = _seen_again(beams, place, later, block)
+            seen = _seen_again(beams, place, later, block[0])
             again = np.where(again < 0, np.where(seen < 0, seen, seen + first), again)
             first += len(later.beams)
         old = again >= 0

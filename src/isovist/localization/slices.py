@@ -8,11 +8,14 @@ beams whose squares lack their slice are its misses:
 
     cost = Σ_k [ no wall of the map in the slices of beam k within the box around its end ].   (1)
 
-First for boxes of 1.6 m and 2.25° that cover wherever nodes stand; the best of them are halved.
+First for boxes of 3.2 m and 4.5° that cover wherever nodes stand; the best of them are halved, and
+halved again.  Where a place is known that explains the scan, `rivals` finds all those that may do
+so about as well.  Then the box around an end is as wide as whatever of its box moves it, by place
+and by heading, so that no box costs more than one of its halves: what misses too often is empty.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +26,7 @@ from isovist.localization.region import Region
 from isovist.localization.search import Candidates, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.floor import floor_levels
+from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.level import ground_of
 from isovist.types import FloatArray, IntArray, once_for_each
@@ -34,15 +38,19 @@ FARTHEST = 40.0  # m
 AZIMUTH = float(np.radians(3.0))
 BEAMS = 200
 """Most that are used."""
-GLANCES = ((32, 100_000), (96, 2000))
-"""How many are used for the first boxes, and about how many boxes are left after that."""
-BORDER = 3  # squares
+ROUNDS = ((8, 64, 20_000), (4, 96, 2000))
+"""Squares along the sides of the boxes of a round, how many beams are used, and about how many
+boxes are left."""
+ALLOWED = 10
+"""So many times as many may be left where a place is known."""
+BORDER = 9  # squares
 FEWEST = 20
 """Beams above the ground without which nothing is looked for."""
 LEAN = 0.01
 """Of a beam's length: how much higher or lower its end may be, as ground is not quite level."""
-TURNS = 160
-"""Headings of the first boxes."""
+TURNS = 80
+"""Headings of the first boxes; each round has twice as many."""
+NO_LIMIT = 1 << 30
 SAMPLE = 2000
 """Boxes by which it is seen what a good cost is."""
 
@@ -52,14 +60,12 @@ class Plan:
     """A map by slices.
 
     Attributes:
-        wide: Bits within two squares of each, with a border, shape (rows, columns).
-        narrow: The same within one square.
+        bits: Those within 1, 2, 4 and 8 squares of each, with a border, shape (rows, columns).
         floor: z of the floor of each square in m.
         unit: Side of a square in m.
     """
 
-    wide: NDArray[np.uint8]
-    narrow: NDArray[np.uint8]
+    bits: tuple[NDArray[np.uint8], ...]
     floor: FloatArray
     unit: float
 
@@ -80,18 +86,26 @@ class Plan:
         held[bit, (row[high] // stride) * shape[1] + column[high] // stride] = True
         bits = np.packbits(held, axis=0, bitorder="little")[0].reshape(shape)
         middle = slice(stride // 2, None, stride)
-        narrow = _grown(np.pad(bits, BORDER))
-        return Plan(_grown(narrow), narrow, floor[middle, middle], stride * world.resolution)
+        reaches = [_grown(np.pad(bits, BORDER))]
+        for more in (1, 2, 4):
+            reaches.append(_grown(reaches[-1], more))
+        return Plan(tuple(reaches), floor[middle, middle], stride * world.resolution)
+
+    def within(self, reach: int) -> NDArray[np.uint8]:
+        """Bits within so many squares."""
+        return self.bits[(1, 2, 4, 8).index(reach)]
 
 
-def _grown(bits: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The bits of each square and of the eight around it; the border keeps none."""
-    out = np.zeros_like(bits)
-    rows, columns = bits.shape
-    for i in range(3):
-        for j in range(3):
-            out[1:-1, 1:-1] |= bits[i : rows - 2 + i, j : columns - 2 + j]
-    return out
+def _grown(bits: NDArray[np.uint8], times: int = 1) -> NDArray[np.uint8]:
+    """The bits of each square and of the eight around it, again and again; the rim keeps none."""
+    for _ in range(times):
+        beside = bits.copy()
+        beside[:, 1:-1] |= bits[:, :-2] | bits[:, 2:]
+        bits = beside.copy()
+        bits[1:-1] |= beside[:-2] | beside[2:]
+        bits[[0, -1]] = 0
+        bits[:, [0, -1]] = 0
+    return bits
 
 
 def nothing(left_out: float) -> Candidates:
@@ -106,6 +120,7 @@ def by_slices(
     settings: LocalizationSettings,
     *,
     thorough: bool = False,
+    known: FloatArray | None = None,
 ) -> Candidates:
     """The unlike best poses by (1), as `search` gives them; none where little stands out.
 
@@ -115,6 +130,8 @@ def by_slices(
         prior: Where the robot may be.
         settings: How many are handed on: half as many as of the descriptors.
         thorough: Hand on ten times as many.
+        known: Poses that may explain the scan, shape (K, 6): only what costs less than `lead` times
+            as much as the best of them is looked for, and nothing where that leaves too much.
     """
     plan, plane = Plan.of(atlas), ground_of(scan)
     low, high = atlas.heights
@@ -124,54 +141,110 @@ def by_slices(
     ends, tables = _standing_out(scan, plane, usual)
     if len(ends) < FEWEST:
         return nothing(0.0)
-    active = atlas.positions[:, :2]
-    mount = scan.T_level_robot
-    if prior is not None:
-        margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
-        active = active[prior.contains(active, margin)]
-    if len(active) == 0:
-        return nothing(np.inf)
-    boxes = np.unique(
-        np.floor((active - atlas.world.corner[:2]) / (4.0 * plan.unit)).astype(np.int64), axis=0
-    )
-    turns = np.arange(TURNS)
-    if prior is not None:
-        turns = turns[prior.heads((turns + 0.5) * 2.0 * np.pi / TURNS + mount.yaw, np.pi / TURNS)]
-    first = np.column_stack([np.tile(boxes, (len(turns), 1)), np.repeat(turns, len(boxes))])
-    if len(first) == 0:
-        return nothing(np.inf)
-    dropped = np.inf
-    for beams, kept in GLANCES:
-        few = ends[:beams] / plan.unit, tables[:beams]
-        some = np.random.default_rng(0).choice(len(first), min(SAMPLE, len(first)), replace=False)
-        tried = _misses(plan.wide, *few, first[np.sort(some)], 4, TURNS)
-        most = int(np.quantile(tried, min(1.0, kept / len(first))))
-        stay = _misses(plan.wide, *few, first, 4, TURNS, most) >= 0
+    boxes, turns = _first_boxes(atlas, plan, scan.T_level_robot, prior), TURNS
+    ends, dropped, limit = ends / plan.unit, np.inf, NO_LIMIT
+    if known is not None:
+        least = min(_cost_of(pose, atlas, plan, ends, tables) for pose in known)
+        limit = math.ceil(settings.lead * least)
+    for size, beams, kept in ROUNDS:
+        if len(boxes) == 0:
+            return nothing(dropped)
+        whole = known is not None
+        codes = plan.within(size if whole else size // 2)
+        few = (ends, tables) if whole else (ends[:beams], tables[:beams])
+        some = np.random.default_rng(0).integers(0, len(boxes), SAMPLE)
+        tried = _misses(codes, *few, boxes[np.sort(some)], size, turns)
+        share = (ALLOWED if whole else 1) * kept / len(boxes)
+        most = limit if share >= 1.0 else min(limit, int(np.quantile(tried, share)))
+        if whole and most < limit:
+            return nothing(0.0)
+        stay = _misses(codes, *few, boxes, size, turns, most) >= 0
         if not stay.all():  # of all beams, as many more as there are
             dropped = min(dropped, (most + 1.0) * len(ends) / len(few[0]))
-        first = first[stay]
-    corner = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)])
-    halves = (2 * first[:, None] + corner).reshape(-1, 3)
-    halves = halves[np.argsort(halves[:, 2], kind="stable")]
-    costs = _misses(plan.narrow, ends / plan.unit, tables, halves, 2, 2 * TURNS).astype(np.float64)
+        boxes, turns = _halves(boxes[stay]), 2 * turns
+    costs = _misses(plan.within(1), ends, tables, boxes, 2, turns, limit).astype(np.float64)
     order = np.argsort(costs, kind="stable")
-    place = (halves[order, :2] + 0.5) * 2.0 * plan.unit
-    square = np.floor(place / plan.unit).astype(np.int64)
-    rows, columns = plan.floor.shape
-    floor = plan.floor[np.minimum(square[:, 1], rows - 1), np.minimum(square[:, 0], columns - 1)]
-    poses = np.zeros((len(order), 6))
-    poses[:, :2] = place + atlas.world.corner[:2]
-    poses[:, 2] = (halves[order, 2] + 0.5) * np.pi / TURNS
-    poses[:, 3] = floor + usual
+    order = order[costs[order] >= 0.0]
+    poses = _poses(atlas, plan, boxes[order], turns, usual)
     if prior is not None:
-        robots = (atlas.lift(poses) @ mount).vector
-        held = prior.holds(robots, 2.0 * atlas.spacing, 2.0 * np.pi / TURNS)
+        robots = (atlas.lift(poses) @ scan.T_level_robot).vector
+        held = prior.holds(robots, 2.0 * atlas.spacing, 4.0 * np.pi / turns)
         poses, order = poses[held], order[held]
     most = max(settings.share(atlas, settings.seeds[thorough]) // 2, 1)
     chosen = unlike(poses, *settings.candidates_apart(atlas), most)
     found = costs[order[chosen]]
     left_out = float(found[-1]) if len(found) == most else np.inf
     return Candidates(poses[chosen], found, min(left_out, dropped), np.empty((0, 3)), np.inf)
+
+
+def rivals(
+    atlas: SpaceAtlas,
+    scan: CloudScan,
+    prior: Region | None,
+    settings: LocalizationSettings,
+    poses: FloatArray,
+    *,
+    trusted: bool = True,
+) -> Candidates:
+    """Some poses, best first, and all that may explain the scan about as well as the best of them.
+
+    Unless the first one is `trusted` to be the best, that is the best by (1).
+    """
+    seeds, known = nothing(np.inf), poses[:1]
+    if not trusted:
+        seeds = by_slices(atlas, scan, prior, settings)
+        known = np.concatenate([known, seeds.poses[:1]])
+    found = by_slices(atlas, scan, prior, settings, thorough=True, known=known)
+    every = np.concatenate([poses, found.poses, seeds.poses])
+    costs = np.concatenate([np.full(len(poses), np.inf), found.costs, seeds.costs])
+    return replace(found, poses=every, costs=costs)
+
+
+def _first_boxes(atlas: SpaceAtlas, plan: Plan, mount: Pose3, prior: Region | None) -> IntArray:
+    """Boxes (column, row, heading) that cover wherever nodes stand, heading after heading."""
+    active, size = atlas.positions[:, :2], ROUNDS[0][0]
+    heads = np.arange(TURNS)
+    if prior is not None:
+        margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
+        active = active[prior.contains(active, margin)]
+        heads = heads[prior.heads((heads + 0.5) * 2.0 * np.pi / TURNS + mount.yaw, np.pi / TURNS)]
+    places = np.floor((active - atlas.world.corner[:2]) / (size * plan.unit)).astype(np.int64)
+    wide = int(places[:, 0].max(initial=0)) + 1
+    number = np.unique(places[:, 1] * wide + places[:, 0])
+    boxes = np.column_stack([number % wide, number // wide])
+    return np.column_stack([np.tile(boxes, (len(heads), 1)), np.repeat(heads, len(boxes))])
+
+
+def _halves(boxes: IntArray) -> IntArray:
+    """The eight halves of each box, heading after heading."""
+    corner = np.array([[i, j, k] for k in (0, 1) for j in (0, 1) for i in (0, 1)])
+    halves = (2 * boxes[:, None] + corner).reshape(-1, 3)
+    return np.asarray(halves[np.argsort(halves[:, 2], kind="stable")])
+
+
+def _poses(atlas: SpaceAtlas, plan: Plan, boxes: IntArray, turns: int, usual: float) -> FloatArray:
+    """The middles of boxes of two squares, at a height above the floor, shape (n, 6)."""
+    place = (boxes[:, :2] + 0.5) * 2.0 * plan.unit
+    square = np.floor(place / plan.unit).astype(np.int64)
+    rows, columns = plan.floor.shape
+    floor = plan.floor[np.minimum(square[:, 1], rows - 1), np.minimum(square[:, 0], columns - 1)]
+    poses = np.zeros((len(boxes), 6))
+    poses[:, :2] = place + atlas.world.corner[:2]
+    poses[:, 2] = (boxes[:, 2] + 0.5) * 2.0 * np.pi / turns
+    poses[:, 3] = floor + usual
+    return poses
+
+
+def _cost_of(
+    pose: FloatArray, atlas: SpaceAtlas, plan: Plan, ends: FloatArray, tables: NDArray[np.uint16]
+) -> float:
+    """Cost (1) of the best of the smallest boxes around a pose."""
+    turns = TURNS << len(ROUNDS)
+    place = (pose[:2] - atlas.world.corner[:2]) / (2.0 * plan.unit)
+    heading = pose[2] / (2.0 * np.pi) % 1.0 + 1.0  # so that none is negative
+    at = np.floor([*place, heading * turns]).astype(np.int64)
+    around = at + np.array([[i, j, k] for k in (-1, 0, 1) for j in (-1, 0, 1) for i in (-1, 0, 1)])
+    return float(_misses(plan.within(1), ends, tables, around, 2, turns).min())
 
 
 def _standing_out(
@@ -207,7 +280,7 @@ def _standing_out(
 
 def _misses(
     codes: NDArray[np.uint8], ends: FloatArray, tables: NDArray[np.uint16], boxes: IntArray,
-    size: int, turns: int, budget: int = 1 << 30,
+    size: int, turns: int, budget: int = NO_LIMIT,
 ) -> NDArray[np.int32]:  # fmt: skip
     """Cost (1) of boxes (column, row, heading) of `size` squares, an even number, shape (n,).
 

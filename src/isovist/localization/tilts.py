@@ -18,13 +18,11 @@ from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Look
-from isovist.sensing.level import levelled
+from isovist.sensing.joined import Look, last_of
+from isovist.sensing.level import all_on_level_ground
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
-LEVEL = float(np.radians(0.8))
-"""Ground that is tilted by more is levelled, in rad: less moves ends at 30 m by 0.4 m at most."""
 LEAST = float(np.radians(0.5))
 """Fitted tilts below this are not told from none, in rad: maps bend by as much."""
 ALLOWED = 2.5
@@ -51,28 +49,28 @@ def upright(
 
     Args:
         atlas: The map, described.
-        scan: What the sensor saw; only a cloud can lean.
+        scan: What the sensor saw, once or several times; only clouds can lean.
         tilt: Whether roll and pitch are to be fitted in any case.
         ask: Locates a scan, told whether to fit a tilt, and what a first look gave.
         look: Has a first look.
         settings: How to fit and to rate.
     """
-    if tilt or not isinstance(scan, CloudScan):
+    last = last_of(scan)
+    if tilt or not isinstance(last, CloudScan):
         return ask(scan, tilt, None), scan
-    flat, by = levelled(scan)
-    first = None
-    if by > LEVEL and scan.roll == 0.0 and scan.pitch == 0.0:
-        other = look(flat, True)
-        if _firm(other[0], scan):
-            if other[0].verdict is not Verdict.UNIQUE:
+    flat, first = all_on_level_ground(scan), None
+    if flat is not scan:
+        answer = ask(flat, True, None)
+        if _firm(answer, last):
+            if answer.verdict is not Verdict.UNIQUE:
                 first = look(scan, False)
-            if first is None or _score(other[0]) > _score(first[0]):
-                return _said(ask(flat, True, other), scan), flat
+            if first is None or _score(answer) > _score(first[0]):
+                return _said(answer, last), flat
     answer = ask(scan, False, first)
-    if answer.best is not None and _leans(atlas, scan, answer.best, settings):
+    if answer.best is not None and _leans(atlas, last, answer.best, settings):
         again = ask(scan, True, None)
         if _score(again) > answer.best.score:
-            return _said(again, scan), scan
+            return _said(again, last), scan
         if answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=UNSURE)
     return answer, scan

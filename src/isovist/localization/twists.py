@@ -9,6 +9,7 @@ is lost (`isovist bench carmen`); the largest gains are 0.27 nats at another siz
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from isovist.localization.answer import Estimate
 from isovist.localization.maps import Prior, seek
 from isovist.localization.refine import Fits, refine
 from isovist.localization.settings import LocalizationSettings
+from isovist.sensing.cloud_scan import FEWEST, CloudScan
 from isovist.sensing.joined import Look
 
 SCALES = (0.95, 1.05)
@@ -44,8 +46,9 @@ def doubt(
     """Why a unique place cannot be believed, in words; empty when it can."""
     sized, turned = margins(settings)
     mediocre = best.score < settings.poor[1]
+    few = _thinned(scan, settings)
     for factor in (*SCALES, *WIDER) if mediocre else SCALES:
-        if rescaled(atlas, scan, factor, best, settings).scores[0] > best.score + sized:
+        if rescaled(atlas, few, factor, best, settings).scores[0] > best.score + sized:
             size = f"{abs(round(100.0 * (factor - 1.0)))}"
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
@@ -55,6 +58,17 @@ def doubt(
         if len(fits) and fits.scores[0] > best.score + turned:
             return MIRRORED
     return ""
+
+
+def _thinned(scan: Look, settings: LocalizationSettings) -> Look:
+    """A cloud with no returns but those that fits take of it, in the same order."""
+    if not isinstance(scan, CloudScan):
+        return scan
+    used = np.unique(np.concatenate([scan.spread(apart) for _, apart in settings.beams]))
+    if len(used) < FEWEST:
+        return scan
+    strengths = None if scan.intensities is None else scan.intensities[used]
+    return replace(scan, points=scan.points[used], intensities=strengths, times=None)
 
 
 def rescaled(

@@ -140,6 +140,18 @@ class Blocks:
             cells[first - low : last - low] = part[:, :rows, :columns]
         return cells
 
+    def cut(self, rows: slice, columns: slice) -> "Blocks":
+        """All levels of some rows and columns."""
+        held, within = [], []
+        for part in (rows, columns):
+            first = part.start // SIDE
+            held.append(slice(first, -(-part.stop // SIDE)))
+            within.append(slice(part.start - first * SIDE, part.stop - first * SIDE))
+        index = self.index[:, held[0], held[1]]
+        _, y, x = index.shape
+        around = Blocks(index, self.table, (self.shape[0], y * SIDE, x * SIDE))
+        return Blocks.from_array(around.array()[:, within[0], within[1]])
+
     def _inside(self, code: int) -> IntArray:
         return np.sort(self._flat(np.nonzero(self.table[OWN:] == code)))
 

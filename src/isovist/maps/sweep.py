@@ -36,6 +36,26 @@ BLOCK_BYTES = 1 << 26
 Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where cells lie in a larger map: rays are drawn and summed as over the whole of it.
+
+    Attributes:
+        first: Place of the first of them along each axis of the array.
+        whole: Shape of the larger map.
+        blocks: Directions that are summed together, for each axis that is swept along.
+    """
+
+    first: tuple[int, ...]
+    whole: tuple[int, ...]
+    blocks: tuple[int, ...]
+
+    def before(self, axis: int, size: int, along: FloatArray) -> IntArray:
+        """Cells of the whole before `size` of these on an axis, as directions go, shape (s,)."""
+        behind = self.whole[axis] - self.first[axis] - size
+        return np.where(along > 0.0, self.first[axis], behind).astype(np.int64)
+
+
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
     """Rows and columns of the free cells among every `stride`-th one, in row order."""
     if stride < 1:
@@ -88,6 +108,7 @@ def describe_field(
     scale: float = 1.0,
     maximum: float = np.inf,
     known: Iterable[Ending] = KNOWN,
+    part: Part | None = None,
 ) -> tuple[Float32Array, Float32Array]:
     """Descriptors F and known mass K of equation (1), both of shape (nodes, n), float32.
 
@@ -101,16 +122,19 @@ def describe_field(
         scale: In m, for "logarithmic" and "saturating".
         maximum: Longest range in m.
         known: Endings that count.
+        part: Where the map lies in a larger one.  Nodes farther from its edges than twice
+            `maximum` have the bits then that they have in the whole.
     """
     from isovist.kernels.sweep import GROUP, accumulate
 
     along, r, c = _checked(world, angles, rows, cols)
     W = as_floats("weights", weights, (len(along), None))
     options = summing(world, maximum, transform, scale, known)
-    told = computing().describe(world.cells, r, c, Rays(along, felt(W), *options))
+    rays = Rays(along, felt(W), *options)
+    told = computing().describe(world.cells, r, c, rays) if part is None else None
     if told is not None:
         return readonly(told[0]), readonly(told[1])
-    axes = _axes(world, along, r, c)
+    axes = _axes(world, along, r, c, part)
     F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
     K = np.zeros_like(F)
     for axis in axes:
@@ -139,6 +163,8 @@ class _Axis:
         width: Size of the map along the minor axis.
         which: Places of the directions of this axis among all, shape (s,).
         directions: (du, dv), shape (s, 2).
+        before: Columns of a larger map before these, as each direction goes, shape (s,).
+        block: Directions that are swept together.
         places: Where columns of cells go, shape (m,).
         picks: Which nodes of which columns are gathered, if they are.
         nodes: Where each node is found in what `sweep` gives, shape (nodes,).
@@ -149,6 +175,8 @@ class _Axis:
     width: int
     which: IntArray
     directions: FloatArray
+    before: IntArray
+    block: int
     places: IntArray
     picks: tuple[IntArray, IntArray]
     nodes: IntArray
@@ -159,17 +187,19 @@ class _Axis:
 
         The arrays are used again for the next ones.
         """
-        from isovist.kernels.sweep import GROUP, sweep_all
+        from isovist.kernels.sweep import sweep_all
 
         columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
-        groups = 16 if picked else int(np.clip(BLOCK_BYTES // (20 * columns * self.width), 4, 16))
-        block = min(GROUP * groups, len(self.which))
+        block = min(self.block, len(self.which))
         shapes = (block, columns, self.width), (block, picked)
         out = [np.empty(shape, dtype=kind) for shape in shapes for kind in (np.float32, np.uint8)]
         for first in range(0, len(self.which), max(block, 1)):
-            which, some = self.which[first : first + block], self.directions[first : first + block]
+            some = slice(first, first + block)
+            which = self.which[some]
             part = [array[: len(which)] for array in out]
-            sweep_all(self.runs, some, self.places, self.picks, *part)
+            sweep_all(
+                self.runs, self.directions[some], self.before[some], self.places, self.picks, *part
+            )
             ranges, endings = part[2:] if picked else part[:2]
             yield which, ranges.reshape(len(which), -1), endings.reshape(len(which), -1)
 
@@ -197,27 +227,55 @@ def _checked(
 
 
 def _axes(
-    world: OccupancyMap, along: FloatArray, rows: IntArray, columns: IntArray
+    world: OccupancyMap,
+    along: FloatArray,
+    rows: IntArray,
+    columns: IntArray,
+    part: Part | None = None,
 ) -> tuple[_Axis, _Axis]:
     """The directions parted by major axis, with the nodes in the order each wants."""
     upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
     by_rows, by_columns = world.runs
+    lies = Part((0, 0), world.shape, blocks_of(world, rows, columns)) if part is None else part
     return (
-        _axis(by_rows, world.shape, np.flatnonzero(upright), along[:, ::-1], rows, columns),
-        _axis(by_columns, world.shape[::-1], np.flatnonzero(~upright), along, columns, rows),
+        _axis(0, by_rows, world, np.flatnonzero(upright), along[:, ::-1], rows, columns, lies),
+        _axis(1, by_columns, world, np.flatnonzero(~upright), along, columns, rows, lies),
     )
 
 
+def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
+    """Directions that are summed together along rows and along columns (`Part`)."""
+    each = zip((rows, columns), world.shape[::-1], strict=True)
+    first, second = (_block(np.unique(majors).size, width, rows.size) for majors, width in each)
+    return first, second
+
+
+def _block(columns: int, width: int, nodes: int) -> int:
+    """Directions that are swept together where so many columns hold so many nodes."""
+    from isovist.kernels.sweep import GROUP
+
+    if _gathered(columns, width, nodes):
+        return 16 * GROUP
+    return GROUP * int(np.clip(BLOCK_BYTES // (20 * columns * width), 4, 16))
+
+
+def _gathered(columns: int, width: int, nodes: int) -> bool:
+    """Whether nodes are so few that they are gathered from their columns."""
+    return 4 * nodes < columns * width
+
+
 def _axis(
+    number: int,
     runs: Runs,
-    shape: tuple[int, int],
+    world: OccupancyMap,
     which: IntArray,
     directions: FloatArray,
     majors: IntArray,
     minors: IntArray,
+    part: Part,
 ) -> _Axis:
     """Sort the nodes, and decide whether they are gathered or left in their columns."""
-    size, width = shape
+    size, width = world.shape[number], world.shape[1 - number]
     order = np.lexsort((minors, majors))
     columns, rows = majors[order].astype(np.int64), minors[order].astype(np.int64)
     kept = np.unique(columns)
@@ -225,12 +283,13 @@ def _axis(
     places[kept] = np.arange(kept.size)
     nodes = places[columns] * width + rows
     start = np.zeros(size + 1, dtype=np.int64)
-    if 4 * nodes.size < kept.size * width:
+    if _gathered(kept.size, width, nodes.size):
         places[kept] = 0
         nodes = np.arange(nodes.size)
         start = np.searchsorted(columns, np.arange(size + 1))
-    picks = start, rows
-    return _Axis(runs, width, which, directions[which], places, picks, nodes, order)
+    picks, some = (start, rows), directions[which]
+    before = part.before(number, size, some[:, 0])
+    return _Axis(runs, width, which, some, before, part.blocks[number], places, picks, nodes, order)
 
 
 def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:

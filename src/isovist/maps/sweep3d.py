@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
-from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Transform, felt, reach_in_cells, summing
+from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Part, Transform, felt, reach_in_cells, summing
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
@@ -55,15 +55,21 @@ class VoxelSweep:
     Attributes:
         world: The map.
         nodes: Flat indices of free cells, shape (nodes,).  Read-only.
+        part: Where the map lies in a larger one.
     """
 
     world: VoxelMap
     nodes: IntArray
+    part: Part
     _orders: "tuple[_Order, ...]"
 
     @classmethod
-    def over(cls, world: VoxelMap, nodes: ArrayLike) -> "VoxelSweep":
-        """Over free cells by flat index, shape (nodes,), no two alike."""
+    def over(cls, world: VoxelMap, nodes: ArrayLike, part: Part | None = None) -> "VoxelSweep":
+        """Over free cells by flat index, shape (nodes,), no two alike.
+
+        With `part`, the map lies there in a larger one, and nodes farther from its edges than twice
+        a longest range have the bits that they have in the whole.
+        """
         index = np.asarray(nodes)
         if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
             raise InputError("`nodes` must be a list of flat indices of cells.")
@@ -72,10 +78,12 @@ class VoxelSweep:
             raise InputError("`nodes` must name free cells of the map.")
         if np.unique(index).size < index.size:
             raise InputError("`nodes` must not name a cell twice.")
+        lies = Part((0, 0, 0), world.shape, blocks_of(index)) if part is None else part
         nodes = readonly(index.astype(np.int64))
         place = np.stack(np.unravel_index(nodes, world.shape)[::-1])
-        met, codes = _met(world)
-        return cls(world, nodes, tuple(_order(world, u, place, met, codes) for u in range(3)))
+        met = _met(world)
+        orders = tuple(_order(world, u, place, *met, lies) for u in range(3))
+        return cls(world, nodes, lies, orders)
 
     def ranges(
         self, directions: ArrayLike, *, maximum: float = np.inf
@@ -121,7 +129,7 @@ class VoxelSweep:
         count = len(self.nodes)
         F = np.zeros((count, W.shape[1]), dtype=np.float32)
         K = np.zeros_like(F)
-        block = int(np.clip(BLOCK_BYTES // (5 * count) // GROUP * GROUP, 16, 64))
+        (block,) = self.part.blocks
         ranges, endings = np.empty((block, count), np.float32), np.empty((block, count), np.uint8)
         in_order = np.arange(count)
         for order, which in self._parted(d):
@@ -140,11 +148,20 @@ class VoxelSweep:
         return [(order, which) for order, which in parts if which.size]
 
 
+def blocks_of(nodes: IntArray) -> tuple[int]:
+    """Directions that are summed together over nodes (`Part`)."""
+    from isovist.kernels.sweep import GROUP
+
+    return (int(np.clip(BLOCK_BYTES // (5 * len(nodes)) // GROUP * GROUP, 16, 64)),)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Order:
     """The map and its nodes as `kernels.sweep3d` wants them with one axis as the major one."""
 
     axes: tuple[int, int, int]
+    part: Part
+    layers: int
     width: int
     cells: tuple[IntArray, NDArray[np.int32]]
     runs: tuple[IntArray, NDArray[np.int32], IntArray]
@@ -160,12 +177,14 @@ class _Order:
         nothing = self.moves[0][:0]
         moves = self.moves if placed else (nothing, nothing)
         nodes = *self.runs, self.to if placed else self.runs[2][:-1]
-        sweep_all(self.cells, turned, self.width, nodes, moves, *rest)
+        before = self.part.before(2 - self.axes[0], self.layers, turned[:, 0])
+        sweep_all(self.cells, turned, before, self.width, nodes, moves, *rest)
 
 
 def _order(
-    world: VoxelMap, u: int, place: IntArray, met: NDArray[np.int32], codes: NDArray[np.uint8]
-) -> _Order:
+    world: VoxelMap, u: int, place: IntArray, met: NDArray[np.int32], codes: NDArray[np.uint8],
+    part: Part,
+) -> _Order:  # fmt: skip
     """The order of one major axis.
 
     Args:
@@ -174,10 +193,11 @@ def _order(
         place: Of the nodes, in cells along x, y and z, shape (3, nodes).
         met: Of the cells that can be met, likewise.
         codes: Theirs, 1 wall, 2 unknown, 3 edge.
+        part: Where the map lies in a larger one.
     """
     # The longer minor axis is the contiguous one: the loops run along it.
     sizes = world.shape[::-1]
-    v, w = sorted((k for k in range(3) if k != u), key=lambda k: sizes[k])
+    v, w = sorted((k for k in range(3) if k != u), key=lambda k: part.whole[2 - k])
     shape = sizes[u], sizes[v], sizes[w]
     at = (place[u] * sizes[v] + place[v]) * sizes[w] + place[w]
     slots = np.argsort(at).astype(np.int32)
@@ -198,6 +218,8 @@ def _order(
     places = (4 * met[w][order] + codes[order]).astype(np.int32)
     return _Order(
         (u, v, w),
+        part,
+        sizes[u],
         sizes[w],
         (_starts(flat[order], (sizes[u] + 2, sizes[v] + 2, sizes[w] + 2)), places),
         (starts, (at[first] % sizes[w]).astype(np.int32), np.append(first, len(at))),

@@ -115,7 +115,8 @@ class VoxelMap:
         values = None
         if reflectance is not None:
             given = as_floats("reflectance", reflectance, (len(p),))
-            values = np.bincount(flat, given, minlength=levels * rows * columns)
+            sums = np.bincount(flat, given, minlength=levels * rows * columns)
+            values = sums.astype(np.float64, copy=False)
             values[met] /= counts
         blocks = Blocks.from_walls(met[counts >= fewest], shape)
         if rest != Cell.FREE:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from isovist.report.answers import finite
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 from isovist.surveying.regions import Area
@@ -23,8 +24,9 @@ def sensor_words(lidar: Lidar | SpinningLidar) -> str:
     return f"{view:.0f}°, {lidar.range_max:g} m lidar ({lidar.beams} beams, σ {lidar.noise:g} m)"
 
 
-def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float]:
+def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float | None]:
     """The sensor as plain data."""
+    shape: dict[str, float | None]
     if isinstance(lidar, SpinningLidar):
         shape = {
             "rings": lidar.rings,
@@ -33,7 +35,7 @@ def sensor_json(lidar: Lidar | SpinningLidar) -> dict[str, float]:
         }
     else:
         shape = {"field_of_view_deg": math.degrees(lidar.field_of_view), "beams": lidar.beams}
-    return shape | {"range_max": lidar.range_max, "noise": lidar.noise}
+    return shape | {"range_max": finite(lidar.range_max), "noise": lidar.noise}
 
 
 def percent(share: float) -> str:

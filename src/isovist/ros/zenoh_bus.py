@@ -51,7 +51,7 @@ class ZenohBus:
             node: Name of the node.
         """
         zenoh = _zenoh()
-        self._session = _open({
+        self._session = open_session({
             "mode": "peer", "connect/endpoints": [endpoint], "scouting/multicast/enabled": False,
             "listen/endpoints": ["tcp/localhost:0"], "connect/timeout_ms": 2000,
             "connect/exit_on_failure": True, "timestamping/enabled": True,
@@ -197,7 +197,7 @@ class Router:
     def __init__(self, endpoint: str = ROUTER) -> None:
         """Listen at an endpoint."""
         _zenoh()
-        self._session = _open(
+        self._session = open_session(
             {"mode": "router", "listen/endpoints": [endpoint],
              "scouting/multicast/enabled": False},
             f"No router can listen at {endpoint}. Does one run already? Then leave out `--router`.",
@@ -225,16 +225,22 @@ def _qos(topic: Topic) -> str:
     return f"{'' if topic.reliable else '2'}:{'1' if topic.latched else ''}:,{depth}:,:,:,,"
 
 
-def _zenoh() -> Any:
-    with MissingExtraError.unless_found("ROS 2 without a ROS installation", "ros"):
+def _zenoh(what: str = "ROS 2 without a ROS installation") -> Any:
+    with MissingExtraError.unless_found(what, "ros"):
         import zenoh
         import zenoh.ext
     return zenoh
 
 
-def _open(values: dict[str, Any], failed: str) -> Any:
-    """A session with a configuration, or an error in one line."""
-    zenoh = _zenoh()
+def open_session(values: dict[str, Any], failed: str, *what: str) -> Any:
+    """A session of zenoh.
+
+    Args:
+        values: Of its configuration, by key.
+        failed: The error when it cannot be opened.
+        what: Needs it, where that is not ROS 2.
+    """
+    zenoh = _zenoh(*what)
     config = zenoh.Config()
     try:
         for key, value in values.items():

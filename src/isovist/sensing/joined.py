@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import pairwise
 from operator import matmul
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -108,11 +109,22 @@ class Joined:
 
 Look = Scan | CloudScan | Joined
 """What is located: one scan, or several as one."""
+L = TypeVar("L", bound=Look)
 
 
 def last_of(scan: Look) -> Scan | CloudScan:
     """The scan whose pose is asked for."""
     return scan.last if isinstance(scan, Joined) else scan
+
+
+def unlit(scan: L) -> L:
+    """What a search on several maps compares: in the plane, scans without their intensities."""
+    if isinstance(scan, Joined):
+        return cast("L", replace(scan, scans=tuple(unlit(one) for one in scan.scans)))
+    if isinstance(scan, CloudScan) or scan.intensities is None:
+        return scan
+    ranges = np.where(scan.valid, scan.ranges, np.nan)
+    return cast("L", replace(scan, ranges=ranges, intensities=None))
 
 
 def joined(

@@ -40,11 +40,7 @@ class Lidar:
     range_min: float = 0.05
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.field_of_view <= 2.0 * np.pi + 1e-12:
-            raise InputError(
-                "`field_of_view` must be more than 0° and at most 360°, as 2π rad, "
-                f"got {np.degrees(self.field_of_view):g}°."
-            )
+        check_view(self.field_of_view)
         if self.beams < 1:
             raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
         check_beams(self.beams)
@@ -73,6 +69,15 @@ class Lidar:
             ranges = ranges + rng.normal(0.0, self.noise, self.beams)
         strengths = seen_strengths(world, hits, cut, rng)
         return Scan(bearings, ranges, self.range_min, self.range_max, strengths)
+
+
+def check_view(field_of_view: float) -> None:
+    """An error unless an angle (rad) is a field of view."""
+    if not 0.0 < field_of_view <= 2.0 * np.pi + 1e-12:
+        raise InputError(
+            "`field_of_view` must be more than 0° and at most 360°, as 2π rad, "
+            f"got {np.degrees(field_of_view):g}°."
+        )
 
 
 def check_beams(count: int) -> None:

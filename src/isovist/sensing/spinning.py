@@ -8,7 +8,7 @@ from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.lidar import check_beams, check_faults, cluttered, seen_strengths
+from isovist.sensing.lidar import check_beams, check_faults, check_view, cluttered, seen_strengths
 from isovist.types import FloatArray
 
 
@@ -20,11 +20,13 @@ class SpinningLidar:
         rings: How many beams lie above each other.
         low: Elevation of the lowest, in rad.
         high: Elevation of the highest, in rad.
-        azimuths: How often each fires in a turn.
+        azimuths: How often each fires in a turn, or within the field of view.
         range_max: Beams that would be longer return nothing, in m.
         noise: Standard deviation of a range, in m.
         clutter: Share of beams that something unmapped cuts short.
         range_min: Shortest range it reports, in m.
+        field_of_view: Across, in rad: 2π is a turn, and less looks ahead, as a sensor that does not
+            turn does.
     """
 
     rings: int = 16
@@ -35,6 +37,7 @@ class SpinningLidar:
     noise: float = 0.02
     clutter: float = 0.0
     range_min: float = 0.05
+    field_of_view: float = 2.0 * np.pi
 
     def __post_init__(self) -> None:
         if self.rings < 1 or self.azimuths < 1:
@@ -48,13 +51,16 @@ class SpinningLidar:
                 "`low` and `high` must be elevations in ascending order within ±90°, as ±π/2 rad, "
                 f"got {np.degrees(self.low):g}° and {np.degrees(self.high):g}°."
             )
+        check_view(self.field_of_view)
         check_faults(self)
 
     @property
     def directions(self) -> FloatArray:
         """Unit vectors of the beams in the frame of the sensor, ring after ring, shape (m, 3)."""
         elevation = np.linspace(self.low, self.high, self.rings)[:, None]
-        azimuth = 2.0 * np.pi * np.arange(self.azimuths) / self.azimuths
+        azimuth = self.field_of_view * np.arange(self.azimuths) / self.azimuths
+        if self.field_of_view < 2.0 * np.pi - 1e-9:  # as many to the left as to the right
+            azimuth += 0.5 * (self.field_of_view / self.azimuths - self.field_of_view)
         flat = np.cos(elevation)
         up = np.broadcast_to(np.sin(elevation), (self.rings, self.azimuths))
         return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], -1).reshape(-1, 3)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -38,6 +38,9 @@ from isovist.studio.streams import plain
 from isovist.studio.uploads import MOST_FILES
 from isovist.tracking.tracker import Tracker
 
+if TYPE_CHECKING:
+    from isovist.serve.zenoh_door import ZenohDoor
+
 log = logging.getLogger("isovist.serve")
 LOOK_S = 1.0
 """So often the folder of maps is looked at, in s."""
@@ -53,6 +56,7 @@ class Server:
         limits: Of what is taken on.
         tokens: Of which each request must bring one.
         host: Address that it is reached by.
+        door: A second one, beside HTTP.
     """
 
     def __init__(
@@ -61,7 +65,9 @@ class Server:
         limits: Limits | None = None,
         tokens: Sequence[str] = (),
         host: str = "127.0.0.1",
+        door: "ZenohDoor | None" = None,
     ) -> None:
+        self.door = door
         self.maps, self.limits = maps, Limits() if limits is None else limits
         self.batches, self.sessions = Batcher(self.limits), Sessions(self.limits)
         self.metrics, self.ready = Metrics(), False
@@ -92,9 +98,13 @@ class Server:
     @asynccontextmanager
     async def _life(self, _app: Starlette) -> AsyncIterator[None]:
         looking = asyncio.create_task(self._look_after())
+        if self.door is not None:
+            self.door.begin(self.app)
         try:
             yield
         finally:
+            if self.door is not None:
+                await self.door.end()
             looking.cancel()
             with suppress(asyncio.CancelledError):
                 await looking

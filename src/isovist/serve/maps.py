@@ -20,7 +20,7 @@ from isovist.atlas.side_by_side import check_alike
 from isovist.atlas.store import atlas_info, write_atlas
 from isovist.errors import FileError, InputError
 from isovist.io.files import quote, sync_folder
-from isovist.io.folder import MANIFEST
+from isovist.io.places import MANIFEST
 from isovist.serve.errors import RefusedError, unknown
 from isovist.studio.uploads import MOST_FILES, kind_of, main_file, read_site, safe_path
 

@@ -1,21 +1,27 @@
 """Start the server, and end it without losing a request."""
 
 import logging
+import re
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.files import read_bytes
 from isovist.serve.limits import Limits
+
+if TYPE_CHECKING:
+    from isovist.serve.zenoh_door import ZenohDoor
 
 log = logging.getLogger("isovist.serve")
 MIB = 2.0**20
 SHORTEST = 16
 """Letters of a token: fewer can be tried out."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_LOCAL = re.compile(r"[a-z]+/(localhost|127\.0\.0\.1|\[::1\]):")
 
 
 def start(
@@ -26,6 +32,7 @@ def start(
     token_file: Path | None = None,
     memory: float | None = None,
     limits: Limits | None = None,
+    zenoh: str | None = None,
 ) -> None:
     """Serve the maps of a folder until the process is told to end.
 
@@ -36,6 +43,7 @@ def start(
         token_file: Tokens, one per line, of which each request must bring one.
         memory: MiB that open atlases may take together.
         limits: Of what is taken on.
+        zenoh: Where a zenoh router listens, e.g. `tcp/localhost:7447`, for a second door.
     """
     with MissingExtraError.unless_found("The server", "serve"):
         import python_multipart  # noqa: F401
@@ -52,8 +60,14 @@ def start(
             f"At `host` {host} others can ask, so that the server needs a `token_file`; without "
             "one it listens at 127.0.0.1 alone."
         )
+    if zenoh is not None and not tokens and not _LOCAL.match(zenoh):
+        raise InputError(
+            f"By the router at {zenoh} others can ask, so that the server needs a `token_file`; "
+            "without one the router must be on this machine, e.g. tcp/localhost:7447."
+        )
     chosen = Limits() if limits is None else limits
-    server = Server(Maps(library, None if memory is None else memory * MIB), chosen, tokens, host)
+    maps, door = Maps(library, None if memory is None else memory * MIB), _door(zenoh)
+    server = Server(maps, chosen, tokens, host, door)
     note_requests()
     listener = listen(host, port, "The server")
     name = f"[{host}]" if ":" in host else host
@@ -69,6 +83,14 @@ def start(
     with _ending_by_signal():
         uvicorn.Server(config).run(sockets=[listener])
     log.info("every request is answered; the server ends")
+
+
+def _door(endpoint: str | None) -> "ZenohDoor | None":
+    if endpoint is None:
+        return None
+    from isovist.serve.zenoh_door import ZenohDoor
+
+    return ZenohDoor(endpoint)
 
 
 @contextmanager

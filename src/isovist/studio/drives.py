@@ -10,7 +10,7 @@ from isovist.bench.explore import Run, explore, lost_start
 from isovist.errors import InputError
 from isovist.exploration.propose import Rule
 from isovist.io.logs.read import Log
-from isovist.poses import Pose
+from isovist.poses import Pose, Pose3
 from isovist.report.answers import pose_json
 from isovist.report.explorations import run_json, run_text
 from isovist.report.tracks import track_text, update_json
@@ -18,7 +18,7 @@ from isovist.sensing.lidar import Lidar
 from isovist.studio.asks import Ask
 from isovist.studio.scenes import estimate_scene, rounded, scan_ends
 from isovist.studio.shelf import Shelf
-from isovist.tracking.replay import replay, summarise
+from isovist.tracking.replay import AnyLog, replay, summarise
 from isovist.tracking.tracker import Tracker
 
 Progress = Callable[[float], None]
@@ -32,8 +32,8 @@ def track_log(shelf: Shelf, ask: Ask) -> Iterator[dict[str, Any]]:
     With `carried`, the robot is carried at an update to where another scan of the log was taken,
     and odometry knows nothing of it.
     """
-    atlas = shelf.sites.get(ask.text("site")).plane
-    log = shelf.logs.get(ask.text("log")).thing
+    atlas = shelf.sites.get(ask.text("site")).atlas
+    log: AnyLog = shelf.logs.get(ask.text("log")).thing
     every = max(ask.count("every", 1, low=1, high=1000), -(-len(log) // MOST))
     log = log.take(log.chosen(every=every))
     if ask.has("carried"):
@@ -53,25 +53,29 @@ def track_log(shelf: Shelf, ask: Ask) -> Iterator[dict[str, Any]]:
     yield {"done": track_text(log, summarise(updates))}
 
 
-def carried(log: Log, at: int, place: tuple[float, float]) -> Log:
+def carried(log: AnyLog, at: int, place: tuple[float, float]) -> AnyLog:
     """A log whose robot is carried, before scan `at`, to the scan that was taken nearest a place.
 
-    Odometry goes on from there as if nothing had happened.
+    Odometry, where there is one, goes on from there as if nothing had happened.
     """
     if log.truth is None:
         raise InputError("The log has no truth, so nobody knows which scans were taken there.")
     if not 0 < at < len(log):
         raise InputError(f"The robot can be carried at updates 1 to {len(log) - 1}, got {at}.")
-    there = int(np.argmin(np.hypot(*(log.truth[:, :2] - np.array(place)).T)))
+    truth = log.truth.vector if isinstance(log.truth, Pose3) else log.truth
+    there = int(np.argmin(np.hypot(*(truth[:, :2] - np.array(place)).T)))
     both = log.take(np.append(np.arange(at), np.arange(there, len(log))))
-    poses = [Pose.from_vector(row) for row in both.odometry]
-    T_before_after = poses[at - 1] @ poses[at].inverse
-    after = [(T_before_after @ pose).vector for pose in poses[at:]]
-    odometry = np.concatenate([both.odometry[:at], after])
     step = float(np.median(np.diff(log.times))) if len(log) > 1 else 1.0
     times = both.times.copy()
     times[at:] += times[at - 1] + step - times[at]
-    return replace(both, odometry=odometry, times=times)
+    if both.odometry is None:
+        return replace(both, times=times)
+    poses: list[Any] = [both.odometry_at(k) for k in range(len(both))]
+    T_before_after = poses[at - 1] @ poses[at].inverse
+    poses[at:] = [T_before_after @ pose for pose in poses[at:]]
+    rows = np.array([pose.vector for pose in poses])
+    moved = rows if isinstance(both, Log) else Pose3.from_vector(rows)
+    return replace(both, odometry=moved, times=times)  # type: ignore[arg-type]
 
 
 def explore_site(shelf: Shelf, ask: Ask, progress: Progress) -> dict[str, Any]:

@@ -150,9 +150,10 @@ def _letters(codes: NDArray[Any]) -> str:
     return codes.astype("S1").tobytes().decode("ascii")
 
 
-def scan_ends(scan: Scan, most: int = 180) -> list[Any]:
+def scan_ends(scan: AnyScan, most: int = 180) -> list[Any]:
     """Where beams end in the frame of the robot, a few of them."""
-    ends: FloatArray = scan.T_robot_sensor.apply(scan.endpoints)
+    seen = scan.endpoints if isinstance(scan, Scan) else scan.points
+    ends: FloatArray = scan.T_robot_sensor.apply(seen)
     step = max(1, -(-len(ends) // most))
     return rounded(ends[::step], 2)
 

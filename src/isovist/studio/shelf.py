@@ -16,6 +16,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls
 from isovist.errors import InputError
+from isovist.io.logs.cloud_log import CloudLog
 from isovist.io.logs.read import Log
 from isovist.maps.base import Map
 from isovist.sensing.cloud_scan import CloudScan
@@ -125,7 +126,7 @@ class Shelf:
         self.sites: Box[Site] = Box("map", 24)
         self.libraries: Box[Named[dict[str, str]]] = Box("library", 4)
         self.scans: Box[Named[Scan | CloudScan]] = Box("scan", 60)
-        self.logs: Box[Named[Log]] = Box("log", 4)
+        self.logs: Box[Named[Log | CloudLog]] = Box("log", 4)
 
     def library_of(self, site: str) -> str:
         """Key of the library that a map came with; empty where it came alone."""

@@ -38,9 +38,8 @@ def start(
         import uvicorn
 
         from isovist.studio.app import studio
-    from isovist.io.logs.read import read_log
     from isovist.studio.shelf import Named, Shelf, Site
-    from isovist.studio.uploads import read_site
+    from isovist.studio.uploads import read_drive, read_site
 
     shelf, first = Shelf(), "office"
     if world is not None:
@@ -49,7 +48,7 @@ def start(
         shelf.sites.put("map", Site(world.name, atlas), stays=True)
         first = "map"
     if drive is not None:
-        read = read_log(drive, scan_topic=scan_topic, odometry_topic=odometry_topic)
+        read = read_drive(drive, scan_topic, odometry_topic)
         shelf.logs.put("log", Named(drive.name, read), stays=True)
     listener = listen(host, port)
     port = listener.getsockname()[1]

@@ -22,15 +22,17 @@ from isovist.atlas.store import read_atlas
 from isovist.errors import FileError
 from isovist.io.bags import MOST_METADATA
 from isovist.io.files import quote
-from isovist.io.folder import MANIFEST
-from isovist.io.logs.read import BAGS, CARMEN, read_log
+from isovist.io.logs.cloud_log import CloudLog
+from isovist.io.logs.clouds import holds_clouds, read_clouds
+from isovist.io.logs.read import BAGS, CARMEN, Log, read_log
 from isovist.io.maps.read import read_map
+from isovist.io.places import MANIFEST
 from isovist.io.plain_yaml import MAX_YAML_BYTES
 from isovist.io.scans.read import read_scan
 from isovist.studio.shelf import Named, Shelf, Site
 
-MOST_FILES = 200
-"""Of one drop: an atlas is a folder of a dozen, and a library holds several."""
+MOST_FILES = 500
+"""Of one drop: a library is a hundred, and a folder of clouds has one for each."""
 CLOUDS = (".ply", ".pcd", ".bin")
 """A map in space, or a scan of one."""
 _PLANS = (".yaml", ".yml", ".geojson")
@@ -78,9 +80,8 @@ def receive(
             if key not in shelf.sites:
                 shelf.sites.put(key, Site(name, read_site(main, progress)))
         elif kind == "log":
-            shelf.logs.put(
-                key, Named(name, read_log(main, scan_topic=scan_topic, progress=progress))
-            )
+            log = read_drive(main, scan_topic, progress=progress)
+            shelf.logs.put(key, Named(name, log.held() if isinstance(log, CloudLog) else log))
         else:
             shelf.scans.put(key, Named(name, read_scan(main)))
     return {"kind": kind, "key": key, "name": name}
@@ -112,8 +113,10 @@ def safe_path(name: str) -> Path:
 
 
 def main_file(folder: Path) -> Path:
-    """The file that the others belong to: a manifest's folder, a yaml's image, or the only one."""
+    """The file that the others belong to, or their folder: a manifest's, one of KITTI."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
+    if (folder / "velodyne").is_dir():
+        return _kitti(folder, files)
     manifests = [path for path in files if path.name in ("manifest.json", "metadata.yaml")]
     if manifests:
         inner = manifests[0].parent if manifests[0].parent != folder else _gathered(folder)
@@ -173,6 +176,16 @@ def _check_bag(folder: Path) -> None:
         raise FileError(f"{folder.name} names files outside of its folder.")
 
 
+def _kitti(folder: Path, files: list[Path]) -> Path:
+    """A folder in the layout of KITTI again, of whose names only the last two parts are left."""
+    texts = [path for path in files if path.suffix.lower() == ".txt"]
+    inner = next((path.parent for path in texts if path.parent != folder), folder / "clouds")
+    inner.mkdir(exist_ok=True)
+    for path in [*texts, folder / "velodyne"]:
+        path.rename(inner / path.name)
+    return inner
+
+
 def _gathered(folder: Path) -> Path:
     """A folder of its own for the files of an atlas that were dropped without theirs."""
     inner = folder / "atlas"
@@ -221,6 +234,18 @@ def _is_set(path: Path) -> bool:
             return any(name.endswith(("ranges_m", "ranges_cm", "ranges_mm")) for name in names)
     except (ValueError, OSError, EOFError, NotImplementedError, zipfile.BadZipFile):
         return False
+
+
+def read_drive(
+    path: Path,
+    scan_topic: str | None = None,
+    odometry_topic: str | None = None,
+    progress: Progress | None = None,
+) -> Log | CloudLog:
+    """A log of the plane, or one in space."""
+    if holds_clouds(path, scan_topic):
+        return read_clouds(path, scan_topic=scan_topic, odometry_topic=odometry_topic)
+    return read_log(path, scan_topic=scan_topic, odometry_topic=odometry_topic, progress=progress)
 
 
 def read_site(path: Path, progress: Progress) -> Any:

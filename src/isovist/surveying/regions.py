@@ -70,7 +70,8 @@ def reasons(
     here = atlas.positions[floor]
     gap = np.nan_to_num(aliases.place[each, worst] - here)
     away = np.maximum(np.hypot(gap[:, 0], gap[:, 1]), 1e-9)
-    along = np.abs(np.sum(gap * views.weakest, axis=1)) >= np.cos(2.0 * localization.block) * away
+    near = np.cos(2.0 * localization.block[0])
+    along = np.abs(np.sum(gap * views.weakest, axis=1)) >= near * away
     same = np.abs(aliases.turn[each, worst]) <= settings.rival[1]
     gap[away <= 1e-9, 0] = 1.0
     visible = atlas.world.cast(here, gap).ranges >= away

@@ -83,7 +83,7 @@ def look(
 ) -> Views:
     """Look around from the nodes `floor`, which have a step of room on all sides."""
     rays = RAYS * atlas.settings.channels
-    headings, blocks = headings_of(lidar, rays, settings.views[0], localization.block)
+    headings, blocks = headings_of(lidar, rays, settings.views[0], localization.block[0])
     angles = 2.0 * np.pi * np.arange(rays) / rays
     rows, columns = (k[floor] for k in atlas.rows_columns)
     walls = bare_walls(atlas.world)

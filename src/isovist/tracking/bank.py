@@ -64,9 +64,8 @@ class Frame:
 
     @property
     def witnesses(self) -> FloatArray:
-        """ℓ of what errs on its own: blocks in the plane, columns of them in space."""
-        alone = len(self.beams.columns) == self.beams.blocks
-        return self.blocks if alone else self.beams.by_column(self.blocks)
+        """ℓ of what errs on its own, columns of blocks, shape (K, C)."""
+        return self.beams.by_column(self.blocks)
 
     def again(self) -> "Frame":
         """The same scan, not compared with anything."""
@@ -119,6 +118,11 @@ class Bank:
         self.before = np.empty((0, D)), np.empty((0, n, n))
         if len(self.poses) == 0:
             self.poses, self.spreads = self.before
+
+    def fit_tilt(self) -> None:
+        """Have roll and pitch fitted from now on; only while nothing was seen."""
+        self.tilt, self.poses = True, np.empty((0, 0))
+        self.__post_init__()
 
     def __len__(self) -> int:
         return len(self.poses)

@@ -108,11 +108,13 @@ def _loosest(bank: Bank) -> float:
 
 
 def sees(scan: AnyScan, settings: LocalizationSettings) -> bool:
-    """Whether a scan sees enough to say anything: in 6 blocks of 10°, or half of its view."""
+    """Whether a scan sees enough to say anything: in as many blocks of 10° as there must be
+    witnesses, or half of its view.
+    """
     if isinstance(scan, CloudScan):  # which tells nothing of beams that did not return
-        return scan.columns(settings.block) >= settings.witnesses
+        return scan.columns(settings.block[0]) >= settings.witnesses
     seen, whole = (
-        np.unique(np.floor((b - b[0]) / settings.block + 1e-9)).size
+        np.unique(np.floor((b - b[0]) / settings.block[0] + 1e-9)).size
         for b in (scan.bearings[scan.valid], scan.bearings)
     )
     return bool(seen >= min(settings.witnesses, 0.5 * whole))

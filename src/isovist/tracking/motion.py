@@ -1,7 +1,8 @@
 """How a robot moved between two updates: by odometry, or at even pace where there is none.
 
 In space poses are those of a level frame at the place of the sensor, as in `localization`: what the
-robot leans by is taken off both scan and odometry.  Where the scan does not tell it, odometry does.
+robot leans by is taken off both scan and odometry.  Where the scan does not tell it, odometry does,
+and where neither does, the ground that the scan shows (`sensing.level`).
 A sensor that turns sees a moving world: returns that have times are brought to where they would be,
 had the robot stood still, by its motion since the update before.
 """
@@ -15,6 +16,7 @@ from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan, check_tilt
 from isovist.sensing.drift import Drift
+from isovist.sensing.level import on_level_ground
 
 FARTHEST = 1e7
 """Odometry farther from its origin than a quarter of the Earth's girth, in m, is none."""
@@ -46,7 +48,7 @@ def checked(site: Site, odometry: AnyPose | None) -> AnyPose | None:
 
 
 def seen_from(
-    scan: AnyScan, odometry: AnyPose, before: AnyPose | None, seconds: float | None
+    scan: AnyScan, odometry: AnyPose, before: AnyPose | None, seconds: float | None, aided: bool
 ) -> AnyScan:
     """A scan as it would be, had the robot stood where odometry says, leaning as it does.
 
@@ -55,16 +57,36 @@ def seen_from(
         odometry: T_odom_robot now.
         before: The same at the update before, if there was one.
         seconds: Since then; `None` when nobody told.
+        aided: Whether odometry was told, and not expected.
     """
     if not isinstance(scan, CloudScan):
         return scan
     if scan.times is not None and before is not None and seconds:
         place = scan.T_robot_sensor
         scan = scan.straighten((before @ place).inverse @ (odometry @ place), seconds)
-    assert isinstance(odometry, Pose3)
-    if scan.roll == scan.pitch == 0.0 and (odometry.roll, odometry.pitch) != (0.0, 0.0):
-        scan = replace(scan, roll=odometry.roll, pitch=odometry.pitch)
-    return scan
+    if scan.roll == scan.pitch == 0.0 and aided and _leans(odometry):
+        assert isinstance(odometry, Pose3)
+        return replace(scan, roll=odometry.roll, pitch=odometry.pitch)
+    return on_level_ground(scan)
+
+
+def leaning(odometry: AnyPose, scan: AnyScan, aided: bool) -> AnyPose:
+    """T_odom_robot that leans as a scan (`seen_from`) does, where odometry does not tell how."""
+    if not isinstance(scan, CloudScan) or (aided and _leans(odometry)):
+        return odometry
+    x, y, z = (float(v) for v in odometry.position)
+    return Pose3(x, y, odometry.yaw, z, scan.roll, scan.pitch)
+
+
+def by_ground(scan: AnyScan, seen: AnyScan, odometry: AnyPose) -> bool:
+    """Whether the ground alone told how a scan leans."""
+    if not isinstance(scan, CloudScan) or not isinstance(seen, CloudScan):
+        return False
+    return (scan.roll, scan.pitch) != (seen.roll, seen.pitch) and not _leans(odometry)
+
+
+def _leans(odometry: AnyPose) -> bool:
+    return isinstance(odometry, Pose3) and (odometry.roll, odometry.pitch) != (0.0, 0.0)
 
 
 def mount_of(scan: AnyScan) -> AnyPose:

@@ -42,7 +42,7 @@ from isovist.tracking.belief import (
 )
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
-from isovist.tracking.motion import UNAIDED, checked, mount_of, seen_from
+from isovist.tracking.motion import UNAIDED, by_ground, checked, leaning, mount_of, seen_from
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
@@ -65,7 +65,8 @@ class Tracker:
         drift: How far odometry can be trusted.
         settings: How it is followed.
         localization: How places are found, fitted and rated; `ON_THE_WAY` when `None`.
-        tilt: In space, fit roll and pitch too, where neither scan nor odometry knows them.
+        tilt: In space, fit roll and pitch too, where neither scan nor odometry knows them; they are
+            in any case where the ground of the first scan is not level.
     """
 
     def __init__(
@@ -146,7 +147,8 @@ class Tracker:
                 is none, at every update: then the robot is taken to go on at an even pace, and the
                 scans correct that.
             scan: What the sensor saw there.  In space its roll and pitch count, or those of
-                odometry where it has none; its `times`, if `time` is told, straighten it.
+                odometry where it has none, or of its ground where that has none either; its
+                `times`, if `time` is told, straighten it.
             time: When, in s since any moment; updates that do not say count as 1 s apart.
         """
         start = perf_counter()
@@ -159,7 +161,10 @@ class Tracker:
         if place is None:
             place = self._expected(elapsed)
             robot = self._best_robot() if len(self.bank) else None
-        seen = seen_from(scan, place, before, elapsed if told else None)
+        seen = seen_from(scan, place, before, elapsed if told else None, odometry is not None)
+        if not self.bank.frames and by_ground(scan, seen, place):
+            self.bank.fit_tilt()
+        place = leaning(place, seen, odometry is not None)
         share = self._move(place, mount_of(seen), elapsed)
         spent = 0.0
         held = seen.within(self.site.diagonal)
@@ -211,7 +216,7 @@ class Tracker:
             return stand.merged
         self._stand = Stand.at(self._sensor, scan)
         beams = self._beams(scan)
-        seen = self.localization.block * len(beams.columns)  # a cloud has no ends
+        seen = self.localization.block[0] * len(beams.columns)  # a cloud has no ends
         weight = self._weight(scan.field_of_view if isinstance(scan, Scan) else seen)
         self.bank.look(Frame(beams, self._sensor, weight, time=self._clock), share)
         return scan
@@ -416,7 +421,7 @@ class Tracker:
         settings = self.localization
         seeds = seek(self.site, scan, prior, settings).poses
         most = self.settings.found[self._settled]
-        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=self.tilt)
+        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=self.bank.tilt)
         scores = fits.scores
         fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)

@@ -98,7 +98,7 @@ def settle(bank: Bank, rule: Rule) -> bool:
         bank.sort()
     if not is_same(first, bank.atlas.lift(bank.poses[0]), settings):
         return False
-    agreement, margin, _ = settings.refuted
+    agreement, margin = settings.refuted[:2]
     t, d = bank.margins(FRAMES)
     explained = float(np.mean([frame.inliers[0] for frame in bank.frames[-FRAMES:]]))
     last = (t * explained >= agreement) & (d >= margin)

@@ -7,6 +7,8 @@ the drive that costs one pass.
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from isovist.io.logs.read import choose_scans
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
@@ -60,6 +62,11 @@ class CloudLog:
     def truth_at(self, index: int) -> Pose3 | None:
         """T_map_robot at one of them, where it is known."""
         return None if self.truth is None else self.truth[index]
+
+    def held(self) -> "CloudLog":
+        """The same with every cloud in memory, so that its files may go."""
+        clouds = [self.read(int(number)) for number in self.numbers]
+        return replace(self, read=clouds.__getitem__, numbers=np.arange(len(clouds)))
 
     def take(self, index: IntArray) -> "CloudLog":
         """Some of the clouds, by their numbers, in this order."""

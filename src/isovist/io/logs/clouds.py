@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -127,8 +128,13 @@ class _BagReader:
         self.path, self.topic = path, topic
         self.next = 0
         self.messages: Iterator[Any] = iter(())
+        self.lock = Lock()
 
     def __call__(self, number: int) -> CloudScan:
+        with self.lock:  # two pages of a studio may follow the same drive
+            return self._read(number)
+
+    def _read(self, number: int) -> CloudScan:
         if number < self.next or self.next == 0:
             chosen = lambda all_: choose(  # noqa: E731
                 self.path, all_, POINT_CLOUD, topic=self.topic

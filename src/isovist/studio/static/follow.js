@@ -3,7 +3,7 @@
 import { stream } from "studio/server.js";
 import { bar, button, choice, degrees, h, verdict } from "studio/dom.js";
 import { carried } from "studio/marks.js";
-import { placeMarks, row } from "studio/places.js";
+import { place, placeMarks, row } from "studio/places.js";
 import { Plots } from "studio/plots.js";
 import { Timeline } from "studio/timeline.js";
 
@@ -131,9 +131,9 @@ export class Follow {
     const marks = [];
     const from = this.jump && this.index >= this.jump.at ? this.jump.at : 0;
     if (truth) {
-      marks.push({ kind: "line", points: past.slice(from).map((u) => [u.truth.x, u.truth.y]), colour: "truth", width: 1, dashed: true, alpha: 0.6 });
+      marks.push({ kind: "line", points: past.slice(from).map((u) => place(u.truth)), colour: "truth", width: 1, dashed: true, alpha: 0.6 });
     }
-    const known = past.slice(from).filter((u) => u.update.verdict === "unique").map((u) => [u.update.estimates[0].x, u.update.estimates[0].y]);
+    const known = past.slice(from).filter((u) => u.update.verdict === "unique").map((u) => place(u.update.estimates[0]));
     marks.push({ kind: "line", points: known, colour: "way", width: 2 });
     const [best] = update.estimates;
     if (best) {

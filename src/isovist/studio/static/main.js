@@ -138,7 +138,7 @@ export class Studio {
 
   /** @param {Tab} tab */
   go(tab) {
-    if (this.site?.dimension === 3 && (tab.name === "Follow" || tab.name === "Explore")) {
+    if (this.site?.dimension === 3 && tab.name === "Explore") {
       this.toast(`${tab.name} is for maps of the plane; this one is in space.`);
       tab = this.tabs[0];
     }
@@ -235,7 +235,7 @@ export class Studio {
     if (!files.length) return;
     try {
       this.progress(0.02, "Reading");
-      const cloud = /\.(ply|pcd|bin)$/i.test(files[0].path);
+      const cloud = files.length === 1 && /\.(ply|pcd|bin)$/i.test(files[0].path);
       const as = cloud && this.site?.dimension === 3 ? "scan" : "";
       const told = await send(files, { as, topic }, (share) => this.progress(share, "Describing the map"));
       this.toast("");

@@ -5,6 +5,9 @@
 /** @param {Record<string, number>} pose @returns {number[]} */
 export const row = (pose) => [pose.x, pose.y, pose.yaw, ...(pose.z == null ? [] : [pose.z])];
 
+/** @param {Record<string, number>} pose @returns {number[]} */
+export const place = (pose) => [pose.x, pose.y, ...(pose.z == null ? [] : [pose.z])];
+
 /**
  * Marks of places that may be right, worst first, and the ellipse of the best.
  * @param {any[]} estimates Of `report`. @param {any[]} places Of the scene. @param {boolean} unique

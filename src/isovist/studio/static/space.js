@@ -143,7 +143,7 @@ export class Space {
   }
 
   /**
-   * The marks that have a meaning in space: robots, beams and dots.
+   * The marks that have a meaning in space: robots, beams, dots and ways.
    * @param {Mark[]} marks
    */
   setMarks(marks) {
@@ -151,7 +151,7 @@ export class Space {
     if (!three || !group) return;
     for (const child of [...group.children]) {
       group.remove(child);
-      if (child instanceof three.Mesh || child instanceof three.Points) child.geometry.dispose();
+      if (child instanceof three.Mesh || child instanceof three.Points || child instanceof three.Line) child.geometry.dispose();
     }
     const palette = /** @type {Record<string, string>} */ (/** @type {unknown} */ (this.studio.stage.palette));
     for (const mark of marks) {
@@ -166,10 +166,15 @@ export class Space {
         cone.position.set(x, y, z);
         group.add(cone);
       }
+      if (mark.kind === "line" && mark.points?.[0]?.length === 3) {
+        const shape = new three.BufferGeometry();
+        shape.setAttribute("position", new three.BufferAttribute(new Float32Array(mark.points.flat()), 3));
+        group.add(new three.Line(shape, new three.LineBasicMaterial({ color: colour })));
+      }
       if ((mark.kind === "beams" || mark.kind === "dots") && mark.points?.[0]?.length === 3) {
         const shape = new three.BufferGeometry();
         shape.setAttribute("position", new three.BufferAttribute(new Float32Array(mark.points.flat()), 3));
-        const shades = mark.points.flatMap((_, k) => new three.Color(palette[mark.colours?.[k] ?? "ink"]).toArray());
+        const shades = mark.points.flatMap((_, k) => new three.Color(palette[mark.colours?.[k] ?? mark.colour ?? "ink"]).toArray());
         shape.setAttribute("color", new three.BufferAttribute(new Float32Array(shades), 3));
         group.add(new three.Points(shape, new three.PointsMaterial({ size: 3, sizeAttenuation: false, vertexColors: true })));
       }

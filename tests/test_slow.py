@@ -1,0 +1,42 @@
+"""The list of slow tests names tests that are there, and is written from what was measured."""
+
+from pathlib import Path
+
+import slow
+
+
+def test_every_test_that_is_called_slow_is_there(request):
+    found = request.config.stash[slow.COLLECTED]
+    here = {name.split("::")[0] for name in found}
+    files = {path.name for path in Path(__file__).parent.glob("test_*.py")}
+    chosen = any("::" in argument for argument in request.config.args)
+    listed = {name for name in slow.measured() if name.split("::")[0] in here}
+    gone = listed - set(found)
+    assert chosen or not gone, "Renamed or removed: `make times` measures anew."
+    assert {name.split("::")[0] for name in slow.measured()} <= files
+
+
+def test_the_list_is_sorted_and_says_each_test_once():
+    lines = slow.LIST.read_text(encoding="utf-8").splitlines()
+    assert lines == sorted(set(lines))
+
+
+def test_what_took_long_is_listed_when_all_tests_passed(tmp_path, monkeypatch):
+    monkeypatch.setattr(slow, "LIST", tmp_path / "slow.txt")
+    times = slow.Times()
+    times.seconds = {
+        "test_b.py::test_long[é]": slow.LIMIT_S + 0.01,
+        "test_a.py::test_longest": 9.0,
+        "test_a.py::test_short": slow.LIMIT_S,
+    }
+    times.pytest_sessionfinish(exitstatus=1)
+    assert not slow.LIST.exists()
+    times.pytest_sessionfinish(exitstatus=0)
+    assert slow.measured() == {"test_a.py::test_longest", "test_b.py::test_long[é]"}
+
+
+def test_processor_time_is_counted():
+    before = slow.spent()
+    while slow.spent() == before:
+        sum(range(10_000))
+    assert slow.spent() > before
