@@ -6,11 +6,9 @@ from functools import lru_cache
 import numpy as np
 
 import isovist as iv
-from isovist.maps.blocks import Near
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.sensing.spinning import SpinningLidar
-from isovist.types import readonly
 
 UNIT = 0.1
 LIDAR = SpinningLidar(16, azimuths=360, range_max=20.0, noise=0.02, clutter=0.05)
@@ -84,14 +82,6 @@ def distance(field, x, y, z):
         i, j, k = low + bits
         value += np.prod(np.where(bits == 1, t, 1.0 - t)) * float(field[k, j, i])
     return value + float(np.linalg.norm(p - q))
-
-
-def near_field(shape, seed):
-    """Distances as atlases in space keep them, of no map: roots of random squares below 25."""
-    squares = np.random.default_rng(seed).integers(0, 25, shape).astype(np.uint16)
-    table = np.zeros((1, 17, 17, 17), dtype=np.uint16)
-    table[0, : shape[0], : shape[1], : shape[2]] = squares
-    return Near(readonly(np.zeros((1, 1, 1), np.int32)), readonly(table), shape, 5)
 
 
 def cost_of_pose(field, ends, sigma, pose):

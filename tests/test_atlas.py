@@ -186,12 +186,6 @@ def test_the_command_says_which_spacing_it_took(tmp_path):
         assert more == said
 
 
-def bytes_of(world):
-    """What a map in space takes without its nodes."""
-    whole = 60 * world.blocks.size * world.blocks.has_unknown
-    return 90_000 * len(world.blocks.table) + 150 * world.shape[1] * world.shape[2] + whole
-
-
 @pytest.mark.parametrize(
     ("site", "text"),
     [
@@ -213,7 +207,7 @@ def test_a_map_that_no_memory_holds_is_refused_before_any_is_taken(site, text, m
     monkeypatch.setattr("isovist.types.memory", lambda: 1e6)
     cells = site.world.cells
     nodes = int((cells == 0).sum()) // 25
-    need = (12 * cells.size + 1450 * nodes if site is PLANE else bytes_of(site.world)) / 1e9
+    need = (12 * cells.size + 1450 * nodes if site is PLANE else 60 * cells.size) / 1e9
     with pytest.raises(InputError) as caught:
         build(site.world)
     assert str(caught.value) == text.format(cells=cells.size, nodes=nodes, need=need)
@@ -221,7 +215,7 @@ def test_a_map_that_no_memory_holds_is_refused_before_any_is_taken(site, text, m
 
 def test_nodes_in_space_count_too(monkeypatch):
     cells = SPACE.world.cells
-    monkeypatch.setattr("isovist.types.memory", lambda: bytes_of(SPACE.world) + 1e5)
+    monkeypatch.setattr("isovist.types.memory", lambda: 60.0 * cells.size + 1e5)
     with pytest.raises(InputError) as caught:
         build(SPACE.world)
     assert f"Describing a map of {cells.size} cells with 406 nodes takes about" in str(caught.value)

@@ -5,14 +5,14 @@ import pytest
 from scipy.ndimage import distance_transform_cdt, distance_transform_edt
 
 from isovist.atlas.space import COARSE, near_limit
-from isovist.atlas.walls import wall_faces
 from isovist.errors import InputError
 from isovist.kernels.align import REACH
 from isovist.kernels.layout import OPEN, OWN, SIDE
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.blocks import Blocks, Near, Walk
+from isovist.maps.blocks import Blocks
+from isovist.maps.cells import wall_faces
+from isovist.maps.fields import Near, Walk
 from isovist.maps.sweep import surface
-from isovist.maps.voxels import VoxelMap
 
 GRIDS = {
     "mostly free": ((40, 50, 70), (0.99, 0.01, 0.0)),
@@ -44,6 +44,9 @@ def test_blocks_hold_the_cells_that_they_were_made_of(cells):
     np.testing.assert_array_equal(blocks.array(), cells)
     np.testing.assert_array_equal(blocks.array(3, 30), cells[3:30])
     np.testing.assert_array_equal(blocks.walls(), np.flatnonzero(cells == 1))
+    np.testing.assert_array_equal(
+        blocks.cut(slice(1, cells.shape[1]), slice(17, 60)).array(), cells[:, 1:, 17:60]
+    )
     assert blocks.has_unknown
     some = np.random.default_rng(1).integers(0, cells.size, (30, 40))
     np.testing.assert_array_equal(blocks.at(some), cells.ravel()[some])
@@ -73,13 +76,13 @@ def test_surfaces_are_those_of_the_grid(cells):
     np.testing.assert_array_equal(index, np.flatnonzero(expected))
     np.testing.assert_array_equal(codes, expected[index])
     index, codes = blocks.surface(corners=True)
-    touched = wall_faces(VoxelMap.from_array(cells, 1.0))
+    touched = wall_faces(cells)
     np.testing.assert_array_equal(index[codes == 1], np.flatnonzero(touched))
 
 
 @pytest.mark.parametrize("limit", [5, 23, 40])
 def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
-    faces = wall_faces(VoxelMap.from_array(cells, 1.0))
+    faces = wall_faces(cells)
     expected = np.minimum(distance_transform_edt(~faces), limit).astype(np.float32)
     near = Near.of(Blocks.from_array(cells), limit)
     np.testing.assert_array_equal(near.array(), expected)

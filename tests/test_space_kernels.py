@@ -10,7 +10,7 @@ from isovist.kernels.align3d import align_in_space, distance_in_space, turn
 from isovist.kernels.correlate import correlate, spread
 from isovist.kernels.score3d import score_in_space
 from isovist.kernels.voxelise import touches
-from isovist.maps.blocks import Near
+from isovist.maps.cells import distance_to_walls
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from reference_space import (
@@ -20,7 +20,6 @@ from reference_space import (
     distance,
     house,
     house_cells,
-    near_field,
     rate_beams,
     ring_costs,
 )
@@ -52,14 +51,13 @@ def test_poses_above_each_other_are_unlike():
 
 @given(st.floats(-2.0, 8.0), st.floats(-2.0, 8.0), st.floats(-2.0, 8.0))
 def test_distances_lie_between_those_of_the_cells(x, y, z):
-    field = near_field((4, 5, 6), 2)
-    twin = distance(field.array(), x, y, z)
-    assert distance_in_space(field.parts, x, y, z)[0] == pytest.approx(twin, abs=2e-4)
+    field = np.random.default_rng(2).uniform(0.0, 5.0, (4, 5, 6)).astype(np.float32)
+    assert distance_in_space(field, x, y, z)[0] == pytest.approx(distance(field, x, y, z), abs=2e-4)
 
 
 @given(st.floats(0.6, 5.4), st.floats(0.6, 4.4), st.floats(0.6, 3.4))
 def test_slopes_of_distances_are_their_derivatives(x, y, z):
-    field = near_field((4, 5, 6), 2).parts
+    field = np.random.default_rng(2).uniform(0.0, 5.0, (4, 5, 6)).astype(np.float32)
     p, h = np.array([x, y, z]), 1e-6
     # Away from the planes between cells, where slopes jump.
     p = np.where(np.abs(p - 0.5 - np.round(p - 0.5)) < 1e-3, p + 2e-3, p)
@@ -81,8 +79,7 @@ def test_the_kernel_turns_like_a_pose():
 @pytest.mark.parametrize("fitted", [3, 4, 6])
 def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
     """One step solves (H + damping) s = −∇cost; what is returned is H where it ends."""
-    near = Near.of(house().blocks, 30)
-    field = near.array()
+    field = distance_to_walls(house().cells)
     rng = np.random.default_rng(3)
     ends = rng.normal(0.0, 12.0, (30, 3)) * [1.0, 1.0, 0.4]
     start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
@@ -90,7 +87,7 @@ def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
 
     def fit(pose, damping):
         poses, normal, sums = pose[None].copy(), np.empty((1, 6, 6)), np.empty((1, 2))
-        align_in_space(near.parts, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
+        align_in_space(field, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
         return poses[0], np.tril(normal[0]) + np.tril(normal[0], -1).T, sums[0]
 
     # So damped that it stays where it is.
@@ -118,8 +115,7 @@ def test_beams_are_rated_as_the_equations_say(shiny):
     cells = house_cells()
     cells[:, :, 56:70][cells[:, :, 56:70] == 0] = 2
     world = VoxelMap.from_array(cells, UNIT)
-    bare, near = bare_walls(world), Near.of(world.blocks, 60)
-    field = near.array()
+    bare, field = bare_walls(world), distance_to_walls(world.cells)
     rng = np.random.default_rng(4)
     d = rng.normal(size=(200, 3)) * [1.0, 1.0, 0.3]
     d /= np.linalg.norm(d, axis=1)[:, None]
@@ -134,7 +130,7 @@ def test_beams_are_rated_as_the_equations_say(shiny):
     gloss = np.array([0.2, 1.0, 0.8])
     ratings, kinds = np.empty((1, 200), np.float32), np.empty((1, 200), np.uint8)
     score_in_space(
-        world.skip.parts, bare.skip.parts, near.parts, UNIT, model, shine, gloss, ends, strengths,
+        world.skip.parts, bare.skip.parts, field, UNIT, model, shine, gloss, ends, strengths,
         pose[None], ratings, kinds,
     )  # fmt: skip
     twin, sort = rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose)

@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.maps.blocks import Near, Walk
 from isovist.maps.cells import OccupancyMap
+from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose
 from isovist.sensing.cloud_scan import CloudScan

@@ -113,7 +113,7 @@ class SpaceBlock:
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """F of each node, `FAR` where unknown, shape (N, rings, n)."""
-        hidden = self.clear.blocks.has_unknown
+        hidden = self.clear.grid.has_unknown
         share = 0.5 if hidden else 1.0
         sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
         F, known = _describe(sweep, self.settings, lambda done: progress(share * done))
@@ -136,7 +136,7 @@ class SpaceBlock:
             if slots.size:
                 row, column = around(box, whole[1:], reach)
                 clear, bare = (
-                    VoxelMap(world.blocks.cut(row, column), world.resolution, world.corner)
+                    VoxelMap(world.grid.cut(row, column), world.resolution, world.corner)
                     for world in (self.clear, self.bare)
                 )
                 at = levels[slots], rows[slots] - row.start, columns[slots] - column.start

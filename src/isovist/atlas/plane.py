@@ -22,11 +22,11 @@ from isovist.atlas.shine import (
     spread_reflectance,
 )
 from isovist.atlas.tiles import Crew, described
-from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import rose_from_json, rose_json, window_of_scan
 from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap, distance_to_walls
 from isovist.maps.sweep import KNOWN, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.roses.rose import Rose
@@ -338,7 +338,7 @@ def _in_blocks(
     blocks = iter([whole]) if crew is None else whole.cut(crew.side(world.cells.size, TILE))
     F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
     nodes = rows.astype(np.int64) * world.shape[1] + columns
-    return Described(nodes, F, distance_to_walls(world), clear.skip, bare_walls(world).skip)
+    return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
 
 
 def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:

@@ -20,12 +20,14 @@ from isovist.errors import FileError, InputError, IsovistError
 from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
 from isovist.kernels.layout import OWN, SIDE
-from isovist.maps.blocks import Blocks, Near, Walk, blocks_of
+from isovist.maps.blocks import Blocks, blocks_of
 from isovist.maps.cells import OccupancyMap
+from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, as_floats
 
-KIND, VERSION = "atlas", 3
+KIND, VERSION, BY_BLOCKS = "atlas", 2, 3
+"""Of an atlas, of its format, and of that of large maps in space (`maps.grids`)."""
 FARTHEST = 1e9
 """No map and no robot is farther from the origin, in m."""
 
@@ -64,7 +66,8 @@ class AtlasInfo:
 def write_atlas(atlas: Atlas, path: PathLike) -> None:
     """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
     meta = {**atlas.meta(), "free_area": atlas.area, "map_checksum": map_checksum(atlas.world)}
-    write_folder(path, KIND, VERSION, meta, atlas.arrays())
+    arrays = atlas.arrays()
+    write_folder(path, KIND, VERSION if "cells" in arrays else BY_BLOCKS, meta, arrays)
 
 
 def read_atlas(
@@ -84,11 +87,11 @@ def read_atlas(
     corners = None if box is None else as_floats("box", box, (4,))
     with _as_one_line(name):
         if corners is None:
-            meta, arrays = read_folder(path, KIND, VERSION)
+            meta, arrays = read_folder(path, KIND, VERSION, BY_BLOCKS)
             kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
             atlas: Atlas = kind.from_arrays(meta, arrays)
         else:
-            atlas = read_part(path, corners, KIND, VERSION)
+            atlas = read_part(path, corners, KIND, VERSION, BY_BLOCKS)
         _check_arrays(atlas)
         if corners is None:
             sound = meta["map_checksum"] == map_checksum(atlas.world)
@@ -161,11 +164,13 @@ def _check_arrays(atlas: Atlas) -> None:
     channels = int(atlas.settings.channels)
     _check_kind("nodes", atlas.nodes, np.int64, (n,))
     _check_kind("descriptors", atlas.descriptors, np.float32, (n, None, channels))
-    if isinstance(atlas, SpaceAtlas):
-        _check_blocks(atlas)
+    fields: tuple[Any, ...] = atlas.wall_distance, atlas.clear, atlas.bare
+    if not isinstance(atlas, SpaceAtlas):
+        _check_grids(atlas.world.shape, *fields)
+    elif isinstance(atlas.world.grid, Blocks):
+        _check_blocks(atlas, atlas.world.grid)
     else:
-        assert isinstance(atlas, PlaneAtlas)  # there is no third kind
-        _check_grids(atlas)
+        _check_grids(atlas.world.shape, *(field.whole for field in fields))
     if atlas.nodes.min() < 0 or atlas.nodes.max() >= math.prod(atlas.world.shape):
         raise InputError("a node lies outside the map")
     for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
@@ -185,27 +190,25 @@ def _check_kind(name: str, array: Any, dtype: type, shape: tuple[int | None, ...
         raise InputError(f"`{name}` is not finite")
 
 
-def _check_grids(atlas: PlaneAtlas) -> None:
-    shape = atlas.world.shape
+def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -> None:
     walk = tuple(size + 2 for size in shape)
-    _check_kind("wall_distance", atlas.wall_distance, np.float32, shape)
-    near, far = atlas.wall_distance.min(), atlas.wall_distance.max()
-    if near < 0.0 or far > np.linalg.norm(shape):
+    _check_kind("wall_distance", distance, np.float32, shape)
+    if distance.min() < 0.0 or distance.max() > np.linalg.norm(shape):
         raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
     # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
     edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
     ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
     room = reduce(np.minimum, ways) + np.uint8(2)
-    for name in ("clear", "bare"):
-        _check_kind(name, getattr(atlas, name), np.uint8, walk)
-        if not (getattr(atlas, name) <= room).all():
+    for name, skip in (("clear", clear), ("bare", bare)):
+        _check_kind(name, skip, np.uint8, walk)
+        if not (skip <= room).all():
             raise InputError("a ray would leave the map")
 
 
-def _check_blocks(atlas: SpaceAtlas) -> None:
+def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
     """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
     grids: dict[str, tuple[Blocks | Near | Walk, type, int]] = {
-        "cells": (atlas.world.blocks, np.uint8, SIDE),
+        "cells": (cells, np.uint8, SIDE),
         "walls": (atlas.wall_distance, np.uint16, SIDE + 1),
         "clear": (atlas.clear, np.uint8, SIDE),
         "bare": (atlas.bare, np.uint8, SIDE),
@@ -216,8 +219,8 @@ def _check_blocks(atlas: SpaceAtlas) -> None:
         below = 0 if name in ("cells", "walls") else -(1 << 24)
         if grid.index.min() < below or grid.index.max() >= len(grid.table):
             raise InputError(f"`{name}_index` names a block that is not there")
-    own = atlas.world.blocks.index
-    if not np.array_equal(np.sort(own[own >= OWN]), np.arange(OWN, len(atlas.world.blocks.table))):
+    own = np.sort(cells.index[cells.index >= OWN])
+    if not np.array_equal(own, np.arange(OWN, len(cells.table))):
         raise InputError("`cells_index` names a block twice")
     if not 0 < atlas.wall_distance.limit <= 181:
         raise InputError(f"`near` must be from 1 to 181 cells, got {atlas.wall_distance.limit}")
@@ -230,11 +233,11 @@ def map_checksum(world: OccupancyMap | VoxelMap) -> str:
     place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
     head = np.array([*world.shape, world.resolution, *place])
     checksum = zlib.crc32(head.tobytes())
-    stored = (
-        (world.blocks.index, world.blocks.table) if isinstance(world, VoxelMap) else (world.cells,)
-    )
-    for array in stored:
-        checksum = zlib.crc32(np.ascontiguousarray(array).data, checksum)
+    if isinstance(world, VoxelMap) and isinstance(world.grid, Blocks):
+        checksum = zlib.crc32(world.grid.index.data, checksum)
+        checksum = zlib.crc32(world.grid.table.data, checksum)
+    else:
+        checksum = zlib.crc32(np.ascontiguousarray(world.cells).data, checksum)
     if world.reflectance is not None:
         checksum = zlib.crc32(world.reflectance.tobytes(), checksum)
     return f"{checksum:08x}"

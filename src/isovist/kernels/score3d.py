@@ -24,7 +24,8 @@ from isovist.kernels.beam import (
     sort_beam,
 )
 from isovist.kernels.compiled import inner, kernel
-from isovist.kernels.voxels import cast_one, code_at
+from isovist.kernels.grids import code_at, size_of
+from isovist.kernels.voxels import cast_one
 
 
 @inner
@@ -48,10 +49,12 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
     kind = sort_beam(model, z, r, miss, unseen, through)
     if cell < 0 or abs(wall - z) > 3.0 * model[0] + model[8]:
         # The ray went astray: the cell that the beam ends in will do, if it is one.
+        columns, rows, levels = size_of(walls, 0), size_of(walls, 1), size_of(walls, 2)
         i, j, up = math.floor(x), math.floor(y), math.floor(h)
+        inside = 0 <= i < columns and 0 <= j < rows and 0 <= up < levels
         cell = -1
-        if code_at(walls, i, j, up) == WALL:
-            cell = (up * walls[2][1] + j) * walls[2][2] + i
+        if inside and code_at(walls, i, j, up) == WALL:
+            cell = (up * rows + j) * columns + i
     return rating, kind, cell
 
 
@@ -79,9 +82,8 @@ def _scan(skip, walls, field, unit, model, shine, gloss, ends, strengths, pose, 
 
 
 @kernel(
-    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), "
-    "Tuple((i4[:,:,::1], u2[:,:,:,::1], f4[::1], i8[::1])), f8, f8[::1], f8[::1], f8[::1], "
-    "f8[:,::1], f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    "u1[:,:,::1], u1[:,:,::1], f4[:,:,::1], f8, f8[::1], f8[::1], f8[::1], f8[:,::1], "
+    "f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
     over="poses",
 )
 def score_in_space(
@@ -93,7 +95,7 @@ def score_in_space(
     Args:
         skip: The map as `cast_one` wants it.
         walls: The same with unknown cells free, so that only walls end a ray.
-        field: D, as in `distance_in_space`.
+        field: D in cells, shape (levels, rows, columns).
         unit: Side of a cell in m.
         model: Of `kernels.beam`, shape (10,).
         shine: ρ by flat index of the cell, shape (cells,); empty for none.
@@ -104,6 +106,24 @@ def score_in_space(
         ratings: Output, ℓ, shape (K, m).
         kinds: Output, what became of each beam, shape (K, m).
     """
+    for q in range(first, last):
+        _scan(
+            skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],
+            kinds[q],
+        )  # fmt: skip
+
+
+@kernel(
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), "
+    "Tuple((i4[:,:,::1], u2[:,:,:,::1], i8[::1], f4[::1])), f8, f8[::1], f8[::1], f8[::1], "
+    "f8[:,::1], f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    over="poses",
+)
+def score_by_blocks(
+    first, last, skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings,
+    kinds,
+):  # fmt: skip
+    """The same where grids come by blocks."""
     for q in range(first, last):
         _scan(
             skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],

@@ -1,45 +1,18 @@
 """Exact rays through a grid of cubic cells.
 
-As `kernels.occupancy` in the plane: cell units, the codes of a *skip* grid, and an exact order of
-faces for the floats as given.  The grid comes by blocks (`maps.blocks.Walk`): index, table, and
-size along z, y and x; coordinates are (x, y, z).  Through free cells a ray jumps to the end of the
-box around them that its code or its block tells of: where it ends does not depend on the jumps.
-One rule for ties: cells that are not free are closed sets, so a ray ends where it first touches
-one, even at an edge, at a corner or along a face; of several touched at once the smallest code ends
-it.
+As `kernels.occupancy` in the plane: cell units, a *skip* grid (`kernels.grids`) and its codes, and
+an exact order of faces for the floats as given.  Coordinates are (x, y, z), the grid is indexed
+[z, y, x].  Through free cells a ray jumps to the end of the box around them that its code or its
+block tells of: where it ends does not depend on the jumps.  One rule for ties: cells that are not
+free are closed sets, so a ray ends where it first touches one, even at an edge, at a corner or
+along a face; of several touched at once the smallest code ends it.
 """
 
 import numpy as np
 
 from isovist.kernels.compiled import inner, kernel
-from isovist.kernels.layout import MASK, OPEN, SHIFT
+from isovist.kernels.grids import code_at, last_free, size_of
 from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, SURE, _exact_sign
-
-
-@inner
-def code_at(skip, x, y, z):
-    """Code of a cell, EDGE outside the grid; OPEN in a block that is all free."""
-    index, table, size = skip
-    if not (0 <= x < size[2] and 0 <= y < size[1] and 0 <= z < size[0]):
-        return EDGE
-    row = index[z >> SHIFT, y >> SHIFT, x >> SHIFT]
-    if row < 0:
-        return OPEN
-    return int(table[row, z & MASK, y & MASK, x & MASK])
-
-
-@inner
-def _last_free(at, step, jump, size):
-    """Last cell along an axis of the free box around `at`; jump < 0: of as many blocks, negated."""
-    if step == 0:
-        return at
-    if jump >= 0:
-        stop = at + step * jump
-    elif step > 0:
-        stop = (((at >> SHIFT) - jump) << SHIFT) - 1
-    else:
-        stop = ((at >> SHIFT) + jump + 1) << SHIFT
-    return min(max(stop, 0), size - 1)
 
 
 @inner
@@ -97,7 +70,7 @@ def _index(skip, code, cell):
     """Flat index of a cell, −1 when it lies beyond the edge."""
     if code == EDGE:
         return -1
-    return (cell[2] * skip[2][1] + cell[1]) * skip[2][2] + cell[0]
+    return (cell[2] * size_of(skip, 1) + cell[1]) * size_of(skip, 0) + cell[0]
 
 
 @inner
@@ -110,7 +83,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
     outside the map, has range 0.  at, step, sides, tied, found (3,) int64 are scratch.
     """
     for k in range(3):
-        if not 0.0 <= o[k] <= skip[2][2 - k]:
+        if not 0.0 <= o[k] <= size_of(skip, k):
             return 0.0, EDGE, -1, -1
         at[k] = int(np.floor(o[k]))
         sides[k] = 1 if o[k] == at[k] else 0
@@ -133,13 +106,10 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
     iy = 1.0 / ay if ay > 0.0 else np.inf
     iz = 1.0 / az if az > 0.0 else np.inf
     while True:
-        jump = code - FREE
-        if jump > 1 and not grazes:
+        if code > FREE + 1 and not grazes:
             # To the last cell of the ray inside the box; the step below then leaves it.
-            if code == OPEN:
-                jump = int(skip[0][at[2] >> SHIFT, at[1] >> SHIFT, at[0] >> SHIFT])
             for k in range(3):
-                tied[k] = _last_free(at[k], step[k], jump, skip[2][2 - k])
+                tied[k] = last_free(skip, code, at, step, k)
             tx = abs(tied[0] + hx - o[0]) * ix if step[0] != 0 else np.inf
             ty = abs(tied[1] + hy - o[1]) * iy if step[1] != 0 else np.inf
             tz = abs(tied[2] + hz - o[2]) * iz if step[2] != 0 else np.inf
@@ -199,16 +169,8 @@ def _before(at, step, o, d, j, k):
     )
 
 
-@kernel(
-    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), f8[:,::1], f8[:,::1], f8 "
-    "-> f8[::1], u1[::1], i8[::1], i8[::1]",
-    over="origins",
-)
-def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
-    """Rays from `origins` (m, 3) along `directions` (m, 3), (x, y, z) in cells, of any length.
-
-    Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
-    """
+@inner
+def _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
     at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
     tied, found = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(first, last):
@@ -218,3 +180,26 @@ def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, 
             skip, o, d, maximum / length, at, step, sides, tied, found
         )
         ranges[k] = maximum if endings[k] == MAXIMUM else reach * length
+
+
+@kernel(
+    "u1[:,:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins"
+)
+def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
+    """Rays from `origins` (m, 3) along `directions` (m, 3), (x, y, z) in cells, of any length.
+
+    Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
+    """
+    _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)
+
+
+@kernel(
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), f8[:,::1], f8[:,::1], f8 "
+    "-> f8[::1], u1[::1], i8[::1], i8[::1]",
+    over="origins",
+)
+def cast_rays_by_blocks(
+    first, last, skip, origins, directions, maximum, ranges, endings, cells, axes
+):
+    """The same through a grid that comes by blocks."""
+    _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)

@@ -76,7 +76,7 @@ class Plan:
         world = atlas.world
         stride = max(1, round(SQUARE / world.resolution))
         floor = floor_levels(world)
-        level, row, column = np.unravel_index(world.blocks.walls(), world.shape)
+        level, row, column = np.unravel_index(world.grid.walls(), world.shape)
         z = world.corner[2] + (level + 0.5) * world.resolution
         height = z - floor[row, column]
         high = height >= SLICES[0]

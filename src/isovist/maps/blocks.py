@@ -6,20 +6,17 @@ blocks holds a wall.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import InputError
-from isovist.kernels.layout import FREE_ROW, OPEN, OWN, SIDE, UNKNOWN_ROW
-from isovist.types import BoolArray, Float32Array, IntArray, readonly, restore
+from isovist.kernels.layout import FREE_ROW, OWN, SIDE, UNKNOWN_ROW
+from isovist.types import BoolArray, IntArray, readonly, restore
 
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
 MOST_BLOCKS = 1 << 26
 """Of the box around a map: an index of 268 MB, and 1.7 km³ of cells of 0.2 m."""
-TOGETHER = 2048
-"""Blocks whose distances are found at a time."""
 
 Shape = tuple[int, int, int]
 
@@ -163,113 +160,6 @@ class Blocks:
         levels, rows, columns = self.shape
         inside = (z < levels) & (y < rows) & (x < columns)
         return np.asarray(((z * rows + y) * columns + x)[inside])
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Walk:
-    """What rays walk on (`kernels.voxels`).
-
-    Attributes:
-        index: Row of each block, and −b where the blocks nearer than b are all free.  Read-only.
-        table: Codes, uint8, shape (rows, 16, 16, 16).  Read-only.
-        shape: (levels, rows, columns) in cells.
-    """
-
-    index: NDArray[np.int32]
-    table: NDArray[np.uint8]
-    shape: Shape
-
-    __setstate__ = restore
-
-    @classmethod
-    def over(cls, blocks: Blocks) -> "Walk":
-        """Over the free cells of a map."""
-        from scipy.ndimage import distance_transform_cdt
-
-        from isovist.kernels.blocks import moves
-
-        open_ = blocks.index == FREE_ROW
-        far = np.full(open_.shape, max(open_.shape), dtype=np.int32)
-        if not open_.all():
-            far = distance_transform_cdt(open_, metric="chessboard").astype(np.int32)
-        table = np.empty_like(blocks.table)
-        table[FREE_ROW], table[UNKNOWN_ROW] = OPEN, UNKNOWN - 1
-        moves(blocks.index, blocks.table, blocks.places, table)
-        return cls(readonly(np.where(open_, -far, blocks.index)), readonly(table), blocks.shape)
-
-    @property
-    def parts(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], IntArray]:
-        """Index, table and size along z, y, x, as kernels want them."""
-        return self.index, self.table, np.array(self.shape)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Near:
-    """How far each cell is from the nearest wall that free space touches, near walls.
-
-    Attributes:
-        index: Row of each block in the table, int32; 0 where no wall is near.  Read-only.
-        table: Squares of distances in cells, uint16, shape (rows, 17, 17, 17).  Read-only.
-        shape: (levels, rows, columns) in cells.
-        limit: Distances are told up to this, in cells.
-    """
-
-    index: NDArray[np.int32]
-    table: NDArray[np.uint16]
-    shape: Shape
-    limit: int
-
-    __setstate__ = restore
-
-    @classmethod
-    def of(cls, blocks: Blocks, limit: int) -> "Near":
-        """Of a map."""
-        from scipy.ndimage import maximum_filter
-
-        from isovist.kernels.blocks import squares
-
-        marks = blocks.faces(corners=True)
-        marks[marks == UNKNOWN] = 0
-        if not marks.any():
-            raise InputError("The map has no wall that borders free space, so no scan can fit it.")
-        held = np.zeros(len(marks), dtype=np.bool_)
-        for k in range(OWN, len(marks)):
-            held[k] = marks[k].any()
-        reach = 1 + (limit - 1) // SIDE
-        near = maximum_filter(held[blocks.index], size=2 * reach + 1)
-        places = np.ascontiguousarray(np.argwhere(near))
-        index, side = np.zeros(blocks.index.shape, dtype=np.int32), SIDE + 1
-        # Memory that is not written to is not taken: most blocks at the rim are dropped.
-        table = np.empty((1 + len(places), side, side, side), dtype=np.uint16)
-        table[0], count = limit * limit, 1
-        for first in range(0, len(places), TOGETHER):
-            some = places[first : first + TOGETHER]
-            found = np.empty((len(some), side, side, side), dtype=np.uint16)
-            squares(blocks.index, marks, some, limit, found)
-            kept = found.reshape(len(some), -1).min(axis=1) < limit * limit
-            number = int(np.count_nonzero(kept))
-            table[count : count + number] = found[kept]
-            index[tuple(some[kept].T)] = count + np.arange(number)
-            count += number
-        return cls(readonly(index), readonly(table[:count]), blocks.shape, limit)
-
-    @property
-    def parts(self) -> tuple[Any, ...]:
-        """Index, table, roots and size along z, y, x, as kernels want them."""
-        return self.index, self.table, self.roots, np.array(self.shape)
-
-    @property
-    def roots(self) -> Float32Array:
-        """Distances by their squares, shape (limit² + 1,)."""
-        return np.sqrt(np.arange(self.limit * self.limit + 1)).astype(np.float32)
-
-    def array(self) -> Float32Array:
-        """All distances in cells, shape (levels, rows, columns)."""
-        z, y, x = self.index.shape
-        cells = self.table[:, :-1, :-1, :-1][self.index].transpose(0, 3, 1, 4, 2, 5)
-        levels, rows, columns = self.shape
-        whole = cells.reshape(z * SIDE, y * SIDE, x * SIDE)[:levels, :rows, :columns]
-        return self.roots[whole]
 
 
 def blocks_of(shape: tuple[int, ...]) -> Shape:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import InputError
-from isovist.maps.blocks import Blocks
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.grids import grid_of_walls
 from isovist.maps.voxels import VoxelMap
 from isovist.types import BoolArray, FloatArray, IntArray
 
@@ -79,8 +79,8 @@ def close_floor(world: VoxelMap) -> VoxelMap:
     Columns within 5 m of floor that was seen get a cell at its height, unless they have one within
     a cell of it.  Where cells have reflectances, the new ones have their median.
     """
-    walls = world.blocks.walls()
-    if world.blocks.has_unknown or walls.size == 0:
+    walls = world.grid.walls()
+    if world.grid.has_unknown or walls.size == 0:
         return world
     levels, near = _floor(world)
     top = np.ceil((levels - world.corner[2]) / world.resolution - 1e-6).astype(np.int64) - 1
@@ -96,8 +96,8 @@ def close_floor(world: VoxelMap) -> VoxelMap:
     if values is not None:
         values = np.array(values)
         values[new] = np.median(values[walls])
-    blocks = Blocks.from_walls(np.concatenate([walls, new]), world.shape)
-    return VoxelMap(blocks, world.resolution, world.corner, values)
+    grid = grid_of_walls(np.concatenate([walls, new]), world.shape)
+    return VoxelMap(grid, world.resolution, world.corner, values)
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:
@@ -109,13 +109,13 @@ def _floor(world: VoxelMap) -> tuple[FloatArray, BoolArray]:
     """Levels, and which columns lie within `HOLE` of floor that was seen."""
     from scipy.ndimage import distance_transform_edt, map_coordinates
 
-    walls = world.blocks.walls()
+    walls = world.grid.walls()
     if walls.size == 0:
         raise InputError("The map has no occupied cell, so it has no floor.")
     levels, rows, columns = world.shape
-    above = np.minimum(walls + rows * columns, world.blocks.size - 1)
+    above = np.minimum(walls + rows * columns, world.grid.size - 1)
     highest = walls >= (levels - 1) * rows * columns
-    tops = walls[highest | (world.blocks.at(above) != Cell.OCCUPIED)]
+    tops = walls[highest | (world.grid.at(above) != Cell.OCCUPIED)]
     level = np.full(rows * columns, -1)
     level[tops[::-1] % (rows * columns)] = tops[::-1] // (rows * columns)  # the lowest comes last
     has = (level >= 0).reshape(rows, columns)
@@ -137,7 +137,7 @@ def _floor(world: VoxelMap) -> tuple[FloatArray, BoolArray]:
 def _codes(world: VoxelMap, levels: IntArray) -> NDArray[np.uint8]:
     """Codes of one cell of each column, by its level, shape (rows, columns)."""
     columns = np.arange(levels.size).reshape(levels.shape)
-    return world.blocks.at(levels * levels.size + columns)
+    return world.grid.at(levels * levels.size + columns)
 
 
 def _vote(levels: FloatArray, side: int) -> FloatArray:

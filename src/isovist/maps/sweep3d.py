@@ -39,7 +39,7 @@ def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = No
         levels = levels[(z >= low) & (z <= high)]
     lattice = np.ix_(levels, *(np.arange(first, n, stride) for n in world.shape[1:]))
     nodes = np.ravel_multi_index(tuple(np.broadcast_arrays(*lattice)), world.shape).ravel()
-    nodes = nodes[world.blocks.at(nodes) == Cell.FREE]
+    nodes = nodes[world.grid.at(nodes) == Cell.FREE]
     if nodes.size == 0:
         raise InputError(
             f"No free cell lies on a lattice of {stride} cells at those heights; "
@@ -73,8 +73,8 @@ class VoxelSweep:
         index = np.asarray(nodes)
         if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
             raise InputError("`nodes` must be a list of flat indices of cells.")
-        inside = (index >= 0) & (index < world.blocks.size)
-        if not inside.all() or (world.blocks.at(index) != Cell.FREE).any():
+        inside = (index >= 0) & (index < world.grid.size)
+        if not inside.all() or (world.grid.at(index) != Cell.FREE).any():
             raise InputError("`nodes` must name free cells of the map.")
         if np.unique(index).size < index.size:
             raise InputError("`nodes` must not name a cell twice.")
@@ -242,7 +242,7 @@ def _met(world: VoxelMap) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
 
     Cells with a face to a free cell, and cells beyond the edge beside one.
     """
-    flat, codes = world.blocks.surface()
+    flat, codes = world.grid.surface()
     parts = [np.stack(np.unravel_index(flat, world.shape)[::-1]).astype(np.int32)]
     kinds = [codes]
     sizes = world.shape[::-1]
@@ -253,7 +253,7 @@ def _met(world: VoxelMap) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
             place = np.empty((3, side.shape[1]), dtype=np.int32)
             place[others], place[k] = side, last
             index = (place[2].astype(np.int64) * sizes[1] + place[1]) * sizes[0] + place[0]
-            place = place[:, world.blocks.at(index) == Cell.FREE]
+            place = place[:, world.grid.at(index) == Cell.FREE]
             place[k] = beyond
             parts.append(place)
             kinds.append(np.full(place.shape[1], EDGE, dtype=np.uint8))

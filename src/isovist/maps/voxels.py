@@ -1,8 +1,9 @@
 """Maps of cubic cells: free, occupied or unknown.
 
 Rays are exact: they go from face to face in float64 and end where they first touch a cell that is
-not free; cells are closed, so a ray along a face of a wall ends there too.  Cells are kept by
-blocks (`maps.blocks`), one byte per cell of those that hold walls, and one more once rays are cast.
+not free; cells are closed, so a ray along a face of a wall ends there too.  Small boxes are kept
+whole, one byte per cell, and one more once rays are cast; of large ones only blocks of cells that
+hold walls are kept (`maps.grids`).
 """
 
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.blocks import Blocks, Walk, blocks_of
+from isovist.maps.blocks import blocks_of
 from isovist.maps.cells import (
     Cell,
     as_points,
@@ -23,6 +24,8 @@ from isovist.maps.cells import (
     checked_reflectance,
     follow,
 )
+from isovist.maps.fields import Walk
+from isovist.maps.grids import SMALL, Grid, grid_of_cells, grid_of_walls
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
 if TYPE_CHECKING:
@@ -38,13 +41,13 @@ class VoxelMap:
     """A grid of cells in space.
 
     Attributes:
-        blocks: `Cell` codes, along z, y and x.
+        grid: `Cell` codes, along z, y and x.
         resolution: Side of a cell in m.
         corner: (x, y, z) of the corner of cell (0, 0, 0) with the smallest coordinates, in m.
         reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
     """
 
-    blocks: Blocks
+    grid: Grid
     resolution: float
     corner: FloatArray
     reflectance: FloatArray | None = None
@@ -53,7 +56,7 @@ class VoxelMap:
         set_ = object.__setattr__
         set_(self, "resolution", check_length("resolution", self.resolution))
         set_(self, "corner", readonly(as_floats("corner", self.corner, (3,)).copy()))
-        set_(self, "reflectance", checked_reflectance(self.reflectance, self.blocks.size))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, self.grid.size))
 
     __setstate__ = restore
 
@@ -74,8 +77,7 @@ class VoxelMap:
             )
         check_size(codes.shape, "map")
         values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
-        blocks = Blocks.from_array(checked_cells(codes))
-        return cls(blocks, resolution, np.asarray(corner), values)
+        return cls(grid_of_cells(checked_cells(codes)), resolution, np.asarray(corner), values)
 
     @classmethod
     def from_points(
@@ -111,18 +113,18 @@ class VoxelMap:
         if reflectance is not None or rest != Cell.FREE:
             check_size(shape, "map")
         flat = np.ravel_multi_index(tuple((place - low).T[::-1]), shape)
-        met, counts = np.unique(flat, return_counts=True)
+        met, counts = _counted(flat, levels * rows * columns)
         values = None
         if reflectance is not None:
             given = as_floats("reflectance", reflectance, (len(p),))
             sums = np.bincount(flat, given, minlength=levels * rows * columns)
             values = sums.astype(np.float64, copy=False)
             values[met] /= counts
-        blocks = Blocks.from_walls(met[counts >= fewest], shape)
+        grid = grid_of_walls(met[counts >= fewest], shape)
         if rest != Cell.FREE:
-            cells = blocks.array()
-            blocks = Blocks.from_array(np.where(cells == Cell.OCCUPIED, cells, np.uint8(rest)))
-        return cls(blocks, resolution, low * resolution, values)
+            cells = grid.array()
+            grid = grid_of_cells(np.where(cells == Cell.OCCUPIED, cells, np.uint8(rest)))
+        return cls(grid, resolution, low * resolution, values)
 
     @classmethod
     def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
@@ -138,21 +140,21 @@ class VoxelMap:
 
         check_length("resolution", resolution)
         cells, corner, values = cells_of_mesh(mesh, resolution)
-        return cls(Blocks.from_array(cells), resolution, corner, values)
+        return cls(grid_of_cells(cells), resolution, corner, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
         """Other cells at the same place, with the same reflectances."""
-        blocks = Blocks.from_array(cells)
-        return VoxelMap(blocks, self.resolution, self.corner, self.reflectance)
+        return VoxelMap(grid_of_cells(cells), self.resolution, self.corner, self.reflectance)
 
     @property
     def cells(self) -> NDArray[np.uint8]:
         """`Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
 
-        Laid out anew at every call; an error where there are more than 2³⁰.
+        Where they are kept by blocks they are laid out anew at every call, and an error where there
+        are more than 2³⁰.
         """
         check_size(self.shape, "map")
-        return readonly(self.blocks.array())
+        return readonly(self.grid.array())
 
     @property
     def dimension(self) -> int:
@@ -162,7 +164,7 @@ class VoxelMap:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(levels, rows, columns) in cells."""
-        return self.blocks.shape
+        return self.grid.shape
 
     @property
     def bounds(self) -> FloatArray:
@@ -195,12 +197,12 @@ class VoxelMap:
         """Whether each point lies in a free cell, shape (...)."""
         index = self.index(points)
         inside = index >= 0
-        return np.asarray(inside & (self.blocks.at(np.where(inside, index, 0)) == Cell.FREE))
+        return np.asarray(inside & (self.grid.at(np.where(inside, index, 0)) == Cell.FREE))
 
     @cached_property
     def skip(self) -> Walk:
         """What `kernels.voxels` walks on.  Made once."""
-        return Walk.over(self.blocks)
+        return Walk.over(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
@@ -208,11 +210,21 @@ class VoxelMap:
         Shapes (..., 3) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices of occupied or unknown cells.
         """
-        from isovist.kernels.voxels import cast_rays
+        from isovist.kernels.voxels import cast_rays, cast_rays_by_blocks
 
         start = self.to_grid(as_points("origins", origins, 3))
         along = as_points("directions", directions, 3)
-        return follow(cast_rays, self.skip.parts, start, along, maximum, self.resolution)
+        cast = cast_rays if self.skip.whole.size else cast_rays_by_blocks
+        return follow(cast, self.skip.parts, start, along, maximum, self.resolution)
+
+
+def _counted(cells: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Which cells of so many are listed, ascending, and how often each, shape (k,) both."""
+    if most > SMALL:
+        return np.unique(cells, return_counts=True)
+    every = np.bincount(cells)
+    met = np.flatnonzero(every)
+    return met, every[met]
 
 
 def checked_cloud(points: ArrayLike) -> FloatArray:

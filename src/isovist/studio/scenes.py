@@ -104,7 +104,7 @@ def wall_points(site: Site) -> bytes:
     atlas = site.atlas
     if not isinstance(atlas, SpaceAtlas):
         return b""
-    index, codes = atlas.world.blocks.surface(corners=True)
+    index, codes = atlas.world.grid.surface(corners=True)
     index = index[codes == Cell.OCCUPIED]
     if len(index) > POINTS:
         index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]

@@ -27,7 +27,7 @@ def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
     level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
     reach = max(1, round(SLAB / world.resolution))
     low = max(level - reach, 0)
-    around = world.blocks.array(low, level + reach + 1)
+    around = world.grid.array(low, level + reach + 1)
     cells = around[level - low].copy()
     cells[(around == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
     if not (cells == Cell.FREE).any():
@@ -53,7 +53,7 @@ def draw_oblique(
         robot: T_world_robot.
         sensor: Its place in the world, in m, shape (3,).
     """
-    walls = world.centres(world.blocks.walls())
+    walls = world.centres(world.grid.walls())
     walls, good, bad = (
         p[(np.hypot(*(p - sensor)[:, :2].T) <= NEAR) & (p[:, 2] <= sensor[2] + CUT)]
         for p in (walls, points[fits], points[~fits])
