@@ -21,15 +21,6 @@ Index = NDArray[np.int32]
 Codes = NDArray[np.uint8]
 
 
-@inner
-def _code(index: Index, table: Codes, size: NDArray[np.int64], z: int, y: int, x: int) -> int:
-    """Code of a cell; unknown outside the grid.  size (3,): along z, y and x."""
-    if not (0 <= z < size[0] and 0 <= y < size[1] and 0 <= x < size[2]):
-        return UNKNOWN
-    row = index[z >> SHIFT, y >> SHIFT, x >> SHIFT]
-    return int(table[row, z & MASK, y & MASK, x & MASK])
-
-
 @kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[::1] -> u1[::1]", over="cells", block=4096)
 def codes_at(
     first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
@@ -55,63 +46,81 @@ def faces(
     corner to a free cell will do; out has the shape of the table, and its first rows stay as they
     are.
     """
+    window = np.empty((SIDE + 2, SIDE + 2, SIDE + 2), np.uint8)
     for k in range(first, last):
         row = OWN + k
-        z0, y0, x0 = SIDE * places[k, 0], SIDE * places[k, 1], SIDE * places[k, 2]
-        for z in range(SIDE):
-            for y in range(SIDE):
-                for x in range(SIDE):
-                    code = table[row, z, y, x]
-                    at_z, at_y, at_x = z0 + z, y0 + y, x0 + x
-                    inside = at_z < size[0] and at_y < size[1] and at_x < size[2]
-                    met = False
-                    if code != FREE and inside:
-                        for k_z in range(-1, 2):
-                            for k_y in range(-1, 2):
-                                for k_x in range(-1, 2):
-                                    if corners or abs(k_z) + abs(k_y) + abs(k_x) == 1:
-                                        met |= (
-                                            _code(
-                                                index,
-                                                table,
-                                                size,
-                                                at_z + k_z,
-                                                at_y + k_y,
-                                                at_x + k_x,
-                                            )
-                                            == FREE
-                                        )
-                    out[row, z, y, x] = code if met else 0
+        _gather(index, table, places[k], 1, window)
+        _close(window, places[k], size)
+        for z in range(1, SIDE + 1):
+            for y in range(1, SIDE + 1):
+                for x in range(1, SIDE + 1):
+                    code, met = window[z, y, x], False
+                    if code != FREE:
+                        met = (
+                            window[z - 1, y, x] == FREE or window[z + 1, y, x] == FREE
+                            or window[z, y - 1, x] == FREE or window[z, y + 1, x] == FREE
+                            or window[z, y, x - 1] == FREE or window[z, y, x + 1] == FREE
+                        )  # fmt: skip
+                        if corners and not met:
+                            met = _touches(window, z, y, x)
+                    inside = table[row, z - 1, y - 1, x - 1] == code  # what is beyond is unknown
+                    out[row, z - 1, y - 1, x - 1] = code if met and inside else 0
+
+
+@inner
+def _touches(window, z, y, x):
+    """Whether any of the 26 cells around one is free."""
+    for c in range(z - 1, z + 2):
+        for b in range(y - 1, y + 2):
+            for a in range(x - 1, x + 2):
+                if window[c, b, a] == FREE:
+                    return True
+    return False
+
+
+@inner
+def _close(window, block, size):
+    """Make the cells of a window around a block unknown where they lie outside the grid."""
+    wide = len(window)
+    for axis in range(3):
+        low = SIDE * block[axis] - 1
+        for k in range(wide):
+            if 0 <= low + k < size[axis]:
+                continue
+            for b in range(wide):
+                for a in range(wide):
+                    if axis == 0:
+                        window[k, b, a] = UNKNOWN
+                    elif axis == 1:
+                        window[b, k, a] = UNKNOWN
+                    else:
+                        window[b, a, k] = UNKNOWN
 
 
 @inner
 def _gather(index, table, block, margin, window):
     """Copy the cells from `margin` before a block to as many after it; 0 outside the grid."""
     wide = len(window)
+    window[:] = 0
     low_z, low_y = SIDE * block[0] - margin, SIDE * block[1] - margin
     low_x = SIDE * block[2] - margin
-    nz, ny, nx = index.shape
-    for z in range(wide):
-        bz = (low_z + z) >> SHIFT
-        for y in range(wide):
-            by = (low_y + y) >> SHIFT
-            line = window[z, y]
-            if not (0 <= bz < nz and 0 <= by < ny):
-                line[:] = 0
-                continue
-            x = 0
-            while x < wide:
-                at = low_x + x
-                bx = at >> SHIFT
-                stop = min(wide, x + SIDE - (at & MASK))
-                row = index[bz, by, bx] if 0 <= bx < nx else FREE_ROW
+    for bz in range(max(low_z, 0) >> SHIFT, min(1 + ((low_z + wide - 1) >> SHIFT), len(index))):
+        for by in range(
+            max(low_y, 0) >> SHIFT, min(1 + ((low_y + wide - 1) >> SHIFT), index.shape[1])
+        ):
+            for bx in range(
+                max(low_x, 0) >> SHIFT, min(1 + ((low_x + wide - 1) >> SHIFT), index.shape[2])
+            ):
+                row = index[bz, by, bx]
                 if row == FREE_ROW:
-                    line[x:stop] = 0
-                else:
-                    cells = table[row, (low_z + z) & MASK, (low_y + y) & MASK]
-                    for i in range(x, stop):
-                        line[i] = cells[(low_x + i) & MASK]
-                x = stop
+                    continue
+                # Of this block, what of it lies in the window.
+                z, y, x = SIDE * bz - low_z, SIDE * by - low_y, SIDE * bx - low_x
+                first, last = max(0, -x), min(SIDE, wide - x)
+                for c in range(max(0, -z), min(SIDE, wide - z)):
+                    for b in range(max(0, -y), min(SIDE, wide - y)):
+                        for a in range(first, last):
+                            window[z + c, y + b, x + a] = table[row, c, b, a]
 
 
 @inner
