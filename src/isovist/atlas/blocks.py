@@ -21,6 +21,8 @@ from isovist.types import Float32Array, FloatArray, IntArray
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
+TOGETHER = 4096
+"""Nodes whose means are taken at a time, in place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -124,7 +126,8 @@ class SpaceBlock:
             F, known = (
                 np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
             )
-        return np.where(known >= MAJORITY, F, np.float32(FAR))
+        F[known < MAJORITY] = FAR
+        return F
 
     def cut(self, side: int) -> Iterator["SpaceBlock"]:
         """The same nodes in squares of such a side in cells, one after the other."""
@@ -178,5 +181,8 @@ def _describe(
         K[:, near] += mass.reshape(len(F), -1, around)
         whole[near] += W.sum(axis=0)
         progress((k + 1) / len(rings))
-    mean = F / np.maximum(K, np.float32(1e-12))
-    return np.asarray(mean, np.float32), np.asarray(K / whole, np.float32)
+    for first in range(0, len(F), TOGETHER):
+        f, mass = F[first : first + TOGETHER], K[first : first + TOGETHER]
+        f /= np.maximum(mass, np.float32(1e-12))
+        np.divide(mass, whole, out=mass, casting="same_kind")
+    return F, K

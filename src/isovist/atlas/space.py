@@ -42,17 +42,17 @@ PEAK = 60
 gaps are then closed on the whole grid."""
 PEAK_BLOCKS = (90_000, 150)
 """Bytes per block with walls and per column of cells that it takes by blocks."""
-DESCRIBED, KEPT = 20_000, 3_200
+DESCRIBED, KEPT = 9_000, 3_200
 """Bytes per node that it takes here, and where others describe the nodes: what comes back is
 kept."""
 TILE = 512
 """Side of the largest block of nodes in cells: with nodes on every third one at one height, a
 worker takes 600 MB for them, and for the cells as many as its rays reach."""
 
-PULL = 7.0
-"""Beams that end so many spacings from walls, a spacing counting as at least 0.25 m, do not pull
-the widest fit: `LocalizationSettings.coarse` times `kernels.align.REACH`."""
-FARTHEST = 5.0
+PULL = 4.6
+"""On large maps, beams that end so many spacings from walls, a spacing counting as at least 0.25 m,
+do not pull the widest fit: they are 2.3 σ off there, and weigh 0.07."""
+FARTHEST = 2.8
 """In m: farther off they need not pull, however far apart nodes are."""
 
 Height = float | tuple[float, float] | None
@@ -264,7 +264,7 @@ def build_space(
 ) -> SpaceAtlas:  # fmt: skip
     """Describe a map in space.
 
-    At the peak this takes about 20 kB per node and 60 bytes per cell of a small box, and is refused
+    At the peak this takes about 9 kB per node and 60 bytes per cell of a small box, and is refused
     where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
     reflectances.  A large box (`maps.grids`) takes 90 kB per block of 16³ cells with walls and 150
     bytes per column, of which 50 kB stay; reflectances and unknown cells are laid out whole.

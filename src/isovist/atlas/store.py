@@ -209,7 +209,7 @@ def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
     """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
     grids: dict[str, tuple[Blocks | Near | Walk, type, int]] = {
         "cells": (cells, np.uint8, SIDE),
-        "walls": (atlas.wall_distance, np.uint16, SIDE + 1),
+        "walls": (atlas.wall_distance, np.uint8, SIDE + 1),
         "clear": (atlas.clear, np.uint8, SIDE),
         "bare": (atlas.bare, np.uint8, SIDE),
     }
@@ -224,8 +224,6 @@ def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
         raise InputError("`cells_index` names a block twice")
     if not 0 < atlas.wall_distance.limit <= 181:
         raise InputError(f"`near` must be from 1 to 181 cells, got {atlas.wall_distance.limit}")
-    if atlas.wall_distance.table.max() > atlas.wall_distance.limit**2:
-        raise InputError("`walls_table` has a wall that is farther off than is told")
 
 
 def map_checksum(world: OccupancyMap | VoxelMap) -> str:

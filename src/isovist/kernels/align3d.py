@@ -173,7 +173,7 @@ def align_in_space(first, last, field, ends, widths, damping, fitted, poses, nor
 
 
 @kernel(
-    "Tuple((i4[:,:,::1], u2[:,:,:,::1], i8[::1], f4[::1])), f8[:,::1], f8[::1], f8, i8 "
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1], f4[::1])), f8[:,::1], f8[::1], f8, i8 "
     "-> f8[:,::1], f8[:,:,::1], f8[:,::1]",
     over="poses",
 )

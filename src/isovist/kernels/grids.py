@@ -1,9 +1,9 @@
 """What kernels read of a grid in space (`maps.fields`), whole or by blocks.
 
 A grid that is whole is one array: codes with a border of one cell, or distances.  One that comes by
-blocks is a tuple of index, table and size along z, y and x, and of the roots of the squares in the
-table where these are distances.  Kernels are compiled for the one or for the other: a test which it
-is, for every cell, would take longer than the rest.
+blocks is a tuple of index, table and size along z, y and x, and of the distances by their numbers
+in the table where it holds those.  Kernels are compiled for the one or for the other: a test which
+it is, for every cell, would take longer than the rest.
 """
 
 from typing import Any

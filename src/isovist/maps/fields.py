@@ -14,7 +14,7 @@ from isovist.kernels.layout import FREE_ROW, OPEN, OWN, SIDE, UNKNOWN_ROW
 from isovist.maps.blocks import UNKNOWN, Blocks, Shape
 from isovist.maps.cells import NO_WALL, distance_to_walls, skip_of
 from isovist.maps.grids import Grid, Whole
-from isovist.types import Float32Array, readonly, restore
+from isovist.types import Float32Array, IntArray, readonly, restore
 
 TOGETHER = 2048
 """Blocks whose distances are found at a time."""
@@ -82,7 +82,7 @@ class Near:
 
     Attributes:
         index: Row of each block in the table, int32; 0 where no wall is near.  Read-only.
-        table: Squares of distances in cells, uint16, shape (rows, 17, 17, 17).  Read-only.
+        table: Distances by number (`roots`), uint8, shape (rows, 17, 17, 17).  Read-only.
         shape: (levels, rows, columns) in cells.
         limit: Distances in the table are told up to this, in cells.
         whole: Distances of all cells; empty where they are in the table, and the other way round.
@@ -90,7 +90,7 @@ class Near:
     """
 
     index: NDArray[np.int32]
-    table: NDArray[np.uint16]
+    table: NDArray[np.uint8]
     shape: Shape
     limit: int
     whole: Float32Array = field(default_factory=lambda: NO_DISTANCES)
@@ -107,7 +107,7 @@ class Near:
     @classmethod
     def laid(cls, whole: Float32Array, shape: Shape) -> "Near":
         """From the distances of all cells."""
-        return cls(NO_INDEX, NO_TABLE.astype(np.uint16), shape, 0, whole)
+        return cls(NO_INDEX, NO_TABLE, shape, 0, whole)
 
     @classmethod
     def _by_blocks(cls, blocks: Blocks, limit: int) -> "Near":
@@ -127,15 +127,18 @@ class Near:
         places = np.ascontiguousarray(np.argwhere(near))
         index, side = np.zeros(blocks.index.shape, dtype=np.int32), SIDE + 1
         # Memory that is not written to is not taken: most blocks at the rim are dropped.
-        table = np.empty((1 + len(places), side, side, side), dtype=np.uint16)
-        table[0], count = limit * limit, 1
+        table = np.empty((1 + len(places), side, side, side), dtype=np.uint8)
+        told = told_squares(limit)
+        number_of = np.searchsorted(told, np.arange(limit * limit + 1), side="right") - 1
+        number_of = number_of.astype(np.uint8)
+        table[0], count = number_of[-1], 1
         for first in range(0, len(places), TOGETHER):
             some = places[first : first + TOGETHER]
             found = np.empty((len(some), side, side, side), dtype=np.uint16)
             squares(blocks.index, marks, some, limit, found)
             kept = found.reshape(len(some), -1).min(axis=1) < limit * limit
             number = int(np.count_nonzero(kept))
-            table[count : count + number] = found[kept]
+            table[count : count + number] = number_of[found[kept]]
             index[tuple(some[kept].T)] = count + np.arange(number)
             count += number
         return cls(readonly(index), readonly(table[:count]), blocks.shape, limit)
@@ -149,8 +152,9 @@ class Near:
 
     @property
     def roots(self) -> Float32Array:
-        """Distances by their squares, shape (limit² + 1,)."""
-        return np.sqrt(np.arange(self.limit * self.limit + 1)).astype(np.float32)
+        """Distances in cells by their numbers, shape (256,)."""
+        told = told_squares(self.limit)
+        return np.sqrt(np.pad(told, (0, 256 - len(told)), mode="edge")).astype(np.float32)
 
     def array(self) -> Float32Array:
         """All distances in cells, shape (levels, rows, columns)."""
@@ -161,3 +165,17 @@ class Near:
         levels, rows, columns = self.shape
         whole = cells.reshape(z * SIDE, y * SIDE, x * SIDE)[:levels, :rows, :columns]
         return self.roots[whole]
+
+
+def told_squares(limit: int) -> IntArray:
+    """Squares of the distances in cells that are told, ascending, at most 256.
+
+    All that cells can have up to 17; beyond, every second or third of the larger half.
+    """
+    squares = np.arange(limit + 1) ** 2
+    plane = np.unique(squares[:, None] + squares)
+    every = np.unique(plane[:, None] + squares)
+    every = every[every <= limit * limit]
+    if len(every) <= 256:
+        return every
+    return every[np.append(np.arange(128), np.linspace(128, len(every) - 1, 128).astype(np.int64))]
