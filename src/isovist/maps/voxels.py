@@ -105,14 +105,17 @@ class VoxelMap:
         check_length("resolution", resolution)
         if fewest < 1:
             raise InputError(f"`fewest` must be at least 1 point, got {fewest}.")
-        place = np.floor(p / resolution).astype(np.int64)
-        low = place.min(axis=0) - 1
-        columns, rows, levels = (int(k) for k in place.max(axis=0) - low + 2)
+        first, last = (np.floor(end / resolution).astype(np.int64) for end in (p.min(0), p.max(0)))
+        low = first - 1
+        columns, rows, levels = (int(k) for k in last - low + 2)
         shape = levels, rows, columns
         blocks_of(shape)
         if reflectance is not None or rest != Cell.FREE:
             check_size(shape, "map")
-        flat = np.ravel_multi_index(tuple((place - low).T[::-1]), shape)
+        flat = np.zeros(len(p), dtype=np.int64)
+        for axis in (2, 1, 0):  # one by one: clouds are large
+            flat *= shape[2 - axis]
+            flat += np.floor(p[:, axis] / resolution).astype(np.int64) - low[axis]
         met, counts = _counted(flat, levels * rows * columns)
         values = None
         if reflectance is not None:
