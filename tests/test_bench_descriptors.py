@@ -1,7 +1,7 @@
 """Descriptors side by side, on the same rays."""
 
-import builtins
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -23,11 +23,12 @@ from isovist.bench.descriptors import (
     features,
     weights_of,
 )
-from isovist.bench.peers import BINS, MISSING, fpfh, has_fpfh
+from isovist.bench.peers import BINS, LIBRARIES, MISSING, has_peer, histograms
 from isovist.bench.trials import Trial
 from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.io.maps.read import write_map
+from isovist.theory.distances import NORMS
 from sites import PLANE, SPACE
 
 TRIALS = [Trial(lambda p=p: PLANE.look(p), p) for p in PLANE.places]
@@ -38,9 +39,7 @@ def contest():
     return Contest(PLANE.atlas)
 
 
-@pytest.mark.parametrize(
-    "method", [m for m in METHODS if m.name != "fpfh" or has_fpfh()], ids=lambda m: m.label
-)
+@pytest.mark.parametrize("method", [m for m in METHODS if has_peer(m.name)], ids=lambda m: m.label)
 def test_every_method_ranks_the_truth_among_the_first_on_a_clean_scan(contest, method, monkeypatch):
     monkeypatch.setattr(descriptors, "FITTED", 6)
     (row,) = contest_rows("building", contest, TRIALS, [method], ["clean"])
@@ -109,29 +108,50 @@ def test_a_map_that_is_out_of_date_has_things_that_are_gone_and_lacks_walls(cont
     assert len(other.places) != len(contest.places)
 
 
-def test_fpfh_without_its_library_is_left_out_and_said_so(contest, monkeypatch):
-    real = builtins.__import__
-
-    def without(name, *rest):
-        if name == "open3d":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    assert not has_fpfh()
-    assert list(contest_rows("building", contest, TRIALS, [Method("fpfh")], ["clean"])) == []
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_a_peer_without_its_library_is_left_out_and_said_so(contest, name, monkeypatch):
+    monkeypatch.setitem(sys.modules, LIBRARIES[name], None)
+    assert not has_peer(name)
+    assert has_peer("soft")
+    assert list(contest_rows("building", contest, TRIALS, [Method(name)], ["clean"])) == []
     with pytest.raises(InputError) as caught:
-        fpfh(contest.rings.values[:1], contest.rings.known[:1])
-    assert str(caught.value) == MISSING
-    assert MISSING == "FPFH is left out: it needs Open3D. Try `pip install 'isovist[peers]'`."
+        histograms(name, contest.rings.values[:1], contest.rings.known[:1])
+    assert str(caught.value) == MISSING[name]
 
 
-@pytest.mark.skipif(not has_fpfh(), reason="needs Open3D")
-def test_fpfh_of_a_turned_ring_are_the_same_histograms(contest):
+def test_the_command_says_in_one_line_that_there_is_nothing_to_try(tmp_path, monkeypatch):
+    world = tmp_path / "map.yaml"
+    write_map(PLANE.world, world)
+    command = ["bench", "descriptors", str(world), "--count", "1"]
+    monkeypatch.setitem(sys.modules, "open3d", None)
+    result = CliRunner().invoke(app, [*command, "--only", "fpfh"])
+    assert (type(result.exception), str(result.exception)) == (InputError, MISSING["fpfh"])
+    narrow = ["--field-of-view", "170", "--only", "rays", "--condition", "view 180°"]
+    result = CliRunner().invoke(app, [*command, *narrow])
+    assert (type(result.exception), str(result.exception)) == (
+        InputError,
+        "No scan of these sites sees more than this condition leaves of it.",
+    )
+
+
+def test_what_is_said_of_peers_that_are_missing():
+    assert MISSING["fpfh"] == (
+        "FPFH is left out: it needs Open3D. Try `pip install 'isovist[peers]'`."
+    )
+    assert MISSING["shot"] == (
+        "SHOT is left out: it needs cupoch and an NVIDIA GPU. "
+        "Try `pip install 'isovist[shot]'` with Python 3.11 or 3.12."
+    )
+
+
+@pytest.mark.parametrize("name", LIBRARIES)
+def test_histograms_of_a_turned_ring_are_the_same_ones_turned(contest, name):
+    if not has_peer(name):
+        pytest.skip(MISSING[name])
     ring = Rings(contest.rings.values[:1], np.ones((1, RAYS), np.bool_))
     turned = ring.turned(np.array([0, 8]))
-    one, two = fpfh(turned.values, turned.known)
-    assert one.shape == (RAYS // 4, BINS)
+    one, two = histograms(name, turned.values, turned.known)
+    assert one.shape == (RAYS // 4, BINS[name])
     np.testing.assert_allclose(two, np.roll(one, 2, axis=0), atol=0.02)
 
 
@@ -149,8 +169,19 @@ def test_methods_are_chosen_by_name():
         chosen_methods(["surf"])
     assert str(caught.value) == (
         "`only` must be one of soft, hard, shared, rays, context, fft, vlad, fisher, fpfh, "
-        "learned, got surf."
+        'shot, learned, or a whole label such as "soft 16, euclid", got surf.'
     )
+    assert chosen_methods(["soft 64, gram", "soft 64, truncated, ε × 4"]) == (
+        Method("soft", 64, "gram"),
+        Method("soft", 64, factor=4.0),
+    )
+
+
+def test_every_norm_is_tried_with_every_number_of_channels_and_under_every_condition(contest):
+    tried = {(m.channels, m.norm) for m in METHODS if m.name == "soft" and m.factor == 1.0}
+    assert tried == {(n, norm) for n in (16, 32, 64, 128) for norm in NORMS}
+    rows = list(contest_rows("building", contest, TRIALS[:1], chosen_methods(["soft 64, gram"])))
+    assert [row["condition"] for row in rows] == list(CONDITIONS)
 
 
 def test_the_command_prints_a_row_for_each_refinement(tmp_path):
@@ -160,5 +191,6 @@ def test_the_command_prints_a_row_for_each_refinement(tmp_path):
         ["bench", "descriptors", str(tmp_path / "map.yaml"), "--count", "2", "--basin", "--json"],
     )
     rows = json.loads(result.output)
-    assert len(rows) == 7
+    assert len(rows) == 8
+    assert rows[1]["refinement"] == "F, hard bins"
     assert {row["site"] for row in rows} == {"map"}

@@ -106,6 +106,11 @@ def test_files_of_depths_are_scans(tmp_path):
         ),
         (
             np.ones(SIZE),
+            None,
+            "A depth image needs `intrinsics`: fx, fy, cx and cy in pixels, got None.",
+        ),
+        (
+            np.ones(SIZE),
             (100.0, 100.0),
             "`intrinsics` must be fx, fy, cx and cy in pixels, or the matrix of the camera, shape "
             "(3, 3), got shape (2,).",

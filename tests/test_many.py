@@ -133,6 +133,9 @@ def test_loops_leave_a_core_to_each_caller(monkeypatch):
                 assert threads.hands() == 1
                 threads.share(loop, 100, 1, None, ())
     assert seen == [(0, 100, threading.current_thread().name)]
+    with threads.alone():
+        threads.share(loop, 50, 1, None, ())
+    assert seen[1:] == [(0, 50, threading.current_thread().name)]
     assert threads.hands() == 3
 
 

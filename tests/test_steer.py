@@ -11,6 +11,7 @@ from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.io.maps.read import write_map
 from isovist.theory.steering import drive_legs, field_of, try_legs
+from sites import PLANE, SPACE
 
 PLAN = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
 
@@ -46,11 +47,27 @@ def test_the_command_line_drives_and_says_where(tmp_path):
     assert lines[2].startswith(" leg 2  (")
 
 
+@pytest.mark.parametrize("site", [PLANE, SPACE], ids=["plane", "space"])
+def test_on_cells_no_leg_comes_too_near_to_a_wall_for_differences(site):
+    field = field_of(site.world, 8)
+    step = field.descriptor.difference(site.world)
+    assert step >= site.world.resolution
+    start, along = np.asarray(site.places[0].position), np.eye(site.world.dimension)[:1]
+    reach = float(site.world.cast(start, along).ranges[0])
+    near = start + (reach - 0.6 * step) * along[0]
+    assert site.world.contains(near)
+    assert not field.free(near)
+    assert field.free(start)
+    drive = drive_legs(field, start, legs=1, length=0.6, count=6)
+    assert field.free(drive.places).all()
+
+
 @pytest.mark.parametrize(
     ("start", "legs", "text"),
     [
         ([2.0, 0.8], 0, "`legs` must be at least 1, got 0."),
-        ([5.0, 0.4], 1, "The place is not in free space."),
+        ([2.0, 0.8, 1.0], 1, "A map of the plane needs x and y, a map in space x, y and z."),
+        ([5.0, 0.4], 1, "The place is not in free space, or too near to a wall."),
     ],
 )
 def test_what_cannot_be_driven_is_said(start, legs, text):

@@ -2,7 +2,8 @@
 
 Each query begins at its true pose, moved by a distance and turned by an angle in random directions,
 and counts when it ends within 0.2 m and 3° of the truth.  Gauss–Newton on the paper's descriptor,
-with weights of several widths, against the alignment with distances to walls of the product.
+with weights of several widths and with hard bins, against the alignment with distances to walls of
+the product.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ WIDTHS = (0.25, 1.0, 4.0, 16.0, 64.0)
 """Temperatures, in squares of the mesh norm."""
 BOTH = 4.0
 """That of them which is handed on to the walls."""
+HARD = 1e-3
+"""A temperature, in the same unit, whose weights are bins: they glide over 0.2 % of one."""
 HOME = (0.2, np.radians(3.0))
 CHANNELS = 32
 SIGMAS = (1.0, 0.5, 0.25, 0.1, 0.05)
@@ -43,10 +46,11 @@ def basin_rows(
     """One row for each way to refine."""
     h = np.pi / CHANNELS
     ways: dict[str, PaperLocalizer | None] = {"walls": None}
-    for width in WIDTHS:
+    for width in (HARD, *WIDTHS):
         rose = Rose.circle(CHANNELS, width * h * h)
         signal = Range(atlas.settings.reach, "logarithmic")
-        ways[f"F, ε = {width:g} h²"] = PaperLocalizer(atlas.world, rose, signal)
+        name = "F, hard bins" if width == HARD else f"F, ε = {width:g} h²"
+        ways[name] = PaperLocalizer(atlas.world, rose, signal)
     both = f"F, ε = {BOTH:g} h², then walls"
     ways[both] = ways[f"F, ε = {BOTH:g} h²"]
     rows: list[Row] = []

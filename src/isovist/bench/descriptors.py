@@ -13,7 +13,7 @@ differ in nothing but what they make of them:
     fft         magnitudes of the Fourier coefficients: no heading needed
     vlad        residuals of patches of the ring to their words, summed: no heading needed
     fisher      the same with second moments
-    fpfh        VLAD of the FPFH histograms of points of the ring (`peers`): no heading needed
+    fpfh, shot  VLAD of the FPFH or SHOT of points of the ring (`peers`): no heading needed
     learned     a soft rose whose directions were fitted to the map (`theory.separation`)
 
 Methods without a heading take that of the rays at each node.
@@ -32,7 +32,7 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps
 from isovist.bench.conditions import CONDITIONS, NEW_MAP, changed, changed_map
 from isovist.bench.outcomes import Row
-from isovist.bench.peers import fpfh, has_fpfh
+from isovist.bench.peers import LIBRARIES, MISSING, has_peer, histograms
 from isovist.bench.trials import Trial
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
@@ -41,7 +41,7 @@ from isovist.maps.sweep import sweep_ranges
 from isovist.poses import wrap_angle
 from isovist.roses import Rose
 from isovist.sensing.scan import Scan
-from isovist.theory.distances import Norm, distances, truncation
+from isovist.theory.distances import NORMS, Norm, distances, truncation
 from isovist.theory.gram import Gram
 from isovist.theory.separation import fit_to_map
 from isovist.types import BoolArray, FloatArray, IntArray
@@ -56,7 +56,7 @@ RINGS = 20
 """Bins of range of a sector, of 1 m."""
 KEPT = 20
 """Candidates that are fitted to the walls."""
-TURNLESS = ("fft", "vlad", "fisher", "fpfh")
+TURNLESS = ("fft", "vlad", "fisher", *LIBRARIES)
 """Methods that know no heading."""
 FITTED = 40
 """Places that a learned rose is fitted to."""
@@ -86,30 +86,41 @@ class Method:
 
 
 METHODS = (
-    Method("soft", 16), Method("soft", 32), Method("soft", 64), Method("soft", 128),
-    Method("soft", 64, "euclid"), Method("soft", 64, "gram"), Method("soft", 32, "euclid"),
+    *(Method("soft", n, norm) for norm in NORMS for n in (16, 32, 64, 128)),
     Method("soft", 64, factor=4.0), Method("soft", 64, factor=16.0),
     Method("hard"), Method("hard", 64, "euclid"), Method("shared"), Method("rays"),
     Method("context"), Method("fft", 64, "euclid"), Method("vlad", 64, "euclid"),
-    Method("fisher", 64, "euclid"), Method("fpfh", 64, "euclid"), Method("learned", 32),
-    Method("learned", 32, "euclid"),
+    Method("fisher", 64, "euclid"), *(Method(name, 64, "euclid") for name in LIBRARIES),
+    Method("learned", 32), Method("learned", 32, "euclid"),
 )  # fmt: skip
 
 
 THOROUGH = (
-    Method("soft", 64), Method("soft", 64, "euclid"), Method("soft", 32, "euclid"), Method("hard"),
+    *(Method("soft", 64, norm) for norm in NORMS), Method("soft", 32, "euclid"), Method("hard"),
     Method("rays"),
 )  # fmt: skip
 """Methods that are tried under every condition."""
 
 
 def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
-    """Those of `METHODS` with these names; all when `None`."""
+    """Those of `METHODS` with these names or labels; all when `None`."""
     known = tuple(dict.fromkeys(method.name for method in METHODS))
+    labels = {method.label for method in METHODS}
     for name in names or ():
-        if name not in known:
-            raise InputError(f"`only` must be one of {', '.join(known)}, got {name}.")
-    return tuple(method for method in METHODS if not names or method.name in names)
+        if name not in known and name not in labels:
+            raise InputError(
+                f"`only` must be one of {', '.join(known)}, or a whole label such as "
+                f'"{METHODS[0].label}", got {name}.'
+            )
+    return tuple(m for m in METHODS if not names or m.name in names or m.label in names)
+
+
+def left_out(methods: Sequence[Method]) -> list[str]:
+    """What to say of methods whose library is missing; an error where none remains."""
+    told = [MISSING[name] for name in dict.fromkeys(m.name for m in methods) if not has_peer(name)]
+    if not any(has_peer(method.name) for method in methods):
+        raise InputError(" ".join(told))
+    return told
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -179,8 +190,8 @@ def features(
     filled = np.where(rings.known, rings.values, mean[:, None])
     if method.name == "fft":
         found = np.abs(np.fft.rfft(filled, axis=1))[:, : method.channels] / RAYS
-    elif method.name == "fpfh":
-        found = _bag(fpfh(rings.values, rings.known), words, second=False)
+    elif method.name in LIBRARIES:
+        found = _bag(histograms(method.name, rings.values, rings.known), words, second=False)
     else:
         found = _bag(_patches(filled, PATCH // 2), words, second=method.name == "fisher")
     return found, np.ones(found.shape, np.bool_)
@@ -210,9 +221,10 @@ def words_of(rings: Rings, name: str = "vlad") -> FloatArray:
     """Words of local features by k-means over some nodes, shape (WORDS, PATCH or bins)."""
     from scipy.cluster.vq import kmeans2
 
-    some = slice(None, None, max(1, len(rings.values) // (100 if name == "fpfh" else 500)))
+    peer = name in LIBRARIES
+    some = slice(None, None, max(1, len(rings.values) // (100 if peer else 500)))
     filled = rings.values[some]
-    local = fpfh(filled, rings.known[some]) if name == "fpfh" else _patches(filled, PATCH)
+    local = histograms(name, filled, rings.known[some]) if peer else _patches(filled, PATCH)
     return np.asarray(kmeans2(local.reshape(-1, local.shape[-1]), WORDS, minit="++", rng=0)[0])
 
 
@@ -230,9 +242,9 @@ class Contest:
 
     def words(self, method: Method) -> FloatArray:
         """Those of local features; none for methods without."""
-        if method.name not in ("vlad", "fisher", "fpfh"):
+        if method.name not in ("vlad", "fisher", *LIBRARIES):
             return np.empty((0, 0))
-        name = "fpfh" if method.name == "fpfh" else "vlad"
+        name = "vlad" if method.name == "fisher" else method.name
         if name not in self._words:
             self._words[name] = words_of(self.rings, name)
         return self._words[name]
@@ -315,7 +327,7 @@ def contest_rows(
     progress: Callable[[float], None] = lambda _share: None,
 ) -> Iterator[Row]:
     """One row for each method and condition; all conditions for `THOROUGH` methods, else two."""
-    there = [m for m in methods if m.name != "fpfh" or has_fpfh()]
+    there = [m for m in methods if has_peer(m.name)]
     asked = {m: conditions or (CONDITIONS if m in THOROUGH else CONDITIONS[:2]) for m in there}
     done, total = 0, sum(map(len, asked.values())) * len(trials)
     for method in there:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
+from isovist.errors import InputError
 
 Sites = Annotated[
     list[Path], typer.Argument(metavar="LOG_OR_MAP", help="CARMEN logs, or maps of the plane.")
@@ -22,7 +23,7 @@ def descriptors(
     ] = False,
     only: Annotated[
         list[str] | None,
-        typer.Option(help="Try only this method, e.g. soft, hard, rays, fpfh; may be repeated."),
+        typer.Option(help='Only this method, e.g. hard or "soft 64, gram"; may be repeated.'),
     ] = None,
     condition: Annotated[
         list[str] | None,
@@ -35,15 +36,14 @@ def descriptors(
     """Recall of descriptors, norms, channels and widths, under noise, people and narrow views."""
     from isovist.atlas.build import build
     from isovist.bench.basins import basin_rows
-    from isovist.bench.descriptors import Contest, chosen_methods, contest_rows
-    from isovist.bench.peers import MISSING, has_fpfh
+    from isovist.bench.descriptors import Contest, chosen_methods, contest_rows, left_out
     from isovist.cli.progress import bar
     from isovist.cli.rows import print_rows, sites_of
     from isovist.sensing.lidar import Lidar
 
     methods = chosen_methods(only)
-    if not basin and any(one.name == "fpfh" for one in methods) and not has_fpfh():
-        typer.echo(MISSING, err=True)
+    for line in [] if basin else left_out(methods):
+        typer.echo(line, err=True)
     lidar = Lidar(math.radians(field_of_view), 360, 15.0, 0.02)
     rows = []
     for name, world, trials in sites_of(sites, lidar, count, seed):
@@ -55,4 +55,6 @@ def descriptors(
                 rows += contest_rows(
                     name, Contest(atlas), trials, methods, condition, seed=seed, progress=advance
                 )
+    if not rows:
+        raise InputError("No scan of these sites sees more than this condition leaves of it.")
     print_rows(rows, as_json)

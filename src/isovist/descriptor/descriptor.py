@@ -174,6 +174,12 @@ class Descriptor:
         f = seen_by(self.signal, scan.ranges[scan.valid], strengths)
         return Observed(readonly((f * owned) @ w), readonly(owned @ w))
 
+    def difference(self, world: Map) -> float:
+        """Step in m of the differences that J is made of; 0 where it is exact."""
+        if isinstance(world, MeshMap) or isinstance(self._choose(world), Exact):
+            return 0.0
+        return max(self.step, getattr(world, "resolution", 0.0))
+
     def _choose(self, world: Map) -> Quadrature:
         if self.quadrature is not None:
             return self.quadrature
@@ -226,10 +232,8 @@ class Descriptor:
         d = points.shape[1]
         if not jacobian:
             return self._sums(world, points, rule)[:, :, None]
-        # Places of the differences: the point itself, then a step along and against each axis.
-        step = max(self.step, getattr(world, "resolution", 0.0))
-        steps = np.concatenate([np.zeros((1, d)), step * np.eye(d), -step * np.eye(d)])
-        places = (points[:, None, :] + steps).reshape(-1, d)
+        step = self.difference(world)
+        places = around(points, step).reshape(-1, d)
         if not np.asarray(world.contains(places)).all():
             raise InputError(
                 f"A point lies within {step:g} m of a wall, too near for differences of F. "
@@ -295,3 +299,10 @@ class Descriptor:
             values = cast_signal(world, block, rule.directions, self.signal)
             out[first : first + per_block] = values @ weights
         return out
+
+
+def around(points: FloatArray, step: float) -> FloatArray:
+    """Points, and a step along and against each axis from them, shape (..., 2 d + 1, d)."""
+    d = points.shape[-1]
+    steps = np.concatenate([np.zeros((1, d)), step * np.eye(d), -step * np.eye(d)])
+    return np.asarray(points[..., None, :] + steps)

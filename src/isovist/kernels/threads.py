@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import pairwise
 from threading import Lock
@@ -49,9 +49,24 @@ def own_core() -> Iterator[None]:
             _callers -= 1
 
 
+_alone = ContextVar("isovist_alone", default=False)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """While this lasts, loops of the caller are not shared out: for many short ones, where waking
+    a helper takes as long as it saves.
+    """
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
+
+
 def hands() -> int:
     """Threads that a loop may use now."""
-    return max(COUNT - max(_callers - 1, 0), 1)
+    return 1 if _alone.get() else max(COUNT - max(_callers - 1, 0), 1)
 
 
 @cache

@@ -13,25 +13,28 @@ A glance misses rivals that a search would find, most of all on large maps; `tho
 """
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Literal
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.base import AnyScan, Atlas, Beams, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import FARTHEST
 from isovist.errors import InputError
+from isovist.kernels.threads import alone
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.glance import glance
 from isovist.localization.judge import judge
 from isovist.localization.locate import OUTSIDE, compile_kernels, frame_of
 from isovist.localization.maps import AnyMaps, seek, site_of, told
-from isovist.localization.refine import Fits, refit
+from isovist.localization.refine import Fits, contenders, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
@@ -60,6 +63,7 @@ PULLED = "The scan does not fit here; it does {:.2f} m and {:.1f}° from the pos
 BETTER = "Another place explains the scan better: {}x {:.2f} m, y {:.2f} m, yaw {:.1f}°."
 
 Agreement = Literal["agrees", "disagrees", "cannot tell"]
+_Compared = tuple[Agreement, str, Estimate | None, tuple[Estimate, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -147,22 +151,45 @@ def check(
     start = perf_counter()
     here = site.placed(map, pose) if isinstance(site, SideBySide) and map is not None else pose
     stated = (here @ held.T_level_robot.inverse).vector
-    around = stated + _neighbours(stated, spread, chosen)
-    fits, stands = _fitted(site, held, stated, around, chosen)
-    answer = told(site, judge(site, held, fits, chosen))
-    fitting, near = _places(answer.estimates, pose, spread, chosen)
-    fitting &= ~np.array([estimate.refuted for estimate in answer.estimates])
-    if fitting.any() or not near.any() or thorough:
-        found = seek(site, held, None, chosen).poses if thorough else glance(site, held, chosen)
-        fits = _with(site, held, fits, found, chosen, thorough)
-        answer = told(site, judge(site, held, fits, chosen))
-    verdict, advice, fit, rivals = _compared(answer, pose, map, spread, chosen)
-    words = answer.advice if verdict == "cannot tell" else advice + site.note(held)
+    claim = _Claim(pose, stated, spread, map)
+    short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
+    with alone() if short else nullcontext():
+        (verdict, words, fit, rivals), stands = _judged(site, held, claim, chosen, thorough)
+    if verdict != "cannot tell":  # the advice of an answer has the note
+        words += site.note(held)
     return Check(
         verdict, words, pose, fit, rivals,
         float(stands.inliers[0]), float(stands.scores[0]),
         {"total": 1e3 * (perf_counter() - start)}, frame, map,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Claim:
+    """A pose of the robot, the same of the sensor, shape (D,), its covariance, and its map."""
+
+    pose: AnyPose
+    stated: FloatArray
+    spread: FloatArray
+    map: str | None
+
+
+def _judged(
+    site: Site, scan: AnyScan, claim: _Claim, settings: LocalizationSettings, thorough: bool
+) -> tuple[_Compared, Fits]:
+    """Verdict, words, fit and rivals; and the pose as it stands."""
+    few, many = (site.beams(scan, thin, settings.block) for thin in settings.beams)
+    fits, stands = _fitted(site, few, many, claim, settings)
+    here, near = _lie(site, scan, fits, claim, settings)
+    if here.any() or not near.any() or thorough:
+        found = seek(site, scan, None, settings).poses if thorough else glance(site, scan, settings)
+        fits = _with(site, few, many, fits, found, settings, thorough)
+    answer = told(site, judge(site, scan, fits, settings, nearby=False))
+    compared = _compared(answer, claim, settings)
+    # What places gain nearby seldom settles what their fits leave open, and takes longest.
+    if compared[0] != "cannot tell" and len(contenders(fits.totals(settings), settings)) > 1:
+        compared = _compared(told(site, judge(site, scan, fits, settings)), claim, settings)
+    return compared, stands
 
 
 def _named(site: Site, name: str | None) -> str | None:
@@ -200,42 +227,39 @@ def _checked(site: Site, scan: AnyScan, pose: AnyPose, covariance: FloatArray | 
     return spread
 
 
-def _neighbours(
-    stated: FloatArray, spread: FloatArray, settings: LocalizationSettings
-) -> FloatArray:
+def _neighbours(claim: _Claim, settings: LocalizationSettings) -> FloatArray:
     """Steps from a pose to where fits begin, shape (7, D): ahead, back, aside and turned.
 
     As wide as what counts as the same place, and wider where the claim is.
     """
     near, turned = settings.same
-    values, axes = np.linalg.eigh(spread[:2, :2])
-    steps = np.zeros((7, len(stated)))
+    values, axes = np.linalg.eigh(claim.spread[:2, :2])
+    steps = np.zeros((7, len(claim.stated)))
     for k in range(2):
         reach = max(near, 2.0 * float(np.sqrt(max(values[k], 0.0))))
         steps[1 + k, :2], steps[3 + k, :2] = reach * axes[:, k], -reach * axes[:, k]
-    turn = min(max(turned, 2.0 * float(np.sqrt(max(spread[2, 2], 0.0)))), 0.5 * np.pi)
+    turn = min(max(turned, 2.0 * float(np.sqrt(max(claim.spread[2, 2], 0.0)))), 0.5 * np.pi)
     steps[5, 2], steps[6, 2] = turn, -turn
     return steps
 
 
 def _fitted(
-    site: Site,
-    scan: AnyScan,
-    stated: FloatArray,
-    around: FloatArray,
-    settings: LocalizationSettings,
+    site: Site, few: Beams, many: Beams, claim: _Claim, settings: LocalizationSettings
 ) -> tuple[Fits, Fits]:
     """Fits from the pose itself and from around it, best first, and the pose as it stands."""
-    poses, _ = _by_few(site, scan, around, settings)
+    poses, _ = _by_few(site, few, claim.stated + _neighbours(claim, settings), settings)
     poses = poses[unlike(poses, *settings.apart[1], KEPT[0])]
-    fits = refit(site, scan, np.concatenate([stated[None], poses]), settings, tilt=False)
-    ratings, kinds = site.rate(fits.beams, stated[None], settings.model)
-    return fits, Fits(fits.fit.select(np.arange(1)), fits.beams, ratings, kinds)
+    stated = claim.stated[None]
+    fits = refit(site, many, np.concatenate([stated, poses]), settings, tilt=False)
+    ratings, kinds = site.rate(many, stated, settings.model)
+    stands = Fits(fits.fit.select(np.arange(1)), many, ratings, kinds)
+    return fits.select(unlike(fits.poses, *settings.same)), stands
 
 
 def _with(
     site: Site,
-    scan: AnyScan,
+    few: Beams,
+    many: Beams,
     fits: Fits,
     found: FloatArray,
     settings: LocalizationSettings,
@@ -243,20 +267,20 @@ def _with(
 ) -> Fits:
     """These fits and those from elsewhere, best first."""
     near = len(fits)
-    poses, scores = _by_few(site, scan, np.concatenate([fits.poses, found]), settings, near)
+    poses, scores = _by_few(site, few, np.concatenate([fits.poses, found]), settings, near)
     maps = len(site.names) if isinstance(site, SideBySide) else 1
     most = near + KEPT[1] * maps
     most = settings.share(site, settings.keep[0][1]) if thorough else most
     tried = unlike(poses, *settings.apart[1], most)
     tried = tried[(tried >= near) & (scores[tried] >= scores.max() - HOPELESS)]
-    return fits.joined(refit(site, scan, poses[tried], settings, tilt=False))
+    fits = fits.joined(refit(site, many, poses[tried], settings, tilt=False))
+    return fits.select(unlike(fits.poses, *settings.same))
 
 
 def _by_few(
-    site: Site, scan: AnyScan, seeds: FloatArray, settings: LocalizationSettings, kept: int = 0
+    site: Site, few: Beams, seeds: FloatArray, settings: LocalizationSettings, kept: int = 0
 ) -> tuple[FloatArray, FloatArray]:
     """Seeds after the `kept` first, fitted with few beams, best first, and the scores of all."""
-    few = site.beams(scan, settings.beams[0], settings.block)
     fitted = site.fit(few, seeds[kept:], settings.coarse_widths(site), 3).poses
     poses = np.concatenate([seeds[:kept], fitted])
     scores = site.rate(few, poses, settings.model)[0].mean(axis=1, dtype=np.float64)
@@ -264,17 +288,14 @@ def _by_few(
     return poses[order], scores[order]
 
 
-def _compared(
-    answer: Answer,
-    pose: AnyPose,
-    map: str | None,
-    spread: FloatArray,
-    settings: LocalizationSettings,
-) -> tuple[Agreement, str, Estimate | None, tuple[Estimate, ...]]:
+def _compared(answer: Answer, claim: _Claim, settings: LocalizationSettings) -> _Compared:
     """Verdict, words, fit and rivals from what was judged."""
     estimates = answer.estimates
-    own = np.array([estimate.map == map for estimate in estimates])
-    here, near = (own & part for part in _places(estimates, pose, spread, settings))
+    own = np.array([estimate.map == claim.map for estimate in estimates])
+    gaps = np.array([e.pose.vector[:3] for e in estimates]) - claim.pose.vector[:3]
+    spreads = np.array([e.covariance[:3, :3] for e in estimates]) + claim.spread
+    scores = np.array([e.score for e in estimates])
+    here, near = (own & part for part in _places(gaps, spreads, scores, settings))
     right = here & ~np.array([e.refuted for e in estimates])
     first = np.flatnonzero(right if right.any() else here | near)[:1]
     fit = estimates[first[0]] if first.size else None
@@ -289,27 +310,41 @@ def _compared(
         words = BETTER.format(where, best.x, best.y, np.degrees(best.yaw))
         return "disagrees", words, fit, alive
     if not here[first[0]]:
-        away, turn = gap_of(pose, fit.pose)
+        away, turn = gap_of(claim.pose, fit.pose)
         return "disagrees", PULLED.format(away, np.degrees(turn)), fit, alive
     if answer.verdict is Verdict.UNIQUE:
         return "agrees", AGREES, fit, alive
     return "cannot tell", answer.advice, fit, alive
 
 
-def _places(
-    estimates: tuple[Estimate, ...],
-    pose: AnyPose,
-    spread: FloatArray,
-    settings: LocalizationSettings,
+def _lie(
+    site: Site, scan: AnyScan, fits: Fits, claim: _Claim, settings: LocalizationSettings
 ) -> tuple[BoolArray, BoolArray]:
-    """Which estimates are the pose, as far as both can err, and which are near it; shape (K,)."""
-    d = np.array([estimate.pose.vector[:3] for estimate in estimates]) - pose.vector[:3]
-    d[:, 2] = wrap_angle(d[:, 2])
+    """`_places` of fits that are not judged yet."""
+    known = information(fits.fit, fits.beams.blocks, site.cell(fits.poses), settings)
+    spreads = covariances(known, settings)
+    robots, spreads = of_robot(site, scan.T_level_robot, fits.poses, spreads)
+    placed = site.lift(claim.stated) @ scan.T_level_robot
+    gaps = robots.vector[:, :3] - placed.vector[:3]
+    return _places(gaps, spreads[:, :3, :3] + claim.spread, fits.scores, settings)
+
+
+def _places(
+    gaps: FloatArray, spreads: FloatArray, scores: FloatArray, settings: LocalizationSettings
+) -> tuple[BoolArray, BoolArray]:
+    """Which places are the pose, as far as both can err, and which are near it; shape (K,).
+
+    Args:
+        gaps: (x, y, yaw) of each, less that of the pose, in m and rad, shape (K, 3).
+        spreads: Covariance of these, shape (K, 3, 3).
+        scores: Of each, shape (K,).
+        settings: What counts as the same place, and as an explanation.
+    """
+    d = np.column_stack([gaps[:, :2], wrap_angle(gaps[:, 2])])
     away, turn = np.hypot(d[:, 0], d[:, 1]), np.abs(d[:, 2])
     same, turned = settings.same
-    P = np.array([estimate.covariance[:3, :3] for estimate in estimates]) + spread
-    inside = (d * np.linalg.solve(P, d[:, :, None])[:, :, 0]).sum(axis=1) <= INSIDE
+    inside = (d * np.linalg.solve(spreads, d[:, :, None])[:, :, 0]).sum(axis=1) <= INSIDE
     here = inside | ((away <= same) & (turn <= turned))
     near = (away <= REACH * same) & (turn <= REACH * turned)
-    explains = np.array([estimate.score for estimate in estimates]) >= settings.poor[0]
+    explains = scores >= settings.poor[0]
     return here & explains, near & explains

@@ -54,12 +54,22 @@ UNSURE = (
 )
 
 
-def judge(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) -> Answer:
-    """Turn fits into distinct estimates, their probabilities and a verdict."""
+def judge(
+    atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings, *, nearby: bool = True
+) -> Answer:
+    """Turn fits into distinct estimates, their probabilities and a verdict.
+
+    Args:
+        atlas: The map, described.
+        scan: What the sensor saw, once or several times.
+        fits: Places that may be right.
+        settings: How to judge.
+        nearby: Look for the best rating around the places that contend (`polish`).
+    """
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
     plain = fits.select(unlike(fits.poses, *settings.same))
-    fits, totals = polish(atlas, plain, settings)
+    fits, totals = polish(atlas, plain, settings) if nearby else (plain, plain.totals(settings))
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
     chances = chances_of(totals, len(fits.beams.columns), settings)

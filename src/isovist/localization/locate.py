@@ -269,7 +269,7 @@ def _proved(
         new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
         known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
-        fits = refit(atlas, scan, poses, settings, tilt=tilt)
+        fits = refit(atlas, new.beams, poses, settings, tilt=tilt)
         fits = _held(atlas, scan, prior, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:

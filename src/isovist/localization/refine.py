@@ -121,14 +121,14 @@ def refine(
     poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
     most = most if keep is None else keep
     poses = poses[unlike(poses, *settings.apart[1], most)]
-    return refit(atlas, scan, poses, settings, tilt=tilt)
+    many = beams_of(atlas, scan, settings.beams[1], settings.block)
+    return refit(atlas, many, poses, settings, tilt=tilt)
 
 
 def refit(
-    atlas: Site, scan: Look, poses: FloatArray, settings: LocalizationSettings, *, tilt: bool
+    atlas: Site, many: Beams, poses: FloatArray, settings: LocalizationSettings, *, tilt: bool
 ) -> Fits:
     """Poses that are nearly right, shape (K, D), fitted with many beams."""
-    many = beams_of(atlas, scan, settings.beams[1], settings.block)
     fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
     return _best_first(many, *rated(atlas, many, fit, settings))
 
@@ -149,8 +149,8 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fit
         The fits, and what each is then worth (`totals`).
     """
     totals = fits.totals(settings)
-    step, turn, behind = settings.nearby
-    chosen = np.flatnonzero(totals >= totals.max() - behind)
+    step, turn, _ = settings.nearby
+    chosen = contenders(totals, settings)
     if len(chosen) < 2 or fits.known is not None:
         return fits, totals
     best = fits.select(chosen)
@@ -174,6 +174,11 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fit
                 break
     totals[chosen] = reached
     return Fits(fits.fit, fits.beams, ratings, kinds), totals
+
+
+def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
+    """Which of several places may come first by the best pose near each, from their worth."""
+    return np.flatnonzero(totals >= totals.max() - settings.nearby[2])
 
 
 def _best_first(

@@ -25,6 +25,10 @@ SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)
 """Sizes that a unique answer must stand, the second where it fits no better than mediocre; a map is
 right to about 2 % (docs/limits.md)."""
+FEWER = 6
+"""Of nodes, candidates and fits a mirrored scan has one in so many: of 54 scans of four logs and
+three maps that fit better mirrored than where they were alone, all are found so, and all with one
+in ten."""
 MIRRORED = (
     "The mirrored scan would fit better than the scan does anywhere. "
     "Is the sensor mounted upside down?"
@@ -53,11 +57,25 @@ def doubt(
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
         over = scan.mirrored()
-        seeds = seek(atlas, over, prior, settings, both=False).poses
-        fits = refine(atlas, over, seeds, settings, keep=1)
+        fewer = _fewer(settings)
+        seeds = seek(atlas, over, prior, fewer, both=False).poses
+        fits = refine(atlas, over, seeds, fewer, keep=1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return MIRRORED
     return ""
+
+
+def _fewer(settings: LocalizationSettings) -> LocalizationSettings:
+    """The same with fewer of all that is tried at a first look."""
+    (nodes, headings), (seeds, more), ((followed, kept), closer) = (
+        settings.finalists, settings.seeds, settings.keep,
+    )  # fmt: skip
+    return replace(
+        settings,
+        finalists=(max(nodes // FEWER, 1), headings),
+        seeds=(max(seeds // FEWER, 1), more),
+        keep=((max(followed // FEWER, 1), kept), closer),
+    )
 
 
 def _thinned(scan: Look, settings: LocalizationSettings) -> Look:

@@ -74,6 +74,8 @@ def cloud_of_depth(
 
 def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float, float, float]:
     """Focal lengths and centre, in pixels."""
+    if intrinsics is None:
+        raise InputError("A depth image needs `intrinsics`: fx, fy, cx and cy in pixels, got None.")
     k = as_floats("intrinsics", intrinsics)
     if k.shape == (3, 3):
         k = k[[0, 1, 0, 1], [0, 1, 2, 2]]

@@ -24,7 +24,6 @@ NORMS: tuple[Norm, ...] = get_args(Norm)
 COMMON = 0.75
 """Least share of the observed channels that a node must know."""
 _KEPT = 1e-10  # smallest eigenvalue of G_vv that is inverted, relative to the largest
-_BLOCK = 1 << 22  # entries of a table that is held at once
 
 
 def check_norm(norm: str) -> None:
@@ -79,24 +78,27 @@ def distances(
 def _truncated(
     A: FloatArray, s: FloatArray, B: FloatArray, v: FloatArray, tau: float
 ) -> FloatArray:
-    out = np.empty((len(A), len(B)))
-    step = max(1, _BLOCK // A.size)
-    for first in range(0, len(B), step):
-        part = slice(first, first + step)
-        gap = np.minimum(np.abs(A[:, None] - B[part]), tau)
-        out[:, part] = np.einsum("khn,kn,hn->kh", gap, s, v[part])
-    return out
+    out = np.empty((len(B), len(A)))
+    across, told = np.ascontiguousarray(A.T), np.ascontiguousarray(s.T)
+    for row, b, known in zip(out, B, v > 0.0, strict=True):
+        gap = across[known]
+        gap -= b[known, None]
+        np.abs(gap, out=gap)
+        np.minimum(gap, tau, out=gap)
+        gap *= told[known]
+        gap.sum(axis=0, out=row)
+    return out.T
 
 
 def _gram(
     A: FloatArray, s: FloatArray, B: FloatArray, known: BoolArray, G: FloatArray
 ) -> FloatArray:
-    out = np.empty((len(A), len(B)))
-    for h, v in enumerate(known):
-        T = whitening(G[np.ix_(v, v)])
-        gap = (A[:, v] - B[h, v] * s[:, v]) @ T
-        out[:, h] = np.einsum("kr,kr->k", gap, gap)
-    return out
+    out = np.empty((len(B), len(A)))
+    across, told = np.ascontiguousarray(A.T), np.ascontiguousarray(s.T)
+    for row, b, v in zip(out, B, known, strict=True):
+        gap = whitening(G[np.ix_(v, v)]).T @ (across[v] - b[v, None] * told[v])
+        np.einsum("rk,rk->k", gap, gap, out=row)
+    return out.T
 
 
 def whitening(G: FloatArray) -> FloatArray:

@@ -39,7 +39,7 @@ from typing import Protocol
 
 import numpy as np
 
-from isovist.descriptor.descriptor import Descriptor
+from isovist.descriptor.descriptor import Descriptor, around
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.roses import Rose
@@ -76,7 +76,11 @@ class MapField:
         return self.descriptor.at(self.world, points, jacobian=True)
 
     def free(self, points: FloatArray) -> BoolArray:
-        return np.asarray(self.world.contains(points))
+        """Which points are free and have room for the differences that J is made of."""
+        step = self.descriptor.difference(self.world)
+        if step == 0.0:
+            return np.asarray(self.world.contains(points))
+        return np.asarray(np.all(self.world.contains(around(points, step)), axis=-1))
 
 
 @dataclass(frozen=True, slots=True)

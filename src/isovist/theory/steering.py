@@ -88,11 +88,14 @@ def drive_legs(
         length: Of each, in m.
         count: How many directions are tried for each.
     """
-    p = as_floats("start", start, (field.rose.dimension,))
+    d, given = field.rose.dimension, np.shape(start)
+    if given in ((2,), (3,)) and given != (d,):
+        raise InputError("A map of the plane needs x and y, a map in space x, y and z.")
+    p = as_floats("start", start, (d,))
     if legs < 1:
         raise InputError(f"`legs` must be at least 1, got {legs}.")
     if not bool(np.asarray(field.free(p[None])).all()):
-        raise InputError("The place is not in free space.")
+        raise InputError("The place is not in free space, or too near to a wall.")
     J = field.at(p[None])[1][0]
     W, places, least = J.T @ J, [p], [float(np.linalg.eigvalsh(J.T @ J)[0])]
     for _ in range(legs):
@@ -130,7 +133,7 @@ def try_legs(
             f"Legs need a positive `length` and a `count` of 2 or more, got {length} and {count}."
         )
     if not bool(np.asarray(field.free(p[None])).all()):
-        raise InputError("The place is not in free space.")
+        raise InputError("The place is not in free space, or too near to a wall.")
     v = unit_vectors(2.0 * np.pi * np.arange(count) / count) if d == 2 else fibonacci_sphere(count)
     along = np.linspace(0.0, length, int(np.ceil(length / CLOSE)) + 1)[1:]
     ways = p + along[None, :, None] * v[:, None]
