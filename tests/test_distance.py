@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation, distance_transform_cdt, distance_transform_edt
 
-from isovist.atlas.walls import bridge_gaps, wall_faces
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.atlas.walls import bridge_gaps
+from isovist.maps.cells import Cell, OccupancyMap, wall_faces
 from isovist.maps.distance import distance_to, king_moves
 from isovist.maps.sweep import felt
 
@@ -43,7 +43,7 @@ def test_faces_and_bridged_gaps_are_those_of_scipy():
         cells = random.choice([0, 1, 2, 2, 2, 2], (30, 40)).astype(np.uint8)
         world = OccupancyMap(cells, 0.05)
         near = binary_dilation(cells == Cell.FREE, np.ones((3, 3)))
-        np.testing.assert_array_equal(wall_faces(world), near & (cells == Cell.OCCUPIED))
+        np.testing.assert_array_equal(wall_faces(world.cells), near & (cells == Cell.OCCUPIED))
         gap = float(random.choice([0.05, 0.1, 0.15, 0.2]))
         close = distance_transform_edt(cells != Cell.FREE) * 0.05 < gap - 1e-9
         bridged = np.where(close & (cells == Cell.UNKNOWN), Cell.FREE, cells)

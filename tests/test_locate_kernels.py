@@ -3,11 +3,12 @@ import pytest
 
 from isovist.atlas.build import build
 from isovist.atlas.settings import BeamModel
-from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.backends.base import computing
 from isovist.kernels.align import distance_at
 from isovist.kernels.align3d import distance_in_space
 from isovist.kernels.correlate import spread
+from isovist.maps.cells import distance_to_walls
 from isovist.sensing.scan import Scan
 from reference_locate import UNIT, bilinear, building, costs_of_node, fit_step, rating, spread_out
 
@@ -109,7 +110,7 @@ def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
 @pytest.mark.parametrize("noisy", [False, True])
 def test_a_fit_takes_the_steps_of_its_twin(backend, random, noisy):
     world = building()
-    field = distance_to_walls(world)
+    field = distance_to_walls(world.cells)
     ends = random.uniform(-30.0, 30.0, (40, 2))
     start = np.array([[60.3, 40.7, 0.4], [90.2, 88.1, -2.0]])
     poses, normal = start.copy(), np.empty((2, 8))

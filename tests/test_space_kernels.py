@@ -5,11 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from isovist.atlas.walls import bare_walls, distance_to_walls
+from isovist.atlas.walls import bare_walls
 from isovist.kernels.align3d import align_in_space, distance_in_space, turn
 from isovist.kernels.correlate import correlate, spread
 from isovist.kernels.score3d import score_in_space
 from isovist.kernels.voxelise import touches
+from isovist.maps.cells import distance_to_walls
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from reference_space import (
@@ -78,7 +79,7 @@ def test_the_kernel_turns_like_a_pose():
 @pytest.mark.parametrize("fitted", [3, 4, 6])
 def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
     """One step solves (H + damping) s = −∇cost; what is returned is H where it ends."""
-    field = distance_to_walls(house())
+    field = distance_to_walls(house().cells)
     rng = np.random.default_rng(3)
     ends = rng.normal(0.0, 12.0, (30, 3)) * [1.0, 1.0, 0.4]
     start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
@@ -114,7 +115,7 @@ def test_beams_are_rated_as_the_equations_say(shiny):
     cells = house_cells()
     cells[:, :, 56:70][cells[:, :, 56:70] == 0] = 2
     world = VoxelMap.from_array(cells, UNIT)
-    bare, field = bare_walls(world), distance_to_walls(world)
+    bare, field = bare_walls(world), distance_to_walls(world.cells)
     rng = np.random.default_rng(4)
     d = rng.normal(size=(200, 3)) * [1.0, 1.0, 0.3]
     d /= np.linalg.norm(d, axis=1)[:, None]
@@ -129,8 +130,8 @@ def test_beams_are_rated_as_the_equations_say(shiny):
     gloss = np.array([0.2, 1.0, 0.8])
     ratings, kinds = np.empty((1, 200), np.float32), np.empty((1, 200), np.uint8)
     score_in_space(
-        world.skip, bare.skip, field, UNIT, model, shine, gloss, ends, strengths, pose[None],
-        ratings, kinds,
+        world.skip.parts, bare.skip.parts, field, UNIT, model, shine, gloss, ends, strengths,
+        pose[None], ratings, kinds,
     )  # fmt: skip
     twin, sort = rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose)
     np.testing.assert_array_equal(kinds[0], sort)

@@ -9,6 +9,7 @@ from isovist.descriptor.descriptor import Descriptor
 from isovist.descriptor.quadrature import EqualArea
 from isovist.errors import InputError
 from isovist.maps.base import Ending
+from isovist.maps.blocks import Blocks
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
@@ -55,6 +56,10 @@ def test_random_rays_end_where_the_rational_twin_says():
 def compare(cells, origins, directions, maximum):
     world = VoxelMap.from_array(cells, 1.0)
     hits = world.cast(origins, directions, maximum=maximum)
+    large = VoxelMap(Blocks.from_array(cells), 1.0, np.zeros(3))
+    by_blocks = large.cast(origins, directions, maximum=maximum)
+    for name in ("ranges", "endings", "walls", "normals"):
+        np.testing.assert_array_equal(getattr(by_blocks, name), getattr(hits, name))
     lengths = np.linalg.norm(directions, axis=1)
     for k, (o, d, length) in enumerate(zip(origins, directions, lengths, strict=True)):
         limit = None if maximum == np.inf else maximum / length
@@ -159,7 +164,13 @@ FREE = np.zeros((2, 2, 2), int)
         (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3) * 100, 0.1),
          "The cloud spans 29700 × 29700 × 29700 m. Is it in millimetres? Scale it to m "
          "(scale=0.001), or cut it to at most 2000 m."),
-        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1),
+        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.01),
+         "The map would have 29703 × 29703 × 29703 cells, and the most is 67108864 blocks of 16³. "
+         "Take a coarser `resolution` or cut the map."),
+        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1, rest=Cell.UNKNOWN),
+         "The map would have 2973 × 2973 × 2973 cells, and the most is 1073741824. "
+         "Take a coarser `resolution` or cut the map."),
+        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1).cells,
          "The map would have 2973 × 2973 × 2973 cells, and the most is 1073741824. "
          "Take a coarser `resolution` or cut the map."),
         (lambda: VoxelMap.from_points(np.zeros((100, 3)), 0.1, fewest=0),

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.maps.cells import OccupancyMap
+from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose
 from isovist.sensing.cloud_scan import CloudScan
@@ -293,7 +294,7 @@ class Atlas(Site):
         nodes: Flat index of the cell of each node, int64, shape (N,).  Read-only.
         descriptors: F of (1), `FAR` where unknown, float32, shape (N, rings, n).  Read-only.
         wall_distance: Distance of each cell to the nearest wall face, in cells, float32, shape
-            of the map.  Read-only.
+            of the map; in space near walls only, by blocks.  Read-only.
         clear: What rays walk on (`skip` of the map) with gaps between rays closed.  Read-only.
         bare: The same with nothing but walls: unknown cells are free.  Read-only.
         spacing: Distance of the nodes in m.
@@ -303,9 +304,9 @@ class Atlas(Site):
     world: OccupancyMap | VoxelMap
     nodes: IntArray
     descriptors: Float32Array
-    wall_distance: Float32Array
-    clear: NDArray[np.uint8]
-    bare: NDArray[np.uint8]
+    wall_distance: Float32Array | Near
+    clear: NDArray[np.uint8] | Walk
+    bare: NDArray[np.uint8] | Walk
     spacing: float
     settings: AtlasSettings
 
@@ -356,10 +357,9 @@ class Atlas(Site):
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         """Poses at nodes, shape (K, D)."""
 
+    @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:
         """The arrays by name, as a folder keeps them."""
-        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
-        return {"cells": self.world.cells, **{name: getattr(self, name) for name in names}}
 
     @abstractmethod
     def meta(self) -> dict[str, Any]:

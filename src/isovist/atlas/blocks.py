@@ -10,7 +10,7 @@ from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.tiles import around, cut, inside
 from isovist.atlas.windows import kept_rings, search_rings, search_rose
 from isovist.maps.base import Ending
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.cells import OccupancyMap
 from isovist.maps.sweep import Part, blocks_of, describe_field
 from isovist.maps.sweep3d import VoxelSweep
 from isovist.maps.sweep3d import blocks_of as blocks_in_space
@@ -21,6 +21,8 @@ from isovist.types import Float32Array, FloatArray, IntArray
 
 PARTS = 8
 """The directions are swept in so many parts, and progress is told after each."""
+TOGETHER = 4096
+"""Nodes whose means are taken at a time, in place."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +117,7 @@ class SpaceBlock:
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """F of each node, `FAR` where unknown, shape (N, rings, n)."""
-        hidden = bool((self.clear.cells == Cell.UNKNOWN).any())
+        hidden = self.clear.grid.has_unknown
         share = 0.5 if hidden else 1.0
         sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
         F, known = _describe(sweep, self.settings, self.rose, lambda done: progress(share * done))
@@ -127,7 +129,8 @@ class SpaceBlock:
             F, known = (
                 np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
             )
-        return np.where(known >= MAJORITY, F, np.float32(FAR))
+        F[known < MAJORITY] = FAR
+        return F
 
     def cut(self, side: int) -> Iterator["SpaceBlock"]:
         """The same nodes in squares of such a side in cells, one after the other."""
@@ -139,7 +142,7 @@ class SpaceBlock:
             if slots.size:
                 row, column = around(box, whole[1:], reach)
                 clear, bare = (
-                    VoxelMap(world.cells[:, row, column].copy(), world.resolution, world.corner)
+                    VoxelMap(world.grid.cut(row, column), world.resolution, world.corner)
                     for world in (self.clear, self.bare)
                 )
                 at = levels[slots], rows[slots] - row.start, columns[slots] - column.start
@@ -184,5 +187,9 @@ def _describe(
         K[:, near] += mass.reshape(len(F), -1, shape[1])
         whole[near] += W.sum(axis=0)
         progress((k + 1) / len(rings))
-    mean = F / np.maximum(K, np.float32(1e-12))
-    return np.asarray(mean, np.float32), np.asarray(K / np.maximum(whole, 1e-12), np.float32)
+    whole = np.maximum(whole, 1e-12)
+    for first in range(0, len(F), TOGETHER):
+        f, mass = F[first : first + TOGETHER], K[first : first + TOGETHER]
+        f /= np.maximum(mass, np.float32(1e-12))
+        np.divide(mass, whole, out=mass, casting="same_kind")
+    return F, K

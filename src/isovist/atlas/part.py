@@ -23,22 +23,23 @@ Band = tuple[int, int]
 """First cell, and the one after the last."""
 
 
-def read_part(path: PathLike, box: FloatArray, kind: str, version: int) -> PlaneAtlas:
+def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> PlaneAtlas:
     """The nodes of an atlas in a box, with as much of the map as their rays reach.
 
     Args:
         path: The folder, or its address in object storage.
         box: Around the nodes: x and y of two corners in m, shape (4,).
         kind: Of the folder.
-        version: Of that kind.
+        versions: Of that kind, that are read.
     """
     corners = box.reshape(2, 2)
     place = place_of(path)
     manifest = manifest_at(place)
-    check_kind(manifest, place.name, kind, version)
-    meta, shape = manifest.meta, manifest.arrays["cells"].shape
+    check_kind(manifest, place.name, kind, *versions)
+    meta = manifest.meta
     if meta.get("dimension") == 3:
         raise FileError(f"{place.name} is in space; `box` is for atlases of the plane.")
+    shape = manifest.arrays["cells"].shape
     unit, origin = float(meta["resolution"]), Pose.from_vector(meta["origin"])
     settings = AtlasSettings.from_json(meta["settings"])
     (columns, rows), seen = _bands(corners, origin, unit, shape, settings.reach)

@@ -22,11 +22,11 @@ from isovist.atlas.shine import (
     spread_reflectance,
 )
 from isovist.atlas.tiles import Crew, described
-from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import rings_of, rose_from_json, rose_json, window_of_scan
 from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap, distance_to_walls
 from isovist.maps.sweep import KNOWN, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.roses.rose import Rose
@@ -62,6 +62,9 @@ class PlaneAtlas(Atlas):
     """
 
     world: OccupancyMap
+    wall_distance: Float32Array
+    clear: NDArray[np.uint8]
+    bare: NDArray[np.uint8]
     shine: Shine = None
     gleam: Float32Array | None = None
     rose: Rose | None = None
@@ -215,7 +218,8 @@ class PlaneAtlas(Atlas):
         return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        kept = Atlas.arrays(self)
+        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
+        kept = {"cells": self.world.cells, **{name: getattr(self, name) for name in names}}
         if self.world.reflectance is not None:
             kept["reflectance"] = self.world.reflectance
         return kept
@@ -336,7 +340,7 @@ def _in_blocks(
     blocks = iter([whole]) if crew is None else whole.cut(crew.side(world.cells.size, TILE))
     F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
     nodes = rows.astype(np.int64) * world.shape[1] + columns
-    return Described(nodes, F, distance_to_walls(world), clear.skip, bare_walls(world).skip)
+    return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
 
 
 def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:

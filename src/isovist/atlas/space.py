@@ -9,6 +9,7 @@ than half holds what it would see through it: no scan there can be longer, and o
 costs no more than against a channel of which nothing is known.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -21,11 +22,14 @@ from isovist.atlas.blocks import SpaceBlock
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
 from isovist.atlas.tiles import Crew, described
-from isovist.atlas.walls import bare_walls, bridge_gaps, distance_to_walls
+from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import rose_from_json, rose_json, window_of_cloud
 from isovist.errors import InputError
-from isovist.maps.cells import Cell
+from isovist.maps.blocks import Blocks
+from isovist.maps.cells import Cell, checked_cells
+from isovist.maps.fields import Near, Walk
 from isovist.maps.floor import close_floor, floor_levels
+from isovist.maps.grids import Grid, Whole
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3
 from isovist.roses.rose import Rose
@@ -34,13 +38,23 @@ from isovist.types import Float32Array, FloatArray, IntArray, check_memory, read
 
 COARSE = 3
 """Nodes are at least so many cells apart: nearer ones see the same cells."""
-PEAK = (60, 20_000)
-"""Bytes per cell and per node that describing a map takes, measured."""
-KEPT = (60, 3_200)
-"""The same where others describe the nodes: what comes back is kept."""
+PEAK = 60
+"""Bytes per cell that describing a map takes, measured; by blocks, where cells are unknown, since
+gaps are then closed on the whole grid."""
+PEAK_BLOCKS = (90_000, 150)
+"""Bytes per block with walls and per column of cells that it takes by blocks."""
+DESCRIBED, KEPT = 9_000, 3_200
+"""Bytes per node that it takes here, and where others describe the nodes: what comes back is
+kept."""
 TILE = 512
 """Side of the largest block of nodes in cells: with nodes on every third one at one height, a
 worker takes 600 MB for them, and for the cells as many as its rays reach."""
+
+PULL = 4.6
+"""On large maps, beams that end so many spacings from walls, a spacing counting as at least 0.25 m,
+do not pull the widest fit: they are 2.3 σ off there, and weigh 0.07."""
+FARTHEST = 2.8
+"""In m: farther off they need not pull, however far apart nodes are."""
 
 Height = float | tuple[float, float] | None
 
@@ -56,6 +70,9 @@ class SpaceAtlas(Atlas):
     """
 
     world: VoxelMap
+    wall_distance: Near
+    clear: Walk
+    bare: Walk
     heights: tuple[float, float]
     shine: Shine = None
     rose: Rose | None = None
@@ -111,14 +128,13 @@ class SpaceAtlas(Atlas):
         return Beams.of(ends, number, column, strengths)
 
     def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
-        from isovist.kernels.align3d import align_in_space
-
         unit = self.world.resolution
         moved = self.to_cells(poses)
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
-        align_in_space(
-            self.wall_distance, beams.ends / unit, widths / unit, DAMPING, fitted, moved, normal,
-            sums,
+        align, _ = self.kernels()
+        align(
+            self.wall_distance.parts, beams.ends / unit, widths / unit, DAMPING, fitted, moved,
+            normal, sums,
         )  # fmt: skip
         per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]
         half = np.tril(normal[:, :fitted, :fitted])
@@ -128,8 +144,6 @@ class SpaceAtlas(Atlas):
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        from isovist.kernels.score3d import score_in_space
-
         unit = self.world.resolution
         ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
         kinds = np.empty(ratings.shape, dtype=np.uint8)
@@ -138,18 +152,19 @@ class SpaceAtlas(Atlas):
             shine, gloss = np.asarray(self.world.reflectance), gloss_of(self.shine, model)
         # Beams end at faces of cells, half a side before their centres.
         row = model.row(self.settings.reach, 0.5 * unit, extra=unit)
-        score_in_space(
-            self.clear, self.bare, self.wall_distance, unit, row, shine, gloss, beams.ends,
-            beams.strengths, self.to_cells(poses), ratings, kinds,
+        _, score = self.kernels()
+        score(
+            self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row, shine, gloss,
+            beams.ends, beams.strengths, self.to_cells(poses), ratings, kinds,
         )  # fmt: skip
         return ratings, kinds
 
-    @staticmethod
-    def kernels() -> tuple[Any, ...]:
-        from isovist.kernels.align3d import align_in_space
-        from isovist.kernels.score3d import score_in_space
+    def kernels(self) -> tuple[Any, ...]:
+        from isovist.kernels.align3d import align_by_blocks, align_in_space
+        from isovist.kernels.score3d import score_by_blocks, score_in_space
 
-        return align_in_space, score_in_space
+        whole = isinstance(self.world.grid, Whole)
+        return (align_in_space, score_in_space) if whole else (align_by_blocks, score_by_blocks)
 
     def fitted(self, tilt: bool) -> int:
         """x, y, yaw and z; roll and pitch too when nobody knows the tilt."""
@@ -176,13 +191,29 @@ class SpaceAtlas(Atlas):
         return left_out(self.shine, _solid(scan).intensities)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        kept = Atlas.arrays(self)
+        kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
+        grid = self.world.grid
+        if isinstance(grid, Whole):
+            kept |= {
+                "cells": grid.cells, "wall_distance": self.wall_distance.whole,
+                "clear": self.clear.whole, "bare": self.bare.whole,
+            }  # fmt: skip
+        else:
+            parts: dict[str, Blocks | Near | Walk] = {
+                "cells": grid, "walls": self.wall_distance, "clear": self.clear,
+            }  # fmt: skip
+            if self.bare is not self.clear:
+                parts["bare"] = self.bare
+            for name, part in parts.items():
+                kept |= {f"{name}_index": part.index, f"{name}_table": part.table}
         if self.world.reflectance is not None:
             kept["reflectance"] = self.world.reflectance
         return kept
 
     def meta(self) -> dict[str, Any]:
-        told = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        told: dict[str, Any] = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        if isinstance(self.world.grid, Blocks):
+            told |= {"shape": list(self.world.shape), "near": self.wall_distance.limit}
         return told | {
             "dimension": 3,
             "resolution": self.world.resolution,
@@ -197,22 +228,40 @@ class SpaceAtlas(Atlas):
     def from_arrays(
         cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
     ) -> "SpaceAtlas":
-        world = VoxelMap.from_array(
-            arrays["cells"],
-            float(meta["resolution"]),
-            meta["corner"],
-            reflectance=arrays.get("reflectance"),
-        )
+        kept = _whole(arrays) if "cells" in arrays else _by_blocks(meta, arrays)
+        corner, shines = np.asarray(meta["corner"]), arrays.get("reflectance")
+        world = VoxelMap(kept[0], float(meta["resolution"]), corner, shines)
         low, high = (float(v) for v in meta["heights"])
         dull, bright = meta["shine"] or (0.0, 0.0)
-        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
         return cls(
-            world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
-            settings=AtlasSettings.from_json(meta["settings"]), heights=(low, high),
-            shine=(dull, bright) if meta["shine"] else None,
+            world, arrays["nodes"], arrays["descriptors"], *kept[1:],
+            spacing=float(meta["spacing"]), settings=AtlasSettings.from_json(meta["settings"]),
+            heights=(low, high), shine=(dull, bright) if meta["shine"] else None,
             rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
             if "rose" in meta else None,
         )  # fmt: skip
+
+
+Kept = tuple[Grid, Near, Walk, Walk]
+"""Cells, distances, and what rays walk on with gaps closed and with walls alone."""
+
+
+def _whole(arrays: Mapping[str, NDArray[Any]]) -> Kept:
+    grid = Whole(checked_cells(arrays["cells"]))
+    shape = grid.shape
+    clear, bare = (Walk.laid(arrays[name], shape) for name in ("clear", "bare"))
+    return grid, Near.laid(arrays["wall_distance"], shape), clear, bare
+
+
+def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Kept:
+    levels, rows, columns = (int(v) for v in meta["shape"])
+
+    def parts(name: str) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int, int]]:
+        return arrays[f"{name}_index"], arrays[f"{name}_table"], (levels, rows, columns)
+
+    clear = Walk(*parts("clear"))
+    bare = Walk(*parts("bare")) if "bare_index" in arrays else clear
+    return Blocks(*parts("cells")), Near(*parts("walls"), int(meta["near"])), clear, bare
 
 
 def build_space(
@@ -221,20 +270,21 @@ def build_space(
 ) -> SpaceAtlas:  # fmt: skip
     """Describe a map in space.
 
-    At the peak this takes about 20 kB per node and 60 bytes per cell of the block, and is refused
+    At the peak this takes about 9 kB per node and 60 bytes per cell of a small box, and is refused
     where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
-    reflectances.
+    reflectances.  A large box (`maps.grids`) takes 90 kB per block of 16³ cells with walls and 150
+    bytes per column, of which 50 kB stay; reflectances and unknown cells are laid out whole.
     """
     if min(world.shape) < 2:
         raise InputError(f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.")
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
-    peak = PEAK if crew is None else KEPT
-    _check_memory(world, 0, peak)
+    per_node = DESCRIBED if crew is None else KEPT
+    _check_memory(world, 0, per_node)
     world = close_floor(world)
     clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
-    _check_memory(world, len(nodes), peak)
+    _check_memory(world, len(nodes), per_node)
     progress(0.05)
     whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings, rose)
     floor = world.shape[1] * world.shape[2]
@@ -244,9 +294,9 @@ def build_space(
         world,
         readonly(nodes),
         readonly(F),
-        distance_to_walls(world),
+        Near.of(world.grid, near_limit(stride * world.resolution, world.resolution)),
         clear.skip,
-        bare.skip,
+        clear.skip if bare is clear else bare.skip,
         stride * world.resolution,
         settings,
         (low, high),
@@ -257,12 +307,33 @@ def build_space(
     return atlas
 
 
-def _check_memory(world: VoxelMap, nodes: int, peak: tuple[int, int]) -> None:
+def near_limit(spacing: float, resolution: float) -> int:
+    """How far from walls distances are told, in cells: where beams still pull a fit, and a cell.
+
+    Args:
+        spacing: Of the nodes in m.
+        resolution: Side of a cell in m.
+    """
+    pull = PULL * max(0.25, spacing)
+    return 2 + math.ceil(min(pull, max(FARTHEST, PULL * COARSE * resolution)) / resolution - 1e-9)
+
+
+def _check_memory(world: VoxelMap, nodes: int, per_node: int) -> None:
     check_memory(
-        f"Describing a map of {world.cells.size} cells" + (f" with {nodes} nodes" if nodes else ""),
-        peak[0] * world.cells.size + peak[1] * nodes,
+        f"Describing a map of {world.grid.size} cells" + (f" with {nodes} nodes" if nodes else ""),
+        _bytes(world.grid) + per_node * nodes,
         "Take a larger `spacing` or larger cells, or cut the map.",
     )
+
+
+def _bytes(grid: Grid) -> int:
+    """What describing a grid takes at the peak, without nodes."""
+    whole = PEAK * grid.size
+    if isinstance(grid, Whole):
+        return whole
+    _, rows, columns = grid.shape
+    per_block, per_column = PEAK_BLOCKS
+    return per_block * len(grid.table) + per_column * rows * columns + whole * grid.has_unknown
 
 
 def _heights(height: Height, usual: float) -> tuple[float, float]:
@@ -289,7 +360,7 @@ def _nodes_above_floor(
     inside = (level >= 0) & (level < clear.shape[0])
     rows, columns = (np.broadcast_to(k, level.shape)[inside] for k in (rows, columns))
     index = np.ravel_multi_index((level[inside], rows, columns), clear.shape)
-    nodes = np.unique(index[clear.cells.ravel()[index] == Cell.FREE])
+    nodes = np.unique(index[clear.grid.at(index) == Cell.FREE])
     if nodes.size == 0:
         where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
         raise InputError(f"No free cell lies {where} above the floor; take another `height`.")

@@ -1,11 +1,13 @@
 """Atlases on disk: a folder of arrays with a manifest (see `io.folder`)."""
 
+import math
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,11 +20,15 @@ from isovist.atlas.windows import is_even
 from isovist.errors import FileError, InputError, IsovistError
 from isovist.io.files import PathLike, first_line
 from isovist.io.folder import check_folder, read_folder, read_manifest, write_folder
+from isovist.kernels.layout import OWN, SIDE
+from isovist.maps.blocks import Blocks, blocks_of
 from isovist.maps.cells import OccupancyMap
+from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, as_floats
 
-KIND, VERSION = "atlas", 2
+KIND, VERSION, BY_BLOCKS = "atlas", 2, 3
+"""Of an atlas, of its format, and of that of large maps in space (`maps.grids`)."""
 FARTHEST = 1e9
 """No map and no robot is farther from the origin, in m."""
 
@@ -61,7 +67,8 @@ class AtlasInfo:
 def write_atlas(atlas: Atlas, path: PathLike) -> None:
     """Write an atlas as a folder, all or nothing; one that stands there is replaced."""
     meta = {**atlas.meta(), "free_area": atlas.area, "map_checksum": map_checksum(atlas.world)}
-    write_folder(path, KIND, VERSION, meta, atlas.arrays())
+    arrays = atlas.arrays()
+    write_folder(path, KIND, VERSION if "cells" in arrays else BY_BLOCKS, meta, arrays)
 
 
 def read_atlas(
@@ -81,11 +88,11 @@ def read_atlas(
     corners = None if box is None else as_floats("box", box, (4,))
     with _as_one_line(name):
         if corners is None:
-            meta, arrays = read_folder(path, KIND, VERSION)
+            meta, arrays = read_folder(path, KIND, VERSION, BY_BLOCKS)
             kind = SpaceAtlas if meta.get("dimension") == 3 else PlaneAtlas
             atlas: Atlas = kind.from_arrays(meta, arrays)
         else:
-            atlas = read_part(path, corners, KIND, VERSION)
+            atlas = read_part(path, corners, KIND, VERSION, BY_BLOCKS)
         _check_arrays(atlas)
         if corners is None:
             sound = meta["map_checksum"] == map_checksum(atlas.world)
@@ -121,12 +128,13 @@ def atlas_info(path: PathLike) -> AtlasInfo:
         raise FileError(f"{name} is a folder of kind {manifest.kind!r}, not an atlas.")
     try:
         meta = manifest.meta
-        cells, described = (manifest.arrays[key].shape for key in ("cells", "descriptors"))
+        described = manifest.arrays["descriptors"].shape
+        cells = meta["shape"] if "shape" in meta else manifest.arrays["cells"].shape
         return AtlasInfo(
             path=str(path),
             version=manifest.version,
             resolution=float(meta["resolution"]),
-            shape=tuple(cells),
+            shape=tuple(int(n) for n in cells),
             free_area=float(meta["free_area"]),
             spacing=float(meta["spacing"]),
             nodes=described[0],
@@ -153,37 +161,20 @@ def check_atlas(path: PathLike) -> list[str]:
 
 def _check_arrays(atlas: Atlas) -> None:
     """An error unless the arrays fit the map and each other: kernels trust them."""
-    cells, n = atlas.world.cells, len(atlas.nodes)
-    walk = tuple(size + 2 for size in cells.shape)
+    n = len(atlas.nodes)
     even = is_even(getattr(atlas, "rose", None))
     rings = (None, int(atlas.settings.channels)) if even else (None, 1)
-    wanted: dict[str, tuple[type, tuple[int | None, ...]]] = {
-        "nodes": (np.int64, (n,)),
-        "descriptors": (np.float32, (n, *rings)),
-        "wall_distance": (np.float32, cells.shape),
-        "clear": (np.uint8, walk),
-        "bare": (np.uint8, walk),
-    }
-    for name, (dtype, shape) in wanted.items():
-        array = getattr(atlas, name)
-        fits = array.ndim == len(shape) and all(
-            want in (None, got) for want, got in zip(shape, array.shape, strict=True)
-        )
-        if array.dtype != dtype or not fits or 0 in array.shape:
-            raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            raise InputError(f"`{name}` is not finite")
-    near, far = atlas.wall_distance.min(), atlas.wall_distance.max()
-    if near < 0.0 or far > np.linalg.norm(cells.shape):
-        raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
-    if atlas.nodes.min() < 0 or atlas.nodes.max() >= cells.size:
+    _check_kind("nodes", atlas.nodes, np.int64, (n,))
+    _check_kind("descriptors", atlas.descriptors, np.float32, (n, *rings))
+    fields: tuple[Any, ...] = atlas.wall_distance, atlas.clear, atlas.bare
+    if not isinstance(atlas, SpaceAtlas):
+        _check_grids(atlas.world.shape, *fields)
+    elif isinstance(atlas.world.grid, Blocks):
+        _check_blocks(atlas, atlas.world.grid)
+    else:
+        _check_grids(atlas.world.shape, *(field.whole for field in fields))
+    if atlas.nodes.min() < 0 or atlas.nodes.max() >= math.prod(atlas.world.shape):
         raise InputError("a node lies outside the map")
-    # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
-    edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
-    ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
-    room = reduce(np.minimum, ways) + np.uint8(2)
-    if not all((skip <= room).all() for skip in (atlas.clear, atlas.bare)):
-        raise InputError("a ray would leave the map")
     for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
         if not 0.0 < value <= FARTHEST:
             raise InputError(f"`{name}` must be above 0 and at most {FARTHEST:g}, got {value:g}")
@@ -191,11 +182,62 @@ def _check_arrays(atlas: Atlas) -> None:
         raise InputError(f"the map lies more than {FARTHEST:g} m from the origin")
 
 
+def _check_kind(name: str, array: Any, dtype: type, shape: tuple[int | None, ...]) -> None:
+    fits = array.ndim == len(shape) and all(
+        want in (None, got) for want, got in zip(shape, array.shape, strict=True)
+    )
+    if array.dtype != dtype or not fits or 0 in array.shape:
+        raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InputError(f"`{name}` is not finite")
+
+
+def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -> None:
+    walk = tuple(size + 2 for size in shape)
+    _check_kind("wall_distance", distance, np.float32, shape)
+    if distance.min() < 0.0 or distance.max() > np.linalg.norm(shape):
+        raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
+    # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
+    edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
+    ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
+    room = reduce(np.minimum, ways) + np.uint8(2)
+    for name, skip in (("clear", clear), ("bare", bare)):
+        _check_kind(name, skip, np.uint8, walk)
+        if not (skip <= room).all():
+            raise InputError("a ray would leave the map")
+
+
+def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
+    """Rays and distances stay in the grid whatever the tables hold, if the indices do."""
+    grids: dict[str, tuple[Blocks | Near | Walk, type, int]] = {
+        "cells": (cells, np.uint8, SIDE),
+        "walls": (atlas.wall_distance, np.uint8, SIDE + 1),
+        "clear": (atlas.clear, np.uint8, SIDE),
+        "bare": (atlas.bare, np.uint8, SIDE),
+    }
+    for name, (grid, dtype, side) in grids.items():
+        _check_kind(f"{name}_index", grid.index, np.int32, blocks_of(atlas.world.shape))
+        _check_kind(f"{name}_table", grid.table, dtype, (None, side, side, side))
+        below = 0 if name in ("cells", "walls") else -(1 << 24)
+        if grid.index.min() < below or grid.index.max() >= len(grid.table):
+            raise InputError(f"`{name}_index` names a block that is not there")
+    own = np.sort(cells.index[cells.index >= OWN])
+    if not np.array_equal(own, np.arange(OWN, len(cells.table))):
+        raise InputError("`cells_index` names a block twice")
+    if not 0 < atlas.wall_distance.limit <= 181:
+        raise InputError(f"`near` must be from 1 to 181 cells, got {atlas.wall_distance.limit}")
+
+
 def map_checksum(world: OccupancyMap | VoxelMap) -> str:
     """CRC-32 of cells, size, resolution, place and reflectances, in hexadecimal."""
     place = world.corner if isinstance(world, VoxelMap) else world.origin.vector
     head = np.array([*world.shape, world.resolution, *place])
-    checksum = zlib.crc32(world.cells.tobytes(), zlib.crc32(head.tobytes()))
+    checksum = zlib.crc32(head.tobytes())
+    if isinstance(world, VoxelMap) and isinstance(world.grid, Blocks):
+        checksum = zlib.crc32(world.grid.index.data, checksum)
+        checksum = zlib.crc32(world.grid.table.data, checksum)
+    else:
+        checksum = zlib.crc32(np.ascontiguousarray(world.cells).data, checksum)
     if world.reflectance is not None:
         checksum = zlib.crc32(world.reflectance.tobytes(), checksum)
     return f"{checksum:08x}"

@@ -4,11 +4,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.distance import distance_to
 from isovist.maps.voxels import VoxelMap
-from isovist.types import BoolArray, Float32Array, readonly
 
 Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
 
@@ -19,6 +17,8 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
     Far from where it was made, a map of scans has unknown cells between the rays; they hide
     nothing.
     """
+    if isinstance(world, VoxelMap) and not world.grid.has_unknown:
+        return world
     unknown = world.cells == Cell.UNKNOWN
     if not unknown.any():
         return world
@@ -28,25 +28,6 @@ def bridge_gaps(world: Grid, gap: float) -> Grid:
 
 def bare_walls(world: Grid) -> Grid:
     """The map with unknown cells made free."""
+    if isinstance(world, VoxelMap) and not world.grid.has_unknown:
+        return world
     return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))
-
-
-def wall_faces(world: OccupancyMap | VoxelMap) -> BoolArray:
-    """Occupied cells that free space touches, shape of the map.
-
-    The inside of a thick wall is not a wall: no beam can end there.
-    """
-    near = world.cells == Cell.FREE
-    for axis in range(near.ndim):
-        before, after = np.moveaxis(near, axis, 0), np.moveaxis(near.copy(), axis, 0)
-        before[1:] |= after[:-1]
-        before[:-1] |= after[1:]
-    return np.asarray(near & (world.cells == Cell.OCCUPIED))
-
-
-def distance_to_walls(world: OccupancyMap | VoxelMap) -> Float32Array:
-    """Distance of each cell to the nearest wall that free space touches, in cells."""
-    faces = wall_faces(world)
-    if not faces.any():
-        raise InputError("The map has no wall that borders free space, so no scan can fit it.")
-    return readonly(distance_to(faces))

@@ -64,17 +64,19 @@ class Quarter:
                 rows.append(place)
         return np.concatenate(rows)
 
-    def cloud(self, lidar: SpinningLidar = LIDAR, *, seed: int = 0) -> FloatArray:
-        """Points of the scans of all drives, one per cube of 5 cm, shape (k, 3)."""
+    def cloud(
+        self, lidar: SpinningLidar = LIDAR, *, seed: int = 0, side: float = 0.05
+    ) -> FloatArray:
+        """Points of the scans of all drives, one per cube of such a side, shape (k, 3)."""
         rng = np.random.default_rng(seed)
         parts, thinned = [np.empty((0, 3))], 0
         for place in self.drives():
             pose = _standing(place)
             parts.append(pose.apply(lidar.scan(self.mapped, pose, rng).points))
             if sum(map(len, parts)) > 2 * thinned + 4_000_000:
-                parts = [_thinned(np.concatenate(parts))]
+                parts = [_thinned(np.concatenate(parts), side)]
                 thinned = len(parts[0])
-        return _thinned(np.concatenate(parts))
+        return _thinned(np.concatenate(parts), side)
 
     def asks(
         self, count: int, lidar: SpinningLidar = LIDAR, *, tilt: float = TILT, seed: int = 1
@@ -129,8 +131,8 @@ def _standing(place: FloatArray, roll: float = 0.0, pitch: float = 0.0) -> Pose3
     return Pose3(x, y, yaw, SLOPE * x + HEIGHT, roll, pitch)
 
 
-def _thinned(points: FloatArray) -> FloatArray:
-    cubes = np.floor(points / 0.05).astype(np.int64) + (1 << 20)
+def _thinned(points: FloatArray, side: float) -> FloatArray:
+    cubes = np.floor(points / side).astype(np.int64) + (1 << 20)
     number = (cubes[:, 0] << 42) | (cubes[:, 1] << 21) | cubes[:, 2]
     return np.asarray(points[np.unique(number, return_index=True)[1]])
 

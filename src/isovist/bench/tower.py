@@ -35,7 +35,9 @@ def tower(
     floors = storeys(seed, count, length=length, rows=rows)
     parts = [VoxelMap.from_mesh(MeshMap.extrude(f.plan, 0.0, CEILING), cell) for f in floors]
     height = parts[0].shape[0] * cell
-    whole = VoxelMap(np.concatenate([part.cells for part in parts]), cell, parts[0].corner)
+    whole = VoxelMap.from_array(
+        np.concatenate([part.cells for part in parts]), cell, parts[0].corner
+    )
     heights = tuple(k * height for k in range(count))
     reality = tuple(
         MeshMap.extrude(floor.reality, z, z + CEILING)

@@ -189,28 +189,31 @@ def write_folder(
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def read_folder(path: PathLike, kind: str, version: int) -> tuple[dict[str, Any], dict[str, Array]]:
-    """The meta object and the arrays of a folder of that kind and version.
+def read_folder(
+    path: PathLike, kind: str, *versions: int
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The meta object and the arrays of a folder of that kind and of one of the versions.
 
     The arrays are mapped into memory and read-only; every byte of them is checked.
     """
     place = place_of(path)
     manifest, arrays, problems = _read(place)
-    check_kind(manifest, place.name, kind, version)
+    check_kind(manifest, place.name, kind, *versions)
     if problems:
         raise FileError(problems[0])
     return manifest.meta, arrays
 
 
-def check_kind(manifest: Manifest, folder: str, kind: str, version: int) -> None:
-    """An error unless the manifest of a folder is of that kind and version."""
+def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> None:
+    """An error unless the manifest of a folder is of that kind and of one of the versions."""
     name, found = f"{folder}/{MANIFEST}", manifest.version
     if manifest.kind != kind:
         raise FileError(f"{name} says kind {quote(manifest.kind)}, where {kind!r} is needed.")
-    if found != version:
+    if found not in versions:
         raise FileError(
             f"{name} says version {found} of the {kind} format, and this isovist reads version "
-            f"{version}. {'Upgrade isovist' if found > version else 'Write it again'}."
+            f"{' or '.join(map(str, versions))}. "
+            f"{'Upgrade isovist' if found > max(versions) else 'Write it again'}."
         )
 
 

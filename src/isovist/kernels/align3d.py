@@ -16,16 +16,17 @@ import numpy as np
 
 from isovist.kernels.align import REACH
 from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.grids import corners_of, extent_of
 
 
 @inner
 def distance_in_space(field, x, y, z):
     """Trilinear value and gradient at (x, y, z), in cells; values sit at the centres of cells.
 
-    field (levels, rows, columns), at least two of each.  Outside the block: the value at the
-    nearest point of it, plus the distance to that point.
+    field (`kernels.grids`): at least two along each axis.  Outside of it: the value at the nearest
+    point of it, plus the distance to that point.
     """
-    levels, rows, columns = field.shape
+    columns, rows, levels = extent_of(field, 0), extent_of(field, 1), extent_of(field, 2)
     u, v, w = x - 0.5, y - 0.5, z - 0.5
     # What is no number stands in the first cell and comes out as it is.
     u = min(u, columns - 1.000001) if u > 0.0 else 0.0
@@ -33,10 +34,7 @@ def distance_in_space(field, x, y, z):
     w = min(w, levels - 1.000001) if w > 0.0 else 0.0
     i, j, k = int(u), int(v), int(w)
     a, b, c = u - i, v - j, w - k
-    f000, f001 = float(field[k, j, i]), float(field[k, j, i + 1])
-    f010, f011 = float(field[k, j + 1, i]), float(field[k, j + 1, i + 1])
-    f100, f101 = float(field[k + 1, j, i]), float(field[k + 1, j, i + 1])
-    f110, f111 = float(field[k + 1, j + 1, i]), float(field[k + 1, j + 1, i + 1])
+    f000, f001, f010, f011, f100, f101, f110, f111 = corners_of(field, i, j, k)
     f00, f01 = f000 + a * (f001 - f000), f010 + a * (f011 - f010)
     f10, f11 = f100 + a * (f101 - f100), f110 + a * (f111 - f110)
     f0, f1 = f00 + b * (f01 - f00), f10 + b * (f11 - f10)
@@ -145,6 +143,16 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
     sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g)
 
 
+@inner
+def _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
+    arm = 0.0
+    for k in range(len(ends)):
+        arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
+    arm /= len(ends)
+    for q in range(first, last):
+        _fit(field, ends, widths, damping, arm, fitted, poses[q], normal[q], sums[q])
+
+
 @kernel(
     "f4[:,:,::1], f8[:,::1], f8[::1], f8, i8 -> f8[:,::1], f8[:,:,::1], f8[:,::1]", over="poses"
 )
@@ -161,9 +169,14 @@ def align_in_space(first, last, field, ends, widths, damping, fitted, poses, nor
         normal: Output, Σ w J Jᵀ at the improved pose with the last σ, lower half, shape (K, 6, 6).
         sums: Output, Σ w and Σ w e² there, shape (K, 2).
     """
-    arm = 0.0
-    for k in range(len(ends)):
-        arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
-    arm /= len(ends)
-    for q in range(first, last):
-        _fit(field, ends, widths, damping, arm, fitted, poses[q], normal[q], sums[q])
+    _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums)
+
+
+@kernel(
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1], f4[::1])), f8[:,::1], f8[::1], f8, i8 "
+    "-> f8[:,::1], f8[:,:,::1], f8[:,::1]",
+    over="poses",
+)
+def align_by_blocks(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
+    """The same where D comes by blocks."""
+    _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums)

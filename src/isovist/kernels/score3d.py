@@ -24,6 +24,7 @@ from isovist.kernels.beam import (
     sort_beam,
 )
 from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.grids import code_at, size_of
 from isovist.kernels.voxels import cast_one
 
 
@@ -48,11 +49,11 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
     kind = sort_beam(model, z, r, miss, unseen, through)
     if cell < 0 or abs(wall - z) > 3.0 * model[0] + model[8]:
         # The ray went astray: the cell that the beam ends in will do, if it is one.
-        levels, rows, columns = field.shape
+        columns, rows, levels = size_of(walls, 0), size_of(walls, 1), size_of(walls, 2)
         i, j, up = math.floor(x), math.floor(y), math.floor(h)
         inside = 0 <= i < columns and 0 <= j < rows and 0 <= up < levels
         cell = -1
-        if inside and walls[up + 1, j + 1, i + 1] == WALL:
+        if inside and code_at(walls, i, j, up) == WALL:
             cell = (up * rows + j) * columns + i
     return rating, kind, cell
 
@@ -105,6 +106,24 @@ def score_in_space(
         ratings: Output, ℓ, shape (K, m).
         kinds: Output, what became of each beam, shape (K, m).
     """
+    for q in range(first, last):
+        _scan(
+            skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],
+            kinds[q],
+        )  # fmt: skip
+
+
+@kernel(
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), "
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1], f4[::1])), f8, f8[::1], f8[::1], f8[::1], "
+    "f8[:,::1], f8[::1], f8[:,::1] -> f4[:,::1], u1[:,::1]",
+    over="poses",
+)
+def score_by_blocks(
+    first, last, skip, walls, field, unit, model, shine, gloss, ends, strengths, poses, ratings,
+    kinds,
+):  # fmt: skip
+    """The same where grids come by blocks."""
     for q in range(first, last):
         _scan(
             skip, walls, field, unit, model, shine, gloss, ends, strengths, poses[q], ratings[q],

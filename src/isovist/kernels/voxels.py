@@ -1,15 +1,17 @@
 """Exact rays through a grid of cubic cells.
 
-As `kernels.occupancy` in the plane: cell units, a *skip* grid with a border of one cell and its
-codes, and an exact order of faces for the floats as given.  Coordinates are (x, y, z), the grid is
-indexed [z, y, x].  One rule for ties: cells that are not free are closed sets, so a ray ends where
-it first touches one, even at an edge, at a corner or along a face; of several touched at once the
-smallest code ends it.
+As `kernels.occupancy` in the plane: cell units, a *skip* grid (`kernels.grids`) and its codes, and
+an exact order of faces for the floats as given.  Coordinates are (x, y, z), the grid is indexed
+[z, y, x].  Through free cells a ray jumps to the end of the box around them that its code or its
+block tells of: where it ends does not depend on the jumps.  One rule for ties: cells that are not
+free are closed sets, so a ray ends where it first touches one, even at an edge, at a corner or
+along a face; of several touched at once the smallest code ends it.
 """
 
 import numpy as np
 
 from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.grids import code_at, last_free, size_of
 from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, SURE, _exact_sign
 
 
@@ -56,9 +58,9 @@ def _lowest(skip, at, sides, steps, found):
         x = at[0] + ((steps[0] if steps[0] != 0 else -1) if c & 1 else 0)
         y = at[1] + ((steps[1] if steps[1] != 0 else -1) if c & 2 else 0)
         z = at[2] + ((steps[2] if steps[2] != 0 else -1) if c & 4 else 0)
-        code = skip[z + 1, y + 1, x + 1]
+        code = code_at(skip, x, y, z)
         if code < low:
-            low = int(code)
+            low = code
             found[0], found[1], found[2] = x, y, z
     return low
 
@@ -68,7 +70,7 @@ def _index(skip, code, cell):
     """Flat index of a cell, −1 when it lies beyond the edge."""
     if code == EDGE:
         return -1
-    return (cell[2] * (skip.shape[1] - 2) + cell[1]) * (skip.shape[2] - 2) + cell[0]
+    return (cell[2] * size_of(skip, 1) + cell[1]) * size_of(skip, 0) + cell[0]
 
 
 @inner
@@ -81,7 +83,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
     outside the map, has range 0.  at, step, sides, tied, found (3,) int64 are scratch.
     """
     for k in range(3):
-        if not 0.0 <= o[k] <= skip.shape[2 - k] - 2:
+        if not 0.0 <= o[k] <= size_of(skip, k):
             return 0.0, EDGE, -1, -1
         at[k] = int(np.floor(o[k]))
         sides[k] = 1 if o[k] == at[k] else 0
@@ -97,29 +99,30 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
             if step[k] < 0:
                 at[k] -= 1
         grazes |= sides[k] == 1
-    code = int(skip[at[2] + 1, at[1] + 1, at[0] + 1])
+    code = code_at(skip, at[0], at[1], at[2])
     ax, ay, az = abs(d[0]), abs(d[1]), abs(d[2])
     hx, hy, hz = int(step[0] > 0), int(step[1] > 0), int(step[2] > 0)
     ix = 1.0 / ax if ax > 0.0 else np.inf
     iy = 1.0 / ay if ay > 0.0 else np.inf
     iz = 1.0 / az if az > 0.0 else np.inf
     while True:
-        jump = code - FREE
-        if jump > 1 and not grazes:
-            # To the last cell of the ray inside the block; the step below then leaves it.
-            tx = abs(at[0] + step[0] * jump + hx - o[0]) * ix if step[0] != 0 else np.inf
-            ty = abs(at[1] + step[1] * jump + hy - o[1]) * iy if step[1] != 0 else np.inf
-            tz = abs(at[2] + step[2] * jump + hz - o[2]) * iz if step[2] != 0 else np.inf
+        if code > FREE + 1 and not grazes:
+            # To the last cell of the ray inside the box; the step below then leaves it.
+            for k in range(3):
+                tied[k] = last_free(skip, code, at, step, k)
+            tx = abs(tied[0] + hx - o[0]) * ix if step[0] != 0 else np.inf
+            ty = abs(tied[1] + hy - o[1]) * iy if step[1] != 0 else np.inf
+            tz = abs(tied[2] + hz - o[2]) * iz if step[2] != 0 else np.inf
             u = 0 if tx <= ty and tx <= tz else (1 if ty <= tz else 2)
             t = min(tx, ty, tz)
-            face = at[u] + step[u] * jump + int(step[u] > 0)
+            face = tied[u] + int(step[u] > 0)
             for k in range(3):
                 if k != u and step[k] != 0:
                     at[k] = _last_inside(
-                        o[k] + t * d[k], at[k], at[k] + step[k] * jump, step[k],
+                        o[k] + t * d[k], at[k], tied[k], step[k],
                         face, o[u], int(step[k] > 0), o[k], abs(d[u]), abs(d[k]),
                     )  # fmt: skip
-            at[u] += step[u] * jump
+            at[u] = tied[u]
         tx = abs(at[0] + hx - o[0]) * ix if step[0] != 0 else np.inf
         ty = abs(at[1] + hy - o[1]) * iy if step[1] != 0 else np.inf
         tz = abs(at[2] + hz - o[2]) * iz if step[2] != 0 else np.inf
@@ -129,7 +132,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
         ties = int(tx <= margin) + int(ty <= margin) + int(tz <= margin)
         if ties == 1 and not grazes:
             at[axis] += step[axis]
-            code = int(skip[at[2] + 1, at[1] + 1, at[0] + 1])
+            code = code_at(skip, at[0], at[1], at[2])
             if code < FREE:
                 if t > maximum:
                     return maximum, MAXIMUM, -1, -1
@@ -153,7 +156,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
                 return t, code, _index(skip, code, found), axis
             for k in range(3):
                 at[k] += tied[k]
-            code = int(skip[at[2] + 1, at[1] + 1, at[0] + 1])
+            code = code_at(skip, at[0], at[1], at[2])
         if t > maximum:
             return maximum, MAXIMUM, -1, -1
 
@@ -166,14 +169,8 @@ def _before(at, step, o, d, j, k):
     )
 
 
-@kernel(
-    "u1[:,:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins"
-)
-def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
-    """Rays from `origins` (m, 3) along `directions` (m, 3), (x, y, z) in cells, of any length.
-
-    Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
-    """
+@inner
+def _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
     at, step, sides = np.empty(3, np.int64), np.empty(3, np.int64), np.empty(3, np.int64)
     tied, found = np.empty(3, np.int64), np.empty(3, np.int64)
     for k in range(first, last):
@@ -183,3 +180,26 @@ def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, 
             skip, o, d, maximum / length, at, step, sides, tied, found
         )
         ranges[k] = maximum if endings[k] == MAXIMUM else reach * length
+
+
+@kernel(
+    "u1[:,:,::1], f8[:,::1], f8[:,::1], f8 -> f8[::1], u1[::1], i8[::1], i8[::1]", over="origins"
+)
+def cast_rays(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes):
+    """Rays from `origins` (m, 3) along `directions` (m, 3), (x, y, z) in cells, of any length.
+
+    Fills `ranges` (float64, in cells), `endings`, `cells` and `axes`, all (m,); see `cast_one`.
+    """
+    _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)
+
+
+@kernel(
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1])), f8[:,::1], f8[:,::1], f8 "
+    "-> f8[::1], u1[::1], i8[::1], i8[::1]",
+    over="origins",
+)
+def cast_rays_by_blocks(
+    first, last, skip, origins, directions, maximum, ranges, endings, cells, axes
+):
+    """The same through a grid that comes by blocks."""
+    _cast(first, last, skip, origins, directions, maximum, ranges, endings, cells, axes)

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.walls import bridge_gaps, wall_faces
-from isovist.maps.cells import Cell
+from isovist.atlas.walls import bridge_gaps
+from isovist.maps.cells import Cell, wall_faces
 from isovist.types import BoolArray, once_for_each, readonly
 
 WALLS = np.concatenate(
@@ -55,7 +55,9 @@ class Ceilings:
         unit = atlas.world.resolution
         pad = math.ceil(WALLS[-1] / unit) + 2
         clear = bridge_gaps(atlas.world, atlas.settings.gap).cells
-        D = distance_transform_edt(np.pad(~wall_faces(atlas.world), pad, constant_values=True))
+        D = distance_transform_edt(
+            np.pad(~wall_faces(atlas.world.cells), pad, constant_values=True)
+        )
         rim = np.ones(D.shape, dtype=np.bool_)
         rim[pad + RIM : -pad - RIM, pad + RIM : -pad - RIM] = False
         D[rim] -= math.sqrt(0.5)

@@ -25,7 +25,6 @@ from isovist.localization.complete import tasks_of
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import Cell
 from isovist.maps.floor import floor_levels
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
@@ -77,7 +76,7 @@ class Plan:
         world = atlas.world
         stride = max(1, round(SQUARE / world.resolution))
         floor = floor_levels(world)
-        level, row, column = np.nonzero(world.cells == Cell.OCCUPIED)
+        level, row, column = np.unravel_index(world.grid.walls(), world.shape)
         z = world.corner[2] + (level + 0.5) * world.resolution
         height = z - floor[row, column]
         high = height >= SLICES[0]

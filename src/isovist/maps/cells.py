@@ -17,9 +17,18 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
-from isovist.maps.distance import king_moves
+from isovist.maps.distance import distance_to, king_moves
 from isovist.poses import Pose
-from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
+from isovist.types import (
+    ArrayLike,
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    IntArray,
+    as_floats,
+    readonly,
+    restore,
+)
 
 if TYPE_CHECKING:
     from isovist.maps.mapping import Beams
@@ -30,6 +39,7 @@ LOOSEST = 1000.0
 
 LONGEST = 1e9
 """A cell is shorter than this, in m."""
+NO_WALL = "The map has no wall that borders free space, so no scan can fit it."
 
 
 class Cell(IntEnum):
@@ -304,9 +314,35 @@ def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return readonly(np.where(free, king_moves(free) + np.uint8(2), padded - np.uint8(1)))
 
 
+def beside(met: BoolArray, *, corners: bool) -> BoolArray:
+    """Which cells have a face to one of a set; with `corners`, an edge or a corner will do."""
+    near = np.zeros_like(met)
+    for axis in range(met.ndim):
+        of, to = np.moveaxis(met | near if corners else met, axis, 0), np.moveaxis(near, axis, 0)
+        to[1:] |= of[:-1]
+        to[:-1] |= of[1:]
+    return near
+
+
+def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
+    """Occupied cells that free space touches, if only with a corner; shape of the cells.
+
+    The inside of a thick wall is not a wall: no beam can end there.
+    """
+    return np.asarray(beside(cells == Cell.FREE, corners=True) & (cells == Cell.OCCUPIED))
+
+
+def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
+    """Distance of each cell to the nearest wall that free space touches, in cells.  Read-only."""
+    faces = wall_faces(cells)
+    if not faces.any():
+        raise InputError(NO_WALL)
+    return readonly(distance_to(faces))
+
+
 def follow(
     cast_rays: Callable[..., None],
-    skip: NDArray[np.uint8],
+    skip: Any,
     start: FloatArray,
     along: FloatArray,
     maximum: float,

@@ -14,11 +14,13 @@ fits best where the map's own sensor stood.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.grids import grid_of_walls
 from isovist.maps.voxels import VoxelMap
-from isovist.types import BoolArray, FloatArray
+from isovist.types import BoolArray, FloatArray, IntArray
 
 TILE = 1.0  # m
 VOTES = 4  # columns with an occupied cell that a tile needs
@@ -45,7 +47,7 @@ def standing_places(
     z = floor_levels(world) + height
     level = np.floor((z - world.corner[2]) / world.resolution).astype(np.int64)
     inside = (level >= 0) & (level < world.shape[0])
-    around = np.take_along_axis(world.cells, np.where(inside, level, 0)[None], axis=0)[0]
+    around = _codes(world, np.where(inside, level, 0))
     roomy = distance_transform_edt(around != Cell.OCCUPIED) * world.resolution >= clearance
     rows, columns = np.nonzero(inside & roomy & (around == Cell.FREE))
     if rows.size == 0:
@@ -77,25 +79,25 @@ def close_floor(world: VoxelMap) -> VoxelMap:
     Columns within 5 m of floor that was seen get a cell at its height, unless they have one within
     a cell of it.  Where cells have reflectances, the new ones have their median.
     """
-    if (world.cells == Cell.UNKNOWN).any() or not (world.cells == Cell.OCCUPIED).any():
+    walls = world.grid.walls()
+    if world.grid.has_unknown or walls.size == 0:
         return world
     levels, near = _floor(world)
     top = np.ceil((levels - world.corner[2]) / world.resolution - 1e-6).astype(np.int64) - 1
     open_ = near & (top >= 0) & (top < world.shape[0])
     for step in (-1, 0, 1):
         beside = np.clip(top + step, 0, world.shape[0] - 1)
-        open_ &= np.take_along_axis(world.cells, beside[None], axis=0)[0] != Cell.OCCUPIED
+        open_ &= _codes(world, beside) != Cell.OCCUPIED
     rows, columns = np.nonzero(open_)
     if rows.size == 0:
         return world
-    cells = world.cells.copy()
-    cells[top[rows, columns], rows, columns] = Cell.OCCUPIED
+    new = np.ravel_multi_index((top[rows, columns], rows, columns), world.shape)
     values = world.reflectance
     if values is not None:
         values = np.array(values)
-        new = np.ravel_multi_index((top[rows, columns], rows, columns), world.shape)
-        values[new] = np.median(values[world.cells.ravel() == Cell.OCCUPIED])
-    return VoxelMap.from_array(cells, world.resolution, world.corner, reflectance=values)
+        values[new] = np.median(values[walls])
+    grid = grid_of_walls(np.concatenate([walls, new]), world.shape)
+    return VoxelMap(grid, world.resolution, world.corner, values)
 
 
 def floor_levels(world: VoxelMap) -> FloatArray:
@@ -107,25 +109,35 @@ def _floor(world: VoxelMap) -> tuple[FloatArray, BoolArray]:
     """Levels, and which columns lie within `HOLE` of floor that was seen."""
     from scipy.ndimage import distance_transform_edt, map_coordinates
 
-    walls = world.cells == Cell.OCCUPIED
-    tops = walls.copy()
-    tops[:-1] &= ~walls[1:]
-    has = tops.any(axis=0)
-    if not has.any():
+    walls = world.grid.walls()
+    if walls.size == 0:
         raise InputError("The map has no occupied cell, so it has no floor.")
-    lowest = world.corner[2] + (np.argmax(tops, axis=0) + 1.0) * world.resolution
+    levels, rows, columns = world.shape
+    above = np.minimum(walls + rows * columns, world.grid.size - 1)
+    highest = walls >= (levels - 1) * rows * columns
+    tops = walls[highest | (world.grid.at(above) != Cell.OCCUPIED)]
+    level = np.full(rows * columns, -1)
+    level[tops[::-1] % (rows * columns)] = tops[::-1] // (rows * columns)  # the lowest comes last
+    has = (level >= 0).reshape(rows, columns)
+    lowest = world.corner[2] + (level.reshape(rows, columns) + 1.0) * world.resolution
     side = max(1, round(TILE / world.resolution))
     tiles = _vote(np.where(has, lowest, np.nan), side)
     if not np.isfinite(tiles).any():  # so sparse a map that no tile has enough votes
-        levels = np.full(world.shape[1:], float(np.quantile(lowest[has], QUARTILE)))
-        return levels, np.zeros(levels.shape, dtype=np.bool_)
+        flat = np.full((rows, columns), float(np.quantile(lowest[has], QUARTILE)))
+        return flat, np.zeros(flat.shape, dtype=np.bool_)
     good = _large_surfaces(tiles)
     away, nearest = distance_transform_edt(~good, return_indices=True)
     filled = tiles[tuple(nearest)]
     at = np.meshgrid(*((np.arange(n) + 0.5) / side - 0.5 for n in world.shape[1:]), indexing="ij")
-    levels = np.asarray(map_coordinates(filled, at, order=1, mode="nearest"), dtype=np.float64)
+    z = np.asarray(map_coordinates(filled, at, order=1, mode="nearest"), dtype=np.float64)
     near = np.repeat(np.repeat(away * side * world.resolution <= HOLE, side, 0), side, 1)
-    return levels, near[: levels.shape[0], : levels.shape[1]]
+    return z, near[:rows, :columns]
+
+
+def _codes(world: VoxelMap, levels: IntArray) -> NDArray[np.uint8]:
+    """Codes of one cell of each column, by its level, shape (rows, columns)."""
+    columns = np.arange(levels.size).reshape(levels.shape)
+    return world.grid.at(levels * levels.size + columns)
 
 
 def _vote(levels: FloatArray, side: int) -> FloatArray:

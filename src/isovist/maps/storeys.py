@@ -75,4 +75,4 @@ def _cut(world: VoxelMap, low: int, high: int) -> VoxelMap:
     corner = world.corner + np.array([0.0, 0.0, low * world.resolution])
     shine = world.reflectance
     part = None if shine is None else shine.reshape(world.shape)[low:high].ravel()
-    return VoxelMap(world.cells[low:high].copy(), world.resolution, corner, part)
+    return VoxelMap.from_array(world.cells[low:high], world.resolution, corner, reflectance=part)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from isovist.backends.base import Rays, computing
 from isovist.errors import InputError
 from isovist.maps.base import Ending
-from isovist.maps.cells import Cell, OccupancyMap, check_length, check_reach
+from isovist.maps.cells import Cell, OccupancyMap, beside, check_length, check_reach
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
@@ -316,13 +316,7 @@ def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
     Codes are 1 wall, 2 unknown, 3 edge.
     """
     codes = np.pad(cells, 1, constant_values=3)
-    free = codes == Cell.FREE
-    beside = np.zeros(codes.shape, bool)
-    for axis in range(cells.ndim):
-        of, to = np.moveaxis(free, axis, 0), np.moveaxis(beside, axis, 0)
-        to[1:] |= of[:-1]
-        to[:-1] |= of[1:]
-    return codes * beside
+    return codes * beside(codes == Cell.FREE, corners=False)
 
 
 def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:

@@ -13,19 +13,11 @@ from numpy.typing import NDArray
 from isovist.errors import InputError
 from isovist.maps.base import Ending
 from isovist.maps.cells import Cell
-from isovist.maps.sweep import (
-    BLOCK_BYTES,
-    KNOWN,
-    Part,
-    Transform,
-    felt,
-    reach_in_cells,
-    summing,
-    surface,
-)
+from isovist.maps.sweep import BLOCK_BYTES, KNOWN, Part, Transform, felt, reach_in_cells, summing
 from isovist.maps.voxels import VoxelMap
 from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
 
+EDGE = 3
 LAYERS = 16  # whose ranges are put in place together: a line of cache holds as many
 
 
@@ -40,13 +32,14 @@ def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = No
     if stride < 1:
         raise InputError(f"`stride` must be at least 1 cell, got {stride}.")
     first = stride // 2
-    wanted = np.zeros(world.shape, bool)
-    wanted[:, first::stride, first::stride] = True
+    levels = np.arange(world.shape[0])
     if heights is not None:
         low, high = as_floats("heights", heights, (2,))
-        z = world.corner[2] + (np.arange(world.shape[0]) + 0.5) * world.resolution
-        wanted[(z < low) | (z > high)] = False
-    nodes = np.flatnonzero(wanted & (world.cells == Cell.FREE))
+        z = world.corner[2] + (levels + 0.5) * world.resolution
+        levels = levels[(z >= low) & (z <= high)]
+    lattice = np.ix_(levels, *(np.arange(first, n, stride) for n in world.shape[1:]))
+    nodes = np.ravel_multi_index(tuple(np.broadcast_arrays(*lattice)), world.shape).ravel()
+    nodes = nodes[world.grid.at(nodes) == Cell.FREE]
     if nodes.size == 0:
         raise InputError(
             f"No free cell lies on a lattice of {stride} cells at those heights; "
@@ -80,19 +73,17 @@ class VoxelSweep:
         index = np.asarray(nodes)
         if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
             raise InputError("`nodes` must be a list of flat indices of cells.")
-        inside = (index >= 0) & (index < world.cells.size)
-        if not inside.all() or (world.cells.ravel()[index] != Cell.FREE).any():
+        inside = (index >= 0) & (index < world.grid.size)
+        if not inside.all() or (world.grid.at(index) != Cell.FREE).any():
             raise InputError("`nodes` must name free cells of the map.")
-        # Which node a cell is, so that each axis finds its order in one pass over the cells.
-        node = np.full(world.cells.size, -1, np.int32)
-        node[index] = np.arange(index.size, dtype=np.int32)
-        if np.count_nonzero(node >= 0) < index.size:
+        if np.unique(index).size < index.size:
             raise InputError("`nodes` must not name a cell twice.")
-        met = surface(world.cells)
         lies = Part((0, 0, 0), world.shape, blocks_of(index)) if part is None else part
-        nodes = node.reshape(world.shape)
-        orders = tuple(_order(u, nodes, met, lies) for u in range(3))
-        return cls(world, readonly(index.astype(np.int64)), lies, orders)
+        nodes = readonly(index.astype(np.int64))
+        place = np.stack(np.unravel_index(nodes, world.shape)[::-1])
+        met = _met(world)
+        orders = tuple(_order(world, u, place, *met, lies) for u in range(3))
+        return cls(world, nodes, lies, orders)
 
     def ranges(
         self, directions: ArrayLike, *, maximum: float = np.inf
@@ -190,14 +181,27 @@ class _Order:
         sweep_all(self.cells, turned, before, self.width, nodes, moves, *rest)
 
 
-def _order(u: int, node: NDArray[np.int32], met: NDArray[np.uint8], part: Part) -> _Order:
+def _order(
+    world: VoxelMap, u: int, place: IntArray, met: NDArray[np.int32], codes: NDArray[np.uint8],
+    part: Part,
+) -> _Order:  # fmt: skip
+    """The order of one major axis.
+
+    Args:
+        world: The map.
+        u: The axis, 0 for x.
+        place: Of the nodes, in cells along x, y and z, shape (3, nodes).
+        met: Of the cells that can be met, likewise.
+        codes: Theirs, 1 wall, 2 unknown, 3 edge.
+        part: Where the map lies in a larger one.
+    """
     # The longer minor axis is the contiguous one: the loops run along it.
-    sizes = node.shape[::-1]
+    sizes = world.shape[::-1]
     v, w = sorted((k for k in range(3) if k != u), key=lambda k: part.whole[2 - k])
-    turn = 2 - u, 2 - v, 2 - w
-    turned = np.ascontiguousarray(np.transpose(node, turn)).ravel()
-    at = np.flatnonzero(turned >= 0)
-    slots = turned[at]
+    shape = sizes[u], sizes[v], sizes[w]
+    at = (place[u] * sizes[v] + place[v]) * sizes[w] + place[w]
+    slots = np.argsort(at).astype(np.int32)
+    at = at[slots]
     # A run of nodes ends where a cell is left out or a row is.
     ahead = (np.diff(at, prepend=-2) == 1) & (at % sizes[w] != 0)
     first = np.flatnonzero(~ahead)
@@ -207,13 +211,17 @@ def _order(u: int, node: NDArray[np.int32], met: NDArray[np.uint8], part: Part) 
         some = at // (sizes[w] * sizes[v] * LAYERS)
         places = np.lexsort((slots, some)).astype(np.int32)
         to, moves = first, (places, slots[places])
-    starts = _starts(at[first], (sizes[u], sizes[v], sizes[w]))
+    starts = _starts(at[first], shape)
+    # The cells that can be met have a border of one around the map.
+    flat = ((met[u] + np.int64(1)) * (sizes[v] + 2) + met[v] + 1) * (sizes[w] + 2) + met[w] + 1
+    order = np.argsort(flat)
+    places = (4 * met[w][order] + codes[order]).astype(np.int32)
     return _Order(
         (u, v, w),
         part,
         sizes[u],
         sizes[w],
-        _met(np.ascontiguousarray(np.transpose(met, turn))),
+        (_starts(flat[order], (sizes[u] + 2, sizes[v] + 2, sizes[w] + 2)), places),
         (starts, (at[first] % sizes[w]).astype(np.int32), np.append(first, len(at))),
         to,
         slots.astype(np.int64),
@@ -229,12 +237,27 @@ def _starts(places: IntArray, shape: tuple[int, int, int]) -> IntArray:
     return np.concatenate([bounds[:-1].reshape(layers, rows), ends], axis=1)
 
 
-def _met(codes: NDArray[np.uint8]) -> tuple[IntArray, NDArray[np.int32]]:
-    """Where the cells of each row begin, and each cell as 4 times its place plus its code."""
-    at = np.flatnonzero(codes)
-    layers, rows, width = codes.shape
-    places = 4 * (at % width - 1) + codes.ravel()[at]
-    return _starts(at, (layers, rows, width)), places.astype(np.int32)
+def _met(world: VoxelMap) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
+    """Where lines can end: place along x, y and z, shape (3, k), and code, shape (k,).
+
+    Cells with a face to a free cell, and cells beyond the edge beside one.
+    """
+    flat, codes = world.grid.surface()
+    parts = [np.stack(np.unravel_index(flat, world.shape)[::-1]).astype(np.int32)]
+    kinds = [codes]
+    sizes = world.shape[::-1]
+    for k in range(3):
+        others = [j for j in range(3) if j != k]
+        for last, beyond in ((0, -1), (sizes[k] - 1, sizes[k])):
+            side = np.indices([sizes[j] for j in others], dtype=np.int32).reshape(2, -1)
+            place = np.empty((3, side.shape[1]), dtype=np.int32)
+            place[others], place[k] = side, last
+            index = (place[2].astype(np.int64) * sizes[1] + place[1]) * sizes[0] + place[0]
+            place = place[:, world.grid.at(index) == Cell.FREE]
+            place[k] = beyond
+            parts.append(place)
+            kinds.append(np.full(place.shape[1], EDGE, dtype=np.uint8))
+    return np.concatenate(parts, axis=1), np.concatenate(kinds)
 
 
 def _unit_vectors(directions: ArrayLike) -> FloatArray:

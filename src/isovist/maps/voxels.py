@@ -1,9 +1,9 @@
 """Maps of cubic cells: free, occupied or unknown.
 
 Rays are exact: they go from face to face in float64 and end where they first touch a cell that is
-not free; cells are closed, so a ray along a face of a wall ends there too.  The grid is dense, one
-byte per cell of the bounding box, and one more once rays are cast: a building of 40 × 15 × 3 m at
-0.08 m takes 4 MB, and the most is 2³⁰ cells (an outdoor site of 500 × 500 × 30 m at 0.2 m).
+not free; cells are closed, so a ray along a face of a wall ends there too.  Small boxes are kept
+whole, one byte per cell, and one more once rays are cast; of large ones only blocks of cells that
+hold walls are kept (`maps.grids`).
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from isovist.errors import InputError
 from isovist.maps.base import Hits
+from isovist.maps.blocks import blocks_of
 from isovist.maps.cells import (
     Cell,
     as_points,
@@ -22,8 +23,9 @@ from isovist.maps.cells import (
     checked_cells,
     checked_reflectance,
     follow,
-    skip_of,
 )
+from isovist.maps.fields import Walk
+from isovist.maps.grids import SMALL, Grid, grid_of_cells, grid_of_walls
 from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
 
 if TYPE_CHECKING:
@@ -39,29 +41,22 @@ class VoxelMap:
     """A grid of cells in space.
 
     Attributes:
-        cells: `Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
+        grid: `Cell` codes, along z, y and x.
         resolution: Side of a cell in m.
         corner: (x, y, z) of the corner of cell (0, 0, 0) with the smallest coordinates, in m.
         reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
     """
 
-    cells: NDArray[np.uint8]
+    grid: Grid
     resolution: float
     corner: FloatArray
     reflectance: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        cells = np.asarray(self.cells)
-        if cells.ndim != 3 or cells.size == 0:
-            raise InputError(
-                f"`cells` must be a block of levels, rows and columns, got {cells.shape}."
-            )
-        check_size(cells.shape, "map")
         set_ = object.__setattr__
-        set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
         set_(self, "corner", readonly(as_floats("corner", self.corner, (3,)).copy()))
-        set_(self, "reflectance", checked_reflectance(self.reflectance, cells.size))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, self.grid.size))
 
     __setstate__ = restore
 
@@ -75,8 +70,14 @@ class VoxelMap:
         reflectance: ArrayLike | None = None,
     ) -> "VoxelMap":
         """From `Cell` codes, shape (levels, rows, columns), along z, y and x."""
+        codes = np.asarray(cells)
+        if codes.ndim != 3 or codes.size == 0:
+            raise InputError(
+                f"`cells` must be a block of levels, rows and columns, got {codes.shape}."
+            )
+        check_size(codes.shape, "map")
         values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
-        return cls(np.asarray(cells), resolution, np.asarray(corner), values)
+        return cls(grid_of_cells(checked_cells(codes)), resolution, np.asarray(corner), values)
 
     @classmethod
     def from_points(
@@ -104,18 +105,29 @@ class VoxelMap:
         check_length("resolution", resolution)
         if fewest < 1:
             raise InputError(f"`fewest` must be at least 1 point, got {fewest}.")
-        place = np.floor(p / resolution).astype(np.int64)
-        low = place.min(axis=0) - 1
-        shape = tuple(int(k) for k in (place.max(axis=0) - low + 2)[::-1])
-        check_size(shape, "map")
-        flat = np.ravel_multi_index(tuple((place - low).T[::-1]), shape)
-        counts = np.bincount(flat, minlength=int(np.prod(shape)))
-        cells = np.where(counts >= fewest, Cell.OCCUPIED, rest).astype(np.uint8).reshape(shape)
+        first, last = (np.floor(end / resolution).astype(np.int64) for end in (p.min(0), p.max(0)))
+        low = first - 1
+        columns, rows, levels = (int(k) for k in last - low + 2)
+        shape = levels, rows, columns
+        blocks_of(shape)
+        if reflectance is not None or rest != Cell.FREE:
+            check_size(shape, "map")
+        flat = np.zeros(len(p), dtype=np.int64)
+        for axis in (2, 1, 0):  # one by one: clouds are large
+            flat *= shape[2 - axis]
+            flat += np.floor(p[:, axis] / resolution).astype(np.int64) - low[axis]
+        met, counts = _counted(flat, levels * rows * columns)
         values = None
         if reflectance is not None:
             given = as_floats("reflectance", reflectance, (len(p),))
-            values = np.bincount(flat, given, minlength=len(counts)) / np.maximum(counts, 1)
-        return cls(cells, resolution, low * resolution, values)
+            sums = np.bincount(flat, given, minlength=levels * rows * columns)
+            values = sums.astype(np.float64, copy=False)
+            values[met] /= counts
+        grid = grid_of_walls(met[counts >= fewest], shape)
+        if rest != Cell.FREE:
+            cells = grid.array()
+            grid = grid_of_cells(np.where(cells == Cell.OCCUPIED, cells, np.uint8(rest)))
+        return cls(grid, resolution, low * resolution, values)
 
     @classmethod
     def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
@@ -131,11 +143,21 @@ class VoxelMap:
 
         check_length("resolution", resolution)
         cells, corner, values = cells_of_mesh(mesh, resolution)
-        return cls(cells, resolution, corner, values)
+        return cls(grid_of_cells(cells), resolution, corner, values)
 
     def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
         """Other cells at the same place, with the same reflectances."""
-        return VoxelMap(cells, self.resolution, self.corner, self.reflectance)
+        return VoxelMap(grid_of_cells(cells), self.resolution, self.corner, self.reflectance)
+
+    @property
+    def cells(self) -> NDArray[np.uint8]:
+        """`Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
+
+        Where they are kept by blocks they are laid out anew at every call, and an error where there
+        are more than 2³⁰.
+        """
+        check_size(self.shape, "map")
+        return readonly(self.grid.array())
 
     @property
     def dimension(self) -> int:
@@ -145,8 +167,7 @@ class VoxelMap:
     @property
     def shape(self) -> tuple[int, int, int]:
         """(levels, rows, columns) in cells."""
-        levels, rows, columns = self.cells.shape
-        return levels, rows, columns
+        return self.grid.shape
 
     @property
     def bounds(self) -> FloatArray:
@@ -178,12 +199,13 @@ class VoxelMap:
     def contains(self, points: ArrayLike) -> BoolArray:
         """Whether each point lies in a free cell, shape (...)."""
         index = self.index(points)
-        return np.asarray((index >= 0) & (self.cells.ravel()[index] == Cell.FREE))
+        inside = index >= 0
+        return np.asarray(inside & (self.grid.at(np.where(inside, index, 0)) == Cell.FREE))
 
     @cached_property
-    def skip(self) -> NDArray[np.uint8]:
-        """What `kernels.voxels` walks on: the cells with a border of one.  Made once."""
-        return skip_of(self.cells)
+    def skip(self) -> Walk:
+        """What `kernels.voxels` walks on.  Made once."""
+        return Walk.over(self.grid)
 
     def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
         """Follow rays to the first cell that is not free, the edge or `maximum` (m).
@@ -191,11 +213,21 @@ class VoxelMap:
         Shapes (..., 3) broadcast against each other; directions need not be unit vectors.
         `walls` are flat indices of occupied or unknown cells.
         """
-        from isovist.kernels.voxels import cast_rays
+        from isovist.kernels.voxels import cast_rays, cast_rays_by_blocks
 
         start = self.to_grid(as_points("origins", origins, 3))
         along = as_points("directions", directions, 3)
-        return follow(cast_rays, self.skip, start, along, maximum, self.resolution)
+        cast = cast_rays if self.skip.whole.size else cast_rays_by_blocks
+        return follow(cast, self.skip.parts, start, along, maximum, self.resolution)
+
+
+def _counted(cells: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Which cells of so many are listed, ascending, and how often each, shape (k,) both."""
+    if most > SMALL:
+        return np.unique(cells, return_counts=True)
+    every = np.bincount(cells)
+    met = np.flatnonzero(every)
+    return met, every[met]
 
 
 def checked_cloud(points: ArrayLike) -> FloatArray:

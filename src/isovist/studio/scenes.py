@@ -19,7 +19,7 @@ from isovist.localization.contrast import TELLING, rate_at
 from isovist.localization.maps import AnyMaps, placed, site_of
 from isovist.localization.search import best_headings
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import AnyPose, Pose, Pose3
 from isovist.report.answers import chance_text, estimate_text, pose_json, spread_text
 from isovist.sensing.scan import Scan
@@ -101,12 +101,11 @@ def plan_png(site: Site) -> bytes:
 
 def wall_points(site: Site) -> bytes:
     """Centres of the walls of a map in space that free cells touch, (x, y, z) in m as float32."""
-    from isovist.atlas.walls import wall_faces
-
     atlas = site.atlas
     if not isinstance(atlas, SpaceAtlas):
         return b""
-    index = np.flatnonzero(wall_faces(atlas.world))
+    index, codes = atlas.world.grid.surface(corners=True)
+    index = index[codes == Cell.OCCUPIED]
     if len(index) > POINTS:
         index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
     return atlas.world.centres(index).astype("<f4").tobytes()

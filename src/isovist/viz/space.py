@@ -26,8 +26,9 @@ def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
     """The map of the plane at a height: walls within `SLAB`, and what is known at z itself."""
     level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
     reach = max(1, round(SLAB / world.resolution))
-    around = world.cells[max(level - reach, 0) : level + reach + 1]
-    cells = world.cells[level].copy()
+    low = max(level - reach, 0)
+    around = world.grid.array(low, level + reach + 1)
+    cells = around[level - low].copy()
     cells[(around == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
     if not (cells == Cell.FREE).any():
         raise InputError(f"The map has no free cell at a height of {z:g} m.")
@@ -52,7 +53,7 @@ def draw_oblique(
         robot: T_world_robot.
         sensor: Its place in the world, in m, shape (3,).
     """
-    walls = world.centres(np.flatnonzero(world.cells.ravel() == Cell.OCCUPIED))
+    walls = world.centres(world.grid.walls())
     walls, good, bad = (
         p[(np.hypot(*(p - sensor)[:, :2].T) <= NEAR) & (p[:, 2] <= sensor[2] + CUT)]
         for p in (walls, points[fits], points[~fits])
