@@ -1,6 +1,7 @@
 """The command line as a whole: one name for one option, known errors in one line."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import defaultdict
@@ -55,6 +56,10 @@ def verbs(command, path=()):
 VERBS = dict(verbs(typer.main.get_command(app)))
 
 
+def help_of(verb):
+    return CliRunner().invoke(app, [*verb.split(), "-h"]).output
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself(verb):
     for ask in ("-h", "--help"):
@@ -81,13 +86,21 @@ def test_the_first_help_groups_the_verbs_and_says_where_to_begin():
     assert "─ Commands" not in told
 
 
+@pytest.mark.parametrize("verb", ["locate", "track"])
+def test_what_counts_for_the_method_of_the_paper_alone_is_shown_apart(verb):
+    _, usual, papers = re.split("─ Options|─ With --method paper", help_of(verb))
+    words = ("channels", "temperature", "profile", "norm", "transform", "spacing", "rose")
+    assert [f"--{word}" for word in words] == re.findall(r"│ (--\w+)", papers)
+    assert "│ --method " in usual
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_an_example_with_options_that_it_has(verb):
     epilog = VERBS[verb].epilog
     assert epilog.startswith(f"Example: isovist {verb}")
     known = {name for option in VERBS[verb].params for name in option.opts}
     assert {word for word in epilog.split() if word.startswith("-")} <= known
-    assert CliRunner().invoke(app, [*verb.split(), "-h"]).output.count("Example: isovist") == 1
+    assert help_of(verb).count("Example: isovist") == 1
 
 
 def test_numbers_say_their_units():
