@@ -97,6 +97,9 @@ SLOW = (
 """Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
 `slow.txt` names: browsers, whole drives and statistics, long on any machine."""
 
+QUICK = "not slow"
+"""What `make quick` asks for."""
+
 
 def pytest_addoption(parser):
     parser.addoption("--times", action="store_true", help="measure, and write tests/slow.txt")
@@ -105,6 +108,13 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     if config.getoption("--times"):
         config.pluginmanager.register(Times())
+
+
+def pytest_ignore_collect(collection_path, config):
+    """`make quick` does not even import files of which it runs nothing."""
+    whole = tuple(name for name in SLOW if "::" not in name)
+    left_out = config.option.markexpr == QUICK and collection_path.name.startswith(whole)
+    return True if left_out else None
 
 
 def pytest_collection_modifyitems(config, items):

@@ -1,8 +1,10 @@
 """The list of slow tests names tests that are there, and is written from what was measured."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import slow
+from conftest import pytest_ignore_collect
 
 
 def test_every_test_that_is_called_slow_is_there(request):
@@ -14,6 +16,19 @@ def test_every_test_that_is_called_slow_is_there(request):
     gone = listed - set(found)
     assert chosen or not gone, "Renamed or removed: `make times` measures anew."
     assert {name.split("::")[0] for name in slow.measured()} <= files
+
+
+def test_files_that_are_slow_as_a_whole_are_not_imported_by_the_quick_set():
+    here = Path(__file__).parent
+
+    def left_out(name, marks):
+        config = SimpleNamespace(option=SimpleNamespace(markexpr=marks))
+        return pytest_ignore_collect(here / name, config)
+
+    assert left_out("test_cluster.py", "not slow")
+    assert left_out("test_survey_hard.py", "not slow")
+    assert left_out("test_cluster.py", "") is None
+    assert left_out("test_atlas.py", "not slow") is None
 
 
 def test_the_list_is_sorted_and_says_each_test_once():

@@ -12,7 +12,7 @@ from isovist.errors import InputError
 def ros(
     maps: Annotated[
         list[Path] | None,
-        typer.Option("--map", help="A map, an atlas or a folder of them; else that of --map-topic."),
+        typer.Option("--map", help="A map, atlas or folder of them; else that of --map-topic."),
     ] = None,
     links: options.Links = None,
     scan: Annotated[str, typer.Option(help="Topic of the scans.")] = "/scan",
