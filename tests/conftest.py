@@ -1,6 +1,8 @@
 """The same examples every time, threads that wait quietly, and which tests are slow."""
 
+import logging
 import os
+import sys
 
 # Two workers share the cores: a thread of theirs that waits must not spin (it took 4/5 of the
 # time of small parallel loops), and SciPy's threads only get in the way.
@@ -25,8 +27,6 @@ settings.load_profile("isovist")
 
 SLOW = (
     "test_accuracy.py",
-    "test_atlas.py::test_a_damaged_atlas_is_one_line",
-    "test_atlas.py::test_what_is_not_there_is_one_line",
     "test_bench.py",
     "test_bench_descriptors.py::test_refinements",
     "test_bench_descriptors.py::test_the_command",
@@ -123,6 +123,25 @@ def pytest_collection_modifyitems(config, items):
     for item, name in zip(items, config.stash[COLLECTED], strict=True):
         if name in long or name.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def typed(monkeypatch, capsys):
+    """A command line as it is typed, in this process: its exit code, output and errors."""
+    from isovist.cli.app import main
+
+    def run(*words):
+        notes = logging.getLogger("isovist")
+        before = notes.handlers[:]
+        monkeypatch.setattr(sys, "argv", ["isovist", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        notes.handlers[:] = before
+        told = capsys.readouterr()
+        return end.value.code, told.out, told.err
+
+    return run
 
 
 @pytest.fixture(params=NAMES)
