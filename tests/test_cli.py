@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -56,16 +57,14 @@ def verbs(command, path=()):
 VERBS = dict(verbs(typer.main.get_command(app)))
 
 
+@lru_cache
 def help_of(verb):
-    return CliRunner().invoke(app, [*verb.split(), "-h"]).output
+    return CliRunner().invoke(app, [*verb.split(), "-h"], prog_name="isovist").output
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself(verb):
-    for ask in ("-h", "--help"):
-        result = CliRunner().invoke(app, [*verb.split(), ask])
-        assert result.exit_code == 0
-        assert "Usage: " in result.output
+    assert help_of(verb).lstrip().startswith(f"Usage: isovist {verb} ")
     told = VERBS[verb].help
     assert told
     assert told.rstrip().endswith((".", "?"))
@@ -75,6 +74,12 @@ def test_every_verb_explains_itself(verb):
         assert option.help.endswith("."), (verb, option.help)
         if option.param_type_name == "argument":
             assert option.metavar.split(".")[0].isupper(), (verb, option.name)
+
+
+@pytest.mark.parametrize("verb", ["info", "steer", "warm-up"])
+def test_help_may_be_asked_for_at_length(verb):
+    result = CliRunner().invoke(app, [verb, "--help"], prog_name="isovist")
+    assert (result.exit_code, result.output) == (0, help_of(verb))
 
 
 def test_the_first_help_groups_the_verbs_and_says_where_to_begin():
