@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-LIMIT_S = 0.25
+LIMIT_S = 0.2
 """In s.  What is below it takes about 45 s on two cores, besides the start."""
 LIST = Path(__file__).parent / "slow.txt"
 COLLECTED = pytest.StashKey[list[str]]()
