@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Install the wheel with what the tests need under each Python that pyproject.toml names and this
 # machine has, in a clean environment, and run the quick tests on it; say which were not found.
-# PYTHONS names other interpreters, e.g. PYTHONS='/opt/python3.14/bin/python3 python3.13'.
+# PYTHONS names other interpreters, e.g. PYTHONS='/opt/python3.14/bin/python3 python3.13'; of pyenv
+# those that are installed will do, chosen or not.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
@@ -11,11 +12,22 @@ named=$(grep -o 'Python :: 3\.[0-9]*' pyproject.toml | sed 's/Python :: /python/
 .venv/bin/python .ci/build.py "$scratch/built" | tail -1
 wheel=$(echo "$scratch"/built/isovist-*.whl)
 passed=() missing=() failed=()
-for python in ${PYTHONS:-$named}; do
-  if ! version=$("$python" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])' 2>/dev/null); then
-    missing+=("$python")
+
+# The interpreter of that name: as a command, or one of pyenv.
+found() {
+  if "$1" -c '' 2>/dev/null; then
+    echo "$1"
+  else
+    PYENV_VERSION=$(pyenv latest "${1#python}") pyenv which "$1"
+  fi 2>/dev/null
+}
+
+for name in ${PYTHONS:-$named}; do
+  if ! python=$(found "$name"); then
+    missing+=("$name")
     continue
   fi
+  version=$("$python" -c 'import sys; print("%d.%d.%d" % sys.version_info[:3])')
   "$python" -m venv "$scratch/$version"
   inside="$scratch/$version/bin/python"
   "$inside" -m pip install --quiet --disable-pip-version-check --no-compile "$wheel[test]"

@@ -1,6 +1,8 @@
 """The same examples every time, threads that wait quietly, and which tests are slow."""
 
+import logging
 import os
+import sys
 
 # Two workers share the cores: a thread of theirs that waits must not spin (it took 4/5 of the
 # time of small parallel loops), and SciPy's threads only get in the way.
@@ -25,8 +27,6 @@ settings.load_profile("isovist")
 
 SLOW = (
     "test_accuracy.py",
-    "test_atlas.py::test_a_damaged_atlas_is_one_line",
-    "test_atlas.py::test_what_is_not_there_is_one_line",
     "test_bench.py",
     "test_bench_descriptors.py::test_refinements",
     "test_bench_descriptors.py::test_the_command",
@@ -63,6 +63,11 @@ SLOW = (
     "test_serve_limits.py::test_a_server_that",
     "test_serve_limits.py::test_thousands",
     "test_serve_page.py",
+    "test_slices.py::test_a_prior_holds",
+    "test_slices.py::test_costs_count",
+    "test_slices.py::test_no_box",
+    "test_slices.py::test_one_place",
+    "test_slices.py::test_rivals_are",
     "test_slices.py::test_the_right_place",
     "test_studio_space.py",
     "test_several_cli.py",
@@ -83,6 +88,8 @@ SLOW = (
     "test_theory_figures.py",
     "test_threads.py::test_a_child_process",
     "test_threads.py::test_eight",
+    "test_tilts.py::test_a_leaning_scan",
+    "test_tilts.py::test_the_holes",
     "test_track_bound.py",
     "test_track_chain.py",
     "test_track_cli.py",
@@ -98,6 +105,9 @@ SLOW = (
 """Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
 `slow.txt` names: browsers, whole drives and statistics, long on any machine."""
 
+QUICK = "not slow"
+"""What `make quick` asks for."""
+
 
 def pytest_addoption(parser):
     parser.addoption("--times", action="store_true", help="measure, and write tests/slow.txt")
@@ -108,12 +118,38 @@ def pytest_configure(config):
         config.pluginmanager.register(Times())
 
 
+def pytest_ignore_collect(collection_path, config):
+    """`make quick` does not even import files of which it runs nothing."""
+    whole = tuple(name for name in SLOW if "::" not in name)
+    left_out = config.option.markexpr == QUICK and collection_path.name.startswith(whole)
+    return True if left_out else None
+
+
 def pytest_collection_modifyitems(config, items):
     long = measured()
     config.stash[COLLECTED] = [name_of(item) for item in items]
     for item, name in zip(items, config.stash[COLLECTED], strict=True):
         if name in long or name.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture
+def typed(monkeypatch, capsys):
+    """A command line as it is typed, in this process: its exit code, output and errors."""
+    from isovist.cli.app import main
+
+    def run(*words):
+        notes = logging.getLogger("isovist")
+        before = notes.handlers[:]
+        monkeypatch.setattr(sys, "argv", ["isovist", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as end:
+            main()
+        notes.handlers[:] = before
+        told = capsys.readouterr()
+        return end.value.code, told.out, told.err
+
+    return run
 
 
 @pytest.fixture(params=NAMES)

@@ -77,7 +77,7 @@ def far_scan_of_the_plane():
 
 
 def far_scan_in_space():
-    return iv.CloudScan(np.random.default_rng(7).normal(size=(3000, 3)) * [4.0, 4.0, 0.5])
+    return iv.CloudScan(np.random.default_rng(7).normal(size=(300, 3)) * [4.0, 4.0, 0.5])
 
 
 PLANE = Site(

@@ -4,6 +4,7 @@ import os
 import shutil
 import socket
 import threading
+from base64 import b64encode
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,6 +19,12 @@ FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
     "--ignore-gpu-blocklist", "--disable-accelerated-2d-canvas",
 )  # fmt: skip
+DROP = """async (files) => {
+  const carrier = new DataTransfer();
+  for (const [name, text] of files)
+    carrier.items.add(new File([Uint8Array.from(atob(text), (c) => c.charCodeAt(0))], name));
+  dispatchEvent(new DragEvent("drop", { dataTransfer: carrier, bubbles: true, cancelable: true }));
+}"""
 PARTS = (STATIC / "vendor" / "three.module.js").exists()
 
 
@@ -38,6 +45,16 @@ def running(first="plane"):
     finally:
         server.should_exit = True
         thread.join(20.0)
+
+
+def packed(path):
+    """The bytes of a file as text that a page unpacks at once; a list of numbers takes seconds."""
+    return b64encode(path.read_bytes()).decode()
+
+
+def drop(page, *paths):
+    """Drop files on a page."""
+    page.evaluate(DROP, [[path.name, packed(path)] for path in paths])
 
 
 @contextmanager

@@ -1,8 +1,6 @@
 """Atlases: built, written, read back; damaged ones are noticed before they answer."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -47,13 +45,6 @@ def folder(atlas, tmp_path):
 @pytest.fixture
 def scan(world):
     return Lidar(beams=180).scan(world, TRUTH, np.random.default_rng(0))
-
-
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "isovist", *map(str, arguments)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
 
 
 def test_an_atlas_read_back_is_the_same_bit_for_bit(atlas, folder, scan):
@@ -102,16 +93,15 @@ def test_a_flipped_byte_anywhere_is_found_and_never_answers(folder, scan, tmp_pa
     assert check_atlas(folder) == []
 
 
-def test_a_damaged_atlas_is_one_line_and_exit_code_2(folder, scan, tmp_path):
+def test_a_damaged_atlas_is_one_line_and_exit_code_2(folder, scan, tmp_path, typed):
     write_scan(scan, tmp_path / "scan.json")
     (path,) = folder.glob("descriptors.*.npy")
     path.write_bytes(path.read_bytes()[:-100])
     for arguments in (("info", folder, "--check"), ("locate", folder, tmp_path / "scan.json")):
-        result = run(*arguments)
-        assert result.returncode == 2
-        assert result.stdout == ""
-        assert result.stderr.count("\n") == 1
-        assert path.name in result.stderr
+        code, out, err = typed(*arguments)
+        assert (code, out) == (2, "")
+        assert err.count("\n") == 1
+        assert path.name in err
 
 
 def test_build_locate_and_info_work_from_the_command_line(world, scan, tmp_path):
@@ -151,12 +141,10 @@ def test_a_scan_of_nothing_like_the_map_is_not_unique(atlas):
         (["build", "nothing.yaml", "-o", "x.atlas"], "nothing.yaml: there is no such file."),
     ],
 )
-def test_what_is_not_there_is_one_line(arguments, text, tmp_path, scan):
+def test_what_is_not_there_is_one_line(arguments, text, tmp_path, scan, typed):
     write_scan(scan, tmp_path / "scan.json")
     placed = [str(tmp_path / a) if "." in a else a for a in arguments]
-    result = run(*placed)
-    assert result.returncode == 2
-    assert result.stderr == f"isovist: {tmp_path / text}\n"
+    assert typed(*placed) == (2, "", f"isovist: {tmp_path / text}\n")
 
 
 def test_bad_questions_are_refused(world):

@@ -1,10 +1,12 @@
 """The command line as a whole: one name for one option, known errors in one line."""
 
 import json
+import re
 import subprocess
 import sys
 from collections import defaultdict
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from typer.testing import CliRunner
 
 import isovist
 from isovist.bench.worlds import office_floor
-from isovist.cli.app import app, main
+from isovist.cli.app import app
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan
 from isovist.maps.cells import OccupancyMap
@@ -55,12 +57,14 @@ def verbs(command, path=()):
 VERBS = dict(verbs(typer.main.get_command(app)))
 
 
+@lru_cache
+def help_of(verb):
+    return CliRunner().invoke(app, [*verb.split(), "-h"], prog_name="isovist").output
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_explains_itself(verb):
-    for ask in ("-h", "--help"):
-        result = CliRunner().invoke(app, [*verb.split(), ask])
-        assert result.exit_code == 0
-        assert "Usage: " in result.output
+    assert help_of(verb).lstrip().startswith(f"Usage: isovist {verb} ")
     told = VERBS[verb].help
     assert told
     assert told.rstrip().endswith((".", "?"))
@@ -72,6 +76,12 @@ def test_every_verb_explains_itself(verb):
             assert option.metavar.split(".")[0].isupper(), (verb, option.name)
 
 
+@pytest.mark.parametrize("verb", ["info", "steer", "warm-up"])
+def test_help_may_be_asked_for_at_length(verb):
+    result = CliRunner().invoke(app, [verb, "--help"], prog_name="isovist")
+    assert (result.exit_code, result.output) == (0, help_of(verb))
+
+
 def test_the_first_help_groups_the_verbs_and_says_where_to_begin():
     told = CliRunner().invoke(app, ["--help"]).output
     panels = ["Find a robot", "Know a site", "In the browser", "The paper", "Measure"]
@@ -81,13 +91,21 @@ def test_the_first_help_groups_the_verbs_and_says_where_to_begin():
     assert "─ Commands" not in told
 
 
+@pytest.mark.parametrize("verb", ["locate", "track"])
+def test_what_counts_for_the_method_of_the_paper_alone_is_shown_apart(verb):
+    _, usual, papers = re.split("─ Options|─ With --method paper", help_of(verb))
+    words = ("channels", "temperature", "profile", "norm", "transform", "spacing", "rose")
+    assert [f"--{word}" for word in words] == re.findall(r"│ (--\w+)", papers)
+    assert "│ --method " in usual
+
+
 @pytest.mark.parametrize("verb", VERBS)
 def test_every_verb_has_an_example_with_options_that_it_has(verb):
     epilog = VERBS[verb].epilog
     assert epilog.startswith(f"Example: isovist {verb}")
     known = {name for option in VERBS[verb].params for name in option.opts}
     assert {word for word in epilog.split() if word.startswith("-")} <= known
-    assert CliRunner().invoke(app, [*verb.split(), "-h"]).output.count("Example: isovist") == 1
+    assert help_of(verb).count("Example: isovist") == 1
 
 
 def test_numbers_say_their_units():
@@ -302,15 +320,14 @@ def test_the_demonstration_refuses_an_unknown_format_before_the_work(monkeypatch
     assert str(result.exception) == "demo.doc: a picture must end in .png, .pdf or .svg."
 
 
-def test_out_of_memory_is_one_line_that_says_how_much(monkeypatch, capsys):
+def test_out_of_memory_is_one_line_that_says_how_much(monkeypatch, typed):
     def hungry(**_options):
         raise MemoryError("Unable to allocate 29.8 GiB for an array with shape (4, 10) and so on")
 
     monkeypatch.setattr("isovist.cli.app.app", hungry)
-    with pytest.raises(SystemExit) as ended:
-        main()
-    assert ended.value.code == 2
-    assert capsys.readouterr().err == (
+    assert typed() == (
+        2,
+        "",
         "isovist: out of memory. Unable to allocate 29.8 GiB for an array with shape (4, 10) "
-        "and so on.\n"
+        "and so on.\n",
     )

@@ -1,13 +1,11 @@
 """Command lines that cannot work: exit code 2 and one line, never a traceback, before the work."""
 
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.cli.app import main
 
 NUMBER = "unable to parse string as a number. See "
 WHOLE = "unable to parse string as an integer. See "
@@ -184,17 +182,14 @@ def words_of(line: str, files: dict[str, Path]) -> list[str]:
 
 
 @pytest.mark.parametrize("line", LINES)
-def test_a_command_line_that_cannot_work_is_one_line(line, files, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["isovist", *words_of(line, files)])
-    with pytest.raises(SystemExit) as end:
-        main()
-    told = capsys.readouterr()
-    assert end.value.code == 2, told
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("isovist: ")
-    assert LINES[line] in told.err
-    assert told.err.rstrip().endswith(".")
-    assert told.out == "" or line.startswith("bench")
+def test_a_command_line_that_cannot_work_is_one_line(line, files, typed):
+    code, out, err = typed(*words_of(line, files))
+    assert code == 2, err
+    assert err.count("\n") == 1
+    assert err.startswith("isovist: ")
+    assert LINES[line] in err
+    assert err.rstrip().endswith(".")
+    assert out == "" or line.startswith("bench")
 
 
 def test_there_are_many_of_them():

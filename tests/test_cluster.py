@@ -23,12 +23,12 @@ BUILDS = {
 @pytest.fixture(scope="module")
 def cluster():
     with distributed.LocalCluster(
-        n_workers=4,
+        n_workers=2,
         threads_per_worker=1,
         dashboard_address="127.0.0.1:0",
         env={"NUMBA_NUM_THREADS": "1"},
-    ) as four:
-        yield four
+    ) as two:
+        yield two
 
 
 @pytest.mark.parametrize("kind", BUILDS)
@@ -68,7 +68,7 @@ def test_the_command_builds_on_a_cluster(cluster, tmp_path):
 
 def test_workers_of_this_machine_end_with_the_build():
     world, how = BUILDS["plane"]
-    built = iv.build(world, cluster="local:2", **how)
+    built = iv.build(world, cluster="local:1", **how)
     assert (built.descriptors == iv.build(world, **how).descriptors).all()
 
 

@@ -76,7 +76,7 @@ def test_what_was_found_before_is_judged_beside_what_only_the_proof_finds(monkey
 
     monkeypatch.setattr(locate_module, "prove_answer", one_more)
     monkeypatch.setattr(locate_module, "refine", only_the_last)
-    after = _proved(PLANE.twin_atlas, scan, None, before, USUAL, False, None)
+    after = _proved(PLANE.twin_atlas, scan, None, before, USUAL, False, 0.1)
     assert gap(after.best.pose, before.best.pose)[0] < 0.01
     for place in (PLANE.lonely, PLANE.twin):
         assert any(gap(estimate.pose, place)[0] < 0.1 for estimate in after.estimates)

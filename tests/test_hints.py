@@ -50,7 +50,7 @@ def test_a_mirrored_scan_is_hinted_at(site, mounted):
     )
 
 
-@pytest.mark.parametrize("factor", [0.87, 0.93, 1.07, 1.12])
+@pytest.mark.parametrize("factor", [0.87, 1.07])
 def test_a_scan_of_the_wrong_size_is_hinted_at(site, factor):
     truth = site.places[1]
     scan = site.look(truth, mount=site.mount).scaled(factor)

@@ -75,6 +75,8 @@ def test_the_vector_code_meets_the_faces_that_the_plain_loop_meets():
 
 
 def test_boxes_are_entered_in_vectors_of_the_whole_width():
+    boxes, ones = np.zeros((1, 8, WIDE), np.float32), (np.float32(1.0),) * 6
+    vector_twin(boxes, 0, (0, 1, 2, 3, 4, 5), ones, ones[0], np.empty(WIDE, np.float32))
     code = next(iter(vector_twin.inspect_asm().values()))
     if platform.machine() == "x86_64" and "avx2" in llvmlite.binding.get_host_cpu_features():
         assert WIDE == 8

@@ -1,6 +1,7 @@
 """Numbers that were chosen: few, frozen, each with its unit and origin."""
 
 from dataclasses import FrozenInstanceError, fields, replace
+from inspect import getdoc
 
 import numpy as np
 import pytest
@@ -27,9 +28,9 @@ def test_the_product_has_at_most_69_settings():
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_setting_is_documented_and_frozen(kind):
-    told = kind.__doc__.split("Attributes:")[1]
+    told = getdoc(kind).split("Attributes:")[1]
     for field in fields(kind):
-        assert f"        {field.name}: " in told, field.name
+        assert f"\n    {field.name}: " in told, field.name
     with pytest.raises(FrozenInstanceError):
         setattr(kind(), fields(kind)[0].name, 1.0)
 

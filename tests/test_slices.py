@@ -1,6 +1,7 @@
 """The second door of the search in space: walls by height above the ground."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -129,10 +130,16 @@ def test_the_best_lead_of_the_two_doors_counts():
     assert both.lead(truth.vector, 1.0, 0.3) == max(leads)
 
 
-def test_a_house_of_twins_stays_ambiguous():
+@lru_cache
+def twin_houses():
+    """An atlas of two houses alike, side by side."""
     cells = house().cells
     twice = np.concatenate([cells, cells], axis=1)
-    atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
+    return iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
+
+
+def test_a_house_of_twins_stays_ambiguous():
+    atlas = twin_houses()
     for seed in range(3):
         scan = replace(LIDAR, rings=32).scan(
             house(), at(5.0, 0.0, 0.7), np.random.default_rng(seed)
@@ -175,14 +182,12 @@ def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
 
 
 def test_a_twin_is_a_rival():
-    cells = house().cells
-    twice = np.concatenate([cells, cells], axis=1)
-    atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
+    atlas, rows = twin_houses(), house().cells.shape[1]
     truth = at(5.0, 0.0, 0.7)
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
     found = by_slices(atlas, scan, None, USUAL, thorough=True, known=truth.vector[None])
     if len(found.poses):  # or so much is as good that the door does not tell
-        twin = iv.Pose3(truth.x, truth.y + 0.1 * cells.shape[1], truth.yaw, truth.z)
+        twin = iv.Pose3(truth.x, truth.y + 0.1 * rows, truth.yaw, truth.z)
         assert near(found, truth).size > 0
         assert near(found, twin).size > 0
     else:

@@ -16,13 +16,8 @@ from isovist.report.tracks import update_json
 from isovist.studio.demo import drive, office
 from isovist.tracking.replay import replay
 from sites import PLANE
-from studio_door import PARTS, Visit, browser, running
+from studio_door import PARTS, Visit, browser, drop, packed, running
 
-DROP = """async (files) => {
-  const carrier = new DataTransfer();
-  for (const [name, bytes] of files) carrier.items.add(new File([new Uint8Array(bytes)], name));
-  dispatchEvent(new DragEvent("drop", { dataTransfer: carrier, bubbles: true, cancelable: true }));
-}"""
 TAB = "[role=tab]:has-text('{}')"
 
 
@@ -44,10 +39,6 @@ def visit(program, address):
     made = Visit(program, address)
     yield made
     made.close()
-
-
-def drop(page, *paths):
-    page.evaluate(DROP, [[path.name, list(path.read_bytes())] for path in paths])
 
 
 def until(page, script):
@@ -103,8 +94,9 @@ def test_the_robot_follows_the_mouse_and_the_answer_follows_the_robot(visit):
 
 
 TAKE = """async (files) => {
-  const found = files.map(([path, bytes]) => {
-    return { path, file: new File([new Uint8Array(bytes)], path.split("/").pop()) };
+  const found = files.map(([path, text]) => {
+    const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+    return { path, file: new File([bytes], path.split("/").pop()) };
   });
   await studio.take(found);
 }"""
@@ -115,7 +107,7 @@ def test_a_dropped_folder_of_atlases_shows_the_map_of_the_scan(visit, tmp_path):
     for name, atlas in (("hall.atlas", PLANE.twin_atlas), ("house.atlas", PLANE.atlas)):
         iv.write_atlas(atlas, tmp_path / name)
         parts = sorted((tmp_path / name).iterdir())
-        files += [[f"site/{name}/{part.name}", list(part.read_bytes())] for part in parts]
+        files += [[f"site/{name}/{part.name}", packed(part)] for part in parts]
     write_scan(PLANE.look(PLANE.places[1]), tmp_path / "scan.json")
     page = visit.open()
     page.evaluate(TAKE, files)

@@ -16,14 +16,9 @@ from isovist.report.tracks import update_json
 from isovist.studio.drives import carried
 from isovist.tracking.replay import replay
 from sites import SPACE
-from studio_door import PARTS, Visit, browser, running
+from studio_door import PARTS, Visit, browser, drop, running
 
 POSES = way("space", step=0.25)[:8]
-DROP = """async (files) => {
-  const carrier = new DataTransfer();
-  for (const [name, bytes] of files) carrier.items.add(new File([new Uint8Array(bytes)], name));
-  dispatchEvent(new DragEvent("drop", { dataTransfer: carrier, bubbles: true, cancelable: true }));
-}"""
 
 
 @pytest.fixture(scope="module")
@@ -135,10 +130,10 @@ def test_a_robot_in_space_is_carried(kitti, bag):
 @pytest.mark.skipif(not PARTS, reason="three.js is not there: npm could not fetch it")
 def test_a_drive_in_space_is_seen_in_space(address, bag):
     with browser() as program:
-        visit = Visit(program, address)
+        visit = Visit(program, address, size=(800, 500))
         page = visit.open("/#site=space")
         page.wait_for_selector(".verdict")
-        page.evaluate(DROP, [[bag.name, list(bag.read_bytes())]])
+        drop(page, bag)
         page.wait_for_selector(".report:not(:empty)")
         last = page.evaluate("studio.tab.updates.at(-1).update")
         assert untimed(last) == said_of(read_clouds(bag))[-1]

@@ -27,7 +27,7 @@ def place_course(world=ROOM, signal=None):
     return PlaceCourse.along(field, places, 0.2 * np.arange(6))
 
 
-@pytest.mark.parametrize(("heading", "cases"), [(False, 80), (True, 40)])
+@pytest.mark.parametrize(("heading", "cases"), [(False, 40), (True, 20)])
 def test_the_dynamic_bound_is_not_violated_where_it_holds(heading, cases):
     """A small sample of benchmarks/dynamic_bound.py, which counts thousands."""
     from benchmarks.dynamic_bound import try_cases

@@ -127,7 +127,9 @@ def _parts(kind: Any) -> list[Any]:
 
 
 def _means(parameter: Any) -> str:
-    text = _plain(parameter.help or "").replace("|", "\\|")
+    panel = getattr(parameter, "rich_help_panel", None)
+    told = _plain(parameter.help or "").replace("|", "\\|")
+    text = f"{panel}: {told}" if panel else told
     default = parameter.default
     if default is None or default is False or default is ... or parameter.required:
         return text

@@ -5,8 +5,6 @@ from typing import Annotated
 
 import typer
 
-from isovist.cli.options import Resolution
-
 
 def convert(
     source: Annotated[
@@ -15,7 +13,10 @@ def convert(
     target: Annotated[
         Path, typer.Argument(metavar="TARGET", help="The map to write: .yaml (ROS) or .geojson.")
     ],
-    resolution: Resolution = None,
+    resolution: Annotated[
+        float | None,
+        typer.Option(help="Side of a cell, in m; that of the map that is read, else 0.05."),
+    ] = None,
     tolerance: Annotated[
         float,
         typer.Option(help="Most that a wall may differ from the outlines of the cells, in m."),

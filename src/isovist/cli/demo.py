@@ -24,7 +24,7 @@ def demo(
     seconds: Annotated[float, typer.Option(help="How long the drive of --bag is, in s.")] = 30.0,
     as_json: options.Json = False,
 ) -> None:
-    """A robot wakes up in an office it has a plan of, and finds out where it is."""
+    """A robot wakes up in an office whose plan it has, and finds out where it is."""
     from isovist.bench.demonstration import demonstrate, demonstrate_in_space
     from isovist.cli.progress import busy
     from isovist.report.answers import answer_json, answer_text, pose_json

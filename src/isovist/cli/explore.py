@@ -12,7 +12,7 @@ from isovist.cli import options
 def explore(
     world: options.World,
     rule: Annotated[
-        str, typer.Option(help="Where to drive: rivals (also b), gramian (also a) or random.")
+        str, typer.Option(help="Where to drive: rivals, gramian or random.")
     ] = "rivals",
     seed: options.Seed = 0,
     field_of_view: options.FieldOfView = 360.0,

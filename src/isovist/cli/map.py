@@ -13,7 +13,7 @@ def map_log(
         Path, typer.Argument(metavar="LOG", help="A corrected CARMEN log, or scans with poses.")
     ],
     output: Annotated[Path, options.output("the map as this .yaml file")],
-    resolution: options.Resolution = None,
+    resolution: Annotated[float, typer.Option(help="Side of a cell of the map, in m.")] = 0.05,
     prefix: options.Prefix = "",
 ) -> None:
     """Make a ROS map of a log with poses: cells that beams end in, and cells that they pass."""
@@ -23,14 +23,13 @@ def map_log(
     from isovist.maps.cells import OccupancyMap
 
     check_ros_name(output)
-    cell = 0.05 if resolution is None else resolution
     with busy("Reading"):
         scans, poses = read_posed(log, prefix)
     with bar("Counting") as advance:
-        world = OccupancyMap.from_scans(scans, poses, cell, progress=advance)
+        world = OccupancyMap.from_scans(scans, poses, resolution, progress=advance)
     write_map(world, output)
     rows, columns = world.shape
     typer.echo(
-        f"{output}: {columns} × {rows} cells of {cell:g} m, {world.free_area:.0f} m² free, "
+        f"{output}: {columns} × {rows} cells of {resolution:g} m, {world.free_area:.0f} m² free, "
         f"from {len(scans)} scans."
     )

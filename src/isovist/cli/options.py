@@ -1,5 +1,6 @@
 """Options that several verbs share: one name, one text."""
 
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -64,20 +65,14 @@ Links = Annotated[
     Path | None,
     typer.Option("--links", help="File of lifts and doors between several maps (YAML)."),
 ]
-Resolution = Annotated[
-    float | None,
-    typer.Option(help="Side of a cell of the map, in m; that of a map that is read, else 0.05."),
-]
 Height = Annotated[float | None, height("; for maps in space, 1 if not given")]
 Highest = Annotated[
     float | None,
     typer.Option(help="Greatest height of the sensor of a drone, in m; --height is its least."),
 ]
 
-Spacing = Annotated[
-    float | None,
-    typer.Option(help="Distance between nodes, in m, in whole cells; 0.25 if not given."),
-]
+SPACING = typer.Option(help="Distance between nodes, in m, in whole cells; 0.25 if not given.")
+Spacing = Annotated[float | None, SPACING]
 
 # Scans and logs
 Logs = Annotated[
@@ -92,7 +87,7 @@ OdometryTopic = Annotated[
 ]
 At = Annotated[
     float | None,
-    typer.Option(help="Time of the (last) scan after the first one of a bag or log, in s."),
+    typer.Option(help="Take the scan at this time after the first one of the bag or log, in s."),
 ]
 ScanFile = Annotated[
     Path,
@@ -107,9 +102,7 @@ Scans = Annotated[
         min=1, help="Locate the last so many scans of a log as one, joined by its odometry."
     ),
 ]
-Apart = Annotated[
-    float, typer.Option(help="Way from one of these scans to the next, at least, in m.")
-]
+Apart = Annotated[float, typer.Option(help="Least way between two of the --scans, in m.")]
 Sensor = Annotated[
     tuple[float, float, float] | None,
     typer.Option(metavar="X Y YAW", help="Where the sensor sits on the robot, in m and rad."),
@@ -120,7 +113,9 @@ Near = Annotated[
 ]
 Heading = Annotated[
     tuple[float, float] | None,
-    typer.Option(metavar="YAW TOLERANCE", help="The robot heads there, give or take, in degrees."),
+    typer.Option(
+        metavar="YAW TOLERANCE", help="Heading of the robot, and how far off it may be, in degrees."
+    ),
 ]
 Roll = Annotated[
     float | None,
@@ -198,17 +193,29 @@ Method = Annotated[
 CHANNELS = typer.Option(help="Number of directions of the rose.")
 TEMPERATURE = typer.Option(help="ε, how wide the weights are; small is sharp.")
 PROFILE = typer.Option("--profile", help="How weights fall off: softmax, bump or cosine.")
+NORM = typer.Option("--norm", help="Distance of descriptors: euclid, gram or truncated.")
+TRANSFORM = typer.Option(
+    help="Signal of a range: linear as in the paper, logarithmic or saturating."
+)
+ROSE = typer.Option(
+    "--rose", help="A rose that `isovist optimise` wrote, instead of a uniform one."
+)
+
+
+def _paper(option: Any) -> Any:
+    """An option of verbs that take another method by default, shown in a panel of its own."""
+    shown = copy(option)
+    shown.rich_help_panel = "With --method paper"
+    return shown
+
+
 Channels = Annotated[int | None, CHANNELS]
 Temperature = Annotated[float | None, TEMPERATURE]
 ProfileName = Annotated[str | None, PROFILE]
-NormName = Annotated[
-    str | None, typer.Option("--norm", help="Distance of descriptors: euclid, gram or truncated.")
-]
-RoseFile = Annotated[
-    Path | None,
-    typer.Option("--rose", help="A rose that `isovist optimise` wrote, instead of a uniform one."),
-]
-Transform = Annotated[
-    str | None,
-    typer.Option(help="Signal of a range: linear as in the paper, logarithmic or saturating."),
-]
+PaperChannels = Annotated[int | None, _paper(CHANNELS)]
+PaperTemperature = Annotated[float | None, _paper(TEMPERATURE)]
+PaperProfile = Annotated[str | None, _paper(PROFILE)]
+PaperNorm = Annotated[str | None, _paper(NORM)]
+PaperTransform = Annotated[str | None, _paper(TRANSFORM)]
+PaperSpacing = Annotated[float | None, _paper(SPACING)]
+PaperRose = Annotated[Path | None, _paper(ROSE)]

@@ -12,7 +12,7 @@ from isovist.errors import InputError
 def ros(
     maps: Annotated[
         list[Path] | None,
-        typer.Option("--map", help="A map, an atlas or a folder of them; else it is on a topic."),
+        typer.Option("--map", help="A map, atlas or folder of them; else that of --map-topic."),
     ] = None,
     links: options.Links = None,
     scan: Annotated[str, typer.Option(help="Topic of the scans.")] = "/scan",
@@ -22,7 +22,8 @@ def ros(
     map_topic: Annotated[str, typer.Option(help="Topic of the map.")] = "/map",
     watch: Annotated[str, typer.Option(help="Topic of poses to check, e.g. /amcl_pose.")] = "",
     publish: Annotated[
-        list[str] | None, typer.Option(help="What to publish: initialpose, pose or tf.")
+        list[str] | None,
+        typer.Option(help="What to publish: initialpose, pose or tf; may be repeated."),
     ] = None,
     sensor: options.Sensor = None,
     replay: Annotated[
@@ -32,7 +33,7 @@ def ros(
         Path | None, options.output("what is said about a replayed bag, as .mcap")
     ] = None,
     native: Annotated[bool, typer.Option("--native", help="Use rclpy of a sourced ROS 2.")] = False,
-    router: Annotated[bool, typer.Option("--router", help="Start a router of zenoh.")] = False,
+    router: Annotated[bool, typer.Option("--router", help="Start a zenoh router here.")] = False,
     connect: Annotated[
         str, typer.Option(help="Where the zenoh router listens.")
     ] = "tcp/localhost:7447",

@@ -10,7 +10,7 @@ from isovist.cli import options
 
 def serve(
     library: Annotated[
-        Path, typer.Option(help="Folder of atlases; maps that are brought are kept there.")
+        Path, typer.Option(help="Folder of atlases; maps that clients send are kept there.")
     ],
     port: options.Port = 8080,
     host: options.Host = "127.0.0.1",

@@ -94,6 +94,22 @@ class Lebedev:
         return _rule(np.ascontiguousarray(points.T), coefficients)
 
 
+@lru_cache(maxsize=8)
+def _rules(tolerance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """See `Exact.rules`; finding the nodes takes longer than describing a place with them."""
+    digits = -np.log(tolerance)
+    longest = 10.0 ** (2.0 / 3.0)
+    most = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
+    x, w = np.zeros((most + 1, most)), np.zeros((most + 1, most))
+    reach = np.zeros(most + 1)
+    for m in range(1, most + 1):
+        x[m, :m], w[m, :m] = np.polynomial.legendre.leggauss(m)
+        if m > 2:
+            rho = np.exp(min(digits / (2.0 * (m - 2)), 300.0))
+            reach[m] = (longest - 1.0 / longest) / (rho - 1.0 / rho)
+    return readonly(x), readonly(w), readonly(reach)
+
+
 @dataclass(frozen=True, slots=True)
 class Exact:
     """Gauss–Legendre between the visible corners of a `SegmentMap`, to a tolerance.
@@ -114,19 +130,9 @@ class Exact:
         """Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
 
         Row m of the first two arrays, shape (M + 1, M), holds the nodes and coefficients of the
-        m-node rule on [−1, 1]; entry m of the third the share of the longest piece.
+        m-node rule on [−1, 1]; entry m of the third the share of the longest piece.  Read-only.
         """
-        digits = -np.log(self.tolerance)
-        longest = 10.0 ** (2.0 / 3.0)
-        most = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
-        x, w = np.zeros((most + 1, most)), np.zeros((most + 1, most))
-        reach = np.zeros(most + 1)
-        for m in range(1, most + 1):
-            x[m, :m], w[m, :m] = np.polynomial.legendre.leggauss(m)
-            if m > 2:
-                rho = np.exp(min(digits / (2.0 * (m - 2)), 300.0))
-                reach[m] = (longest - 1.0 / longest) / (rho - 1.0 / rho)
-        return x, w, reach
+        return _rules(self.tolerance)
 
     def lengths(self, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
         """Longest piece in rad, and the angles at which pieces must end with their b.
