@@ -158,7 +158,7 @@ def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_direction
             lambda: try_legs(
                 MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [9.0, 1.0], np.eye(2)
             ),
-            "The place is not in free space.",
+            "The place is not in free space, or too near to a wall.",
         ),
     ],
 )  # fmt: skip

@@ -34,7 +34,6 @@ from isovist.localization.maps import AnyMaps, seek, site_of, told
 from isovist.localization.refine import Fits, contenders, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
@@ -180,15 +179,20 @@ def _judged(
     """Verdict, words, fit and rivals; and the pose as it stands."""
     few, many = (site.beams(scan, thin, settings.block) for thin in settings.beams)
     fits, stands = _fitted(site, few, many, claim, settings)
-    here, near = _lie(site, scan, fits, claim, settings)
-    if here.any() or not near.any() or thorough:
+
+    def judged(nearby: bool) -> _Compared:
+        answer = judge(site, scan, fits, settings, nearby=nearby)
+        return _compared(told(site, answer), claim, settings)
+
+    compared = judged(nearby=False)
+    verdict, _, fit, _ = compared
+    if verdict != "disagrees" or fit is None or thorough:
         found = seek(site, scan, None, settings).poses if thorough else glance(site, scan, settings)
         fits = _with(site, few, many, fits, found, settings, thorough)
-    answer = told(site, judge(site, scan, fits, settings, nearby=False))
-    compared = _compared(answer, claim, settings)
+        compared = judged(nearby=False)
     # What places gain nearby seldom settles what their fits leave open, and takes longest.
     if compared[0] != "cannot tell" and len(contenders(fits.totals(settings), settings)) > 1:
-        compared = _compared(told(site, judge(site, scan, fits, settings)), claim, settings)
+        compared = judged(nearby=True)
     return compared, stands
 
 
@@ -292,10 +296,7 @@ def _compared(answer: Answer, claim: _Claim, settings: LocalizationSettings) -> 
     """Verdict, words, fit and rivals from what was judged."""
     estimates = answer.estimates
     own = np.array([estimate.map == claim.map for estimate in estimates])
-    gaps = np.array([e.pose.vector[:3] for e in estimates]) - claim.pose.vector[:3]
-    spreads = np.array([e.covariance[:3, :3] for e in estimates]) + claim.spread
-    scores = np.array([e.score for e in estimates])
-    here, near = (own & part for part in _places(gaps, spreads, scores, settings))
+    here, near = (own & part for part in _places(estimates, claim, settings))
     right = here & ~np.array([e.refuted for e in estimates])
     first = np.flatnonzero(right if right.any() else here | near)[:1]
     fit = estimates[first[0]] if first.size else None
@@ -317,34 +318,17 @@ def _compared(answer: Answer, claim: _Claim, settings: LocalizationSettings) -> 
     return "cannot tell", answer.advice, fit, alive
 
 
-def _lie(
-    site: Site, scan: AnyScan, fits: Fits, claim: _Claim, settings: LocalizationSettings
-) -> tuple[BoolArray, BoolArray]:
-    """`_places` of fits that are not judged yet."""
-    known = information(fits.fit, fits.beams.blocks, site.cell(fits.poses), settings)
-    spreads = covariances(known, settings)
-    robots, spreads = of_robot(site, scan.T_level_robot, fits.poses, spreads)
-    placed = site.lift(claim.stated) @ scan.T_level_robot
-    gaps = robots.vector[:, :3] - placed.vector[:3]
-    return _places(gaps, spreads[:, :3, :3] + claim.spread, fits.scores, settings)
-
-
 def _places(
-    gaps: FloatArray, spreads: FloatArray, scores: FloatArray, settings: LocalizationSettings
+    estimates: tuple[Estimate, ...], claim: _Claim, settings: LocalizationSettings
 ) -> tuple[BoolArray, BoolArray]:
-    """Which places are the pose, as far as both can err, and which are near it; shape (K,).
-
-    Args:
-        gaps: (x, y, yaw) of each, less that of the pose, in m and rad, shape (K, 3).
-        spreads: Covariance of these, shape (K, 3, 3).
-        scores: Of each, shape (K,).
-        settings: What counts as the same place, and as an explanation.
-    """
-    d = np.column_stack([gaps[:, :2], wrap_angle(gaps[:, 2])])
+    """Which estimates are the pose, as far as both can err, and which are near it; shape (K,)."""
+    d = np.array([e.pose.vector[:3] for e in estimates]) - claim.pose.vector[:3]
+    d[:, 2] = wrap_angle(d[:, 2])
     away, turn = np.hypot(d[:, 0], d[:, 1]), np.abs(d[:, 2])
     same, turned = settings.same
-    inside = (d * np.linalg.solve(spreads, d[:, :, None])[:, :, 0]).sum(axis=1) <= INSIDE
+    P = np.array([e.covariance[:3, :3] for e in estimates]) + claim.spread
+    inside = (d * np.linalg.solve(P, d[:, :, None])[:, :, 0]).sum(axis=1) <= INSIDE
     here = inside | ((away <= same) & (turn <= turned))
     near = (away <= REACH * same) & (turn <= REACH * turned)
-    explains = scores >= settings.poor[0]
+    explains = np.array([e.score for e in estimates]) >= settings.poor[0]
     return here & explains, near & explains
