@@ -157,9 +157,9 @@ class Beams:
 
 
 def _lengths(starts: IntArray, end: int) -> IntArray:
-    """Of runs that begin at ascending places, the last before `end`: `np.diff` in a fifth of its time.
+    """Of runs that begin at ascending places, the last before `end`.
 
-    A check asks a dozen times.
+    In a fifth of the time of `np.diff`: a check asks a dozen times.
     """
     out = np.empty_like(starts)
     out[:-1] = starts[1:]
