@@ -61,9 +61,9 @@ def ask(path: Path, other: Path, count: int) -> str:
     arrays |= {f"r{k}": scan.ranges for k, scan in enumerate(scans) if isinstance(scan, Scan)}
     with tempfile.TemporaryDirectory() as folder:
         kept = Path(folder) / "asked.npz"
-        np.savez(  # type: ignore[arg-type]
+        np.savez(
             kept, cells=world.cells, unit=world.resolution, origin=world.origin.vector,
-            reach=reach, count=len(scans), **arrays,
+            reach=reach, count=len(scans), **arrays,  # type: ignore[arg-type]
         )  # fmt: skip
         trees = [Path(__file__).parents[1] / "src", other / "src"]
         workers = [
@@ -105,6 +105,8 @@ def main() -> None:
     parser.add_argument("sites", nargs="+", type=Path, metavar="LOG_OR_MAP")
     parser.add_argument("--count", type=int, default=60, help="scans of each site")
     given = parser.parse_args()
+    if not (given.checkout / "src" / "isovist").is_dir():
+        sys.exit(f"{given.checkout} is no checkout: there is no src/isovist in it.")
     print("| site | scans | median ms | there | ratio | mean ms | there | ratio |")
     print("|---" * 8 + "|", flush=True)
     for path in given.sites:

@@ -25,6 +25,8 @@ from isovist.cli.app import app
 from isovist.errors import FileError, InputError
 from isovist.io.logs.pose_files import read_poses
 from isovist.io.logs.tum import write_tum
+from isovist.io.maps.read import write_map
+from isovist.maps.segments import SegmentMap
 from isovist.poses import Pose3, way_of
 from sites import PLANE, SPACE
 
@@ -266,7 +268,12 @@ def test_what_cannot_be_asked_is_told_in_a_line(files, tmp_path):
     (tmp_path / "one.txt").write_text("0 0 0 0 0 0 0 1\n")
     both = "Give scans with `--poses`, or `--simulate N`: one of the two."
     names = "isovist, kiss-matcher, fpfh, scan-context"
+    plan = tmp_path / "plan.geojson"
+    write_map(SegmentMap.room(4, 3), plan)
+    flat = "plan.geojson is of the plane, and peers in space need a map in space."
     cases = {
+        (plan, "--simulate", 2): flat,
+        (plan, scans, "--poses", tmp_path / "one.txt"): flat,
         (house,): both,
         (house, scans, "--simulate", 2): both,
         (house, scans): "Scans need their poses. Give `--poses`, a file of TUM or KITTI.",

@@ -62,7 +62,7 @@ def test_a_small_square_room_looks_like_itself_turned(site):
     cells = np.full((44, 44), Cell.OCCUPIED, dtype=np.uint8)
     cells[4:40, 4:40] = Cell.FREE
     found = site(OccupancyMap(cells, UNIT))
-    assert found.share < 0.2
+    assert found.share < (0.1 if found.places.shape[1] == 2 else 0.2)
     turned = [area.turn_deg for area in found.areas if area.turn_deg is not None]
     assert turned
     assert turned[0] % 90.0 == pytest.approx(0.0, abs=6.0)

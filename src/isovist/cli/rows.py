@@ -54,15 +54,19 @@ def simulated(
     height: float = 1.0,
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
     """Sites with simulated trials; where the map is a mesh, the sensor sees the mesh."""
-    from isovist.atlas.build import as_cells
     from isovist.io.maps.read import read_map
 
     for path in paths:
-        world = read_map(path)
-        cells = as_cells(world)
-        seen = world if isinstance(world, MeshMap) else None
-        trials = simulated_trials(cells, count, lidar, seed=seed, height=height, reality=seen)
-        yield path.stem, cells, trials
+        yield path.stem, *_simulated(read_map(path), lidar, count, seed, height)
+
+
+def _simulated(
+    world: AnyMap, lidar: "Lidar | SpinningLidar", count: int, seed: int, height: float
+) -> tuple[AnyMap, list[Trial]]:
+    from isovist.atlas.build import as_cells
+
+    cells, seen = as_cells(world), world if isinstance(world, MeshMap) else None
+    return cells, simulated_trials(cells, count, lidar, seed=seed, height=height, reality=seen)
 
 
 def asked_in_space(
@@ -80,14 +84,11 @@ def asked_in_space(
 
     if bool(scans) == (simulate is not None):
         raise InputError("Give scans with `--poses`, or `--simulate N`: one of the two.")
+    if (given := read_map(path)).dimension != 3:
+        raise InputError(f"{path.name} is of the plane, and peers in space need a map in space.")
     if simulate is None:
-        if (given := read_map(path)).dimension != 3:
-            raise InputError(
-                f"{path.name} is of the plane, and peers in space need a map in space."
-            )
         return given, posed_trials(scans, poses)
-    ((_, world, trials),) = simulated([path], lidar, simulate, seed, height)
-    return world, trials
+    return _simulated(given, lidar, simulate, seed, height)
 
 
 def sites_of(
