@@ -248,6 +248,10 @@ class Site(ABC):
     def cell(self, poses: FloatArray) -> float | FloatArray:
         """Side of the cells where each pose is, in m; one number where all are alike."""
 
+    def elsewhere(self, poses: FloatArray) -> BoolArray | None:
+        """Which poses are on another map than the first of them, shape (K,); `None` of one map."""
+        return None
+
     @abstractmethod
     def check(self, scan: AnyScan) -> None:
         """An error unless the scan is of the same kind as the map."""

@@ -18,7 +18,7 @@ from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.poses import AnyPose
-from isovist.types import Float32Array, FloatArray, IntArray
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 P = TypeVar("P", bound=AnyPose)
 
@@ -107,6 +107,10 @@ class SideBySide(Site):
         """Which map poses are on, shape (K,)."""
         found = np.searchsorted(self.starts, poses[..., 0], side="right") - 1
         return np.asarray(np.maximum(found, 0), dtype=np.int64)
+
+    def elsewhere(self, poses: FloatArray) -> BoolArray:
+        numbers = self.numbers(poses)
+        return np.asarray(numbers != numbers[0])
 
     def name_of(self, pose: AnyPose) -> str:
         """The map that a pose is on."""

@@ -141,7 +141,7 @@ def check(
     spread = _checked(site, scan, pose, covariance)
     chosen = checked_settings(LocalizationSettings, settings)
     if not thorough:
-        beta, none, least = chosen.sure
+        beta, none, least, _ = chosen.sure
         chosen = replace(chosen, sure=(beta, none, max(least, SURE)))
     frame, held = frame_of(scan), scan.within(site.diagonal)
     if held is None:

@@ -16,6 +16,10 @@ the C witnesses:
 
     p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 
+On several maps, places of other maps than that of the likeliest count in (2) where they are worth a
+share ε of it or more: a large building has hundreds of places that each fit a scan of another one
+a little, and their number says nothing.
+
 A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0c − ℓ_jc,
 
     t_j = Σ_c δ_c / √(Σ_c δ_c² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
@@ -72,7 +76,7 @@ def judge(
     fits, totals = polish(atlas, plain, settings) if nearby else (plain, plain.totals(settings))
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
-    chances = chances_of(totals, len(fits.beams.columns), settings)
+    chances = chances_of(totals, len(fits.beams.columns), settings, atlas.elsewhere(fits.poses))
     scores, inliers = fits.scores, fits.inliers
     witnesses = plain.witnesses
     out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
@@ -94,11 +98,21 @@ def judge(
     return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
 
 
-def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
-    """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
-    beta, none, _ = settings.sure
+def chances_of(
+    totals: FloatArray,
+    witnesses: int,
+    settings: LocalizationSettings,
+    elsewhere: BoolArray | None = None,
+) -> FloatArray:
+    """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,).
+
+    Places that are `elsewhere`, on other maps than the first, count where they have a fair share.
+    """
+    beta, none, _, share = settings.sure
     worth = beta * np.append(totals, none * witnesses)
     chances = np.exp(worth - worth.max())
+    if elsewhere is not None:
+        chances[:-1][elsewhere & (chances[:-1] < share * chances[0])] = 0.0
     return np.asarray(chances / chances.sum())
 
 
