@@ -106,9 +106,11 @@ def test_a_proof_is_of_the_plane():
 
 
 def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
-    # Two twins, and a search that hands on a single candidate: it cannot know of the other.
+    # Two twins, and a search that hands on a single candidate: it cannot know of the other.  (With
+    # a σ of each range copies are not looked for.)
     few = replace(USUAL, seeds=(1, 1))
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
+    scan = replace(scan, sigmas=np.zeros(len(scan.ranges)))
     answer = locate(PLANE.twin_atlas, scan, settings=few)
     assert answer.verdict is not iv.Verdict.UNIQUE
     assert "than were tried" in answer.advice

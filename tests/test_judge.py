@@ -9,8 +9,8 @@ import pytest
 import isovist as iv
 import isovist.localization.locate as locate_module
 from isovist.localization.answer import radius
-from isovist.localization.judge import chances_of, judge, refuted, verdict_of
-from isovist.localization.refine import Fits, polish, refine
+from isovist.localization.judge import chances_of, judge, verdict_of
+from isovist.localization.refine import Fits, polish, refine, refuted
 from isovist.localization.search import search, unlike
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap

@@ -9,8 +9,8 @@ import pytest
 
 import isovist as iv
 from isovist.errors import InputError
-from isovist.localization.judge import refuted, verdict_of
-from isovist.localization.refine import refine
+from isovist.localization.judge import verdict_of
+from isovist.localization.refine import refine, refuted
 from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
 from isovist.report.answers import answer_json

@@ -248,7 +248,7 @@ class Site(ABC):
     def cell(self, poses: FloatArray) -> float | FloatArray:
         """Side of the cells where each pose is, in m; one number where all are alike."""
 
-    def elsewhere(self, poses: FloatArray) -> BoolArray | None:
+    def elsewhere(self, poses: FloatArray) -> BoolArray | None:  # noqa: ARG002
         """Which poses are on another map than the first of them, shape (K,); `None` of one map."""
         return None
 

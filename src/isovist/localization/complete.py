@@ -66,6 +66,7 @@ def complete(
     settings: ProofSettings,
     *,
     known: FloatArray | None = None,
+    yaws: FloatArray | None = None,
     seconds: float = math.inf,
 ) -> Survivors:
     """All boxes of poses that may rate at least `floor`, in nats per beam.
@@ -78,19 +79,22 @@ def complete(
         settings: Sizes of the boxes.
         known: A place that is known to count, (x, y, yaw, radius, turn) in cells and rad: boxes
             that lie in it are kept and not looked into.
+        yaws: Headings in rad, as cells lie: boxes without any of them are left out, and the others
+            are halved along x and y alone.
         seconds: Time after which no smaller boxes are tried.
     """
     start = perf_counter()
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     z = np.hypot(*beams.ends.T)
-    whole = computing().complete(
-        _rounds(atlas, beams, model, floor, settings, known=known, until=start + seconds)
-    )
-    if whole is not None:
-        return _survivors(whole, settings, unit, _tops(z, model))
+    if yaws is None:
+        whole = computing().complete(
+            _rounds(atlas, beams, model, floor, settings, known=known, until=start + seconds)
+        )
+        if whole is not None:
+            return _survivors(whole, settings, unit, _tops(z, model))
     size, turns = settings.first(unit)
-    squares = ceilings.squares(size).astype(np.int64)
-    cells, heads = np.tile(squares, (turns, 1)), np.repeat(np.arange(turns), len(squares))
+    squares, first = ceilings.squares(size).astype(np.int64), _headings(turns, yaws)
+    cells, heads = np.tile(squares, (len(first), 1)), np.repeat(first, len(squares))
     order: IntArray | None = None
     share, lookups, wedges = 1, 0, 0
     settled: list[FloatArray] = []
@@ -133,14 +137,24 @@ def complete(
         if done or late:
             return Survivors(np.concatenate([*settled, found]), len(found), done, lookups, wedges)
         size, share = (size // 2, share) if size > 1 else (1, 2 * share)
-        turns *= 2
         cells, heads = _children(cells, heads)
+        if yaws is None:
+            turns *= 2
+        else:  # headings stay as narrow as they are
+            cells, heads = cells[heads % 2 == 0], heads[heads % 2 == 0] // 2
         if share == 1:
             standing = ceilings.standing(size)
             held = (cells[:, 1] < standing.shape[0]) & (cells[:, 0] < standing.shape[1])
             held[held] = standing[cells[held, 1], cells[held, 0]]
             cells, heads = cells[held], heads[held]
     return Survivors(np.concatenate([np.empty((0, 6)), *settled]), 0, True, lookups, wedges)
+
+
+def _headings(turns: int, yaws: FloatArray | None) -> IntArray:
+    """Which of so many headings all round hold one of some yaws, in order."""
+    if yaws is None:
+        return np.arange(turns)
+    return np.unique(np.floor(yaws / (2.0 * math.pi / turns)).astype(np.int64) % turns)
 
 
 def sizes_of(settings: ProofSettings, unit: float) -> list[tuple[float, int]]:

@@ -37,13 +37,11 @@ explain more than the right place does.  It is lost when even the best place exp
 badly.
 """
 
-import math
-
 import numpy as np
 
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.refine import Fits, polish
+from isovist.localization.refine import Fits, polish, refuted
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
@@ -155,18 +153,6 @@ def verdict_of(
     if best.probability < settings.sure[2]:
         return Verdict.AMBIGUOUS, UNSURE.format(best.probability)
     return Verdict.UNIQUE, "One place explains the scan, and no other comes near."
-
-
-def refuted(
-    witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
-) -> BoolArray:
-    """Which of the other places are excluded by equation (4), shape (K − 1,)."""
-    agreement, margin, soft, share = settings.refuted
-    delta = witnesses[0] - witnesses[1:]
-    t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
-    behind = scores[0] - scores[1:]
-    enough = max(agreement, math.sqrt(share * witnesses.shape[1]))
-    return np.asarray((t * inliers >= enough) & (behind >= margin))
 
 
 def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

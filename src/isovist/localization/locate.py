@@ -16,6 +16,7 @@ from isovist.localization.answer import Answer, Verdict
 from isovist.localization.certify import certify_answer
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
+from isovist.localization.copies import copies
 from isovist.localization.floors import pays
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import (
@@ -385,6 +386,10 @@ def _look(
         candidates = rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
     searched = perf_counter()
     fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
+    if thorough and against is None:
+        alike = copies(atlas, scan, fits, settings)
+        if len(alike):
+            fits = fits.joined(refine(atlas, scan, alike, settings, tilt=tilt, thorough=True))
     fits = _held(atlas, scan, prior, fits)
     refined = perf_counter()
     answer = judge(atlas, scan, fits, settings)

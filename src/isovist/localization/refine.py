@@ -2,6 +2,7 @@
 unlike best, fit again with more beams.
 """
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -103,6 +104,8 @@ def refine(
 ) -> Fits:
     """Fit all candidates roughly, then the best unlike ones with many beams.
 
+    In a closer look, all of those that few beams cannot refute, however many.
+
     Args:
         atlas: The map, described.
         scan: What the sensor saw, once or several times.
@@ -118,9 +121,12 @@ def refine(
     fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
     followed, most = (settings.share(atlas, count) for count in settings.keep[thorough])
     fit = fit.select(np.sort(np.argsort(-fit.weight, kind="stable")[:followed]))
-    poses = _best_first(few, fit, *rate(atlas, few, fit.poses, settings)).poses
+    rough = _best_first(few, fit, *rate(atlas, few, fit.poses, settings))
     most = most if keep is None else keep
-    poses = poses[unlike(poses, *settings.apart[1], most)]
+    rough = rough.select(unlike(rough.poses, *settings.apart[1], None if thorough else most))
+    if thorough and keep is None:
+        most = max(most, _alive(rough, settings))
+    poses = rough.poses[:most]
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
     return refit(atlas, many, poses, settings, tilt=tilt)
 
@@ -179,6 +185,26 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fit
 def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Which of several places may come first by the best pose near each, from their worth."""
     return np.flatnonzero(totals >= totals.max() - settings.nearby[2])
+
+
+def _alive(fits: Fits, settings: LocalizationSettings) -> int:
+    """How many of some fits come before the last that the first does not refute."""
+    if len(fits) == 0:
+        return 0
+    out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
+    return int(np.flatnonzero(~out).max(initial=-1)) + 2
+
+
+def refuted(
+    witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
+) -> BoolArray:
+    """Which of the other places are excluded by equation (4), shape (K − 1,)."""
+    agreement, margin, soft, share = settings.refuted
+    delta = witnesses[0] - witnesses[1:]
+    t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
+    behind = scores[0] - scores[1:]
+    enough = max(agreement, math.sqrt(share * witnesses.shape[1]))
+    return np.asarray((t * inliers >= enough) & (behind >= margin))
 
 
 def _best_first(
