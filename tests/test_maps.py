@@ -80,6 +80,21 @@ def test_two_floors_alike_are_ambiguous_between_floors(site):
 
 
 @both
+def test_faint_places_of_other_maps_do_not_count(site):
+    scan, every = site.look(site.places[1]), replace(LocalizationSettings(), listed=1000)
+    answer = iv.locate(pair(site), scan, settings=every)
+    best = answer.best
+    others = [e for e in answer.estimates if e.map != answer.map]
+    faint = [e for e in others if e.refuted and e.probability < 0.01 * best.probability]
+    assert len(faint) >= 3
+    assert not any(e.probability for e in faint)
+    own = [e for e in answer.estimates if e.map == answer.map]
+    assert all(e.probability > 0.0 for e in own[:2])
+    listed = sum(e.probability for e in answer.estimates)
+    assert listed + answer.none == pytest.approx(1.0, abs=1e-9)
+
+
+@both
 def test_a_place_of_any_map_that_was_not_looked_at_is_not_absent(site):
     """One candidate is handed on, and the same place of the other map is left out."""
     maps = {"floor 1": site.atlas, "floor 2": site.atlas}

@@ -141,8 +141,8 @@ def check(
     spread = _checked(site, scan, pose, covariance)
     chosen = checked_settings(LocalizationSettings, settings)
     if not thorough:
-        beta, none, least, share = chosen.sure
-        chosen = replace(chosen, sure=(beta, none, max(least, SURE), share))
+        beta, none, least = chosen.sure
+        chosen = replace(chosen, sure=(beta, none, max(least, SURE)))
     frame, held = frame_of(scan), scan.within(site.diagonal)
     if held is None:
         return Check("disagrees", OUTSIDE, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame, map)

@@ -16,10 +16,6 @@ the C witnesses:
 
     p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 
-On several maps, places of other maps than that of the likeliest count in (2) where they are worth a
-share ε of it or more: a large building has hundreds of places that each fit a scan of another one
-a little, and their number says nothing.
-
 A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0c − ℓ_jc,
 
     t_j = Σ_c δ_c / √(Σ_c δ_c² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
@@ -35,6 +31,11 @@ there are enough witnesses, the fit is loose neither along an axis nor in its he
 is at least p_min: a single thing that stands where it does not in the map can make a look-alike
 explain more than the right place does.  It is lost when even the best place explains the scan
 badly.
+
+Several maps have the places of all of them, and a large building hundreds that fit a scan of
+another one a little: their number says nothing.  So a place of another map than that of the best is
+*faint* when by (2) it has less than a share ε of its chance and four fifths of the agreement of (4)
+speak against it: it is refuted, and does not count in (2).
 """
 
 import numpy as np
@@ -47,9 +48,13 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
-from isovist.types import BoolArray, FloatArray, readonly
+from isovist.types import FloatArray, readonly
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
+FAINT = 0.01, 0.8
+"""ε, and the share of the agreement.  Of 456 scans that are unique on their own map of the six logs
+98.5 % are so on all six, and 96.1 % where every place counts; of 7483 scans on five storeys and on
+six plans of `bench calibrate` one is unique and wrong either way, and three without the share."""
 UNSURE = (
     "One place explains the scan best, with a probability of {:.2f}; something that moved since "
     "the map was made could be why. Move and look again."
@@ -74,10 +79,18 @@ def judge(
     fits, totals = polish(atlas, plain, settings) if nearby else (plain, plain.totals(settings))
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
-    chances = chances_of(totals, len(fits.beams.columns), settings, atlas.elsewhere(fits.poses))
     scores, inliers = fits.scores, fits.inliers
     witnesses = plain.witnesses
-    out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
+    against = (witnesses, plain.scores, float(plain.inliers[0]), settings)
+    out = np.append(False, refuted(*against))
+    chances = chances_of(totals, witnesses.shape[1], settings)
+    elsewhere = atlas.elsewhere(fits.poses)
+    if elsewhere is not None and elsewhere.any():
+        faint = elsewhere & (chances[:-1] < FAINT[0] * chances[0])
+        faint &= np.append(False, refuted(*against, FAINT[1]))
+        out |= faint
+        chances[:-1][faint] = 0.0
+        chances /= chances.sum()
     listed = fits.select(np.arange(min(settings.listed, len(fits))))
     known = listed.known
     if known is None:
@@ -96,21 +109,11 @@ def judge(
     return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
 
 
-def chances_of(
-    totals: FloatArray,
-    witnesses: int,
-    settings: LocalizationSettings,
-    elsewhere: BoolArray | None = None,
-) -> FloatArray:
-    """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,).
-
-    Places that are `elsewhere`, on other maps than the first, count where they have a fair share.
-    """
-    beta, none, _, share = settings.sure
+def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
+    """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
+    beta, none, _ = settings.sure
     worth = beta * np.append(totals, none * witnesses)
     chances = np.exp(worth - worth.max())
-    if elsewhere is not None:
-        chances[:-1][elsewhere & (chances[:-1] < share * chances[0])] = 0.0
     return np.asarray(chances / chances.sum())
 
 
