@@ -202,7 +202,7 @@ def refuted(
     settings: LocalizationSettings,
     ease: float = 1.0,
 ) -> BoolArray:
-    """Which of the other places `judge` (4) excludes, shape (K − 1,); `ease`: with less agreement."""
+    """Which of the other places `judge` (4) excludes, shape (K − 1,); `ease` asks for less."""
     agreement, margin, soft, share = settings.refuted
     delta = witnesses[0] - witnesses[1:]
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
