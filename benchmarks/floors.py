@@ -1,6 +1,6 @@
 """Which floor is it?  Scans of five storeys that share most walls, and logs as one library.
 
-    python -m benchmarks.floors [--scans 1000] [--seed 0] [LOG.log.gz …]
+    python -m benchmarks.floors [--scans 1000] [--seed 0] [--of NAME] [LOG.log.gz …]
 
 The storeys (`bench.storeys`) share 75 to 85 % of their walls two by two; scans are taken all over
 them, in rooms that are furnished, and each asks where it is and on which storey.  A storey differs
@@ -134,8 +134,8 @@ def cost_of(maps: dict[str, Atlas], name: str, scan: Scan, answer: Answer) -> fl
     return answer.timing_ms["total"] / (searches + alone[name]["refine"] + alone[name]["judge"])
 
 
-def library(logs: list[Path], count: int) -> None:
-    """The row of several logs as one library."""
+def library(logs: list[Path], count: int, of: str) -> None:
+    """The rows of several logs as one library, `of` all queries or those of one log."""
     maps: dict[str, Atlas] = {}
     queries: list[tuple[str, Scan, Pose]] = []
     for path in logs:
@@ -145,11 +145,15 @@ def library(logs: list[Path], count: int) -> None:
         maps[name] = build(map_of(log, np.setdiff1d(index, asked)))
         if count and len(asked) > count:
             asked = asked[np.linspace(0, len(asked) - 1, count).astype(int)]
+        if of and of not in name:
+            continue
         queries += [(name, log.scan(int(i)), Pose.from_vector(log.poses[i])) for i in asked]
     print("| map | unique and right alone | also together | unique on a wrong map | cost |")
     print("|---|---|---|---|---|")
     total = np.zeros(3, dtype=int)
     for name, atlas in maps.items():
+        if of and of not in name:
+            continue
         counts, costs = np.zeros(3, dtype=int), []
         for _, scan, truth in (query for query in queries if query[0] == name):
             alone = locate(atlas, scan)
@@ -179,11 +183,12 @@ def main() -> None:
     parser.add_argument("--scans", type=int, default=1000, help="of the storeys; 0 for none")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=0, help="most queries of a log; 0 for all")
+    parser.add_argument("--of", default="", metavar="NAME", help="ask queries of this log alone")
     given = parser.parse_args()
     if given.scans:
         generated(given.scans, given.seed)
     if given.logs:
-        library(given.logs, given.count)
+        library(given.logs, given.count, given.of)
 
 
 if __name__ == "__main__":

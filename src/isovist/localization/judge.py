@@ -34,7 +34,7 @@ badly.
 
 Several maps have the places of all of them, and a large building hundreds that fit a scan of
 another one a little: their number says nothing.  So a place of another map than that of the best is
-*faint* when by (2) it has less than 1 − p_min of its chance, and four fifths of the agreement of (4)
+*faint* when by (2) it has less than 1 − p_min of its chance and four fifths of the agreement of (4)
 speak against it: it is refuted, and does not count in (2).
 """
 
