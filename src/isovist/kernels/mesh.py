@@ -25,7 +25,8 @@ from isovist.kernels.mesh_tree import BIG, LEAF, STACK, WIDE
 from isovist.kernels.ray_order import ray_key, sort_keys
 
 WALL, EDGE = 0, 2
-MOST_RAYS = 131_072  # sorted at once
+SORTED = 32_768
+"""Rays at once: with all that is kept of them they fill the cache of a core, and no more."""
 
 
 @inner
@@ -137,14 +138,14 @@ def enter_mesh(origin, direction, half, inverse):
     "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,:,::1], f8[:,::1], i8[:,::1], f4[:,:,::1], "
     "i4[:,:] -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
     over="origins",
-    most=MOST_RAYS,
+    most=SORTED,
 )
 def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, groups,
                boxes, child, ranges, faces, facing, endings):  # fmt: skip
     """First face along each ray, or how many faces it meets; see `first_face`.
 
     origins, directions (m, 3), directions of any length; normals (f, 3) of the faces.  The rays
-    of a part are sorted and followed by one thread; the answers do not depend on the parts.
+    of a part are sorted, `SORTED` at a time; the answers do not depend on the parts.
     Outputs ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the
     origin, endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only
     faces and endings have a meaning.
@@ -153,39 +154,43 @@ def cast_faces(first, last, origins, directions, counting, centre, half, corners
     stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
     edges = np.empty((6, LEAF))
     near, p, d, inverse = np.empty(WIDE, np.float32), np.empty(3), np.empty(3), np.empty(3)
-    keys, reach = np.empty(last - first, np.int64), np.empty(last - first)
-    for i in range(first, last):
-        keys[i - first] = i | ray_key(
-            origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
-            directions[i, 0], directions[i, 1], directions[i, 2], per_size,
-        ) << 32  # fmt: skip
-    sort_keys(keys, np.empty_like(keys))
-    # Fetched in a loop of their own, rays do not wait for each other.
-    rays = np.empty((last - first, 6))
-    for j in range(last - first):
-        i = keys[j] & 0xFFFFFFFF
-        for c in range(3):
-            rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
-    for j in range(last - first):
-        i = keys[j] & 0xFFFFFFFF
-        for c in range(3):
-            p[c], d[c] = rays[j, c], rays[j, 3 + c]
-        shift, _ = enter_mesh(p, d, half, inverse)
-        reach[i - first], faces[i] = np.inf, 0 if counting else -1
-        if shift < np.inf:
-            reach[i - first], faces[i] = first_face(
-                p, d, inverse, shift, counting, corners, groups, boxes, child, stack, entry,
-                near, edges,
-            )  # fmt: skip
-    for i in range(first, last):
-        dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
-        endings[i] = WALL if faces[i] >= 0 else EDGE
-        if dx == 0.0 and dy == 0.0 and dz == 0.0:
-            endings[i] = 255
-        if not counting:
-            ranges[i] = reach[i - first] * np.sqrt(dx * dx + dy * dy + dz * dz)
-            x, y, z = 0.0, 0.0, 0.0
-            if faces[i] >= 0:
-                x, y, z = normals[faces[i], 0], normals[faces[i], 1], normals[faces[i], 2]
-            sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
-            facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
+    size = min(last - first, SORTED)
+    room, other = np.empty(size, np.int64), np.empty(size, np.int64)
+    rays, reach, met = np.empty((size, 6)), np.empty(size), np.empty(size, np.int64)
+    for start in range(first, last, SORTED):
+        keys = room[: min(last - start, SORTED)]
+        for j in range(len(keys)):
+            i = start + j
+            keys[j] = i | ray_key(
+                origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
+                directions[i, 0], directions[i, 1], directions[i, 2], per_size,
+            ) << 32  # fmt: skip
+        sort_keys(keys, other[: len(keys)])
+        # Fetched and put back in loops of their own, rays do not wait for each other.
+        for j in range(len(keys)):
+            i = keys[j] & 0xFFFFFFFF
+            for c in range(3):
+                rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
+        for j in range(len(keys)):
+            for c in range(3):
+                p[c], d[c] = rays[j, c], rays[j, 3 + c]
+            shift, _ = enter_mesh(p, d, half, inverse)
+            reach[j], met[j] = np.inf, 0 if counting else -1
+            if shift < np.inf:
+                reach[j], met[j] = first_face(
+                    p, d, inverse, shift, counting, corners, groups, boxes, child, stack, entry,
+                    near, edges,
+                )  # fmt: skip
+        for j in range(len(keys)):
+            i, face = keys[j] & 0xFFFFFFFF, met[j]
+            dx, dy, dz = rays[j, 3], rays[j, 4], rays[j, 5]
+            faces[i], endings[i] = face, WALL if face >= 0 else EDGE
+            if dx == 0.0 and dy == 0.0 and dz == 0.0:
+                endings[i] = 255
+            if not counting:
+                ranges[i] = reach[j] * np.sqrt(dx * dx + dy * dy + dz * dz)
+                x, y, z = 0.0, 0.0, 0.0
+                if face >= 0:
+                    x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
+                sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
+                facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
