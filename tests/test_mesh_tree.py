@@ -1,5 +1,7 @@
 """The tree that rays are followed through: whole, small in area, and safe when it is deep."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -24,12 +26,14 @@ def binary(world):
     return corners, order, low[:used], high[:used], children[:used]
 
 
-def hall(boxes=60, seed=0):
+def hall(boxes=40, seed=0):
     """A large room full of small boxes, whose floor is in the box of whatever is near."""
     rng = np.random.default_rng(seed)
-    corners = rng.uniform([-30, -20, 0], [30, 20, 3.5], (boxes, 3))
-    parts = [MeshMap.box(p, p + rng.uniform(0.1, 0.4, 3)) for p in corners]
-    return MeshMap.joined([MeshMap.box([-36, -26, 0], [36, 26, 4]), *parts])
+    one, room = MeshMap.box([0, 0, 0], [1, 1, 1]), MeshMap.box([-36, -26, 0], [36, 26, 4])
+    place = rng.uniform([-30, -20, 0], [30, 20, 3.5], (boxes, 1, 1, 3))
+    size = rng.uniform(0.1, 0.4, (boxes, 1, 1, 3))
+    small = place + size * one.vertices[one.faces]
+    return MeshMap.from_triangles(np.concatenate([room.vertices[room.faces], *small]))
 
 
 def soup(count=200, seed=0):
@@ -109,11 +113,27 @@ def test_nodes_and_faces_begin_with_lines_of_cache():
     assert boxes[0].nbytes == 32 * WIDE
 
 
-def test_large_faces_stand_high_in_the_tree():
-    # Straight down and up on to the floor and the ceiling, the root and a node or two.
-    world = hall(2000)
-    _, _, _, _, groups, boxes, _ = world._hierarchy
-    child = boxes.view(np.int32)[:, CHILD]
-    top = [0, *child[0][child[0] >= 0]]
-    near = [groups[(-1 - c) >> 3] for node in top for c in child[node][child[node] < 0]]
-    assert np.isin(np.flatnonzero(world.areas > 100.0), near).sum() >= 6
+def least_area(children, area):
+    """c(root, 1) of `kernels.mesh_flat`, as its equation says it."""
+
+    @cache
+    def c(node, places):
+        left, right = children[node]
+        if left < 0:
+            return 0.0
+        whole = WIDE if places == 1 else places
+        least = min(c(left, i) + c(right, whole - i) for i in range(1, whole))
+        return area[node] + least if places == 1 else min(least, c(node, places - 1))
+
+    return c(0, 1)
+
+
+@pytest.mark.parametrize("world", [soup(24), soup(100, 1), hall(9)])
+def test_the_nodes_that_stay_have_the_least_area(world):
+    _, _, low, high, children = binary(world)
+    move_nodes(low, high, children)
+    *_, boxes, _ = world._hierarchy
+    nodes = boxes.view(np.int32)[:, CHILD] >= 0
+    sides = (boxes[:, :3].swapaxes(1, 2)[nodes], boxes[:, 3:6].swapaxes(1, 2)[nodes])
+    area = areas(low, high)
+    assert area[0] + areas(*sides).sum() == pytest.approx(least_area(children, area), rel=1e-4)
