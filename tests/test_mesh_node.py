@@ -102,9 +102,10 @@ def test_boxes_are_entered_in_vectors_of_the_whole_width():
 
 
 def followed(world, origins, directions, **instead):
-    """Ranges and faces by `first_face` with other parts than it has."""
+    """Ranges and faces by `first_face` with other parts than it has, and its code."""
     code = mesh.first_face.py_func.__code__
-    follow = njit(error_model="numpy")(FunctionType(code, {**vars(mesh), **instead}))
+    counted = {"_nrt": mesh.first_face.targetoptions.get("_nrt", True)}
+    follow = njit(error_model="numpy", **counted)(FunctionType(code, {**vars(mesh), **instead}))
     centre, half, corners, _, groups, boxes, deepest = world._hierarchy
     scratch = np.empty(deepest, np.int64), np.empty(boxes.shape[2], np.int32), np.empty((6, LEAF))
     both, inverse = np.concatenate([origins - centre, directions], axis=1), np.empty(3)
@@ -113,7 +114,7 @@ def followed(world, origins, directions, **instead):
         shift, _ = mesh.enter_mesh(both, i, half, inverse)
         t, face = follow(both, i, inverse, shift, False, corners, groups, boxes, *scratch)
         found.append((t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), face))
-    return np.array(found).T
+    return *np.array(found).T, next(iter(follow.inspect_asm().values()))
 
 
 def test_rays_meet_the_same_faces_by_the_plain_loops():
@@ -121,7 +122,7 @@ def test_rays_meet_the_same_faces_by_the_plain_loops():
     origins, directions = rays(300, 2)
     hits = world.cast(origins, directions)
     plain = {"enter_vector": enter_plain, "meet_vector": meet_plain}
-    ranges, faces = followed(world, origins, directions, **plain)
+    ranges, faces, _ = followed(world, origins, directions, **plain)
     assert np.array_equal(ranges, hits.ranges)
     assert np.array_equal(faces, hits.walls)
 
@@ -139,9 +140,10 @@ def test_rays_meet_the_same_faces_through_nodes_of_the_other_width(monkeypatch):
     monkeypatch.setattr(mesh_flat, "flatten_tree", flatten)
     assert other._hierarchy[5].shape[1:] == (ROWS, places)
     ways = {"enter_vector": entering(places), "child_of": below(places)}
-    ranges, walls = followed(other, origins, directions, **ways)
+    ranges, walls, code = followed(other, origins, directions, **ways)
     assert np.array_equal(ranges, hits.ranges)
     assert np.array_equal(walls, hits.walls)
+    assert "NRT_incref" not in code  # counting references takes as long as several boxes
 
 
 def test_rays_are_sorted_by_key_and_none_is_lost():
