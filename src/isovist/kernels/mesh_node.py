@@ -244,4 +244,4 @@ def _quietly(loop):
 
 if NUMBA.DISABLE_JIT:  # there is no vector code in plain Python
     enter_vector, meet_vector = _quietly(enter_plain), _quietly(meet_plain)
-    child_of, bits_of, lowest_bit = _child_of, _bits_of, _lowest_bit
+    child_of, bits_of, lowest_bit = _child_of, _bits_of, _lowest_bit  # type: ignore[assignment]
