@@ -1,27 +1,30 @@
 """How fast are rays through a mesh, next to Open3D's ray caster?
 
-    python -m benchmarks.mesh
+    python -m benchmarks.mesh [--cpu]
 
 Rows: million rays per second on a closed, rough surface of 100 000 triangles and on a hall full of
 boxes of about as many, for (a) random origins and directions, (b) one origin and directions all
 over the sphere, (c) a lidar of 16 rings; and Open3D's `RaycastingScene` on the same rays where it
-is installed, all with two threads in one run.  Origins and directions are those of float32 numbers,
+is installed, all with two threads in one run, or by the CPU time of one thread, which says more on
+a busy machine.  Origins and directions are those of float32 numbers,
 because Open3D takes no others.  Agreement: how many rays meet the same face at the same range to
 1e-5 of it, and the largest difference where the face is the same.
 """
 
+import platform
+import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
 
-import numba
 import numpy as np
 
+from isovist.kernels import threads
+from isovist.kernels.mesh_flat import WIDE
 from isovist.maps.mesh import MeshMap
 from isovist.roses.rose import fibonacci_sphere
 from isovist.types import FloatArray
 
-THREADS = 2
 RAYS = 400_000
 
 
@@ -72,20 +75,26 @@ def rays() -> Iterator[tuple[str, FloatArray, FloatArray]]:
     yield "lidar", np.full((rings.size // 3, 3), [0.1, 0.2, 1.5]), rings.reshape(-1, 3)
 
 
-def faster_of(ways: dict[str, Callable[[], object]], times: int = 5) -> dict[str, float]:
+def faster_of(
+    ways: dict[str, Callable[[], object]], clock: Callable[[], float], times: int = 5
+) -> dict[str, float]:
     """Seconds of the fastest of some runs of each way, one after the other in turns."""
     best = dict.fromkeys(ways, np.inf)
     for turn in range(times + 1):
         for name, work in ways.items():
-            start = time.perf_counter()
+            start = clock()
             work()
             if turn:
-                best[name] = min(best[name], time.perf_counter() - start)
+                best[name] = min(best[name], clock() - start)
     return best
 
 
 def main() -> None:
-    numba.set_num_threads(min(THREADS, numba.config.NUMBA_NUM_THREADS))
+    alone = "--cpu" in sys.argv[1:]
+    count, clock = (1, time.process_time) if alone else (2, time.perf_counter)
+    threads.COUNT = min(count, threads.COUNT)
+    said = "CPU time of one thread" if alone else f"{threads.COUNT} threads"
+    print(f"{platform.machine()}, nodes of {WIDE} children, {said}\n")
     try:
         import open3d
     except (ImportError, OSError):
@@ -95,20 +104,20 @@ def main() -> None:
     for name, world in (("sphere", rough_sphere(100_000)), ("hall", furnished_hall(8_300))):
         scene = None
         if open3d is not None:
-            scene = open3d.t.geometry.RaycastingScene(nthreads=THREADS)
+            scene = open3d.t.geometry.RaycastingScene(nthreads=count)
             scene.add_triangles(world.vertices.astype("f4"), world.faces.astype("u4"))
         for kind, origins, directions in rays():
             o, d = (x.astype("f4").astype(float) for x in (origins, directions))
             ways: dict[str, Callable[[], object]] = {"ours": partial(world.cast, o, d)}
             if scene is not None:
                 packed = open3d.core.Tensor(np.concatenate([o, d], axis=1).astype("f4"))
-                ways["theirs"] = partial(scene.cast_rays, packed, nthreads=THREADS)
-            seconds = faster_of(ways)
+                ways["theirs"] = partial(scene.cast_rays, packed, nthreads=count)
+            seconds = faster_of(ways, clock)
             row = f"| {name}, {len(world.faces)} | {kind} | {len(o) / seconds['ours'] / 1e6:.2f} |"
             if scene is None:
                 print(row, "not installed | | |")
                 continue
-            theirs = scene.cast_rays(packed, nthreads=THREADS)
+            theirs = scene.cast_rays(packed, nthreads=count)
             hits = world.cast(o, d)
             t = theirs["t_hit"].numpy() * np.linalg.norm(d, axis=1)
             same = (theirs["primitive_ids"].numpy() == hits.walls) & (hits.walls >= 0)

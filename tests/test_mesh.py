@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from isovist.bench.worlds import office_floor
 from isovist.errors import InputError
+from isovist.kernels.mesh import SORTED
 from isovist.maps.base import Ending
 from isovist.maps.mesh import MeshMap
 from isovist.maps.segments import SegmentMap
@@ -99,6 +100,18 @@ def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
     one = world.cast([0.1, 0.2, 0.3], d)
     assert np.array_equal(many.ranges, one.ranges)
     assert np.array_equal(many.walls, one.walls)
+
+
+def test_more_rays_than_are_sorted_at_once_are_all_answered(monkeypatch):
+    monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
+    world = MeshMap.from_arrays(*sphere(6))
+    d = np.random.default_rng(5).standard_normal((SORTED + 1000, 3))
+    whole, half = world.cast(np.zeros(3), d), len(d) // 2
+    for part in (slice(half), slice(half, None)):
+        alone = world.cast(np.zeros(3), d[part])
+        assert np.array_equal(whole.ranges[part], alone.ranges)
+        assert np.array_equal(whole.walls[part], alone.walls)
+        assert np.array_equal(whole.normals[part], alone.normals)
 
 
 def test_shapes_broadcast():

@@ -5,19 +5,31 @@ from types import FunctionType
 
 import llvmlite.binding
 import numpy as np
+import pytest
 from numba import njit
 
-from isovist.kernels import mesh
-from isovist.kernels.mesh_node import enter_plain, enter_vector, meet_plain, meet_vector
-from isovist.kernels.mesh_tree import BIG, LEAF, STACK, WIDE
+from isovist.kernels import mesh, mesh_flat
+from isovist.kernels.mesh_flat import BIG, ROWS, WIDE
+from isovist.kernels.mesh_node import WIDER, below, enter_plain, entering, meet_plain, meet_vector
+from isovist.kernels.mesh_tree import LEAF
 from isovist.kernels.ray_order import ray_key, sort_keys
 from isovist.maps.mesh import MeshMap
 from test_mesh import sphere
 
 
-@njit
-def vector_twin(boxes, node, rows, ray, reach, out):
-    return enter_vector(boxes, node, rows, ray, reach, out)
+def vector_twin(places):
+    """Both intrinsics for nodes of so many places, as functions."""
+    enter, child = entering(places), below(places)
+
+    @njit
+    def entered(boxes, node, rows, ray, reach, out):
+        return enter(boxes, node, rows, ray, reach, out)
+
+    @njit
+    def child_of(boxes, node, s):
+        return child(boxes, node, s)
+
+    return entered, child_of
 
 
 @njit
@@ -34,13 +46,17 @@ def rays(count, seed):
     return origins, directions
 
 
-def test_the_vector_code_enters_what_the_plain_loop_enters():
+@pytest.mark.parametrize("places", [4, 8])
+def test_the_vector_code_enters_what_the_plain_loop_enters(places):
     rng = np.random.default_rng(0)
-    low = rng.integers(-4, 4, (400, 3, WIDE))
+    vector, child_of = vector_twin(places)
+    low = rng.integers(-4, 4, (400, 3, places))
     boxes = np.concatenate([low, low + rng.integers(0, 8, low.shape), low[:, :2]], axis=1)
     boxes = np.ascontiguousarray(boxes, dtype=np.float32)
     boxes[::7, :3, 1], boxes[::7, 3:6, 1] = BIG, -BIG
-    a, b = np.empty(WIDE, np.float32), np.empty(WIDE, np.float32)
+    numbers = boxes.view(np.int32)[:, 6]
+    numbers[:] = rng.integers(-(2**31), 2**31, numbers.shape)
+    a, b = np.empty(places, np.int32), np.empty(places, np.int32)
     entered = 0
     for node, (o, d) in enumerate(zip(*rays(400, 1), strict=True)):
         with np.errstate(divide="ignore"):
@@ -48,13 +64,14 @@ def test_the_vector_code_enters_what_the_plain_loop_enters():
         rows = tuple(k if up else 3 + k for k, up in enumerate(inverse > 0)) + tuple(
             3 + k if up else k for k, up in enumerate(inverse > 0)
         )
-        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse)
+        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse, *inverse * WIDER)
         reach = BIG if node % 3 else np.float32(1.5)
         bits = enter_plain(boxes, node, rows, ray, reach, a)
-        assert vector_twin(boxes, node, rows, ray, reach, b) == bits
-        assert np.array_equal(a, b)
-        assert bits == sum(1 << s for s in range(WIDE) if a[s] < BIG)
-        entered += np.count_nonzero(a < BIG)
+        assert vector(boxes, node, rows, ray, reach, b) == bits
+        assert np.array_equal(a.view(np.float32), b.view(np.float32))
+        assert (a.view(np.float32) >= 0.0).all()
+        assert child_of(boxes, node, node % places) == numbers[node, node % places]
+        entered += bits.bit_count()
     assert entered > 100
 
 
@@ -75,32 +92,58 @@ def test_the_vector_code_meets_the_faces_that_the_plain_loop_meets():
 
 
 def test_boxes_are_entered_in_vectors_of_the_whole_width():
-    boxes, ones = np.zeros((1, 8, WIDE), np.float32), (np.float32(1.0),) * 6
-    vector_twin(boxes, 0, (0, 1, 2, 3, 4, 5), ones, ones[0], np.empty(WIDE, np.float32))
-    code = next(iter(vector_twin.inspect_asm().values()))
+    boxes, ones = np.zeros((1, ROWS, WIDE), np.float32), (np.float32(1.0),) * 9
+    vector, _ = vector_twin(WIDE)
+    vector(boxes, 0, (0, 1, 2, 3, 4, 5), ones, ones[0], np.empty(WIDE, np.int32))
+    code = next(iter(vector.inspect_asm().values()))
     if platform.machine() == "x86_64" and "avx2" in llvmlite.binding.get_host_cpu_features():
         assert WIDE == 8
         assert "ymm" in code
 
 
-def test_rays_meet_the_same_faces_by_the_plain_loops():
+def followed(world, origins, directions, **instead):
+    """Ranges and faces by `first_face` with other parts than it has, and its code."""
     code = mesh.first_face.py_func.__code__
-    loops = {"enter_vector": enter_plain, "meet_vector": meet_plain}
-    plain = njit(error_model="numpy")(FunctionType(code, {**vars(mesh), **loops}))
+    counted = {"_nrt": mesh.first_face.targetoptions.get("_nrt", True)}
+    follow = njit(error_model="numpy", **counted)(FunctionType(code, {**vars(mesh), **instead}))
+    centre, half, corners, _, groups, boxes, deepest = world._hierarchy
+    scratch = np.empty(deepest, np.int64), np.empty(boxes.shape[2], np.int32), np.empty((6, LEAF))
+    both, inverse = np.concatenate([origins - centre, directions], axis=1), np.empty(3)
+    found = []
+    for i, d in enumerate(directions):
+        shift, _ = mesh.enter_mesh(both, i, half, inverse)
+        t, face = follow(both, i, inverse, shift, False, corners, groups, boxes, *scratch)
+        found.append((t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]), face))
+    return *np.array(found).T, next(iter(follow.inspect_asm().values()))
+
+
+def test_rays_meet_the_same_faces_by_the_plain_loops():
     world = MeshMap.from_arrays(*sphere(12))
     origins, directions = rays(300, 2)
     hits = world.cast(origins, directions)
-    centre, half, corners, _, groups, boxes, child = world._hierarchy
-    scratch = np.empty(STACK, np.int32), np.empty(STACK, np.float32), np.empty(WIDE, np.float32)
-    edges = np.empty((6, LEAF))
-    inverse = np.empty(3)
-    for o, d, r, wall in zip(origins, directions, hits.ranges, hits.walls, strict=True):
-        shift, _ = mesh.enter_mesh(o - centre, d, half, inverse)
-        t, face = plain(
-            o - centre, d, inverse, shift, False, corners, groups, boxes, child, *scratch, edges
-        )
-        assert face == wall
-        assert t * np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2]) == r
+    plain = {"enter_vector": enter_plain, "meet_vector": meet_plain}
+    ranges, faces, _ = followed(world, origins, directions, **plain)
+    assert np.array_equal(ranges, hits.ranges)
+    assert np.array_equal(faces, hits.walls)
+
+
+def test_rays_meet_the_same_faces_through_nodes_of_the_other_width(monkeypatch):
+    places = 12 - WIDE  # 4 where this machine has 8, and 8 where it has 4
+    vertices, faces = sphere(12)
+    origins, directions = rays(300, 3)
+    hits = MeshMap.from_arrays(vertices, faces).cast(origins, directions)
+    other = MeshMap.from_arrays(vertices, faces)
+    narrow = {**vars(mesh_flat), "WIDE": places}
+    narrow["_share"] = FunctionType(mesh_flat._share.py_func.__code__, narrow)
+    flatten = FunctionType(mesh_flat.flatten_tree.__wrapped__.__code__, narrow)
+    monkeypatch.setattr(mesh_flat, "WIDE", places)
+    monkeypatch.setattr(mesh_flat, "flatten_tree", flatten)
+    assert other._hierarchy[5].shape[1:] == (ROWS, places)
+    ways = {"enter_vector": entering(places), "child_of": below(places)}
+    ranges, walls, code = followed(other, origins, directions, **ways)
+    assert np.array_equal(ranges, hits.ranges)
+    assert np.array_equal(walls, hits.walls)
+    assert "NRT_incref" not in code  # counting references takes as long as several boxes
 
 
 def test_rays_are_sorted_by_key_and_none_is_lost():

@@ -130,6 +130,15 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     )
 
 
+def within(function: Callable[..., Any]) -> Any:
+    """Make an `inner` function that is called once per ray or so: it must not make any array.
+
+    It becomes part of whoever calls it, and references to arrays are not counted, each of which
+    takes as long as a box.
+    """
+    return inner(function, forceinline=True, _nrt=False)
+
+
 def _types(text: str) -> tuple[Any, ...]:
     return tuple(eval(f"({text},)", vars(types))) if text.strip() else ()
 

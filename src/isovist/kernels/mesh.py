@@ -1,6 +1,6 @@
 """Rays among triangles: a walk through a tree of boxes, and a watertight hit.
 
-The tree is that of `kernels.mesh_tree`: nodes of several children, whose float32 boxes stand side
+The tree is that of `kernels.mesh_flat`: nodes of several children, whose float32 boxes stand side
 by side, so that one node is tested in vector code, and leaves of a few faces, which are tested
 together too.  A ray is first moved to where it enters the mesh, so that its float32 origin errs by
 no more than the boxes were grown.
@@ -19,28 +19,37 @@ the same distance the one with the smaller index wins.
 
 import numpy as np
 
-from isovist.kernels.compiled import inner, kernel
-from isovist.kernels.mesh_node import WIDER, enter_vector, lowest_bit, meet_vector
-from isovist.kernels.mesh_tree import BIG, LEAF, STACK, WIDE
+from isovist.kernels.compiled import kernel, within
+from isovist.kernels.mesh_flat import BIG, WIDE
+from isovist.kernels.mesh_node import (
+    WIDER,
+    bits_of,
+    child_of,
+    enter_vector,
+    lowest_bit,
+    meet_vector,
+)
+from isovist.kernels.mesh_tree import LEAF
 from isovist.kernels.ray_order import ray_key, sort_keys
 
 WALL, EDGE = 0, 2
-MOST_RAYS = 131_072  # sorted at once
+LOW, HALF = 0xFFFFFFFF, 1 << 31  # of 64 bits, the lower ones, and what makes their numbers positive
+SORTED = 32_768
+"""Rays at once: with all that is kept of them they fill the cache of a core, and no more."""
 
 
-@inner
-def first_face(origin, direction, inverse, shift, counting, corners, groups, boxes, child, stack,
-               entry, near, edges):  # fmt: skip
+@within
+def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack, near, edges):
     """First face along a ray.  Returns (t, face) with the hit at origin + t · direction.
 
     (inf, −1) if there is none.  When counting, all faces are followed and `face` is how many
-    were met, or −1 when an edge or a corner was, so that the number has no meaning.  corners
-    (g, 9, LEAF) float64 by groups, relative to the middle of the mesh, as is the origin; groups
-    (g, LEAF), the faces; shift is the t at which the ray enters the mesh, inverse (3,) as in
-    `enter_mesh`.  stack, entry (STACK,), near (WIDE,) and edges (6, LEAF) are scratch.
+    were met, or −1 when an edge or a corner was, so that the number has no meaning.  rays (m, 6):
+    origins and directions; corners (g, 9, LEAF) by groups, relative to the middle of the mesh, as
+    are origins; groups (g, LEAF), the faces; shift is the t at which the ray enters the mesh,
+    inverse (3,) as in `enter_mesh`.  stack (deepest,), near (WIDE,) and edges (6, LEAF) are
+    scratch.  A node waits behind its `near` in one number, by which it is sorted.
     """
-    dx, dy, dz = direction[0], direction[1], direction[2]
-    px, py, pz = origin[0], origin[1], origin[2]
+    dx, dy, dz = rays[i, 3], rays[i, 4], rays[i, 5]
     # The largest component becomes z; swapping the others keeps the sense of turning.
     kz = 0
     if abs(dy) > abs(dx):
@@ -49,47 +58,44 @@ def first_face(origin, direction, inverse, shift, counting, corners, groups, box
         kz = 2
     kx, ky = (kz + 1) % 3, (kz + 2) % 3
     sz = inverse[kz]
-    sx, sy = direction[kx] * sz, direction[ky] * sz
-    qx, qy, qz = origin[kx], origin[ky], origin[kz]
+    sx, sy = rays[i, 3 + kx] * sz, rays[i, 3 + ky] * sz
+    axes, sheared = (kx, ky, kz), (rays[i, kx], rays[i, ky], rays[i, kz], sx, sy)
     ox, oy, oz = (
-        np.float32(px + shift * dx),
-        np.float32(py + shift * dy),
-        np.float32(pz + shift * dz),
+        np.float32(rays[i, 0] + shift * dx),
+        np.float32(rays[i, 1] + shift * dy),
+        np.float32(rays[i, 2] + shift * dz),
     )
     ix, iy, iz = np.float32(inverse[0]), np.float32(inverse[1]), np.float32(inverse[2])
     nx, fx = (0, 3) if ix > 0 else (3, 0)
     ny, fy = (1, 4) if iy > 0 else (4, 1)
     nz, fz = (2, 5) if iz > 0 else (5, 2)
-    rows, ray = (nx, ny, nz, fx, fy, fz), (ox, oy, oz, ix, iy, iz)
-    axes, sheared = (kx, ky, kz), (qx, qy, qz, sx, sy)
+    rows = (nx, ny, nz, fx, fy, fz)
+    slab = (ox, oy, oz, ix, iy, iz, ix * WIDER, iy * WIDER, iz * WIDER)
     best, face, count = np.inf, -1, 0
-    reach = BIG
-    top, node, unsure = 1, 0, False
-    stack[0] = 0
-    while top > 0 and not unsure:
-        top -= 1
-        node = np.int64(stack[top])
+    reach, unsure = BIG, False
+    top, node = 0, 0
+    while not unsure:
         while node >= 0:
-            entered = enter_vector(boxes, node, rows, ray, reach, near)
+            entered = enter_vector(boxes, node, rows, slab, reach, near)
+            if entered == 0:
+                break
+            if entered & (entered - 1) == 0:
+                node = child_of(boxes, node, lowest_bit(entered))
+                continue
             # The nearest child comes next; the others wait, the nearer ones on top.
-            nearest, following, base = BIG, 0, top
+            base = top
             while entered != 0:
                 s = lowest_bit(entered)
                 entered &= entered - 1
-                t, c = near[s], np.int64(child[node, s])
-                if t < nearest:
-                    t, nearest, c, following = nearest, t, following, c
-                    if t >= BIG:
-                        continue
+                waits = np.int64(near[s]) << 32 | (child_of(boxes, node, s) + HALF)
                 at = top
-                while at > base and entry[at - 1] < t:
-                    entry[at], stack[at] = entry[at - 1], stack[at - 1]
+                while at > base and stack[at - 1] < waits:
+                    stack[at] = stack[at - 1]
                     at -= 1
-                entry[at], stack[at] = t, c
+                stack[at] = waits
                 top += 1
-            if nearest >= BIG:
-                break
-            node = following
+            top -= 1
+            node = (stack[top] & LOW) - HALF
         if node < 0:
             leaf = -1 - node
             group = leaf >> 3
@@ -110,23 +116,29 @@ def first_face(origin, direction, inverse, shift, counting, corners, groups, box
                     count += t > 0.0
                 elif t > 0.0 and (t < best or (t == best and number < face)):
                     best, face = t, number
-                    reach = np.float32(t - shift) * WIDER
-        while top > 0 and entry[top - 1] > reach:
+                    reach = np.float32(max(t - shift, 0.0)) * WIDER
+        # What waits farther away than a face that was met is dropped.
+        farthest = (bits_of(reach) + 1) << 32
+        while top > 0 and stack[top - 1] >= farthest:
             top -= 1
+        if top == 0:
+            break
+        top -= 1
+        node = (stack[top] & LOW) - HALF
     if counting:
         face = -1 if unsure else count
     return best, face
 
 
-@inner
-def enter_mesh(origin, direction, half, inverse):
+@within
+def enter_mesh(rays, i, half, inverse):
     """Least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) if it never is.
 
     Fills inverse (3,) with 1/d, a huge number of the same sign where d is 0: no 0 · ∞ arises.
     """
     near, far = 0.0, np.inf
     for k in range(3):
-        p, d = origin[k], direction[k]
+        p, d = rays[i, k], rays[i, 3 + k]
         inverse[k] = 1.0 / d if abs(d) > 1e-30 else (-1e30 if d < 0.0 else 1e30)
         a, b = (-half[k] - p) * inverse[k], (half[k] - p) * inverse[k]
         near, far = max(near, min(a, b)), min(far, max(a, b))
@@ -135,57 +147,58 @@ def enter_mesh(origin, direction, half, inverse):
 
 @kernel(
     "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,:,::1], f8[:,::1], i8[:,::1], f4[:,:,::1], "
-    "i4[:,:] -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
+    "i8 -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
     over="origins",
-    most=MOST_RAYS,
+    most=SORTED,
 )
 def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, groups,
-               boxes, child, ranges, faces, facing, endings):  # fmt: skip
+               boxes, deepest, ranges, faces, facing, endings):  # fmt: skip
     """First face along each ray, or how many faces it meets; see `first_face`.
 
-    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces.  The rays
-    of a part are sorted and followed by one thread; the answers do not depend on the parts.
+    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces;
+    deepest: how many nodes may wait, of `kernels.mesh_flat`.  The rays of a part are sorted,
+    `SORTED` at a time; the answers do not depend on the parts.
     Outputs ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the
     origin, endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only
     faces and endings have a meaning.
     """
     per_size = 1.0 / max(half[0], half[1], half[2])
-    stack, entry = np.empty(STACK, np.int32), np.empty(STACK, np.float32)
-    edges = np.empty((6, LEAF))
-    near, p, d, inverse = np.empty(WIDE, np.float32), np.empty(3), np.empty(3), np.empty(3)
-    keys, reach = np.empty(last - first, np.int64), np.empty(last - first)
-    for i in range(first, last):
-        keys[i - first] = i | ray_key(
-            origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
-            directions[i, 0], directions[i, 1], directions[i, 2], per_size,
-        ) << 32  # fmt: skip
-    sort_keys(keys, np.empty_like(keys))
-    # Fetched in a loop of their own, rays do not wait for each other.
-    rays = np.empty((last - first, 6))
-    for j in range(last - first):
-        i = keys[j] & 0xFFFFFFFF
-        for c in range(3):
-            rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
-    for j in range(last - first):
-        i = keys[j] & 0xFFFFFFFF
-        for c in range(3):
-            p[c], d[c] = rays[j, c], rays[j, 3 + c]
-        shift, _ = enter_mesh(p, d, half, inverse)
-        reach[i - first], faces[i] = np.inf, 0 if counting else -1
-        if shift < np.inf:
-            reach[i - first], faces[i] = first_face(
-                p, d, inverse, shift, counting, corners, groups, boxes, child, stack, entry,
-                near, edges,
-            )  # fmt: skip
-    for i in range(first, last):
-        dx, dy, dz = directions[i, 0], directions[i, 1], directions[i, 2]
-        endings[i] = WALL if faces[i] >= 0 else EDGE
-        if dx == 0.0 and dy == 0.0 and dz == 0.0:
-            endings[i] = 255
-        if not counting:
-            ranges[i] = reach[i - first] * np.sqrt(dx * dx + dy * dy + dz * dz)
-            x, y, z = 0.0, 0.0, 0.0
-            if faces[i] >= 0:
-                x, y, z = normals[faces[i], 0], normals[faces[i], 1], normals[faces[i], 2]
-            sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
-            facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z
+    stack, near = np.empty(deepest, np.int64), np.empty(WIDE, np.int32)
+    edges, inverse = np.empty((6, LEAF)), np.empty(3)
+    size = min(last - first, SORTED)
+    room, other = np.empty(size, np.int64), np.empty(size, np.int64)
+    rays, reach, met = np.empty((size, 6)), np.empty(size), np.empty(size, np.int64)
+    for start in range(first, last, SORTED):
+        keys = room[: min(last - start, SORTED)]
+        for j in range(len(keys)):
+            i = start + j
+            keys[j] = i | ray_key(
+                origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
+                directions[i, 0], directions[i, 1], directions[i, 2], per_size,
+            ) << 32  # fmt: skip
+        sort_keys(keys, other[: len(keys)])
+        # Fetched and put back in loops of their own, rays do not wait for each other.
+        for j in range(len(keys)):
+            i = keys[j] & LOW
+            for c in range(3):
+                rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
+        for j in range(len(keys)):
+            shift, _ = enter_mesh(rays, j, half, inverse)
+            reach[j], met[j] = np.inf, 0 if counting else -1
+            if shift < np.inf:
+                reach[j], met[j] = first_face(
+                    rays, j, inverse, shift, counting, corners, groups, boxes, stack, near, edges
+                )
+        for j in range(len(keys)):
+            i, face = keys[j] & LOW, met[j]
+            dx, dy, dz = rays[j, 3], rays[j, 4], rays[j, 5]
+            faces[i], endings[i] = face, WALL if face >= 0 else EDGE
+            if dx == 0.0 and dy == 0.0 and dz == 0.0:
+                endings[i] = 255
+            if not counting:
+                ranges[i] = reach[j] * np.sqrt(dx * dx + dy * dy + dz * dz)
+                x, y, z = 0.0, 0.0, 0.0
+                if face >= 0:
+                    x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
+                sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
+                facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z

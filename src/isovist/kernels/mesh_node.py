@@ -1,4 +1,4 @@
-"""Where a ray enters the boxes of a node of `kernels.mesh_tree`, and which faces it meets.
+"""Where a ray enters the boxes of a node of `kernels.mesh_flat`, and which faces it meets.
 
 There are two ways with the same answers to the last bit: vector code, which is taken, and a plain
 loop that says what it does.
@@ -13,70 +13,113 @@ from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from isovist.kernels.compiled import inner
-from isovist.kernels.mesh_tree import BIG, LEAF, WIDE
+from isovist.kernels.mesh_flat import CHILD, ROWS, WIDE
+from isovist.kernels.mesh_tree import LEAF
 from isovist.kernels.threads import NUMBA
 
 WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
 
 
+@intrinsic
+def bits_of(_typing, number):
+    """Bits of a float32 as an integer."""
+    if number != types.float32:
+        return None
+
+    def code(_context, builder, _signature, arguments):
+        bits = builder.bitcast(arguments[0], ir.IntType(32))
+        return builder.sext(bits, ir.IntType(64))
+
+    return types.int64(number), code
+
+
 @inner
 def enter_plain(boxes, node, rows, ray, reach, out):
-    """Where a ray enters the boxes of a node, written to out (WIDE,); BIG where it does not.
+    """Where a ray enters the boxes of a node, written to out (WIDE,) as bits of float32 numbers.
 
-    boxes (w, 8, WIDE); rows: the six rows of the node in the order near x, y, z, far x, y, z; ray:
-    (ox, oy, oz, ix, iy, iz) with the inverses of the direction, all float32; reach: no box beyond
-    it counts.  Returns a bit for each box that is entered.
+    They are not negative, so that their bits, as int32, are in the same order.  boxes
+    (w, ROWS, WIDE); rows: six rows of the node in the order near x, y, z, far x, y, z; ray:
+    (ox, oy, oz, ix, iy, iz, wx, wy, wz) with the inverses of the direction, and those times
+    `WIDER`, all float32; reach: no box beyond it counts.  Returns a bit for each box that is
+    entered; of others out has no meaning.
     """
-    ox, oy, oz, ix, iy, iz = ray
+    ox, oy, oz, ix, iy, iz, wx, wy, wz = ray
     zero = np.float32(0.0)
     entered = 0
-    for s in range(WIDE):
-        x, far_x = (boxes[node, rows[0], s] - ox) * ix, (boxes[node, rows[3], s] - ox) * ix
-        y, far_y = (boxes[node, rows[1], s] - oy) * iy, (boxes[node, rows[4], s] - oy) * iy
-        z, far_z = (boxes[node, rows[2], s] - oz) * iz, (boxes[node, rows[5], s] - oz) * iz
+    for s in range(boxes.shape[2]):
+        x, far_x = (boxes[node, rows[0], s] - ox) * ix, (boxes[node, rows[3], s] - ox) * wx
+        y, far_y = (boxes[node, rows[1], s] - oy) * iy, (boxes[node, rows[4], s] - oy) * wy
+        z, far_z = (boxes[node, rows[2], s] - oz) * iz, (boxes[node, rows[5], s] - oz) * wz
         near = max(x, y, z, zero)
-        far = min(far_x, far_y, far_z, reach) * WIDER
-        out[s] = near if near <= far else BIG
-        entered |= (near <= far) << s
+        out[s] = bits_of(near)
+        entered |= (near <= min(far_x, far_y, far_z, reach)) << s
     return entered
 
 
-@intrinsic
-def enter_vector(_typing, boxes, node, rows, ray, reach, out):
-    """As `enter_plain`, in vector code by hand: compilers do not find it in so short a loop."""
+def entering(places):
+    """`enter_plain` for nodes of so many places, in vector code.
 
-    def code(context, builder, signature, arguments):
-        boxes_, node_, rows_, ray_, reach_, out_ = arguments
-        wide = ir.VectorType(ir.FloatType(), WIDE)
-        index = ir.IntType(64)
-        flags = ("nnan", "nsz")
-        at = partial(_vector_at, context, builder, wide)
+    It is written by hand: compilers do not find it in so short a loop.
+    """
 
-        def of(numbers, k):
-            return _spread(builder, builder.extract_value(numbers, k), wide)
+    @intrinsic
+    def enter_vector(_typing, boxes, node, rows, ray, reach, out):
+        def code(context, builder, signature, arguments):
+            boxes_, node_, rows_, ray_, reach_, out_ = arguments
+            wide = ir.VectorType(ir.FloatType(), places)
+            index = ir.IntType(64)
+            at = partial(_vector_at, context, builder, wide)
 
-        def larger(x, y):
-            return builder.select(builder.fcmp_ordered(">", x, y, flags=flags), x, y)
+            def of(numbers, k):
+                return _spread(builder, builder.extract_value(numbers, k), wide)
 
-        def smaller(x, y):
-            return builder.select(builder.fcmp_ordered("<", x, y, flags=flags), x, y)
+            def extreme(sign, x, y):
+                chosen = builder.fcmp_ordered(sign, x, y, flags=("nnan", "nsz"))
+                return builder.select(chosen, x, y)
 
-        start = builder.mul(node_, ir.Constant(index, 8 * WIDE))
-        t = []
-        for k in range(6):
-            row = builder.mul(builder.extract_value(rows_, k), ir.Constant(index, WIDE))
-            place = at(boxes_, signature.args[0], builder.add(start, row))
-            gap = builder.fsub(builder.load(place, align=4), of(ray_, k % 3))
-            t.append(builder.fmul(gap, of(ray_, 3 + k % 3)))
-        near = larger(larger(t[0], t[1]), larger(t[2], ir.Constant(wide, [0.0] * WIDE)))
-        far = smaller(smaller(t[3], t[4]), smaller(t[5], _spread(builder, reach_, wide)))
-        far = builder.fmul(far, ir.Constant(wide, [float(WIDER)] * WIDE))
-        met = builder.fcmp_ordered("<=", near, far)
-        entered = builder.select(met, near, ir.Constant(wide, [float(BIG)] * WIDE))
-        builder.store(entered, at(out_, signature.args[5], ir.Constant(index, 0)), align=4)
-        return builder.zext(builder.bitcast(met, ir.IntType(WIDE)), index)
+            larger, smaller = partial(extreme, ">"), partial(extreme, "<")
+            start = builder.mul(node_, ir.Constant(index, ROWS * places))
+            t = []
+            for k in range(6):
+                row = builder.mul(builder.extract_value(rows_, k), ir.Constant(index, places))
+                place = at(boxes_, signature.args[0], builder.add(start, row))
+                gap = builder.fsub(builder.load(place, align=4), of(ray_, k % 3))
+                t.append(builder.fmul(gap, of(ray_, 3 + k)))
+            near = larger(larger(t[0], t[1]), larger(t[2], ir.Constant(wide, [0.0] * places)))
+            far = smaller(smaller(t[3], t[4]), smaller(t[5], _spread(builder, reach_, wide)))
+            place = make_array(signature.args[5])(context, builder, out_).data
+            builder.store(near, builder.bitcast(place, wide.as_pointer()), align=4)
+            met = builder.fcmp_ordered("<=", near, far)
+            return builder.zext(builder.bitcast(met, ir.IntType(places)), index)
 
-    return types.int64(boxes, node, rows, ray, reach, out), code
+        return types.int64(boxes, node, rows, ray, reach, out), code
+
+    return enter_vector
+
+
+def below(places):
+    """What is in one of so many places of a node: a node, or a leaf; see `kernels.mesh_flat`.
+
+    Numba would multiply to find it, and the next node waits for this.
+    """
+
+    @intrinsic
+    def child_of(_typing, boxes, node, s):
+        def code(context, builder, signature, arguments):
+            boxes_, node_, s_ = arguments
+            index = ir.IntType(64)
+            start = builder.mul(node_, ir.Constant(index, ROWS * places))
+            place = builder.add(start, builder.add(s_, ir.Constant(index, CHILD * places)))
+            data = make_array(signature.args[0])(context, builder, boxes_).data
+            whole = builder.bitcast(data, ir.IntType(32).as_pointer())
+            return builder.sext(builder.load(builder.gep(whole, [place])), index)
+
+        return types.int64(boxes, node, s), code
+
+    return child_of
+
+
+enter_vector, child_of = entering(WIDE), below(WIDE)
 
 
 @inner
@@ -177,8 +220,16 @@ def lowest_bit(_typing, bits):
     return types.int64(bits), code
 
 
+def _bits_of(number):
+    return int(np.float32(number).view(np.int32))
+
+
 def _lowest_bit(bits):
     return (int(bits) & -int(bits)).bit_length() - 1
+
+
+def _child_of(boxes, node, s):
+    return int(boxes.view(np.int32)[node, CHILD, s])
 
 
 def _quietly(loop):
@@ -193,4 +244,4 @@ def _quietly(loop):
 
 if NUMBA.DISABLE_JIT:  # there is no vector code in plain Python
     enter_vector, meet_vector = _quietly(enter_plain), _quietly(meet_plain)
-    lowest_bit = _lowest_bit  # type: ignore[assignment]
+    child_of, bits_of, lowest_bit = _child_of, _bits_of, _lowest_bit  # type: ignore[assignment]

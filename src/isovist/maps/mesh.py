@@ -9,7 +9,7 @@ two.  In an open mesh every point counts as free.  A face without area is never 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,10 +35,8 @@ if TYPE_CHECKING:
 ZERO = 255  # what `kernels.mesh` writes for the ending of a ray without a direction
 Free = Literal["inside", "outside", "everywhere"]
 Backend = Literal["own", "open3d"]
-# Middle, half the size, corners, normals and groups of the faces, boxes and children of the nodes.
-Hierarchy = tuple[
-    FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, NDArray[np.int32]
-]
+# Middle, half the size, corners, normals and groups of the faces, nodes, and how many may wait.
+Hierarchy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, int]
 
 FARTHEST = 1e9
 """Coordinates beyond this, in m, are on no planet, and their products overflow."""
@@ -257,31 +255,28 @@ class MeshMap:
     @cached_property
     def _hierarchy(self) -> Hierarchy:
         """What `kernels.mesh` follows rays through."""
-        from isovist.kernels.mesh_tree import GROWN, LEAF, WIDE, build_tree, flatten_tree
+        from isovist.kernels.mesh_flat import GROWN, ROWS, WIDE, flatten_tree
+        from isovist.kernels.mesh_moves import move_nodes
+        from isovist.kernels.mesh_tree import LEAF, build_tree
 
         corners = self.vertices[self.faces]
-        low, high = corners.min(axis=1), corners.max(axis=1)
         m = len(corners)
-        order = np.empty(m, np.int64)
-        node_low, node_high = np.empty((2 * m, 3)), np.empty((2 * m, 3))
-        link, count = np.empty(2 * m, np.int64), np.empty(2 * m, np.int64)
-        used = build_tree(low, high, order, node_low, node_high, link, count)
+        order, children = np.empty(m, np.int64), np.empty((2 * m, 2), np.int64)
+        low, high = np.empty((2 * m, 3)), np.empty((2 * m, 3))
+        used = build_tree(corners.min(axis=1), corners.max(axis=1), order, low, high, children)
+        low, high, children = low[:used], high[:used], children[:used]
+        move_nodes(low, high, children)
         centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
         grown = GROWN * float(half.max())
-        # A node is whole lines of cache: six rows of boxes, one of children, one of nothing.
-        size = 8 * WIDE
-        room = np.empty(size * (used + 1), np.float32)
-        start = -(room.ctypes.data // 4) % size
-        boxes = room[start : start + size * used].reshape(used, 8, WIDE)
-        child = boxes.view(np.int32)[:, 6]
+        boxes = _aligned((used, ROWS, WIDE), np.float32)
         groups = np.zeros((used, LEAF), np.int64)
-        wide, leaves = flatten_tree(
-            node_low, node_high, link, count, order, centre, grown, boxes, child, groups
+        wide, leaves, deepest = flatten_tree(
+            low, high, children, order, centre, grown, boxes, boxes.view(np.int32), groups
         )
-        boxes, child, groups = boxes[:wide], child[:wide], groups[:leaves]
-        placed = (corners - centre)[groups].reshape(leaves, LEAF, 9).swapaxes(1, 2)
-        placed = np.ascontiguousarray(placed)
-        return centre, half + grown, placed, self.normals, groups, boxes, child
+        groups = groups[:leaves]
+        placed = _aligned((leaves, 9, LEAF), np.float64)
+        placed[:] = (corners - centre)[groups].reshape(leaves, LEAF, 9).swapaxes(1, 2)
+        return centre, half + grown, placed, self.normals, groups, boxes[:wide], deepest
 
     def using(self, backend: Backend) -> "MeshMap":
         """The same map, its rays followed by our own kernel or by Open3D.
@@ -364,6 +359,14 @@ def face_distances(point: FloatArray, corners: FloatArray, normals: FloatArray) 
     above = (side >= 0.0).all(axis=1) | (side <= 0.0).all(axis=1)
     height = np.abs(np.einsum("mj,mj->m", gap[:, 0], normals))
     return np.where(above & normals.any(axis=1), np.minimum(height, edges), edges)
+
+
+def _aligned(shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
+    """An empty array that begins with a line of cache."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    room = np.empty(size + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + size].view(kind).reshape(shape)
 
 
 def _kept(values: FloatArray | None) -> FloatArray | None:
