@@ -17,7 +17,7 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import Site
+from isovist.atlas.base import Fit, Site
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.judge import NOWHERE, UNSURE, refuted
@@ -48,7 +48,7 @@ OTHERWISE = (
     "as well. Move and look again."
 )
 LOOSE = (
-    "One place explains the scan, but the attitude there is known to ± {:.0f}° (standard "
+    "One place explains the scan, but the attitude there is known to ± {:.1f}° (standard "
     "deviation) alone. Move until floor or ceiling is in view."
 )
 
@@ -101,7 +101,7 @@ def in_any_attitude(
     last = last_of(scan)
     assert isinstance(last, CloudScan)  # as the map is in space
     answer, stance = _best(atlas, scan, prior, ups_of(last), ask, settings)
-    if answer.none > 0.5:
+    if answer.verdict is Verdict.LOST:
         more = Rose.fibonacci(ALL_ROUND).directions
         again, other = _best(atlas, scan, prior, more, ask, settings)
         if _score(again) > _score(answer):
@@ -127,12 +127,7 @@ def _turned(estimate: Estimate, by: Pose3) -> Estimate:
 
 
 def _best(
-    atlas: Site,
-    scan: Look,
-    prior: Prior,
-    ups: FloatArray,
-    ask: Ask,
-    settings: LocalizationSettings,
+    atlas: Site, scan: Look, prior: Prior, ups: FloatArray, ask: Ask, settings: LocalizationSettings
 ) -> tuple[Answer, Stance | None]:
     """The answer by the best of some ways up, in the frame of its level robot."""
     seen = (_stance(atlas, scan, prior, up, settings) for up in ups)
@@ -199,7 +194,8 @@ def _rated(
     """What the beams of one stance are worth from poses of the robot in any attitude."""
     beams = beams_of(atlas, stance.scan, settings.beams[1], settings.block)
     poses = np.stack([stance.sensor(robot) for robot in robots])
-    return Fits(None, beams, *rate(atlas, beams, poses, settings))  # nothing asks for the fit
+    fit = Fit(poses, np.zeros((len(poses), 6, 6)), *np.zeros((2, len(poses))))
+    return Fits(fit, beams, *rate(atlas, beams, poses, settings))
 
 
 def _against(

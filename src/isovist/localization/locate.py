@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -171,7 +172,7 @@ def _located(
             return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
 
         if any_attitude:
-            level = lambda one: ask(one, True, None)
+            level = partial(ask, leans=True, first=None)
             answer, held, turned = in_any_attitude(site, held, held_to, level, chosen)
         else:
             answer, held = upright(site, held, tilt, ask, look, chosen)

@@ -40,20 +40,22 @@ def normals_of(scan: CloudScan) -> FloatArray:
     _, near = cKDTree(cloud).query(patches, k=min(NEIGHBOURS, len(cloud)))
     off = cloud[near] - cloud[near].mean(axis=1, keepdims=True)
     variances, axes = np.linalg.eigh(np.einsum("nki,nkj->nij", off, off))
-    n = axes[:, :, 0]
     least, middle, largest = variances.T
     flat = (least < FLAT * middle) & (middle > FLAT * largest)
+    n, patches = axes[flat, :, 0], patches[flat]
     cosine = np.abs((n * patches).sum(axis=1)) / np.linalg.norm(patches, axis=1)
-    votes = np.where(flat, 1.0 / np.maximum(cosine, GRAZING), 0.0)
-    wanted, found = FEWEST * votes.sum(), []
+    votes = 1.0 / np.maximum(cosine, GRAZING)
+    alike = (np.abs(n @ n.T) > ALIKE).astype(np.float64)
+    wanted = FEWEST * votes.sum()
+    found: list[FloatArray] = []
     while len(found) < MOST:
-        given = (np.abs(n @ n.T) > ALIKE) @ votes
-        if not given.max() > wanted:
+        given = alike @ votes
+        if not given.max(initial=0.0) > wanted:
             break
         axis = n[int(np.argmax(given))]
         for _ in range(3):
-            near = votes * (np.abs(n @ axis) > ALIKE)
-            axis = np.linalg.eigh((n.T * near) @ n)[1][:, -1]
+            share = votes * (np.abs(n @ axis) > ALIKE)
+            axis = np.linalg.eigh((n.T * share) @ n)[1][:, -1]
         found.append(axis)
         votes = np.where(np.abs(n @ axis) > 2.0 * ALIKE**2 - 1.0, 0.0, votes)
     return np.array(found).reshape(-1, 3)
