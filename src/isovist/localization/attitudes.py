@@ -27,7 +27,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM
 from isovist.localization.twists import fewer
-from isovist.poses import Pose3, swing, way_of
+from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look, last_of
@@ -131,7 +131,10 @@ def _best(
 ) -> tuple[Answer, Stance | None]:
     """The answer by the best of some ways up, in the frame of its level robot."""
     seen = (_stance(atlas, scan, prior, up, settings) for up in ups)
-    tried = sorted((one for one in seen if one is not None), key=lambda one: -one.score)
+    tried: list[Stance] = []
+    for one in sorted((one for one in seen if one is not None), key=lambda one: -one.score):
+        if not any(_same(one.pose, known.pose, settings) for known in tried):
+            tried.append(one)
     if not tried:
         return Answer(Verdict.LOST, NOWHERE, (), dict.fromkeys(("search", "total"), 0.0)), None
     fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
@@ -145,7 +148,7 @@ def _best(
         for other, one in others
         for estimate in other.estimates
     ]
-    return _against(atlas, answer, stance, rivals, settings), stance
+    return _against(atlas, answer, stance, rivals, max(0, len(alive) - ASKED), settings), stance
 
 
 def _stance(
@@ -203,22 +206,34 @@ def _against(
     answer: Answer,
     stance: Stance,
     rivals: Sequence[Estimate],
+    unasked: int,
     settings: LocalizationSettings,
 ) -> Answer:
-    """An answer when places in other attitudes are rivals too, in the frame of its level robot."""
+    """An answer when places in other attitudes are rivals too, in the frame of its level robot.
+
+    Args:
+        atlas: The map, described.
+        answer: Of the best stance.
+        stance: That stance.
+        rivals: Estimates of the other stances that were asked, in the same frame.
+        unasked: How many more places were not refuted at a glance.
+        settings: How to judge.
+    """
     best = answer.best
     if best is None:
         return answer
     apart: list[Estimate] = []
     for rival in sorted(rivals, key=lambda one: -one.score):
-        if all(not _same(rival, known, settings) for known in (*answer.estimates, *apart)):
+        if all(
+            not _same(rival.pose, known.pose, settings) for known in (*answer.estimates, *apart)
+        ):
             apart.append(rival)
-    alive = 0
+    alive = unasked
     if apart:
         places = [one.pose @ stance.tilt for one in (best, *apart)]
         fits = _rated(atlas, stance, places, settings)
         out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
-        alive, worth = int((~out).sum()), fits.totals(settings)
+        alive, worth = unasked + int((~out).sum()), fits.totals(settings)
         chances = best.probability * np.exp(settings.sure[0] * (worth[1:] - worth[0]))
         whole = 1.0 + float(chances.sum())
         apart = [
@@ -243,10 +258,10 @@ def _against(
     return replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice) if advice else answer
 
 
-def _same(a: Estimate, b: Estimate, settings: LocalizationSettings) -> bool:
-    """Whether two estimates are of one place in one attitude."""
-    assert isinstance(a.pose, Pose3)
-    way, turn = way_of(a.pose.inverse @ b.pose)
+def _same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:
+    """Whether two poses are of one place in one attitude."""
+    assert isinstance(a, Pose3)
+    way, turn = way_of(a.inverse @ b)
     return way <= settings.same[0] and turn <= settings.same[1]
 
 

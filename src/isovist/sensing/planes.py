@@ -6,10 +6,12 @@ that it stands for, 1 / cos of the angle between beam and normal: floors, ceilin
 most votes.  Up is along one of them, or at right angles to two.
 """
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
+from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.types import FloatArray
 
@@ -36,6 +38,7 @@ def normals_of(scan: CloudScan) -> FloatArray:
     """Normals of the planes with most votes, in the frame of the sensor, shape (k, 3)."""
     from scipy.spatial import cKDTree
 
+    scan = replace(scan, T_robot_sensor=Pose3(), roll=0.0, pitch=0.0)  # what it tells counts not
     cloud, patches = (scan.points[scan.spread(angle)] for angle in (BETWEEN, PATCHES))
     _, near = cKDTree(cloud).query(patches, k=min(NEIGHBOURS, len(cloud)))
     off = cloud[near] - cloud[near].mean(axis=1, keepdims=True)
