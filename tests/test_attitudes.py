@@ -177,6 +177,12 @@ def test_several_scans_joined_by_motions_in_space_are_one():
     assert turn < 2.0
 
 
+def test_many_scans_have_the_answers_of_each():
+    (answer,) = iv.locate_many(house_atlas(), [look(TURNS["any"])], any_attitude=True)
+    assert answer.verdict is found("any").verdict
+    np.testing.assert_array_equal(answer.best.pose.vector, found("any").best.pose.vector)
+
+
 def test_what_any_attitude_cannot_do_is_said():
     scan = look(TURNS["any"])
     plane = PLANE.look(PLANE.places[0])
@@ -185,6 +191,8 @@ def test_what_any_attitude_cannot_do_is_said():
          "plane."),
         ((house_atlas(), scan), {"prior": Region.facing(0.0, 0.5)}, "A heading says nothing of a "
          "robot in any attitude. Give a `prior` without one, e.g. Region.circle."),
+        ((house_atlas(), [scan, scan]), {"motions": [iv.Pose(0.1, 0.0, 0.0)]}, "A Pose is a motion "
+         "on level ground. In any attitude give `motions` as Pose3."),
         ((house_atlas(), scan), {"prove": True}, "A proof is for maps of the plane; this atlas is "
          "in space."),
     ]  # fmt: skip

@@ -39,6 +39,7 @@ ALL_ROUND = 200
 ASKED = 4
 """Most ways that are asked in full."""
 FLAT = "`any_attitude` is for maps in space; this atlas is of the plane."
+LEVEL = "A Pose is a motion on level ground. In any attitude give `motions` as Pose3."
 HEADED = (
     "A heading says nothing of a robot in any attitude. Give a `prior` without one, e.g. "
     "Region.circle."
@@ -76,10 +77,12 @@ class Stance:
         return np.asarray((robot @ self.tilt.inverse @ self.scan.T_level_robot.inverse).vector)
 
 
-def check_attitude(atlas: Site, prior: Prior) -> None:
+def check_attitude(atlas: Site, prior: Prior, motions: Sequence[AnyPose]) -> None:
     """An error unless scans from any attitude can be located so."""
     if atlas.dimension != 3:
         raise InputError(FLAT)
+    if not all(isinstance(motion, Pose3) for motion in motions):
+        raise InputError(LEVEL)
     regions = prior.regions.values() if isinstance(prior, Regions) else (prior,)
     if any(region is not None and region.heading is not None for region in regions):
         raise InputError(HEADED)

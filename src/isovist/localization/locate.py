@@ -146,7 +146,7 @@ def _located(
     site.check(last_of(seen))
     site.fitted(tilt)
     if any_attitude:
-        check_attitude(site, held_to)
+        check_attitude(site, held_to, motions or ())
     if prove and isinstance(site, SideBySide):
         raise InputError(PROVED.format(len(site.names)))
     if isinstance(seen, Joined):

@@ -157,7 +157,8 @@ def estimate_text(e: Estimate) -> str:
     return (
         f"{where}x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
         f"yaw {math.degrees(e.pose.yaw):7.2f}°   {lean}"
-        f"± {spread:.3f} m, {math.degrees(turn):.2f}°   probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
+        f"± {spread:.3f} m, {math.degrees(turn):.2f}°   "
+        f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
         f"{'   refuted' if e.refuted else ''}"
     )
 
