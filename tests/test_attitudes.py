@@ -29,6 +29,7 @@ TURNS = {
     "upside down": at(*PLACE[:2], 0.7, roll=3.1),
     "on its side": at(*PLACE[:2], -2.0, roll=-1.57),
     "nose up": at(*PLACE[:2], 0.7, pitch=-1.5),
+    "high": Pose3(4.6, 0.3, 1.0, 2.4, 2.8, 0.3),  # 1.9 m above the floor, nodes are 1 m above it
     "any": Pose3.from_quaternion([0.3, -0.5, 0.6, 0.4], PLACE),
 }
 

@@ -5,10 +5,11 @@ With u a way that may be up, in the frame of the robot, and A the roll and pitch
 
     T_world_robot = T_world_level A,        A u = ẑ.                                        (1)
 
-A search with roll and pitch fitted forgives 9° of error in u (`isovist bench simulate3d
---any-attitude`).  So the planes of the scan give ways enough (`sensing.planes`): each is looked at
-briefly, and those that the best of them does not refute are asked in full.  Where none of them
-explains the scan, ways all round are tried.  A place in another attitude is a rival like any other.
+A search with roll and pitch fitted forgives an error in u: of 40 scans of a real building 37 are
+found from 0 to 9° off, 29 from 13°.  So the planes of the scan give ways enough (`sensing.planes`):
+each is looked at briefly, and those that the best of them does not refute are asked in full.  Where
+none of them explains the scan, ways all round are tried.  A place in another attitude is a rival
+like any other.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -53,6 +54,7 @@ LOOSE = (
     "deviation) alone. Move until floor or ceiling is in view."
 )
 
+STEPS = ("search", "refine", "judge", "total")
 Ask = Callable[[Look], Answer]
 
 
@@ -110,7 +112,7 @@ def in_any_attitude(
         if _score(again) > _score(answer):
             answer, stance = again, other
     timing, total = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
-    timing["search"] = timing.get("search", 0.0) + total - timing.get("total", 0.0)
+    timing["search"] += total - timing["total"]
     answer = replace(answer, timing_ms=timing | {"total": total})
     return (answer, scan, Pose3()) if stance is None else (answer, stance.scan, stance.tilt)
 
@@ -139,7 +141,7 @@ def _best(
         if not any(_same(one.pose, known.pose, settings) for known in tried):
             tried.append(one)
     if not tried:
-        return Answer(Verdict.LOST, NOWHERE, (), dict.fromkeys(("search", "total"), 0.0)), None
+        return Answer(Verdict.LOST, NOWHERE, (), dict.fromkeys(STEPS, 0.0)), None
     fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
     out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
     alive = [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]

@@ -14,7 +14,7 @@ from isovist.atlas.space import SpaceAtlas
 from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
-from isovist.localization.attitudes import check_attitude, in_any_attitude, of_robot
+from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
 from isovist.localization.certify import certify_answer
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
@@ -45,7 +45,6 @@ from isovist.sensing.joined import Joined, Look, joined, last_of
 
 ROUNDS = 3
 """So often maps are chosen anew: a better place that is found seldom lets in others."""
-STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
     "the map of this place?"
