@@ -31,6 +31,7 @@ from isovist.localization.maps import (
     site_of,
     told,
 )
+from isovist.localization.proof import IN_SPACE
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.region import Region
@@ -146,6 +147,8 @@ def _located(
     site.fitted(tilt)
     if any_attitude:
         check_attitude(site, held_to, motions or ())
+        if prove:
+            raise InputError(IN_SPACE)
     if prove and isinstance(site, SideBySide):
         raise InputError(PROVED.format(len(site.names)))
     if isinstance(seen, Joined):
