@@ -1,12 +1,15 @@
 """How well does a lidar of 16 rings find itself among furniture that the map lacks?
 
-    python -m benchmarks.office3d [SEED [TRIALS]]
+    python -m benchmarks.office3d [SEED [TRIALS [--any-attitude]]]
 
 The map is the plan of a generated office with walls of 2.8 m; the sensor sees the same office with
-its furniture up to the ceiling, σ = 0.03 m, and 10 % of the beams cut short.
+its furniture up to the ceiling, σ = 0.03 m, and 10 % of the beams cut short.  In any attitude it
+is a lidar of 32 rings, ±45°, turned at random, whose scans do not tell how.
 """
 
+import math
 import sys
+from dataclasses import replace
 
 from isovist.atlas.build import build
 from isovist.bench.trials import run_trials, simulated_trials, summarise, times_alone
@@ -22,10 +25,13 @@ def main() -> None:
     floor = office_floor(seed, length=30.0, rows=4)
     plan = VoxelMap.from_mesh(MeshMap.extrude(floor.plan, 0.0, 2.8), 0.1)
     furnished = MeshMap.extrude(floor.reality, 0.0, 2.8)
+    how = {"any_attitude": "--any-attitude" in sys.argv}
     lidar = SpinningLidar(16, noise=0.03, clutter=0.1)
-    trials = simulated_trials(plan, count, lidar, seed=seed, reality=furnished)
+    if how["any_attitude"]:
+        lidar = replace(lidar, rings=32, low=-math.pi / 4.0, high=math.pi / 4.0, azimuths=512)
+    trials = simulated_trials(plan, count, lidar, seed=seed, reality=furnished, **how)
     atlas = build(plan)
-    row = summarise(list(run_trials(atlas, trials)), times_alone(atlas, trials))
+    row = summarise(list(run_trials(atlas, trials, **how)), times_alone(atlas, trials, **how))
     for key, value in row.items():
         print(f"{key:20s} {value:.3f}" if isinstance(value, float) else f"{key:20s} {value}")
 

@@ -390,7 +390,9 @@ def swing(before: AnyPose, after: AnyPose, n: int) -> FloatArray:
             J[:, :2, column], J[:, 3, column] = turned[:, :2, k], turned[:, 2, k]
     if n == len(COORDINATES):
         angles = np.ix_(range(len(J)), (2, 4, 5), (2, 4, 5))
-        J[angles] = np.linalg.solve(_axes(after), B)
+        axes = _axes(after)
+        upright = np.abs(np.linalg.det(axes)) < UPRIGHT  # then yaw and roll share what turns both
+        J[angles] = np.linalg.pinv(axes) @ B if upright.any() else np.linalg.solve(axes, B)
     return J
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.localization.answer import Answer, Verdict, radius
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, wrap_angle
+from isovist.poses import AnyPose, Pose3, way_of, wrap_angle
 from isovist.types import FloatArray
 
 NEAR_IN_SPACE = 0.3, float(np.radians(5.0))
@@ -93,8 +93,10 @@ def outcome_of(atlas: Atlas, scan: AnyScan, answer: Answer, truth: AnyPose) -> O
 
 
 def error_of(pose: AnyPose, truth: AnyPose) -> tuple[float, float]:
-    """Distance (x and y) and turn from the truth, in m and rad."""
+    """Distance (x and y) and turn from the truth, in space about any axis, in m and rad."""
     gap = float(np.hypot(pose.x - truth.x, pose.y - truth.y))
+    if isinstance(pose, Pose3) and isinstance(truth, Pose3):
+        return gap, way_of(truth.inverse @ pose)[1]
     return gap, float(abs(wrap_angle(pose.yaw - truth.yaw)))
 
 

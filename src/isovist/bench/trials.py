@@ -7,7 +7,7 @@ A protocol makes a map and a list of trials, a trial being a scan and where it w
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,6 +83,7 @@ def simulated_trials(
     clearance: float = 0.25,
     height: float = 1.0,
     reality: Map | None = None,
+    any_attitude: bool = False,
 ) -> list[Trial]:
     """Scans of a simulated sensor at random places (`sensing.simulate.random_scans`).
 
@@ -97,31 +98,37 @@ def simulated_trials(
         clearance: Least room of the sensor on all sides, in m.
         height: In space, of the sensor above the floor, in m.
         reality: What the sensor sees; the walls of the map when `None`.
+        any_attitude: In space, turn the sensor at random, and let its scans not tell how.
     """
     seen = bare_walls(world) if reality is None else reality
     scans = random_scans(
-        world, seen, lidar, count, seed=seed, clearance=clearance, height=height
+        world, seen, lidar, count, seed=seed, clearance=clearance, height=height,
+        any_attitude=any_attitude,
     )  # fmt: skip
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 
 
-def run_trials(
-    atlas: Atlas, trials: Sequence[Trial], *, prove: bool = False, budget_s: float | None = None
-) -> Iterator[Outcome]:
-    """Locate each scan by itself, heading unknown, without a prior, on a core of its own."""
+def run_trials(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> Iterator[Outcome]:
+    """Locate each scan by itself, heading unknown, without a prior, on a core of its own.
+
+    Args:
+        atlas: Of the map.
+        trials: Scans and poses.
+        how: Options of `locate`.
+    """
 
     def ask(_number: int, trial: Trial) -> Outcome:
         scan = trial.scan()
-        answer = locate(atlas, scan, prove=prove, budget_s=budget_s)
+        answer = locate(atlas, scan, **how)
         return outcome_of(atlas, scan, answer, trial.truth)
 
-    return in_order(ask, trials, 1 if prove else COUNT)
+    return in_order(ask, trials, 1 if how.get("prove") else COUNT)
 
 
-def times_alone(atlas: Atlas, trials: Sequence[Trial]) -> list[Mapping[str, float]]:
+def times_alone(atlas: Atlas, trials: Sequence[Trial], **how: Any) -> list[Mapping[str, float]]:
     """`timing_ms` of `TIMED` of the trials, or of all, when nothing else is located meanwhile."""
     few = np.unique(np.linspace(0, len(trials) - 1, TIMED).astype(np.int64))
-    return [locate(atlas, trials[int(k)].scan()).timing_ms for k in few]
+    return [locate(atlas, trials[int(k)].scan(), **how).timing_ms for k in few]
 
 
 def measure(
@@ -131,23 +138,22 @@ def measure(
     progress: Callable[[], None] | None = None,
     *,
     height: float | None = None,
-    prove: bool = False,
-    budget_s: float | None = None,
+    **how: Any,
 ) -> Row:
-    """One row: build the atlas of a map, run the trials, summarise."""
+    """One row: build the atlas of a map, run the trials with options of `locate`, summarise."""
     if not trials:
         raise InputError(f"{site} has no query to try.")
     start = perf_counter()
     atlas = build(world, height=height)
     build_s = perf_counter() - start
     # So that no query is charged for loading the kernels.
-    locate(atlas, trials[0].scan(), prove=prove, budget_s=budget_s)
+    locate(atlas, trials[0].scan(), **how)
     outcomes = []
-    for outcome in run_trials(atlas, trials, prove=prove, budget_s=budget_s):
+    for outcome in run_trials(atlas, trials, **how):
         outcomes.append(outcome)
         if progress is not None:
             progress()
-    times = None if prove else times_alone(atlas, trials)
+    times = None if how.get("prove") else times_alone(atlas, trials, **how)
     head: Row = {"site": site, "queries": len(trials), "area_m2": atlas.area}
     return head | {"nodes": len(atlas.nodes)} | summarise(outcomes, times) | {"build_s": build_s}
 

@@ -108,6 +108,7 @@ def simulate3d(
     range_max: options.RangeMax = 30.0,
     noise: options.Noise = 0.03,
     clutter: options.Clutter = 0.1,
+    any_attitude: options.AnyAttitude = False,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -119,7 +120,8 @@ def simulate3d(
         rings, math.radians(low), math.radians(high), azimuths, range_max, noise, clutter,
         field_of_view=math.radians(field_of_view),
     )  # fmt: skip
-    report(simulated(worlds, lidar, count, seed, height), as_json, height)
+    turned = {"any_attitude": any_attitude}
+    report(simulated(worlds, lidar, count, seed, height, **turned), as_json, height, **turned)
 
 
 def cross(

@@ -19,6 +19,7 @@ def locate(
     roll: options.Roll = None,
     pitch: options.Pitch = None,
     tilt: options.Tilt = False,
+    any_attitude: options.AnyAttitude = False,
     height: options.Height = None,
     highest: options.Highest = None,
     prove: options.Prove = False,
@@ -47,6 +48,6 @@ def locate(
     seen = leaning(seen_of(scan, scan_topic, at, sensor, scans, apart, mirror), roll, pitch)
     if paper:
         raise typer.Exit(locate_paper(maps, seen, told, heading, height, highest, as_json))
-    how = {"tilt": tilt, "prove": prove, "budget_s": budget_s}
+    how = {"tilt": tilt, "any_attitude": any_attitude, "prove": prove, "budget_s": budget_s}
     code = locate_product(maps, seen, prior, (height, highest), (figure, why), as_json, **how)
     raise typer.Exit(code)

@@ -128,6 +128,10 @@ Pitch = Annotated[
 Tilt = Annotated[
     bool, typer.Option("--tilt", help="In space: fit roll and pitch, when nothing measures them.")
 ]
+AnyAttitude = Annotated[
+    bool,
+    typer.Option("--any-attitude", help="In space: nothing says which way is up; find that too."),
+]
 Mirror = Annotated[
     bool, typer.Option("--mirror", help="The sensor hangs upside down: turn the scan over.")
 ]

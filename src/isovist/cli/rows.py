@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import typer
@@ -52,21 +52,29 @@ def simulated(
     count: int,
     seed: int,
     height: float = 1.0,
+    **turned: bool,
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
     """Sites with simulated trials; where the map is a mesh, the sensor sees the mesh."""
     from isovist.io.maps.read import read_map
 
     for path in paths:
-        yield path.stem, *_simulated(read_map(path), lidar, count, seed, height)
+        yield path.stem, *_simulated(read_map(path), lidar, count, seed, height, **turned)
 
 
 def _simulated(
-    world: AnyMap, lidar: "Lidar | SpinningLidar", count: int, seed: int, height: float
+    world: AnyMap,
+    lidar: "Lidar | SpinningLidar",
+    count: int,
+    seed: int,
+    height: float,
+    **turned: bool,
 ) -> tuple[AnyMap, list[Trial]]:
     from isovist.atlas.build import as_cells
 
     cells, seen = as_cells(world), world if isinstance(world, MeshMap) else None
-    return cells, simulated_trials(cells, count, lidar, seed=seed, height=height, reality=seen)
+    return cells, simulated_trials(
+        cells, count, lidar, seed=seed, height=height, reality=seen, **turned
+    )
 
 
 def asked_in_space(
@@ -111,12 +119,11 @@ def report(
     sites: Iterable[tuple[str, AnyMap, Sequence[Trial]]],
     as_json: bool,
     height: float | None = None,
-    prove: bool = False,
-    budget_s: float | None = None,
+    **how: Any,
 ) -> None:
-    """Measure each site and print its row as soon as it is there."""
+    """Measure each site, with options of `locate`, and print its row as soon as it is there."""
     rows = []
-    columns = COLUMNS | (PROVED if prove else {})
+    columns = COLUMNS | (PROVED if how.get("prove") else {})
     if not as_json:
         typer.echo("| " + " | ".join(columns.values()) + " |\n" + "|---" * len(columns) + "|")
     for site, world, trials in sites:
@@ -128,7 +135,7 @@ def report(
         with bar(site) as advance:
             done = count(1)
             tell = lambda: advance(next(done) / len(trials))  # noqa: B023, E731
-            row = measure(site, world, trials, tell, height=height, prove=prove, budget_s=budget_s)
+            row = measure(site, world, trials, tell, height=height, **how)
         rows.append(row)
         if not as_json:
             typer.echo("| " + " | ".join(_cell(key, row[key]) for key in columns) + " |")

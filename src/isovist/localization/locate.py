@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -13,6 +14,7 @@ from isovist.atlas.space import SpaceAtlas
 from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
+from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
 from isovist.localization.certify import certify_answer
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
@@ -30,6 +32,7 @@ from isovist.localization.maps import (
     site_of,
     told,
 )
+from isovist.localization.proof import IN_SPACE
 from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.region import Region
@@ -44,7 +47,6 @@ from isovist.sensing.joined import Joined, Look, joined, last_of
 
 ROUNDS = 3
 """So often maps are chosen anew: a better place that is found seldom lets in others."""
-STEPS = ("search", "refine", "judge", "total")
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
     "the map of this place?"
@@ -69,6 +71,7 @@ def locate(
     drift: Drift | None = None,
     prior: AnyPrior = None,
     tilt: bool = False,
+    any_attitude: bool = False,
     certificate: bool = False,
     prove: bool = False,
     budget_s: float | None = None,
@@ -98,6 +101,8 @@ def locate(
             in it.  Of several maps, regions by name, on the others of which it is not.
         tilt: In space, fit roll and pitch too, in any case; otherwise they are fitted where the
             scan shows that they are not what it tells (`tilts`).
+        any_attitude: In space, nobody knows which way is up: the sensor is held in a hand, flies,
+            lies on its side or hangs upside down (`attitudes`).
         certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
             more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
@@ -109,8 +114,9 @@ def locate(
     """
     with using(backend):
         return _located(
-            atlas, scan, motions, drift, prior, tilt, certificate, prove, budget_s, settings
-        )
+            atlas, scan, motions, drift, prior, tilt, any_attitude, certificate, prove, budget_s,
+            settings,
+        )  # fmt: skip
 
 
 def _located(
@@ -120,6 +126,7 @@ def _located(
     drift: Drift | None,
     prior: AnyPrior,
     tilt: bool,
+    any_attitude: bool,
     certificate: bool,
     prove: bool,
     budget_s: float | None,
@@ -139,6 +146,10 @@ def _located(
         raise InputError(f"`budget_s` must be a time in s, 0 or more, got {budget_s:g}.")
     site.check(last_of(seen))
     site.fitted(tilt)
+    if any_attitude:
+        check_attitude(site, held_to, motions or ())
+        if prove:
+            raise InputError(IN_SPACE)
     if prove and isinstance(site, SideBySide):
         raise InputError(PROVED.format(len(site.names)))
     if isinstance(seen, Joined):
@@ -149,8 +160,9 @@ def _located(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site, prove=prove)
-    choice = Choice.of(site, held, chosen) if held_to is None else None
-    whole = True
+    known_up = held_to is None and not any_attitude
+    choice = Choice.of(site, held, chosen) if known_up else None
+    whole, turned = True, None
     if choice is not None:
         site, answer, whole = _chosen(choice, held, chosen, tilt)
     if choice is None or isinstance(held, CloudScan):
@@ -162,7 +174,11 @@ def _located(
         def ask(one: Look, leans: bool, first: First | None) -> Answer:
             return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
 
-        answer, held = upright(site, held, tilt, ask, look, chosen)
+        if any_attitude:
+            level = partial(ask, leans=True, first=None)
+            answer, held, turned = in_any_attitude(site, held, held_to, level, chosen)
+        else:
+            answer, held = upright(site, held, tilt, ask, look, chosen)
     if choice is not None and not whole:
         assert isinstance(site, SideBySide)
         answer = unseen(answer, len(site.names), len(choice.order))
@@ -174,6 +190,8 @@ def _located(
     answer = told(site, answer)
     if certificate:
         answer = _certified(site, last_of(held), answer, chosen)
+    if turned is not None:
+        answer = of_robot(answer, turned)
     return replace(answer, frame=frame)
 
 

@@ -24,6 +24,7 @@ def locate_many(
     *,
     prior: AnyPrior = None,
     tilt: bool = False,
+    any_attitude: bool = False,
     certificate: bool = False,
     prove: bool = False,
     budget_s: float | None = None,
@@ -41,6 +42,7 @@ def locate_many(
         scans: Each taken by itself; several that odometry joins are one (`sensing.joined`).
         prior: Where the robot may be, at all of them.
         tilt: As for `locate`, like all that follow.
+        any_attitude: The same.
         certificate: The same.
         prove: The same; proofs take all cores, so that these scans come one after the other.
         budget_s: The same, of each proof.
@@ -54,8 +56,8 @@ def locate_many(
             "`locate` takes a single one."
         )
     ask = asking(
-        atlas, prior=prior, tilt=tilt, certificate=certificate, prove=prove, budget_s=budget_s,
-        settings=settings, backend=backend,
+        atlas, prior=prior, tilt=tilt, any_attitude=any_attitude, certificate=certificate,
+        prove=prove, budget_s=budget_s, settings=settings, backend=backend,
     )  # fmt: skip
     answers = []
     for answer in threads.in_order(ask, scans, 1 if prove else threads.COUNT):

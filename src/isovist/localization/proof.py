@@ -21,6 +21,8 @@ from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.poses import wrap_angle
 from isovist.types import FloatArray, readonly
 
+IN_SPACE = "A proof is for maps of the plane; this atlas is in space."
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Findings:
@@ -49,7 +51,7 @@ def prove(
         limits: Of the search.
     """
     if not isinstance(atlas, PlaneAtlas):
-        raise InputError("A proof is for maps of the plane; this atlas is in space.")
+        raise InputError(IN_SPACE)
     start = perf_counter()
     assert answer.best is not None
     mount = scan.T_level_robot

@@ -57,15 +57,15 @@ def doubt(
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
         over = scan.mirrored()
-        fewer = _fewer(settings)
-        seeds = seek(atlas, over, prior, fewer, both=False).poses
-        fits = refine(atlas, over, seeds, fewer, keep=1)
+        few = fewer(settings)
+        seeds = seek(atlas, over, prior, few, both=False).poses
+        fits = refine(atlas, over, seeds, few, keep=1)
         if len(fits) and fits.scores[0] > best.score + turned:
             return MIRRORED
     return ""
 
 
-def _fewer(settings: LocalizationSettings) -> LocalizationSettings:
+def fewer(settings: LocalizationSettings) -> LocalizationSettings:
     """The same with fewer of all that is tried at a first look."""
     (nodes, headings), (seeds, more), ((followed, kept), closer) = (
         settings.finalists, settings.seeds, settings.keep,

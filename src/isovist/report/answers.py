@@ -150,9 +150,14 @@ def estimate_text(e: Estimate) -> str:
     spread, turn = _spread(e)
     where = f"{e.map}:  " if e.map else ""
     height = f"z {e.pose.z:7.3f} m   " if isinstance(e.pose, Pose3) else ""
+    lean = ""
+    if isinstance(e.pose, Pose3) and len(e.covariance) == len(COORDINATES):
+        roll, pitch = math.degrees(e.pose.roll), math.degrees(e.pose.pitch)
+        lean = f"roll {roll:7.2f}°   pitch {pitch:6.2f}°   "
     return (
         f"{where}x {e.pose.x:8.3f} m   y {e.pose.y:8.3f} m   {height}"
-        f"yaw {math.degrees(e.pose.yaw):7.2f}°   ± {spread:.3f} m, {math.degrees(turn):.2f}°   "
+        f"yaw {math.degrees(e.pose.yaw):7.2f}°   {lean}"
+        f"± {spread:.3f} m, {math.degrees(turn):.2f}°   "
         f"probability {e.probability:.3f}   {e.inliers:.0%} of the beams fit"
         f"{'   refuted' if e.refuted else ''}"
     )

@@ -26,6 +26,7 @@ def random_scans(
     seed: int = 0,
     clearance: float = 0.25,
     height: float = 1.0,
+    any_attitude: bool = False,
 ) -> list[tuple[AnyPose, Scan | CloudScan]]:
     """Scans from random places where the sensor can stand, with random headings, and the poses.
 
@@ -37,6 +38,7 @@ def random_scans(
         seed: Of the random numbers.
         clearance: Least room of the sensor on all sides, in m.
         height: In space, of the sensor above the floor, in m.
+        any_attitude: In space, turn the sensor at random, and let its scans not tell how.
     """
     if count < 1:
         raise InputError(f"`count` must be at least 1, got {count}.")
@@ -51,7 +53,12 @@ def random_scans(
         x, y, *z = (float(v) for v in place)
         pose = Pose3(x, y, yaw, *z) if z else Pose(x, y, yaw)
         try:
-            found.append((pose, lidar.scan(reality, pose, random)))
+            if any_attitude and isinstance(lidar, SpinningLidar):
+                pose = Pose3.from_quaternion(random.normal(size=4), place)
+                scan: Scan | CloudScan = lidar.scan(reality, pose, random, tells_tilt=False)
+            else:
+                scan = lidar.scan(reality, pose, random)
+            found.append((pose, scan))
         except InputError:  # no wall within reach
             continue
         if len(found) == count:

@@ -65,8 +65,10 @@ class SpinningLidar:
         up = np.broadcast_to(np.sin(elevation), (self.rings, self.azimuths))
         return np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], -1).reshape(-1, 3)
 
-    def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> CloudScan:
-        """What the sensor at `pose` sees of a map in space; it knows its roll and pitch.
+    def scan(
+        self, world: Map, pose: AnyPose, rng: np.random.Generator, *, tells_tilt: bool = True
+    ) -> CloudScan:
+        """What the sensor at `pose` sees of a map in space; it tells its roll and pitch, or not.
 
         Rays that end in no wall return nothing.  Where the map has reflectances, the returns
         have intensities; clutter has a random one of the map.
@@ -85,4 +87,5 @@ class SpinningLidar:
         ranges = np.where(returned, ranges + rng.normal(0.0, self.noise, len(d)), 0.0)
         strengths = seen_strengths(world, hits, cut, rng)
         points, limits = np.maximum(ranges, 0.0)[:, None] * d, (self.range_min, self.range_max)
-        return CloudScan(points, strengths, *limits, roll=place.roll, pitch=place.pitch)
+        roll, pitch = (place.roll, place.pitch) if tells_tilt else (0.0, 0.0)
+        return CloudScan(points, strengths, *limits, roll=roll, pitch=pitch)
