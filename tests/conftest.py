@@ -1,5 +1,6 @@
 """The same examples every time, threads that wait quietly, and which tests are slow."""
 
+import gc
 import logging
 import os
 import sys
@@ -8,6 +9,8 @@ import sys
 # time of small parallel loops), and SciPy's threads only get in the way.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+# What is imported stays; looking through it for garbage again and again takes a twentieth.
+gc.disable()
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -99,7 +102,6 @@ SLOW = (
     "test_track_space.py",
     "test_track_trajectory.py",
     "test_tracker.py::test_the_truth_lies_in_the_ellipsoid",
-    "test_typed_pages.py",
     "test_verify.py",
 )
 """Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
@@ -123,6 +125,11 @@ def pytest_ignore_collect(collection_path, config):
     whole = tuple(name for name in SLOW if "::" not in name)
     left_out = config.option.markexpr == QUICK and collection_path.name.startswith(whole)
     return True if left_out else None
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(config, items):
