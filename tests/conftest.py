@@ -9,8 +9,6 @@ import sys
 # time of small parallel loops), and SciPy's threads only get in the way.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-# What is imported stays; looking through it for garbage again and again takes a twentieth.
-gc.disable()
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -27,6 +25,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("isovist")
+
+# What is imported stays; looking through it for garbage again and again takes a twentieth.
+gc.disable()  # until all tests are found
 
 SLOW = (
     "test_accuracy.py",

@@ -1,6 +1,8 @@
 """The Python of README.md and of two how-tos passes mypy --strict as it stands.
 
-    python docs/scripts/typed.py       # `make lint` does, where mypy has just read the library
+    python docs/scripts/typed.py
+
+`make lint` does it, where mypy has just read the library.
 """
 
 import re
