@@ -96,6 +96,11 @@ $(VENV)/.docs: pyproject.toml
 	$(PIP) -e '.[docs]'
 	touch $@
 
+# What `.ci/run` needs besides, in one go.
+$(VENV)/.coverage: $(DEV)
+	$(PIP) -e '.[coverage]' 'setuptools>=77'
+	touch $@
+
 $(DEV): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[dev]'

@@ -304,7 +304,7 @@ def mangled(seed, folder):
         yield path, bytes(body), BINARY if binary else {"Content-Type": "application/json"}
 
 
-def test_thousands_of_malformed_requests_are_refused_with_one_line_each(door, tmp_path):
+def test_hundreds_of_malformed_requests_are_refused_with_one_line_each(door, tmp_path):
     count = 0
     for path, body, headers in mangled(0, tmp_path):
         response = door.post(path, content=body, headers=headers)
@@ -312,7 +312,7 @@ def test_thousands_of_malformed_requests_are_refused_with_one_line_each(door, tm
             status, _ = refused(response)
             assert 400 <= status < 500, (path, body[:80], response.text)
             count += 1
-        if count == 2000:
+        if count == 600:
             break
     lines = (b"GET", b"\x00\x01\x02", b"GET / HTTP/9.9", b"POST /locate HTTP/1.1\r\nHost: a b\x00")
     for line in lines:
