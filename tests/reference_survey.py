@@ -37,6 +37,14 @@ def small_room() -> OccupancyMap:
     return OccupancyMap(cells, UNIT)
 
 
+def nook() -> OccupancyMap:
+    """3 m × 2 m with a closet, for what is said of any map."""
+    cells = np.full((48, 68), Cell.OCCUPIED, dtype=np.uint8)
+    cells[4:44, 4:64] = Cell.FREE
+    cells[4:24, 4:20] = Cell.OCCUPIED
+    return OccupancyMap(cells, UNIT)
+
+
 def hall() -> OccupancyMap:
     """11 m × 9 m with a step in one corner: nothing near its middle."""
     cells = np.full((188, 228), Cell.OCCUPIED, dtype=np.uint8)

@@ -59,7 +59,7 @@ def test_a_way_in_space_is_found():
     lidar = SpinningLidar(12, -0.6, 0.6, 80, 20.0, 0.01)
     scans = [lidar.scan(SPACE.world, p, np.random.default_rng(k)) for k, p in enumerate(truth)]
     localizer = PaperLocalizer(
-        SPACE.world, iv.Rose.fibonacci(32), iv.Range(20.0), spacing=0.7,
+        SPACE.world, iv.Rose.fibonacci(32), iv.Range(20.0), spacing=0.9,
         region=layer(SPACE.world), view=band_of(scans[0]),
     )  # fmt: skip
     way = follow_way(localizer, scans, truth)

@@ -19,7 +19,7 @@ from isovist.surveying.survey import survey, write_survey
 from isovist.viz.surveys import draw_survey
 from reference_locate import UNIT, building
 from reference_space import house, house_atlas
-from reference_survey import FEW, FULL, QUICK, RINGS, small_room
+from reference_survey import FEW, FULL, QUICK, RINGS, nook, small_room
 
 
 class Case:
@@ -208,7 +208,7 @@ def test_nodes_that_miss_all_standing_room_are_told_so():
 
 
 def test_the_command_writes_values_and_a_picture(tmp_path):
-    write_map(small_room(), tmp_path / "site.yaml")
+    write_map(nook(), tmp_path / "site.yaml")
     files = ["-o", str(tmp_path / "site.npz"), "--figure", str(tmp_path / "site.png")]
     sensor = ["--field-of-view", "270", "--beams", "270", "--range-max", "8", "--noise", "0.03"]
     arguments = ["survey", str(tmp_path / "site.yaml"), *sensor, "--count", "20", *files]
