@@ -11,7 +11,7 @@ from isovist.report.surveys import area_words, survey_text
 from isovist.surveying.regions import Area, Reason
 from isovist.surveying.survey import survey
 from reference_locate import UNIT, twin_rooms
-from reference_space import symmetric_room
+from reference_space import atlas_of, symmetric_room
 from reference_survey import FEW, FULL, QUICK, RINGS, corridor, hall, raised
 
 
@@ -42,7 +42,7 @@ def test_twin_rooms_are_aliased_with_each_other(site):
 
 
 def test_a_symmetric_room_of_space_is_never_unique_and_names_the_other_place():
-    atlas = build(symmetric_room(shiny=False))
+    atlas = atlas_of(symmetric_room(False))
     found = survey(atlas, RINGS, most=20, settings=FEW, localization=QUICK)
     assert found.share < 0.05
     assert not found.asked.unique.any()
