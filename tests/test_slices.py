@@ -140,7 +140,7 @@ def twin_houses():
 
 def test_a_house_of_twins_stays_ambiguous():
     atlas = twin_houses()
-    for seed in range(3):
+    for seed in range(2):
         scan = replace(LIDAR, rings=32).scan(
             house(), at(5.0, 0.0, 0.7), np.random.default_rng(seed)
         )
