@@ -344,14 +344,17 @@ def test_a_server_that_is_told_to_end_answers_whom_it_let_in(process):
     running, client, _ = process
     client.post("/locate", json={"scan": SCAN})
     body = json.dumps({"scan": SCAN}).encode()
-    head = f"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
     address = client.base_url.host, client.base_url.port
     with ExitStack() as stack:
         lines = [stack.enter_context(socket.create_connection(address)) for _ in range(8)]
         for line in lines:
             line.settimeout(120.0)
-            line.sendall(head.encode() + body)
-        # When the first has its answer, the server has read what the others ask.
+            line.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
+        # Whom the server asks for the rest it has let in.
+        assert {line.recv(64) for line in lines} == {b"HTTP/1.1 100 Continue\r\n\r\n"}
+        for line in lines:
+            line.sendall(body)
         first = lines[0].recv(65536)
         running.send_signal(signal.SIGTERM)
         told = [first, *(line.recv(65536) for line in lines[1:])]
