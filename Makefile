@@ -41,6 +41,7 @@ lint: $(DEV)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python docs/scripts/typed.py
 	$(BIN)/lint-imports
 	@if command -v npm >/dev/null; then $(MAKE) --no-print-directory types; \
 	else echo "npm is missing: the types of the page are not checked"; fi
@@ -93,6 +94,11 @@ $(WARM): $(DEV) $(wildcard src/isovist/kernels/*.py)
 $(VENV)/.docs: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) -e '.[docs]'
+	touch $@
+
+# What `.ci/run` needs besides, in one go.
+$(VENV)/.coverage: $(DEV)
+	$(PIP) -e '.[coverage]' 'setuptools>=77'
 	touch $@
 
 $(DEV): pyproject.toml

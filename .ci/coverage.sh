@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 FLOOR=${FLOOR:-65}
-.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-compile -e '.[coverage]'
+make --no-print-directory .venv/.coverage
 mkdir -p out
 export NUMBA_DISABLE_JIT=1 COVERAGE_FILE=out/.coverage
 # Minutes without the compiler; they are run with it by `make test`.

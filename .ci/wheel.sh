@@ -6,11 +6,12 @@ cd "$(dirname "$0")/.."
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 pip="-m pip --quiet --disable-pip-version-check"
-.venv/bin/python $pip install --no-compile 'setuptools>=77'
+make --no-print-directory .venv/.coverage
 .venv/bin/python .ci/build.py "$scratch/built" | tail -1
 mv "$scratch"/built/isovist-*.whl "$scratch"
 "${PYTHON:-python3}" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" $pip install --no-compile "$scratch"/isovist-*.whl
+"$scratch/venv/bin/python" .ci/warm.py 2
 .venv/bin/python .ci/check_wheel.py "$scratch/venv/bin"
 "$scratch/venv/bin/python" $pip install --no-compile "$(echo "$scratch"/isovist-*.whl)[studio]"
 if command -v npm >/dev/null; then

@@ -1,4 +1,4 @@
-"""Kill writers of files at every line that they run, and look at what they leave.
+"""Kill writers of files wherever they have changed a file, and look at what they leave.
 
 Run as a program.  Prints for each writer what readers found after the kills, each finding once:
 "old", "new" or "none" is well, anything else is half a file that reads.
@@ -73,8 +73,8 @@ WRITERS: dict[str, tuple[Callable[[Path, int], None], Callable[[Path], int]]] = 
 }
 
 
-def write_and_die(write: Callable[[int], None], line: int) -> None:
-    """Write the new one, but kill this process when it has run so many lines of the package."""
+def before_each_line(look: Callable[[int], None]) -> None:
+    """From now on look, with the number of the line, before each line of the readers' package."""
     seen = 0
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Any:
@@ -83,11 +83,44 @@ def write_and_die(write: Callable[[int], None], line: int) -> None:
             return None
         if event == "line":
             seen += 1
-            if seen == line:
-                os.kill(os.getpid(), signal.SIGKILL)
+            look(seen)
         return trace
 
     sys.settrace(trace)
+
+
+def contents(room: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in room.iterdir()}
+
+
+def turns(write: Callable[[int], None], room: Path) -> list[int]:
+    """The first line, and each before which the files are not what they were at the last one.
+
+    A killed process leaves what is on the disk, so the lines between leave the same.
+    """
+    states: list[dict[str, bytes]] = []
+    lines = []
+
+    def look(line: int) -> None:
+        now = contents(room)
+        if states[-1:] != [now]:
+            states.append(now)
+            lines.append(line)
+
+    before_each_line(look)
+    write(2)
+    sys.settrace(None)
+    return lines
+
+
+def write_and_die(write: Callable[[int], None], line: int) -> None:
+    """Write the new one, but kill this process when it has run so many lines of the package."""
+
+    def look(now: int) -> None:
+        if now == line:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    before_each_line(look)
     write(2)
 
 
@@ -100,20 +133,28 @@ def state(path: Path, read: Callable[[Path], int]) -> str:
 
 
 def findings(name: str, before: bool) -> list[str]:
-    """What is there after a kill at any line, and that the next writer is not hindered."""
+    """What is there after a kill at any turn, and that the next writer is not hindered."""
     write, read = WRITERS[name]
-    states, line, done = set(), 0, False
-    while not done:
-        line += 1
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / name
+        write(path, 1)
+        old = contents(path.parent) if before else {}
+        for beside in () if before else list(path.parent.iterdir()):
+            beside.unlink()
+        lines = turns(partial(write, path), path.parent)
+    states = set()
+    for line in (*lines, sys.maxsize):
         with tempfile.TemporaryDirectory() as room:
             path = Path(room) / name
-            if before:
-                write(path, 1)
+            for other, data in old.items():
+                path.with_name(other).write_bytes(data)
             child = os.fork()
             if child == 0:
                 write_and_die(partial(write, path), line)
                 os._exit(0)
-            done = os.waitpid(child, 0)[1] == 0
+            killed = os.waitpid(child, 0)[1] != 0
+            if killed != (line in lines):
+                states.add(f"line {line} was not met")
             states.add(state(path, read))
             write(path, 2)
             if state(path, read) != "new":

@@ -36,8 +36,13 @@ def house():
 
 
 @lru_cache
+def atlas_of(world):
+    """Of a map that is made once, built once."""
+    return iv.build(world)
+
+
 def house_atlas():
-    return iv.build(house())
+    return atlas_of(house())
 
 
 @lru_cache

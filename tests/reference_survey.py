@@ -9,12 +9,15 @@ from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.voxels import VoxelMap
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
+from isovist.surveying.settings import SurveyingSettings
 from reference_locate import UNIT, bilinear, costs_of_node
 
 FULL = Lidar(range_max=10.0, noise=0.03)
 RINGS = SpinningLidar(rings=8, azimuths=180, range_max=12.0, noise=0.02)
 QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=((60, 12), (60, 12)))
 """A search with few candidates, for claims that do not depend on them."""
+FEW = SurveyingSettings(views=(8, 0.1, 1600))
+"""Few views, which take longest."""
 RULE = ((0.0, 2 / 3), (math.sqrt(3), 1 / 6), (-math.sqrt(3), 1 / 6))
 
 
@@ -31,6 +34,14 @@ def small_room() -> OccupancyMap:
     cells[4:74, 4:124] = Cell.FREE
     cells[4:34, 4:30] = Cell.OCCUPIED
     cells[50:58, 80:88] = Cell.OCCUPIED
+    return OccupancyMap(cells, UNIT)
+
+
+def nook() -> OccupancyMap:
+    """3 m × 2 m with a closet, for what is said of any map."""
+    cells = np.full((48, 68), Cell.OCCUPIED, dtype=np.uint8)
+    cells[4:44, 4:64] = Cell.FREE
+    cells[4:24, 4:20] = Cell.OCCUPIED
     return OccupancyMap(cells, UNIT)
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 
@@ -10,7 +9,7 @@ import isovist as iv
 from isovist.maps.cells import Cell
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from reference_locate import building, twin_rooms
-from reference_space import LIDAR, at, house, symmetric_room
+from reference_space import LIDAR, at, atlas_of, house, symmetric_room
 
 PLANAR = iv.Lidar(beams=360, range_max=20.0, noise=0.02)
 ABSURD = (np.nan, np.inf, -np.inf, -1.0, 0.0, 9999.0, 3.4028235e38, 1e308, -1e308, 1e-300, 5e-324)
@@ -43,11 +42,11 @@ class Site:
 
     @property
     def atlas(self):
-        return described(self.name, "world")
+        return atlas_of(self.world)
 
     @property
     def twin_atlas(self):
-        return described(self.name, "twins")
+        return atlas_of(self.twins)
 
     def look(self, pose, *, mount=None, seed=3, world=None):
         """What a robot at a pose sees with a sensor on a mount."""
@@ -92,11 +91,6 @@ SPACE = Site(
     Pose3(-0.25, 0.1, np.pi, 0.2), far_scan_in_space,
 )  # fmt: skip
 SITES = {"plane": PLANE, "space": SPACE}
-
-
-@lru_cache
-def described(name, which):
-    return iv.build(getattr(SITES[name], which))
 
 
 def gap(pose, truth):

@@ -88,8 +88,8 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
 
 def test_plans_tried_side_by_side_give_the_same_lines(tmp_path):
     path = tmp_path / "lines.jsonl"
-    assert run(3, 1, 0, path, jobs=2) == run(3, 1, 0, None)
-    assert sorted(read_lines(path, {"seed": 0, "scans": 1})) == [0, 1, 2]
+    assert run(2, 1, 0, path, jobs=2) == run(2, 1, 0, None)
+    assert sorted(read_lines(path, {"seed": 0, "scans": 1})) == [0, 1]
 
 
 def test_rows_tell_all_scans_those_of_kinds_held_out_and_each_kind_and_sensor():

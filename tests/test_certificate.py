@@ -24,9 +24,9 @@ def test_the_bound_is_not_violated_where_the_certificate_holds():
     """A small sample of benchmarks/certificate.py, which counts thousands."""
     from benchmarks.certificate import try_cases
 
-    tally = try_cases(120, seed=3)
+    tally = try_cases(60, seed=3)
     assert tally.violations == 0
-    assert tally.held >= 5
+    assert tally.held >= 3
 
 
 @pytest.mark.parametrize("mount", [Pose(), Pose(-0.3, 0.1, 3.0)])

@@ -13,7 +13,7 @@ from isovist.kernels.bound import ceiling
 from isovist.localization.locate import _agree, _proved, locate
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
-from sites import PLANE, SPACE, gap
+from sites import PLANAR, PLANE, SPACE, gap
 
 USUAL = LocalizationSettings()
 
@@ -51,9 +51,15 @@ def test_a_unique_answer_is_proved_and_the_truth_lies_in_the_proof():
     assert set(answer.timing_ms) == {"search", "refine", "judge", "prove", "total"}
 
 
-def test_twins_are_never_proved_unique_and_both_lie_in_the_proof():
-    scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
-    answer = iv.locate(PLANE.twin_atlas, scan, prove=True)
+@pytest.fixture(scope="module")
+def lonely():
+    """What few beams see where there are two rooms alike; a proof takes as long as it has beams."""
+    random = np.random.default_rng(6)
+    return replace(PLANAR, beams=60).scan(PLANE.twins, PLANE.lonely, random)
+
+
+def test_twins_are_never_proved_unique_and_both_lie_in_the_proof(lonely):
+    answer = iv.locate(PLANE.twin_atlas, lonely, prove=True)
     assert answer.verdict is iv.Verdict.AMBIGUOUS
     assert not answer.proof.unique
     assert answer.proof.holds(PLANE.lonely)
@@ -82,10 +88,9 @@ def test_what_was_found_before_is_judged_beside_what_only_the_proof_finds(monkey
         assert any(gap(estimate.pose, place)[0] < 0.1 for estimate in after.estimates)
 
 
-def test_a_prior_bounds_the_proof():
-    scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
+def test_a_prior_bounds_the_proof(lonely):
     prior = iv.Region.around(PLANE.lonely, 1.0)
-    answer = iv.locate(PLANE.twin_atlas, scan, prior=prior, prove=True)
+    answer = iv.locate(PLANE.twin_atlas, lonely, prior=prior, prove=True)
     assert "and of the prior" in answer.proof.premise
     assert answer.proof.holds(PLANE.lonely)
     assert not answer.proof.holds(PLANE.twin)

@@ -107,11 +107,11 @@ def richardson(F, p, h):
     return ((64.0 * slopes[2] - 20.0 * slopes[1] + slopes[0]) / 45.0).T
 
 
-def test_the_jacobian_agrees_with_differences_in_500_random_rooms():
+def test_the_jacobian_agrees_with_differences_in_150_random_rooms():
     rng = np.random.default_rng(2026)
     descriptor = Descriptor(ROSES["paper"], quadrature=Exact(1e-14))
     worst = 0.0
-    for _ in range(500):
+    for _ in range(150):
         world = random_room(rng)
         p = random_point(rng, world)
         _, J = descriptor.at(world, p, jacobian=True)

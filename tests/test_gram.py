@@ -135,13 +135,13 @@ def test_the_distance_of_signals_is_that_of_densely_sampled_ones() -> None:
         assert np.sqrt(gap**2 @ theta.coefficients) == pytest.approx(d, rel=5e-3)
 
 
-def test_d_never_exceeds_the_distance_of_the_signals_in_10_000_pairs() -> None:
+def test_d_never_exceeds_the_distance_of_the_signals_in_2000_pairs() -> None:
     rng = np.random.default_rng(4)
-    p, q = free_points(ROOM, rng, 20_000, 0.02).reshape(2, 10_000, 2)
+    p, q = free_points(ROOM, rng, 4000, 0.02).reshape(2, 2000, 2)
     truth = signal_distances(ROOM, p, q)
     rose = Rose.circle(16)
     F, _ = Descriptor(rose).at(ROOM, np.concatenate([p, q]))
-    d = Gram.from_rose(rose).distance(F[:10_000], F[10_000:])
+    d = Gram.from_rose(rose).distance(F[:2000], F[2000:])
     assert (d <= truth * (1.0 + 1e-9)).all()
     assert d.min() > 0.0
 

@@ -84,7 +84,7 @@ def test_a_proof_allows_for_what_intensities_add():
     best = most_gloss(BeamModel())
     assert best == pytest.approx(np.log(0.8 / (np.sqrt(2.0 * np.pi) * 0.2) + 0.2))
     atlas, scan = iv.build(corridor()), seen()
-    answer = iv.locate(atlas, scan, prove=True)
+    answer = iv.locate(atlas, scan, prove=True, budget_s=0.0)
     margin = iv.LocalizationSettings().refuted[1]
     assert answer.proof.floor == pytest.approx(answer.best.score - margin - best)
 

@@ -8,7 +8,7 @@ import pytest
 import isovist as iv
 from isovist.poses import Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from reference_space import LIDAR, at, house, house_atlas, symmetric_room
+from reference_space import LIDAR, at, atlas_of, house, house_atlas, symmetric_room
 from sites import PLANE, SITES, gap
 
 LEFT_OUT = " Intensities were left out: they count on one map alone."
@@ -18,7 +18,7 @@ def test_a_tilt_is_fitted_on_the_right_map_of_several():
     truth = at(5.0, 0.0, 0.7, roll=0.03, pitch=-0.04)
     tall = replace(LIDAR, rings=24, low=-0.7, high=0.7)
     scan = CloudScan(tall.scan(house(), truth, np.random.default_rng(4)).points)
-    maps = {"room": iv.build(symmetric_room(False)), "house": house_atlas()}
+    maps = {"room": atlas_of(symmetric_room(False)), "house": house_atlas()}
     answer = iv.locate(maps, scan, tilt=True)
     alone = iv.locate(house_atlas(), scan, tilt=True)
     assert (answer.verdict, answer.map) == (alone.verdict, "house")

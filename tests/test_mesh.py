@@ -95,6 +95,7 @@ def test_ranges_are_the_same_from_far_away_and_in_large_coordinates():
 def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
     world = MeshMap.from_arrays(*sphere(16))
     d = np.random.default_rng(2).standard_normal((3000, 3))
+    monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
     many = world.cast([0.1, 0.2, 0.3], d)
     monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
     one = world.cast([0.1, 0.2, 0.3], d)

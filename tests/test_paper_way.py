@@ -56,10 +56,10 @@ def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
 
 def test_a_way_in_space_is_found():
     truth = way_from(SPACE.places[0], [Pose3(0.2, 0.0, 0.2), Pose3(0.2, 0.0, 0.2)])
-    lidar = SpinningLidar(16, -0.6, 0.6, 120, 20.0, 0.01)
+    lidar = SpinningLidar(12, -0.6, 0.6, 80, 20.0, 0.01)
     scans = [lidar.scan(SPACE.world, p, np.random.default_rng(k)) for k, p in enumerate(truth)]
     localizer = PaperLocalizer(
-        SPACE.world, iv.Rose.fibonacci(48), iv.Range(20.0), spacing=0.5,
+        SPACE.world, iv.Rose.fibonacci(32), iv.Range(20.0), spacing=0.9,
         region=layer(SPACE.world), view=band_of(scans[0]),
     )  # fmt: skip
     way = follow_way(localizer, scans, truth)

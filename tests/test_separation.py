@@ -136,7 +136,7 @@ def test_the_metric_finds_the_twin_of_every_place_and_none_where_there_is_none()
 
 
 def test_the_slope_of_the_metric_is_that_of_the_whitened_jacobian():
-    localizer = PaperLocalizer(ROOM, iv.Rose.circle(8, 0.5), spacing=0.05)
+    localizer = PaperLocalizer(ROOM, iv.Rose.circle(8, 0.5), spacing=0.1)
     found = map_metric(localizer)
     k = int(np.argmin(np.linalg.norm(found.places - [1.5, 1.5], axis=1)))
     _, J = localizer.descriptors[0].at(ROOM, found.places[k], jacobian=True)

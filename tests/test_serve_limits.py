@@ -304,7 +304,7 @@ def mangled(seed, folder):
         yield path, bytes(body), BINARY if binary else {"Content-Type": "application/json"}
 
 
-def test_thousands_of_malformed_requests_are_refused_with_one_line_each(door, tmp_path):
+def test_hundreds_of_malformed_requests_are_refused_with_one_line_each(door, tmp_path):
     count = 0
     for path, body, headers in mangled(0, tmp_path):
         response = door.post(path, content=body, headers=headers)
@@ -312,7 +312,7 @@ def test_thousands_of_malformed_requests_are_refused_with_one_line_each(door, tm
             status, _ = refused(response)
             assert 400 <= status < 500, (path, body[:80], response.text)
             count += 1
-        if count == 2000:
+        if count == 600:
             break
     lines = (b"GET", b"\x00\x01\x02", b"GET / HTTP/9.9", b"POST /locate HTTP/1.1\r\nHost: a b\x00")
     for line in lines:
@@ -344,14 +344,17 @@ def test_a_server_that_is_told_to_end_answers_whom_it_let_in(process):
     running, client, _ = process
     client.post("/locate", json={"scan": SCAN})
     body = json.dumps({"scan": SCAN}).encode()
-    head = f"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n\r\n"
+    head = f"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(body)}\r\n"
     address = client.base_url.host, client.base_url.port
     with ExitStack() as stack:
         lines = [stack.enter_context(socket.create_connection(address)) for _ in range(8)]
         for line in lines:
             line.settimeout(120.0)
-            line.sendall(head.encode() + body)
-        # When the first has its answer, the server has read what the others ask.
+            line.sendall(f"{head}Expect: 100-continue\r\n\r\n".encode())
+        # Whom the server asks for the rest it has let in.
+        assert {line.recv(64) for line in lines} == {b"HTTP/1.1 100 Continue\r\n\r\n"}
+        for line in lines:
+            line.sendall(body)
         first = lines[0].recv(65536)
         running.send_signal(signal.SIGTERM)
         told = [first, *(line.recv(65536) for line in lines[1:])]

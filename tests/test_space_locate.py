@@ -13,7 +13,7 @@ from isovist.localization.certify import certify
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
-from reference_space import LIDAR, at, house, house_atlas, symmetric_room
+from reference_space import LIDAR, at, atlas_of, house, house_atlas, symmetric_room
 
 PLACES = (at(5.0, 0.0, 0.7), at(10.5, 0.5, -2.5), at(4.2, 1.2, 3.0), at(7.6, -1.2, 1.5))
 
@@ -69,7 +69,7 @@ def test_intensity_tells_the_two_places_of_a_symmetric_room_apart(seed):
     rng = np.random.default_rng(seed)
     truth = Pose3(*rng.uniform((1.8, 0.7, -3.0, 1.05), (4.4, 3.5, 3.0, 1.15)))
     room = symmetric_room(True)
-    atlas = iv.build(room)
+    atlas = atlas_of(room)
     scan = LIDAR.scan(room, truth, rng)
     assert iv.locate(atlas, CloudScan(scan.points)).verdict is Verdict.AMBIGUOUS
     both = iv.locate(atlas, scan)
@@ -81,7 +81,7 @@ def test_intensities_in_other_units_are_left_out_and_this_is_said():
     room = symmetric_room(True)
     scan = LIDAR.scan(room, Pose3(2.2, 2.9, 0.4, 1.1), np.random.default_rng(6))
     other = CloudScan(scan.points, 255.0 * scan.intensities)
-    answer = iv.locate(iv.build(room), other)
+    answer = iv.locate(atlas_of(room), other)
     assert answer.verdict is Verdict.AMBIGUOUS
     assert answer.advice.endswith(
         " Intensities were left out: their median is 128, and the walls of the map have 0.2 to 0.9."

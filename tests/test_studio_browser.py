@@ -2,8 +2,6 @@
 
 import json
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +48,7 @@ def ask(page, script):
     return page.evaluate(f"() => {{ const tab = studio.tab; return {script}; }}")
 
 
-def test_a_dropped_map_and_scan_give_what_the_command_line_says(visit, tmp_path):
+def test_a_dropped_map_and_scan_give_what_the_command_line_says(visit, tmp_path, typed):
     write_map(PLANE.world, tmp_path / "room.yaml")
     write_scan(PLANE.look(PLANE.places[1]), tmp_path / "scan.json")
     page = visit.open()
@@ -59,9 +57,8 @@ def test_a_dropped_map_and_scan_give_what_the_command_line_says(visit, tmp_path)
     drop(page, tmp_path / "scan.json")
     page.wait_for_selector("text=Scan scan.json")
     page.wait_for_selector(".verdict")
-    command = [sys.executable, "-m", "isovist", "locate", "room.yaml", "scan.json", "--json"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    expected = json.loads(done.stdout)
+    files = [tmp_path / "room.yaml", tmp_path / "scan.json"]
+    expected = json.loads(typed("locate", *files, "--json")[1])
     shown = ask(page, "tab.told.answer")
     assert shown | {"timing_ms": 0} == expected | {"timing_ms": 0}
     assert page.get_attribute(".verdict", "data-verdict") == expected["verdict"] == "unique"

@@ -25,6 +25,7 @@ from isovist.studio.demo import drive
 from isovist.studio.drives import carried
 from isovist.studio.shelf import Box, GoneError, Named
 from isovist.tracking.replay import replay
+from reference_survey import nook
 from sites import PLANE, SPACE
 from studio_door import running
 
@@ -164,7 +165,8 @@ def test_a_robot_that_is_carried_away_goes_on_from_there():
 
 
 def test_a_survey_tells_progress_and_three_layers(door):
-    about = {"site": "plane", "lidars": [{"range_max": 8}, {"range_max": 3}], "count": 20}
+    site = send(door, map_files(nook()))["done"]["key"]
+    about = {"site": site, "lidars": [{"range_max": 8}, {"range_max": 3}], "count": 20}
     *before, last = told(door.post("/survey", json=about))
     assert all(0.0 <= line["progress"] <= 1.0 for line in before)
     done = last["done"]

@@ -18,8 +18,8 @@ from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import survey, write_survey
 from isovist.viz.surveys import draw_survey
 from reference_locate import UNIT, building
-from reference_space import house_atlas
-from reference_survey import FULL, QUICK, RINGS, small_room
+from reference_space import house, house_atlas
+from reference_survey import FEW, FULL, QUICK, RINGS, nook, small_room
 
 
 class Case:
@@ -27,7 +27,7 @@ class Case:
 
     def __init__(self, atlas, lidar):
         self.atlas, self.lidar = atlas, lidar
-        self.found = survey(atlas, lidar, most=20, localization=QUICK)
+        self.found = survey(atlas, lidar, most=20, settings=FEW, localization=QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -130,6 +130,7 @@ def test_maps_of_a_tall_site_stand_side_by_side():
 def test_a_survey_is_the_same_twice_whatever_the_number_of_threads(monkeypatch):
     atlas = build(small_room())
     lidar = Lidar(field_of_view=np.radians(200.0), beams=200, range_max=5.0)
+    monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
     one = survey(atlas, lidar, most=20, seed=3, localization=QUICK)
     monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
     other = survey(atlas, lidar, most=20, seed=3, localization=QUICK)
@@ -207,7 +208,7 @@ def test_nodes_that_miss_all_standing_room_are_told_so():
 
 
 def test_the_command_writes_values_and_a_picture(tmp_path):
-    write_map(small_room(), tmp_path / "site.yaml")
+    write_map(nook(), tmp_path / "site.yaml")
     files = ["-o", str(tmp_path / "site.npz"), "--figure", str(tmp_path / "site.png")]
     sensor = ["--field-of-view", "270", "--beams", "270", "--range-max", "8", "--noise", "0.03"]
     arguments = ["survey", str(tmp_path / "site.yaml"), *sensor, "--count", "20", *files]
@@ -222,9 +223,9 @@ def test_the_command_writes_values_and_a_picture(tmp_path):
     assert (tmp_path / "site.png").stat().st_size > 10_000
 
 
-def test_the_command_line_surveys_an_atlas_in_space(space, tmp_path):
-    write_atlas(space.atlas, tmp_path / "house")
-    call = ["survey", str(tmp_path / "house"), "--count", "20", "--beams", "180", "--json"]
+def test_the_command_line_surveys_an_atlas_in_space(tmp_path):
+    write_atlas(build(house(), spacing=0.8), tmp_path / "house")
+    call = ["survey", str(tmp_path / "house"), "--count", "20", "--beams", "90", "--json"]
     result = CliRunner().invoke(app, call)
     assert result.exit_code == 0, repr(result.exception)
     assert json.loads(result.stdout)["asked"] == 20

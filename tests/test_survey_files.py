@@ -24,7 +24,7 @@ from isovist.surveying.survey import survey
 from isovist.viz.survey_files import write_surveys
 from isovist.viz.surveys import draw_surveys
 from reference_space import house_atlas
-from reference_survey import FULL, QUICK, RINGS, small_room
+from reference_survey import FEW, FULL, QUICK, RINGS, nook, small_room
 
 
 @pytest.fixture(scope="module", params=["plane", "space"])
@@ -34,7 +34,7 @@ def case(request):
     else:
         room = small_room()
         atlas, lidar = build(OccupancyMap(room.cells, room.resolution, Pose(3.0, -2.0, 0.5))), FULL
-    return atlas, survey(atlas, lidar, most=20, localization=QUICK)
+    return atlas, survey(atlas, lidar, most=20, settings=FEW, localization=QUICK)
 
 
 def test_shapes_cover_the_floor_and_hold_the_shares(case, tmp_path):
@@ -105,7 +105,7 @@ def test_two_sensors_stand_side_by_side(case, tmp_path):
 
 
 def test_the_command_compares_two_sensors(tmp_path):
-    write_map(small_room(), tmp_path / "site.yaml")
+    write_map(nook(), tmp_path / "site.yaml")
     words = ["survey", str(tmp_path / "site.yaml"), "--count", "20", "--beams", "90"]
     pair = ["--compare", "range-max=2", "field-of-view=180,beams=60"]
     page = tmp_path / "both.html"
@@ -119,7 +119,7 @@ def test_the_command_compares_two_sensors(tmp_path):
 
 @pytest.mark.parametrize("wrong", ["view=270", "range-max", "range-max=far", "beams=1.5"])
 def test_a_sensor_in_other_words_is_refused(tmp_path, wrong):
-    write_map(small_room(), tmp_path / "site.yaml")
+    write_map(nook(), tmp_path / "site.yaml")
     words = ["survey", str(tmp_path / "site.yaml"), "--compare", "range-max=2", wrong]
     assert str(CliRunner().invoke(app, words).exception) == (
         "A sensor to compare is told by field-of-view, beams, range-max, noise or rings, "

@@ -9,14 +9,10 @@ from isovist.atlas.build import build
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.report.surveys import area_words, survey_text
 from isovist.surveying.regions import Area, Reason
-from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import survey
 from reference_locate import UNIT, twin_rooms
-from reference_space import symmetric_room
-from reference_survey import FULL, QUICK, RINGS, corridor, hall, raised
-
-FEW = SurveyingSettings(views=(8, 0.1, 1600))
-"""So that few views are taken in space."""
+from reference_space import atlas_of, symmetric_room
+from reference_survey import FEW, FULL, QUICK, RINGS, corridor, hall, raised
 
 
 @pytest.fixture(params=["plane", "space"])
@@ -24,8 +20,9 @@ def site(request):
     """Makes the survey of a map of the plane, or of the same raised to a building."""
 
     def surveyed(world, **sensor):
-        lidar = replace(FULL if request.param == "plane" else RINGS, **sensor)
-        atlas = build(world if request.param == "plane" else raised(world))
+        plane = request.param == "plane"
+        lidar = replace(FULL if plane else RINGS, **sensor)
+        atlas = build(world if plane else raised(world))
         return survey(atlas, lidar, most=20, settings=FEW, localization=QUICK)
 
     return surveyed
@@ -45,7 +42,7 @@ def test_twin_rooms_are_aliased_with_each_other(site):
 
 
 def test_a_symmetric_room_of_space_is_never_unique_and_names_the_other_place():
-    atlas = build(symmetric_room(shiny=False))
+    atlas = atlas_of(symmetric_room(False))
     found = survey(atlas, RINGS, most=20, settings=FEW, localization=QUICK)
     assert found.share < 0.05
     assert not found.asked.unique.any()

@@ -27,7 +27,8 @@ def child(name, answers):
 
 
 @pytest.mark.parametrize("name", SITES)
-def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name):
+def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name, monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
     plain = answer_of(name)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(answer_of, [name] * 16)) == {plain}
@@ -35,7 +36,8 @@ def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name):
 
 @pytest.mark.parametrize("name", SITES)
 @pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_child_process_gives_the_bits_of_its_parent(method, name):
+def test_a_child_process_gives_the_bits_of_its_parent(method, name, monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
     plain = answer_of(name)
     context = multiprocessing.get_context(method)
     answers = context.Queue()

@@ -41,7 +41,7 @@ def street():
 
 @lru_cache
 def street_atlas():
-    return iv.build(street()[1], height=HEIGHT)
+    return iv.build(street()[1], height=HEIGHT, spacing=1.6)
 
 
 @pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.09, -0.05), (-0.02, 0.16)])

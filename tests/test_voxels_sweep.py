@@ -80,6 +80,7 @@ def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
     world = room()
     sweep = VoxelSweep.over(world, free_voxels(world, 2))
     W = np.ones((11, 3))
+    monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
     many = sweep.describe(fibonacci_sphere(11), W)
     monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
     one = sweep.describe(fibonacci_sphere(11), W)
