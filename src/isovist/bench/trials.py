@@ -84,6 +84,7 @@ def simulated_trials(
     height: float = 1.0,
     reality: Map | None = None,
     any_attitude: bool = False,
+    lean: float = 0.0,
 ) -> list[Trial]:
     """Scans of a simulated sensor at random places (`sensing.simulate.random_scans`).
 
@@ -99,11 +100,12 @@ def simulated_trials(
         height: In space, of the sensor above the floor, in m.
         reality: What the sensor sees; the walls of the map when `None`.
         any_attitude: In space, turn the sensor at random, and let its scans not tell how.
+        lean: In space, roll and pitch it by up to so much, in rad, and let them not tell that.
     """
     seen = bare_walls(world) if reality is None else reality
     scans = random_scans(
         world, seen, lidar, count, seed=seed, clearance=clearance, height=height,
-        any_attitude=any_attitude,
+        any_attitude=any_attitude, lean=lean,
     )  # fmt: skip
     return [Trial(lambda scan=scan: scan, pose) for pose, scan in scans]  # type: ignore[misc]
 

@@ -109,6 +109,9 @@ def simulate3d(
     noise: options.Noise = 0.03,
     clutter: options.Clutter = 0.1,
     any_attitude: options.AnyAttitude = False,
+    lean: Annotated[
+        float, typer.Option(help="Most that the sensor rolls and pitches, untold, in degrees.")
+    ] = 0.0,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -121,7 +124,8 @@ def simulate3d(
         field_of_view=math.radians(field_of_view),
     )  # fmt: skip
     turned = {"any_attitude": any_attitude}
-    report(simulated(worlds, lidar, count, seed, height, **turned), as_json, height, **turned)
+    trials = simulated(worlds, lidar, count, seed, height, lean=math.radians(lean), **turned)
+    report(trials, as_json, height, **turned)
 
 
 def cross(

@@ -52,7 +52,7 @@ def simulated(
     count: int,
     seed: int,
     height: float = 1.0,
-    **turned: bool,
+    **turned: Any,
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
     """Sites with simulated trials; where the map is a mesh, the sensor sees the mesh."""
     from isovist.io.maps.read import read_map
@@ -67,7 +67,7 @@ def _simulated(
     count: int,
     seed: int,
     height: float,
-    **turned: bool,
+    **turned: Any,
 ) -> tuple[AnyMap, list[Trial]]:
     from isovist.atlas.build import as_cells
 

@@ -21,9 +21,9 @@ import numpy as np
 from isovist.atlas.base import Fit, Site
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.judge import NOWHERE, UNSURE, refuted
+from isovist.localization.judge import NOWHERE, UNSURE
 from isovist.localization.maps import Prior, Regions, seek
-from isovist.localization.refine import Fits, refine
+from isovist.localization.refine import Fits, refine, refuted
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM

@@ -27,6 +27,7 @@ def random_scans(
     clearance: float = 0.25,
     height: float = 1.0,
     any_attitude: bool = False,
+    lean: float = 0.0,
 ) -> list[tuple[AnyPose, Scan | CloudScan]]:
     """Scans from random places where the sensor can stand, with random headings, and the poses.
 
@@ -39,9 +40,14 @@ def random_scans(
         clearance: Least room of the sensor on all sides, in m.
         height: In space, of the sensor above the floor, in m.
         any_attitude: In space, turn the sensor at random, and let its scans not tell how.
+        lean: In space, roll and pitch it by up to so much, in rad, and let them not tell that.
     """
     if count < 1:
         raise InputError(f"`count` must be at least 1, got {count}.")
+    if not 0.0 <= lean < np.pi / 2.0:
+        raise InputError(
+            f"`lean` must be an angle from 0° to less than 90°, got {np.degrees(lean):g}°."
+        )
     check_lidar(world, lidar)
     places = standing_places(world, clearance, height)
     random = np.random.default_rng(seed)
@@ -53,8 +59,10 @@ def random_scans(
         x, y, *z = (float(v) for v in place)
         pose = Pose3(x, y, yaw, *z) if z else Pose(x, y, yaw)
         try:
-            if any_attitude and isinstance(lidar, SpinningLidar):
-                pose = Pose3.from_quaternion(random.normal(size=4), place)
+            if (any_attitude or lean) and isinstance(lidar, SpinningLidar):
+                pose = Pose3(x, y, yaw, *z, *random.uniform(-lean, lean, 2))
+                if any_attitude:
+                    pose = Pose3.from_quaternion(random.normal(size=4), place)
                 scan: Scan | CloudScan = lidar.scan(reality, pose, random, tells_tilt=False)
             else:
                 scan = lidar.scan(reality, pose, random)
