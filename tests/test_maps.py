@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
+import isovist.localization.locate as locate_module
 from isovist.errors import InputError
 from isovist.localization.contrast import contrast
 from isovist.localization.maps import prior_of, seek, site_of
@@ -108,6 +109,22 @@ def test_a_place_of_any_map_that_was_not_looked_at_is_not_absent(site):
     radius, turn = few.candidates_apart(together)
     alone = seek(site.atlas, scan, None, few)
     assert found.lead(own, radius, turn) <= alone.lead(own, radius, turn)
+
+
+@both
+def test_where_candidates_crowd_each_other_out_each_map_has_as_many(site, monkeypatch):
+    look, asked = locate_module._look, []
+
+    def crowded(site, scan, prior, settings, *rest, thorough=False, **more):
+        asked.append(settings.seeds[thorough])
+        answer, _ = look(site, scan, prior, settings, *rest, thorough=thorough, **more)
+        return answer, len(asked) == 3
+
+    monkeypatch.setattr(locate_module, "_look", crowded)
+    answer = iv.locate(pair(site), site.look(site.places[0]))
+    few, many = iv.LocalizationSettings().seeds
+    assert asked == [few, many, 2 * many]
+    assert answer.verdict is iv.Verdict.UNIQUE
 
 
 @both

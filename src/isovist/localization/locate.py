@@ -16,7 +16,7 @@ from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
 from isovist.localization.certify import certify_answer
-from isovist.localization.choice import Choice
+from isovist.localization.choice import FEW, Choice
 from isovist.localization.choice import told as unseen
 from isovist.localization.copies import copies
 from isovist.localization.floors import pays
@@ -231,6 +231,12 @@ def _asked(
         if sure and answer.verdict is Verdict.UNIQUE and not apart:
             return replace(answer, timing_ms=spent)
     answer, sure = _look(site, scan, prior, settings, tilt, thorough=True)
+    if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
+        # As many candidates as of one map may be too few of all: as many of each, then.
+        spent = _sum(spent, answer.timing_ms)
+        few, many = settings.seeds
+        each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
+        answer, sure = _look(site, scan, prior, each, tilt, thorough=True)
     answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
     if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, settings)):
         advice = DIVIDED if sure else CROWDED
