@@ -13,7 +13,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.compiled import kernel, within
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -22,7 +22,7 @@ Singles = NDArray[np.float32]
 REACH = 3.5
 
 
-@inner
+@within
 def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float]:
     """Bilinear value and gradient at (x, y), in cells; values sit at the centres of cells.
 
@@ -51,7 +51,7 @@ def distance_at(field: Singles, x: float, y: float) -> tuple[float, float, float
     return value, slope_x, slope_y
 
 
-@inner
+@within
 def _sum_beams(  # type: ignore[no-untyped-def]
     field: Singles, ends: Floats, noise: Floats, sigma: float, x: float, y: float, yaw: float
 ):
