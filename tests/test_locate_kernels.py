@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 
@@ -5,7 +7,7 @@ from isovist.atlas.build import build
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.backends.base import computing
-from isovist.kernels.align import distance_at
+from isovist.kernels.align import REACH, align, distance_at
 from isovist.kernels.align3d import distance_in_space
 from isovist.kernels.correlate import spread
 from isovist.maps.cells import distance_to_walls
@@ -126,6 +128,28 @@ def test_a_fit_takes_the_steps_of_its_twin(backend, random, noisy):
         _, H = fit_step(field, ends, widths[-1], 0.02, poses[k], noise)
         np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
         assert np.abs(H - before).max() > 1.0
+
+
+def test_beams_are_summed_one_after_the_other_wherever_they_end(random):
+    """Several are looked up at once, and those out of reach are left out: to the last bit."""
+    field = random.uniform(0.0, 9.0, (30, 40)).astype(np.float32)
+    ends, poses, normal = random.normal(0.0, 15.0, (61, 2)), np.empty((20, 3)), np.empty((20, 8))
+    poses[:] = random.uniform([0.0, 0.0, -3.0], [40.0, 30.0, 3.0], (20, 3))
+    align(field, ends, np.empty(0), np.array([2.0]), 1e20, poses, normal)
+    for (x, y, yaw), row in zip(poses, normal, strict=True):
+        c, s = math.cos(yaw), math.sin(yaw)
+        sums = np.zeros(8)
+        for u, v in ends:
+            rx, ry = c * u - s * v, s * u + c * v
+            e, dx, dy = distance_at(field, x + rx, y + ry)
+            if e <= REACH * 2.0:
+                da, w = dy * rx - dx * ry, math.exp(-e * e * 0.125)
+                sums += [
+                    w * dx * dx, w * dx * dy, w * dx * da, w * dy * dy, w * dy * da, w * da * da,
+                    w, w * e * e,
+                ]  # fmt: skip
+        assert np.array_equal(row, sums)
+    assert normal[:, 6].min() > 0.0
 
 
 @pytest.mark.parametrize("noisy", [False, True])

@@ -15,11 +15,11 @@ import math
 import numpy as np
 
 from isovist.kernels.align import REACH
-from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.compiled import inner, kernel, within
 from isovist.kernels.grids import corners_of, extent_of
 
 
-@inner
+@within
 def distance_in_space(field, x, y, z):
     """Trilinear value and gradient at (x, y, z), in cells; values sit at the centres of cells.
 
@@ -51,7 +51,7 @@ def distance_in_space(field, x, y, z):
     return value, slope_x, slope_y, slope_z
 
 
-@inner
+@within
 def turn(pose, R):
     """Fill R (3, 3) with the rotation of a pose (x, y, yaw, z, roll, pitch)."""
     cy, sy = math.cos(pose[2]), math.sin(pose[2])
@@ -62,7 +62,7 @@ def turn(pose, R):
     R[2, 0], R[2, 1], R[2, 2] = -sp, cp * sr, cp * cr
 
 
-@inner
+@within
 def _solve(H, g, n):
     """Overwrite g with H⁻¹ g for the first n rows, by Cholesky; False when H is not positive."""
     for j in range(n):
@@ -86,10 +86,12 @@ def _solve(H, g, n):
     return True
 
 
-@inner
-def _sum_beams(field, ends, sigma, pose, H, g):
-    """Fill H (6, 6), lower half, and g (6,) with Σ w J Jᵀ and −Σ w J e.  Returns Σ w and Σ w e²."""
-    R, J = np.empty((3, 3)), np.empty(6)
+@within
+def _sum_beams(field, ends, sigma, pose, H, g, R, J):
+    """Fill H (6, 6), lower half, and g (6,) with Σ w J Jᵀ and −Σ w J e.  Returns Σ w and Σ w e².
+
+    R (3, 3) and J (6,) are scratch.
+    """
     turn(pose, R)
     ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
     bx, by = -math.sin(pose[2]), math.cos(pose[2])
@@ -125,8 +127,9 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
     """Improve one pose (6,); normal (6, 6) and sums (2,) as in `align_in_space`."""
     m = len(ends)
     H, g = np.zeros((6, 6)), np.zeros(6)
+    R, J = np.empty((3, 3)), np.empty(6)
     for sigma in widths:
-        _sum_beams(field, ends, sigma, pose, H, g)
+        _sum_beams(field, ends, sigma, pose, H, g, R, J)
         for i in range(6):
             H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
         if not _solve(H, g, fitted):
@@ -140,7 +143,7 @@ def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
                 pose[i] += shrink * g[i]
             else:
                 pose[i] += min(max(g[i], -0.1), 0.1)
-    sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g)
+    sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g, R, J)
 
 
 @inner

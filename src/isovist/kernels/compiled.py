@@ -130,13 +130,13 @@ def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     )
 
 
-def within(function: Callable[..., Any]) -> Any:
+def within(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make an `inner` function that is called once per ray or so: it must not make any array.
 
     It becomes part of whoever calls it, and references to arrays are not counted, each of which
     takes as long as a box.
     """
-    return inner(function, forceinline=True, _nrt=False)
+    return inner(function, forceinline=True, _nrt=False, **options)
 
 
 def _types(text: str) -> tuple[Any, ...]:

@@ -16,7 +16,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.compiled import inner, kernel, within
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
@@ -25,19 +25,19 @@ Floats = NDArray[np.float64]
 FINITE = {"nnan", "nsz"}
 
 
-@inner(fastmath=FINITE)
+@within(fastmath=FINITE)
 def _term(f: np.float32, o: np.float32, low: np.float32, high: np.float32) -> np.float32:
     return abs(min(max(o - f, low), high))
 
 
-@inner(fastmath=FINITE)
+@within(fastmath=FINITE)
 def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
     """One term of equation (1) for all headings; f starts at its channel.  Shapes (n,)."""
     for k in range(len(cost)):
         cost[k] += _term(f[k], o, low, high)
 
 
-@inner(fastmath=FINITE)
+@within(fastmath=FINITE)
 def _add_costs(
     f: Singles, channels: NDArray[np.int64], o: Singles, low: np.float32, high: np.float32,
     cost: Singles,
@@ -60,14 +60,31 @@ def _add_costs(
         cost[k] = sum_ + _term(f7[k], o7, low, high)
 
 
-@inner
+@within
+def _add_ring(
+    f: Singles, windows: Singles, channels: NDArray[np.int64], counts: NDArray[np.int64],
+    ring: int, low: np.float32, high: np.float32, table: Singles,
+) -> None:  # fmt: skip
+    """Terms of one ring for all headings of all phases.  Shapes as in `correlate`."""
+    n = table.shape[1]
+    for p in range(len(windows)):
+        o, which, count = windows[p, ring], channels[p, ring], counts[p, ring]
+        whole = count - count % 8
+        for j in range(0, whole, 8):
+            _add_costs(f, which[j : j + 8], o, low, high, table[p])
+        for j in range(whole, count):
+            c = which[j]
+            _add_cost(f[c : c + n], o[c], low, high, table[p])
+
+
+@within
 def _place(cost: Singles, blocked: Singles, p: int, phases: int, around: Singles) -> None:
     """Costs of phase p among those of all headings, which begin at 1.  Shapes (n,)."""
     for k in range(len(cost)):
         around[1 + k * phases + p] = cost[k] + blocked[k]
 
 
-@inner
+@within
 def _keep_valleys(around: Singles, valleys: Singles) -> None:
     """Costs that are not above those of either neighbour; `inf` for the others.  Shape (turns,)."""
     turns = len(valleys)
@@ -77,7 +94,7 @@ def _keep_valleys(around: Singles, valleys: Singles) -> None:
         valleys[k] = np.float32(np.inf) if lower < around[k + 1] else around[k + 1]
 
 
-@inner
+@within
 def _sort_in(valleys: Singles, costs: Singles, headings: NDArray[np.int32]) -> None:
     """The smallest, ascending, the first of equal ones first.  Shape (keep,)."""
     keep = len(costs)
@@ -153,14 +170,7 @@ def correlate(
         for ring in range(rings):
             for c in range(n):
                 f[c] = f[n + c] = nodes[active[i], ring, c]
-            for p in range(phases):
-                o, which, count = windows[p, ring], channels[p, ring], counts[p, ring]
-                whole = count - count % 8
-                for j in range(0, whole, 8):
-                    _add_costs(f, which[j : j + 8], o, low, high, table[p])
-                for j in range(whole, count):
-                    c = which[j]
-                    _add_cost(f[c : c + n], o[c], low, high, table[p])
+            _add_ring(f, windows, channels, counts, ring, low, high, table)
         for p in range(phases):
             _place(table[p], blocked[p], p, phases, around)
         _keep_valleys(around, valleys)

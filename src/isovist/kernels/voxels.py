@@ -14,6 +14,9 @@ from isovist.kernels.compiled import inner, kernel
 from isovist.kernels.grids import code_at, last_free, size_of
 from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, SURE, _exact_sign
 
+# What takes scratch arrays is part of its caller: each reference counted takes as long as a cell.
+_inline = inner(forceinline=True)
+
 
 @inner
 def _order(fx, x, ady, fy, y, adx):
@@ -40,7 +43,7 @@ def _last_inside(guess, start, stop, step, f, u, ahead, v, adu, adv):
     return k
 
 
-@inner
+@_inline
 def _lowest(skip, at, sides, steps, found):
     """Smallest code among the cells at `at` + any of `steps`, on either side of planes.
 
@@ -65,7 +68,7 @@ def _lowest(skip, at, sides, steps, found):
     return low
 
 
-@inner
+@_inline
 def _index(skip, code, cell):
     """Flat index of a cell, −1 when it lies beyond the edge."""
     if code == EDGE:
@@ -73,7 +76,7 @@ def _index(skip, code, cell):
     return (cell[2] * size_of(skip, 1) + cell[1]) * size_of(skip, 0) + cell[0]
 
 
-@inner
+@_inline
 def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
     """Follow one ray from o (3,) along d (3,), both (x, y, z) in cells.
 
@@ -161,7 +164,7 @@ def cast_one(skip, o, d, maximum, at, step, sides, tied, found):
             return maximum, MAXIMUM, -1, -1
 
 
-@inner
+@_inline
 def _before(at, step, o, d, j, k):
     """−1 when the next face along axis j comes before that along k, 0 when both meet, else 1."""
     return _order(
