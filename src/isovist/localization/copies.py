@@ -19,9 +19,7 @@ from isovist.sensing.joined import Look
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
 
-ROUGHLY = ProofSettings(
-    (0.4, float(np.radians(0.5))), see=0.0, finest=0.2, most=400_000, seconds=1.0
-)
+ROUGHLY = ProofSettings((0.4, float(np.radians(0.5))), see=0.0, finest=0.2, most=400_000)
 """Boxes of 0.2 m and 0.5° are small enough for a fit to begin in; where 50 000 of 0.4 m are left,
 the scan tells nothing from anything, and those that may be best are tried."""
 QUARTERS = 0.5 * np.pi * np.arange(4)
@@ -43,7 +41,7 @@ def copies(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) 
     yaw, floor = atlas.to_cells(place)[0, 2], float(ratings.mean()) - settings.refuted[1]
     found = complete(
         atlas, beams, atlas.model(settings.model), floor, ROUGHLY,
-        yaws=np.asarray(yaw + QUARTERS), seconds=ROUGHLY.seconds,
+        yaws=np.asarray(yaw + QUARTERS),
     )  # fmt: skip
     boxes = found.boxes[np.argsort(-found.boxes[:, 5], kind="stable")]
     poses = atlas.from_cells(boxes[:, :3])

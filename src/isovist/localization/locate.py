@@ -398,6 +398,11 @@ def _look(
 
     In space, `against` an answer, only places that may be as good as its own are looked for.
     """
+    if thorough and atlas.dimension == 2:
+        from isovist.kernels.bound import bound, tabulate
+
+        for kernel in (bound, tabulate):  # of `copies`; seldom needed, so compiled only now
+            kernel.compile()
     start = perf_counter()
     if against is None:
         candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
