@@ -251,3 +251,13 @@ def test_simulated_sensors_can_be_turned_at_random():
     row = measure("house", house(), trials[:1], any_attitude=True)
     assert row["success"] == 1.0
     assert row["false_confident"] == 0.0
+
+
+def test_simulated_sensors_can_lean_untold():
+    trials = simulated_trials(house(), 6, TALL, seed=2, lean=np.radians(5.0))
+    tilts = np.array([[trial.truth.roll, trial.truth.pitch] for trial in trials])
+    assert 1.0 < np.degrees(np.abs(tilts)).max() <= 5.0
+    assert all((trial.scan().roll, trial.scan().pitch) == (0.0, 0.0) for trial in trials)
+    with pytest.raises(InputError) as error:
+        simulated_trials(house(), 6, TALL, lean=-0.1)
+    assert str(error.value) == ("`lean` must be an angle from 0° to less than 90°, got -5.72958°.")
