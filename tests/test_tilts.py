@@ -9,7 +9,9 @@ import pytest
 import isovist as iv
 from isovist.bench.streets import HEIGHT, LIDAR, SLOPE, quarter
 from isovist.errors import InputError
-from isovist.localization.answer import Verdict
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.tilts import upright
 from isovist.maps.cells import Cell
 from isovist.maps.floor import close_floor
 from isovist.maps.voxels import VoxelMap
@@ -20,6 +22,7 @@ from reference_space import LIDAR as INDOORS
 from reference_space import at, house, house_atlas
 
 FEW = replace(LIDAR, azimuths=240)
+USUAL = LocalizationSettings()
 TALL = replace(INDOORS, rings=24, low=-0.7, high=0.7)
 
 
@@ -154,3 +157,39 @@ def test_a_leaning_scan_is_found_on_a_street():
         answer = iv.locate(atlas, scan, prior=iv.Region.around(truth, 10.0))
         assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
         assert tilt_between(answer.best.pose, truth) < 1.0
+
+
+@pytest.mark.parametrize("sigma", [0.5, 1.6])
+def test_without_ground_in_view_the_walls_say_which_way_is_up(sigma):
+    truth = at(5.0, 0.0, 0.7, roll=0.2)
+    high = replace(INDOORS, rings=24, low=0.0, high=0.6)
+    scan = high.scan(house(), truth, np.random.default_rng(4), tells_tilt=False)
+    assert ground_of(scan) is None
+    spread = np.diag([1e-4, 1e-4, 1e-4, 1e-4, *[np.radians(sigma) ** 2] * 2])
+    place = Estimate(truth, spread, 1.0, 0.9, 4.0, False)
+    asked = []
+
+    def ask(one, tilt, _first):
+        asked.append(one)
+        if one is scan:
+            return Answer(Verdict.LOST, "Nowhere.", ())
+        assert tilt
+        return Answer(Verdict.UNIQUE, "Here.", (place,))
+
+    answer, held = upright(
+        house_atlas(), scan, False, ask, lambda one, tilt: (ask(one, tilt, None), True), USUAL
+    )
+    # One way up is tried and nothing is better than what it gave.
+    assert asked[0] is scan
+    assert held is not scan
+    up = Pose3(roll=held.roll, pitch=held.pitch).rotation[2] @ truth.rotation[2]
+    assert np.degrees(np.arccos(up)) < 9.0
+    if sigma < 1.0:
+        assert answer.verdict is Verdict.UNIQUE
+        assert answer.advice.startswith("Here. The sensor leans by 11.5°")
+    else:
+        assert answer.verdict is Verdict.AMBIGUOUS
+        assert answer.advice.startswith(
+            "One place explains the scan, but the attitude there is known to ± 1.6° (standard "
+            "deviation) alone. Move until floor or ceiling is in view."
+        )

@@ -26,7 +26,7 @@ from isovist.localization.maps import Prior, Regions, seek
 from isovist.localization.refine import Fits, refine, refuted
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
-from isovist.localization.tilts import FIRM
+from isovist.localization.tilts import FIRM, LOOSE, loosest
 from isovist.localization.twists import fewer
 from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.roses.rose import Rose
@@ -48,10 +48,6 @@ HEADED = (
 OTHERWISE = (
     "Turned another way, the robot could be at {} other place{} that would explain the scan about "
     "as well. Move and look again."
-)
-LOOSE = (
-    "One place explains the scan, but the attitude there is known to ± {:.1f}° (standard "
-    "deviation) alone. Move until floor or ceiling is in view."
 )
 
 STEPS = ("search", "refine", "judge", "total")
@@ -253,13 +249,13 @@ def _against(
         answer = replace(answer, estimates=tuple(every[: settings.listed]))
     if answer.verdict is not Verdict.UNIQUE:
         return answer
-    advice, loosest = "", float(np.sqrt(np.linalg.eigvalsh(best.covariance[4:, 4:])[-1]))
+    advice, sigma = "", loosest(best)
     if alive:
         advice = OTHERWISE.format(alive, "s" if alive > 1 else "")
     elif best.probability < settings.sure[2]:
         advice = UNSURE.format(best.probability)
-    elif loosest > FIRM:
-        advice = LOOSE.format(np.degrees(loosest))
+    elif sigma > FIRM:
+        advice = LOOSE.format(np.degrees(sigma))
     return replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice) if advice else answer
 
 

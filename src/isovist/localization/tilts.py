@@ -3,9 +3,10 @@
 A scan whose ground is not level (`sensing.level`) is looked at as if it were, with roll and pitch
 fitted.  As it may be a ramp or a stack of boxes, the ground alone does not decide: unless one place
 explains the scan so, and leans, it is looked at as it was told, too, and what fits better is asked.
-What was asked as told is asked once more with roll
-and pitch fitted when the best place, fitted so, leans by more than its covariance allows and
-explains the scan better.
+What was asked as told is asked once more with roll and pitch fitted when the best place, fitted so,
+leans by more than its covariance allows and explains the scan better.  Where that, too, leaves more
+than one place, the ground may not be in view: then the scan is looked at by whatever else may be up
+(`sensing.planes`), and asked so where it fits better.
 """
 
 from collections.abc import Callable
@@ -19,7 +20,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look, last_of
-from isovist.sensing.level import all_on_level_ground
+from isovist.sensing.level import all_on_level_ground, leaning
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
@@ -31,6 +32,10 @@ FIRM = float(np.radians(1.0))
 """Largest standard deviation of a roll and a pitch that are worth telling, in rad."""
 LEANS = " The sensor leans by {:.1f}° more than was told; roll and pitch were fitted."
 
+LOOSE = (
+    "One place explains the scan, but the attitude there is known to ± {:.1f}° (standard "
+    "deviation) alone. Move until floor or ceiling is in view."
+)
 UNSURE = (
     "The scan would fit better here if the sensor leant by more than was told, and nowhere else "
     "so. Tell its roll and pitch, or move and look again."
@@ -73,6 +78,13 @@ def upright(
             return _said(again, last), scan
         if answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=UNSURE)
+    if answer.verdict is not Verdict.UNIQUE:
+        for turned in leaning(scan):
+            first = look(turned, True)
+            if _score(first[0]) > _score(answer):
+                again = ask(turned, True, first)
+                if _score(again) > _score(answer):
+                    answer, scan = _said(_no_looser(again), last), turned
     return answer, scan
 
 
@@ -84,7 +96,20 @@ def _firm(answer: Answer, scan: CloudScan) -> bool:
     """Whether the scan tells roll and pitch, which walls alone do not, and not as told."""
     if answer.best is None or _lean(answer.best, scan) <= LEAST:
         return False
-    return float(np.linalg.eigvalsh(answer.best.covariance[4:, 4:])[-1]) <= FIRM**2
+    return loosest(answer.best) <= FIRM
+
+
+def loosest(best: Estimate) -> float:
+    """Largest standard deviation of roll and pitch together, in rad."""
+    return float(np.sqrt(np.linalg.eigvalsh(best.covariance[4:, 4:])[-1]))
+
+
+def _no_looser(answer: Answer) -> Answer:
+    """An answer that is unique only where the attitude is known well."""
+    if answer.best is None or answer.verdict is not Verdict.UNIQUE or loosest(answer.best) <= FIRM:
+        return answer
+    advice = LOOSE.format(np.degrees(loosest(answer.best)))
+    return replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
 
 
 def _lean(best: Estimate, scan: CloudScan) -> float:

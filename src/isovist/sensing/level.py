@@ -16,6 +16,7 @@ import numpy as np
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look
+from isovist.sensing.planes import ups_of
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
 
@@ -84,12 +85,26 @@ def levelled(scan: CloudScan) -> tuple[CloudScan, float]:
     if plane is None:
         return scan, 0.0
     up = np.array([-plane[0], -plane[1], 1.0]) / np.sqrt(plane[0] ** 2 + plane[1] ** 2 + 1.0)
+    return held_up(scan, up)
+
+
+def held_up(scan: CloudScan, up: FloatArray) -> tuple[CloudScan, float]:
+    """The scan as it would be were `up`, in its level frame, the vertical, and the turn in rad."""
     # Turn the level frame so that `up` becomes ẑ: its pitch and roll, its heading as it was.
     pitch = -np.arctan2(up[0], up[2])
     roll = np.arctan2(up[1], np.hypot(up[0], up[2]))
     turned = Pose3(roll=float(roll), pitch=float(pitch)) @ Pose3(roll=scan.roll, pitch=scan.pitch)
     tilt = float(np.arccos(np.clip(up[2], -1.0, 1.0)))
     return replace(scan, roll=turned.roll, pitch=turned.pitch), tilt
+
+
+def leaning(scan: Look) -> list[CloudScan]:
+    """A cloud that tells no roll and pitch, upright by each way that may be up (`planes`)."""
+    if not isinstance(scan, CloudScan) or (scan.roll, scan.pitch) != (0.0, 0.0):
+        return []
+    ups = ups_of(scan) @ scan.T_robot_sensor.rotation.T
+    turned = (held_up(scan, up) for up in ups if up[2] > 0.0)
+    return [flat for flat, by in turned if LEVEL < by <= np.arctan(STEEPEST)]
 
 
 def on_level_ground(scan: Scan | CloudScan) -> Scan | CloudScan:
