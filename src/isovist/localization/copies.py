@@ -13,7 +13,7 @@ from isovist.atlas.base import Site
 from isovist.atlas.plane import PlaneAtlas
 from isovist.localization.complete import complete
 from isovist.localization.refine import Fits
-from isovist.localization.search import unlike
+from isovist.localization.search import ENOUGH, unlike
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.sensing.joined import Look
 from isovist.sensing.scan import Scan
@@ -43,6 +43,9 @@ def copies(atlas: Site, scan: Look, fits: Fits, settings: LocalizationSettings) 
         atlas, beams, atlas.model(settings.model), floor, ROUGHLY,
         yaws=np.asarray(yaw + QUARTERS),
     )  # fmt: skip
-    boxes = found.boxes[np.argsort(-found.boxes[:, 5], kind="stable")]
+    boxes, most = found.boxes, ENOUGH * settings.seeds[0]
+    if len(boxes) > most:
+        boxes = boxes[boxes[:, 5] >= np.partition(boxes[:, 5], -most)[-most]]
+    boxes = boxes[np.argsort(-boxes[:, 5], kind="stable")]
     poses = atlas.from_cells(boxes[:, :3])
     return poses[unlike(poses, *settings.apart[1], settings.seeds[0])]
