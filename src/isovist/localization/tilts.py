@@ -83,7 +83,7 @@ def upright(
             first = look(turned, True)
             if _score(first[0]) > _score(answer):
                 again = ask(turned, True, first)
-                if _score(again) > _score(answer):
+                if _score(again) > _score(answer) and _lean(again.best, last) > LEAST:
                     answer, scan = _said(_no_looser(again), last), turned
     return answer, scan
 
@@ -112,8 +112,10 @@ def _no_looser(answer: Answer) -> Answer:
     return replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
 
 
-def _lean(best: Estimate, scan: CloudScan) -> float:
-    """How much more an estimate leans than the scan tells, in rad."""
+def _lean(best: Estimate | None, scan: CloudScan) -> float:
+    """How much more an estimate leans than the scan tells, in rad; nothing where there is none."""
+    if best is None:
+        return 0.0
     up = best.pose.rotation[2] @ scan.T_level_robot.rotation[2]
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
