@@ -185,6 +185,8 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=0, help="most queries of a log; 0 for all")
     parser.add_argument("--of", default="", metavar="NAME", help="ask queries of this log alone")
     given = parser.parse_args()
+    if given.of and not any(given.of in path.name for path in given.logs):
+        parser.error(f"none of the logs is called {given.of!r}")
     if given.scans:
         generated(given.scans, given.seed)
     if given.logs:
