@@ -88,7 +88,7 @@ $(VENV)/.studio: pyproject.toml
 
 # Compiled kernels, so that two workers do not both compile what both need.
 $(WARM): $(DEV) $(wildcard src/isovist/kernels/*.py)
-	$(BIN)/python .ci/warm.py 2
+	$(BIN)/isovist warm-up
 	touch $@
 
 $(VENV)/.docs: pyproject.toml

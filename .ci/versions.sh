@@ -31,7 +31,7 @@ for name in ${PYTHONS:-$named}; do
   "$python" -m venv "$scratch/$version"
   inside="$scratch/$version/bin/python"
   "$inside" -m pip install --quiet --disable-pip-version-check --no-compile "$wheel[test]"
-  "$inside" .ci/warm.py 2
+  "$inside" -m isovist warm-up
   if "$inside" -m pytest -n 2 --dist worksteal -m 'not slow' -p no:cacheprovider; then
     passed+=("$version")
   else

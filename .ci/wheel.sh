@@ -11,7 +11,7 @@ make --no-print-directory .venv/.coverage
 mv "$scratch"/built/isovist-*.whl "$scratch"
 "${PYTHON:-python3}" -m venv "$scratch/venv"
 "$scratch/venv/bin/python" $pip install --no-compile "$scratch"/isovist-*.whl
-"$scratch/venv/bin/python" .ci/warm.py 2
+"$scratch/venv/bin/isovist" warm-up
 .venv/bin/python .ci/check_wheel.py "$scratch/venv/bin"
 "$scratch/venv/bin/python" $pip install --no-compile "$(echo "$scratch"/isovist-*.whl)[studio]"
 if command -v npm >/dev/null; then

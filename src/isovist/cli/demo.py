@@ -27,6 +27,12 @@ def demo(
     """A robot wakes up in an office whose plan it has, and finds out where it is."""
     from isovist.bench.demonstration import demonstrate, demonstrate_in_space
     from isovist.cli.progress import busy
+    from isovist.kernels.align import align
+    from isovist.kernels.align3d import align_in_space
+    from isovist.kernels.beside import compile_beside
+    from isovist.kernels.correlate import correlate, spread
+    from isovist.kernels.score import score
+    from isovist.kernels.score3d import score_in_space
     from isovist.report.answers import answer_json, answer_text, pose_json
     from isovist.ros.demonstration import write_demonstration
     from isovist.viz.answers import draw_answer
@@ -39,6 +45,8 @@ def demo(
         return
     check_suffix(figure)
     drawn = can_draw()
+    fitting = (align_in_space, score_in_space) if in_space else (align, score)
+    compile_beside(correlate, spread, *fitting)
     with busy("Describing the office and compiling"):
         shown = demonstrate_in_space(seed) if in_space else demonstrate(seed)
     if drawn:

@@ -106,10 +106,13 @@ def locate_product(
 ) -> int:
     """Print what `isovist.locate` says of a scan; 0 when it is unique, else 1."""
     from isovist.cli.inputs import maps_of
+    from isovist.kernels.beside import compile_beside
+    from isovist.kernels.correlate import spread
     from isovist.localization.answer import Verdict
     from isovist.localization.contrast import contrast
     from isovist.localization.hints import hints
     from isovist.localization.locate import locate
+    from isovist.localization.maps import site_of
     from isovist.report.answers import answer_json, answer_text
     from isovist.report.contrasts import contrast_json, contrast_text
     from isovist.sensing.joined import last_of
@@ -118,6 +121,7 @@ def locate_product(
 
     figure, why = picture
     atlas = maps_of(maps, prior, height=height[0], highest=height[1])
+    compile_beside(*site_of(atlas).kernels()[1:], spread)
     answer = locate(atlas, seen, prior=prior, certificate=True, **how)
     instead = hints(atlas, seen, answer, prior=prior)
     told = contrast(atlas, seen, answer) if why else None

@@ -13,11 +13,15 @@ read-only.  Where neither can be written to, as in a hardened container, it woul
 then a temporary folder does, and everything is compiled anew in each process.
 """
 
+import gc
 import inspect
 import logging
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -26,6 +30,7 @@ from numba import njit
 from numba.core import config, event
 from numba.core import types as numba_types
 from numba.core.compiler import Compiler
+from numba.core.registry import CPUDispatcher
 from numba.misc import appdirs
 
 from isovist.kernels.threads import share
@@ -33,8 +38,11 @@ from isovist.kernels.threads import share
 NUMBA: Any = config
 types: Any = numba_types
 FOLDERS: Any = appdirs.AppDirs
+DISPATCHER: Any = CPUDispatcher
 KERNELS: "dict[str, Kernel]" = {}
 """By module and name, as far as their modules are imported."""
+BESIDE: dict[str, Callable[[], object]] = {}
+"""Kernels that another process is compiling, by name: what waits for it (`kernels.beside`)."""
 _ONE_BY_ONE = Lock()
 COMPILING = "compiling, once on this machine; `isovist warm-up` compiles everything beforehand."
 
@@ -46,8 +54,10 @@ class Kernel:
     of the rows of the argument of that name; a call goes over all of them, on all cores.
 
     Attributes:
+        name: Its module and its own.
         loop: The dispatcher of Numba.
         signature: Types of its arguments.
+        ready: Whether it is compiled, in this process.
     """
 
     def __init__(
@@ -61,11 +71,12 @@ class Kernel:
     ) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.__wrapped__ = function
-        self.loop = inner(function, **options)
+        self.loop = njit(function, cache=True, pipeline_class=_Apart, **COMMON, **options)
+        self.name = f"{function.__module__}.{function.__name__}"
         self._text, self._block, self._most = text, block, most
         names = list(inspect.signature(function).parameters)
         self._over = None if over is None else names.index(over) - 2
-        self._ready = bool(NUMBA.DISABLE_JIT)
+        self.ready = bool(NUMBA.DISABLE_JIT)
 
     @property
     def signature(self) -> tuple[Any, ...]:
@@ -76,18 +87,27 @@ class Kernel:
 
     def compile(self) -> None:
         """Compile it, or read it from the cache, unless that is done."""
-        if not self._ready:
+        if not self.ready:
             with _ONE_BY_ONE:  # of threads that come at once, the first compiles
-                if not self._ready:
-                    self.loop.compile(self.signature)
+                if not self.ready:
+                    BESIDE.pop(self.name, bool)()
+                    with _uncollected():
+                        _load_arrays()
+                        self.loop.compile(self.signature)
                     self.loop.disable_compile()
-                    self._ready = True
+                    self.ready = True
 
     def __call__(self, *arguments: Any) -> Any:
         self.compile()
         if self._over is None:
             return self.loop(*arguments)
         return share(self.loop, len(arguments[self._over]), self._block, self._most, arguments)
+
+
+def compile_each(*kernels: Kernel) -> None:
+    """Compile kernels; those that another process is compiling come last."""
+    for each in sorted(kernels, key=lambda one: one.name in BESIDE):
+        each.compile()
 
 
 def kernel(
@@ -110,7 +130,7 @@ def kernel(
 
     def make(function: Callable[..., Any]) -> Kernel:
         made = Kernel(function, signature, over, block, most, options)
-        return KERNELS.setdefault(f"{function.__module__}.{function.__name__}", made)
+        return KERNELS.setdefault(made.name, made)
 
     return make
 
@@ -123,11 +143,35 @@ class _Apart(Compiler):
         self.state.flags.noalias = True
 
 
+COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+# Two thirds of a small function would be ways into it from Python and C.
+NO_WAY_IN = {"nopython": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+
+
+class Inner(DISPATCHER):  # type: ignore[misc]
+    """A function that kernels call: compiled into each of them, with no way in from outside.
+
+    A call from Python, which tests make, compiles it once more, with one.
+    """
+
+    def __call__(self, *arguments: Any) -> Any:
+        if "_alone" not in vars(self):
+            self._alone = njit(self.py_func, pipeline_class=_Apart, **COMMON)
+        return self._alone(*arguments)
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """A number that stands in a call is one of its kind, not a reason to compile once more."""
+        return super().get_call_template(tuple(types.unliteral(kind) for kind in args), kws)
+
+
 def inner(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     """Make a function that kernels call; options are those of Numba."""
-    return njit(
-        function, cache=True, nogil=True, error_model="numpy", pipeline_class=_Apart, **options
-    )
+    if function is None:
+        return lambda given: inner(given, **options)
+    if NUMBA.DISABLE_JIT:
+        return function
+    options = {**COMMON, **NO_WAY_IN, **options}
+    return Inner(function, targetoptions=options, pipeline_class=_Apart)
 
 
 def within(function: Callable[..., Any] | None = None, **options: Any) -> Any:
@@ -137,6 +181,33 @@ def within(function: Callable[..., Any] | None = None, **options: Any) -> Any:
     takes as long as a box.
     """
     return inner(function, forceinline=True, _nrt=False, **options)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without a search for garbage, of which compiling makes little: it would take 6 % of it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@cache
+def _load_arrays() -> None:
+    """Load what Numba knows of arrays, but not SciPy's linear algebra, which takes a tenth of 1 s.
+
+    Numba would look whether it is there (it is), and looks again whenever it is used.
+    """
+    linalg: Any = import_module("numba.np.linalg")
+    look = linalg.ensure_blas
+    linalg.ensure_blas = lambda: None
+    try:
+        import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = look
 
 
 def _types(text: str) -> tuple[Any, ...]:
@@ -173,18 +244,20 @@ def _writable(folder: Path) -> bool:
         return False
 
 
-def _find_cache() -> None:
+def _find_cache() -> bool:
+    """Whether what is compiled is kept for other processes."""
     beside = Path(__file__).parent / "__pycache__"
     of_user = Path(FOLDERS(appname="numba", appauthor=False).user_cache_dir)
     if NUMBA.CACHE_DIR or _writable(beside) or _writable(of_user):
-        return
+        return True
     NUMBA.CACHE_DIR = tempfile.mkdtemp(prefix="isovist-")
     sys.stderr.write(
         "isovist: no folder for compiled code can be written to, so every process compiles anew "
         "(half a minute). Set NUMBA_CACHE_DIR to one that can.\n"
     )
+    return False
 
 
-_find_cache()
+KEPT = _find_cache()
 NOTICE = _Notice()
 event.register("numba:compile", NOTICE)

@@ -7,7 +7,12 @@ from importlib import import_module
 from pathlib import Path
 from time import perf_counter
 
+from isovist.kernels.beside import compile_beside, is_kept
 from isovist.kernels.compiled import KERNELS, NOTICE
+from isovist.kernels.threads import COUNT
+
+MOST = 8
+"""Processes: with more, the kernel that takes longest is the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +39,22 @@ def load_all() -> None:
 
 
 def compile_all(progress: Callable[[float], None] = lambda _share: None) -> WarmUp:
-    """Compile every kernel, or read it from the cache; told the share that is done after each."""
+    """Compile every kernel, or read it from the cache; told the share that is done after each.
+
+    On a machine of several cores by several processes: for commands, not for libraries.
+    """
     begin = perf_counter()
     NOTICE.said = True  # whoever warms up knows
     load_all()
-    compiled, folder = 0, ""
-    for done, kernel in enumerate(KERNELS.values(), 1):
+    kernels = [each for name, each in KERNELS.items() if name.startswith(f"{__package__}.")]
+    missing = [kernel for kernel in kernels if not (kernel.ready or is_kept(kernel))]
+    count = min(COUNT, MOST)
+    for part in range(1, count):
+        compile_beside(*missing[part::count])
+    own, compiled = missing[::count], 0
+    for done, kernel in enumerate((*own, *(other for other in kernels if other not in own)), 1):
         kernel.compile()
-        compiled += bool(kernel.loop.stats.cache_misses)
-        folder = kernel.loop.stats.cache_path
-        progress(done / len(KERNELS))
-    return WarmUp(len(KERNELS), compiled, perf_counter() - begin, folder)
+        compiled += kernel in missing or bool(kernel.loop.stats.cache_misses)
+        progress(done / len(kernels))
+    folder = kernels[0].loop.stats.cache_path
+    return WarmUp(len(kernels), compiled, perf_counter() - begin, folder)

@@ -342,14 +342,14 @@ def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> boo
 def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.bound import bound, tabulate
+    from isovist.kernels.compiled import compile_each
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
     from isovist.kernels.wedge import look_through
 
     quick = (*((floors,) if pays(atlas) else ()), *((bound,) if atlas.dimension == 3 else ()))
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
-    for kernel in (*quick, correlate, spread, *atlas.kernels(), *proving):
-        kernel.compile()
+    compile_each(*quick, correlate, spread, *atlas.kernels(), *proving)
 
 
 def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
