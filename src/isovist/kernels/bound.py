@@ -124,11 +124,11 @@ def bound(
             if left + dx >= 0 and right + dx < width and low + dy >= 0 and high + dy < height:
                 shift = dy * width + dx
                 for j in range(alive):
-                    sums[j] += tables[k, flat[index[j] + shift]]
+                    sums[j] += tables[k, flat[np.uint64(index[j] + shift)]]
             else:
                 # Beyond the padding nothing is nearer than at its rim.
                 for j in range(alive):
-                    row, column = index[j] // width + dy, index[j] % width + dx
+                    column, row = places[which[j], 0] + dx, places[which[j], 1] + dy
                     row, column = min(max(row, 0), height - 1), min(max(column, 0), width - 1)
                     sums[j] += tables[k, codes[row, column]]
             if k % 4 == 3 or k == m - 1:

@@ -17,7 +17,6 @@ no pose in it can reach the floor, by a ceiling that is sound for all of its pos
        ℓ ≤ log(Z a N(s(z); σ) + c).                                                         (2)
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 from time import perf_counter
@@ -28,14 +27,13 @@ from numpy.typing import NDArray
 from isovist.atlas.base import Beams
 from isovist.atlas.plane import PlaneAtlas
 from isovist.backends.base import Boxes, Rounds, computing
+from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.settings import ProofSettings
 from isovist.types import BoolArray, FloatArray, IntArray
 
 UNITS = 256.0
 """Deficits are counted in parts of a nat, rounded down."""
-CHUNK = 128
-"""Boxes that are looked up together: their sums stay in the fastest memory."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,8 +91,7 @@ def complete(
         if whole is not None:
             return _survivors(whole, settings, unit, _tops(z, model))
     size, turns = settings.first(unit)
-    squares, first = ceilings.squares(size).astype(np.int64), _headings(turns, yaws)
-    cells, heads = np.tile(squares, (len(first), 1)), np.repeat(first, len(squares))
+    cells, heads = ceilings.squares(size).astype(np.int64), _headings(turns, yaws)
     order: IntArray | None = None
     share, lookups, wedges = 1, 0, 0
     settled: list[FloatArray] = []
@@ -103,45 +100,33 @@ def complete(
         width, turn = size / share, math.pi / turns
         tables, tops = deficits_of(z, model, 0.5 * width * unit, turn, unit)
         spare = float(tops.sum() - floor * len(z))
-        middles = (cells + 0.5) * width
-        places = np.floor(middles).astype(np.int64)
-        groups, offsets = _offsets(beams.ends / unit, heads, middles - places, 2.0 * turn)
+        told = Round(ceilings, beams.ends / unit, width, 2.0 * turn, tables, spare * UNITS)
         if order is None:
-            order = _telling(ceilings, places, groups, offsets, tables, spare * UNITS)
-        sums = np.empty(len(cells), dtype=np.int32)
-        tasks = tasks_of(groups)
-        looked = np.zeros(len(tasks), dtype=np.int64)
-        computing().bound(
-            ceilings.codes, tasks, (places + ceilings.pad).astype(np.int32),
-            np.ascontiguousarray(offsets[:, order]), np.ascontiguousarray(tables[order]),
-            math.floor(spare * UNITS), sums, looked,
-        )  # fmt: skip
-        lookups += int(looked.sum())
-        alive = np.flatnonzero(sums >= 0)
-        cells, heads = cells[alive], heads[alive]
-        found = _rows(np.column_stack([cells, heads, sums[alive]]), width, turn, tops)
+            order = told.telling(cells, heads)
+            alive = told.everywhere(cells, heads, order)
+        else:
+            alive = told.among(cells, heads, order)
+        cells, heads, lookups = alive.cells, alive.heads, lookups + alive.lookups
+        found = _rows(np.column_stack([cells, heads, alive.deficits]), width, turn, tops)
         boxes = found[:, :3]
         inside = _inside(boxes, 0.5 * width, turn, known)
         settled.append(found[inside])
         cells, heads, boxes, found = cells[~inside], heads[~inside], boxes[~inside], found[~inside]
         if width * unit <= settings.see and len(boxes):
-            told, count = _see(
+            lost, count = _see(
                 atlas, ceilings, beams, model, boxes, (0.5 * width, turn), tops, spare
             )
             wedges += count
-            kept = told <= spare + 1e-9
-            found[:, 5] = np.minimum(found[:, 5], tops.mean() - told / len(z))
+            kept = lost <= spare + 1e-9
+            found[:, 5] = np.minimum(found[:, 5], tops.mean() - lost / len(z))
             cells, heads, found = cells[kept], heads[kept], found[kept]
         done = width * unit <= settings.finest or len(cells) == 0
         late = 8 * len(cells) > settings.most or perf_counter() - start > seconds
         if done or late:
             return Survivors(np.concatenate([*settled, found]), len(found), done, lookups, wedges)
         size, share = (size // 2, share) if size > 1 else (1, 2 * share)
-        cells, heads = _children(cells, heads)
-        if yaws is None:
-            turns *= 2
-        else:  # headings stay as narrow as they are
-            cells, heads = cells[heads % 2 == 0], heads[heads % 2 == 0] // 2
+        cells, heads = _children(cells, heads, turned=yaws is None)
+        turns *= 2 if yaws is None else 1  # headings that were asked for are narrow enough
         if share == 1:
             standing = ceilings.standing(size)
             held = (cells[:, 1] < standing.shape[0]) & (cells[:, 0] < standing.shape[1])
@@ -278,69 +263,14 @@ def _see(
     return deficits, int(looked.sum())
 
 
-def _offsets(
-    ends: FloatArray, heads: IntArray, parts: FloatArray, step: float
-) -> tuple[IntArray, NDArray[np.int32]]:
-    """Group of each box, and the cells from its own to the ends of the beams for each group.
-
-    Boxes of one heading whose middles lie alike in their cells are a group; groups ascend.
-    """
-    key = np.column_stack([heads, np.rint(parts * 64.0)]).astype(np.int64)
-    key = (key[:, 0] * 64 + key[:, 1]) * 64 + key[:, 2]
-    _, first, groups = np.unique(key, return_index=True, return_inverse=True)
-    yaws = (heads[first] + 0.5) * step
-    c, s = np.cos(yaws)[:, None], np.sin(yaws)[:, None]
-    x = c * ends[:, 0] - s * ends[:, 1] + parts[first, :1]
-    y = s * ends[:, 0] + c * ends[:, 1] + parts[first, 1:]
-    return groups.astype(np.int64), np.floor(np.stack([x, y], axis=-1)).astype(np.int32)
-
-
-def tasks_of(groups: IntArray) -> IntArray:
-    """Group, first and end of runs of boxes of one group, at most `CHUNK` long, shape (t, 3)."""
-    edge = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
-    starts = [np.arange(a, b, CHUNK) for a, b in itertools.pairwise(edge)]
-    first = np.concatenate(starts)
-    ends = np.minimum(np.append(first[1:], len(groups)), first + CHUNK)
-    return np.column_stack([groups[first], first, ends]).astype(np.int64)
-
-
-def _telling(
-    ceilings: Ceilings, places: IntArray, groups: IntArray, offsets: NDArray[np.int32],
-    tables: NDArray[np.uint16], budget: float,
-) -> IntArray:  # fmt: skip
-    """An order of the beams in which a sample of boxes is dropped early, shape (m,).
-
-    Each next beam is the one that costs the sample's remaining boxes most.
-    """
-    some = np.random.default_rng(0).integers(0, len(places), min(256, len(places)))
-    end = places[some][:, None] + ceilings.pad + offsets[groups[some]]
-    end = np.clip(end, 0, np.array(ceilings.codes.shape[::-1]) - 1)
-    cost = tables[np.arange(len(tables)), ceilings.codes[end[..., 1], end[..., 0]]].astype(float)
-    total, chosen = np.zeros(len(some)), []
-    rest = np.ones(len(tables), dtype=np.bool_)
-    for _ in range(len(tables)):
-        alive = total <= budget
-        if not alive.any():
-            break
-        gain = cost[alive].sum(axis=0)
-        gain[~rest] = -1.0
-        best = int(np.argmax(gain))
-        rest[best] = False
-        chosen.append(best)
-        total += cost[:, best]
-    late = np.flatnonzero(rest)
-    return np.append(np.array(chosen, dtype=np.int64), late[np.argsort(-cost.sum(axis=0)[late])])
-
-
-def _children(cells: IntArray, heads: IntArray) -> tuple[IntArray, IntArray]:
-    """The eight halves of each box, heading after heading."""
+def _children(cells: IntArray, heads: IntArray, *, turned: bool) -> tuple[IntArray, IntArray]:
+    """The four quarters of each box, or the eighths when `turned`, heading after heading."""
     corner = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
-    quarters = (2 * cells[:, None] + corner).reshape(-1, 2)
-    both = np.concatenate([quarters, quarters])
-    turned = np.repeat(2 * heads, 4)
-    turned = np.concatenate([turned, turned + 1])
-    order = np.lexsort((both[:, 0], both[:, 1], turned))
-    return both[order], turned[order]
+    parts, heads = (2 * cells[:, None] + corner).reshape(-1, 2), np.repeat(heads, 4)
+    if turned:
+        parts, heads = np.concatenate([parts, parts]), np.concatenate([2 * heads, 2 * heads + 1])
+    order = np.lexsort((parts[:, 0], parts[:, 1], heads))
+    return parts[order], heads[order]
 
 
 def _inside(boxes: FloatArray, a: float, b: float, known: FloatArray | None) -> BoolArray:

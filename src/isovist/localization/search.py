@@ -165,6 +165,13 @@ _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
 """Nodes, and what `best_headings` says of each."""
 
 
+def _in_order(parts: list[_Tried]) -> _Tried:
+    """Nodes that were tried one after the other, as if they had been tried at once."""
+    nodes, costs, headings = (np.concatenate(each) for each in zip(*parts, strict=True))
+    order = np.argsort(nodes, kind="stable")
+    return nodes[order], costs[order], headings[order]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _View:
     """A scan before the nodes of an atlas.
@@ -224,14 +231,22 @@ class _View:
             return choose(self.tried(active), limit)
         floors = self._floors(active, self.window, self.allowed)
         count, dearest = 2 * most, limit
-        while count < len(active) and dearest == np.inf:
-            first = active[np.argpartition(floors, count - 1)[:count]]
-            costs = choose(self.tried(first), np.inf)[1]
+        tried = np.zeros(len(active), dtype=np.bool_)
+        found: list[_Tried] = []
+        while True:
+            # No node whose floor is higher can be among them.
+            left = np.flatnonzero(~tried & (floors <= dearest))
+            last = len(left) <= count
+            if not last:
+                left = np.sort(left[np.argpartition(floors[left], count - 1)[:count]])
+            found.append(self.tried(active[left]))
+            tried[left] = True
+            if last:
+                return choose(_in_order(found), dearest)
+            costs = choose(_in_order(found), limit)[1]
             if len(costs) == most:
-                dearest = float(costs[-1])
-            count *= 4
-        # No node whose floor is higher can be among them.
-        return choose(self.tried(active[floors <= dearest]), dearest)
+                dearest = min(limit, float(costs[-1]))
+            count *= 2
 
     def _floors(self, active: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
         floors = Floors.of(self.atlas).under(window, allowed, self.settings.short)

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.space import SpaceAtlas
-from isovist.localization.complete import tasks_of
+from isovist.localization.boxes import tasks_of
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, unlike
 from isovist.localization.settings import LocalizationSettings
