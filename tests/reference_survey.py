@@ -13,7 +13,7 @@ from isovist.surveying.settings import SurveyingSettings
 from reference_locate import UNIT, bilinear, costs_of_node
 
 FULL = Lidar(range_max=10.0, noise=0.03)
-RINGS = SpinningLidar(rings=8, azimuths=180, range_max=12.0, noise=0.02)
+RINGS = SpinningLidar(rings=8, azimuths=90, range_max=12.0, noise=0.02)
 QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=((60, 12), (60, 12)))
 """A search with few candidates, for claims that do not depend on them."""
 FEW = SurveyingSettings(views=(8, 0.1, 1600))
@@ -22,7 +22,7 @@ RULE = ((0.0, 2 / 3), (math.sqrt(3), 1 / 6), (-math.sqrt(3), 1 / 6))
 
 
 def corridor(length=600) -> OccupancyMap:
-    """30 m × 2 m and nothing in it."""
+    """30 m × 2 m unless told otherwise, in cells, and nothing in it."""
     cells = np.full((48, length + 8), Cell.OCCUPIED, dtype=np.uint8)
     cells[4:44, 4 : length + 4] = Cell.FREE
     return OccupancyMap(cells, UNIT)
