@@ -1,6 +1,7 @@
 """Slow exact twins of the kernels of the survey, and maps that are hard in one way each."""
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from isovist.maps.voxels import VoxelMap
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.spinning import SpinningLidar
 from isovist.surveying.settings import SurveyingSettings
+from isovist.surveying.survey import survey
 from reference_locate import UNIT, bilinear, costs_of_node
+from reference_space import house_atlas
 
 FULL = Lidar(range_max=10.0, noise=0.03)
-RINGS = SpinningLidar(rings=8, azimuths=180, range_max=12.0, noise=0.02)
+RINGS = SpinningLidar(rings=8, azimuths=90, range_max=12.0, noise=0.02)
 QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=((60, 12), (60, 12)))
 """A search with few candidates, for claims that do not depend on them."""
 FEW = SurveyingSettings(views=(8, 0.1, 1600))
@@ -22,7 +25,7 @@ RULE = ((0.0, 2 / 3), (math.sqrt(3), 1 / 6), (-math.sqrt(3), 1 / 6))
 
 
 def corridor(length=600) -> OccupancyMap:
-    """30 m × 2 m and nothing in it."""
+    """30 m × 2 m unless told otherwise, in cells, and nothing in it."""
     cells = np.full((48, length + 8), Cell.OCCUPIED, dtype=np.uint8)
     cells[4:44, 4 : length + 4] = Cell.FREE
     return OccupancyMap(cells, UNIT)
@@ -60,6 +63,12 @@ def raised(world: OccupancyMap) -> VoxelMap:
     cells = np.repeat(plan[None], 26, axis=0)
     cells[[0, -1]] = True
     return VoxelMap.from_array(cells.astype(np.uint8), 2.0 * UNIT)
+
+
+@lru_cache
+def house_survey():
+    """The survey of the house in space, made once."""
+    return survey(house_atlas(), RINGS, most=20, settings=FEW, localization=QUICK)
 
 
 def normal_of(field, place, ranges, angles, noise, width):

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -61,6 +62,24 @@ class Site:
         ranges = np.where(scan.valid, scan.ranges, np.inf)
         return iv.Scan(scan.bearings, ranges, 0.0, scan.range_max, T_robot_sensor=mount)
 
+    def asked(self, number=0):
+        """The scan of one of the places and its answer, which is asked for once."""
+        return _asked(self.name, number)
+
+    def asked_alike(self):
+        """The scan of the place that has a twin, and its answer, which is asked for once."""
+        return _asked(self.name, None)
+
+
+@lru_cache
+def _asked(name, number):
+    site = SITES[name]
+    if number is None:
+        scan = site.look(site.lonely, world=site.twins, seed=6)
+        return scan, iv.locate(site.twin_atlas, scan)
+    scan = site.look(site.places[number])
+    return scan, iv.locate(site.atlas, scan)
+
 
 def round_hall():
     """A round building with a block in its middle, like no other here."""
@@ -76,7 +95,7 @@ def far_scan_of_the_plane():
 
 
 def far_scan_in_space():
-    return iv.CloudScan(np.random.default_rng(7).normal(size=(300, 3)) * [4.0, 4.0, 0.5])
+    return iv.CloudScan(np.random.default_rng(7).normal(size=(150, 3)) * [4.0, 4.0, 0.5])
 
 
 PLANE = Site(

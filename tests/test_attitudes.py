@@ -19,7 +19,7 @@ from isovist.poses import Pose3, swing, way_of
 from isovist.report.answers import answer_text
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.planes import ups_of
-from reference_space import LIDAR, at, house, house_atlas, symmetric_room
+from reference_space import LIDAR, at, atlas_of, house, house_atlas, symmetric_room
 from sites import PLANE
 
 TALL = replace(LIDAR, rings=24, low=-0.7, high=0.7)
@@ -111,7 +111,7 @@ def test_the_answer_is_of_the_robot_and_not_of_the_sensor():
 def test_a_room_that_looks_the_same_turned_is_ambiguous_in_any_attitude():
     room = symmetric_room(False)
     truth = Pose3(2.2, 2.9, 0.4, 1.1, 2.0)
-    answer = iv.locate(iv.build(room), look(truth, room), any_attitude=True)
+    answer = iv.locate(atlas_of(room), look(truth, room), any_attitude=True)
     assert answer.verdict is Verdict.AMBIGUOUS
     assert len(answer.rivals) == 1
     assert answer.best.probability == pytest.approx(0.5, abs=0.05)
@@ -132,14 +132,15 @@ def test_a_place_in_another_attitude_is_a_rival():
 
 
 def test_one_flat_wall_is_never_unique():
-    u, v = np.meshgrid(np.linspace(-1.5, 1.5, 30), np.linspace(-1.5, 1.5, 30))
+    u, v = np.meshgrid(np.linspace(-1.5, 1.5, 20), np.linspace(-1.5, 1.5, 20))
     wall = np.column_stack([np.full(u.size, 2.0), u.ravel(), v.ravel()])
     answer = iv.locate(house_atlas(), CloudScan(wall), any_attitude=True)
     assert answer.verdict is not Verdict.UNIQUE
 
 
 def test_a_cloud_that_is_of_no_place_is_lost_in_words(monkeypatch):
-    monkeypatch.setattr("isovist.localization.attitudes.ups_of", lambda _: np.eye(3)[1:])
+    monkeypatch.setattr("isovist.localization.attitudes.ups_of", lambda _: np.eye(3)[2:])
+    monkeypatch.setattr("isovist.localization.attitudes.ALL_ROUND", 2)
     cloud = np.random.default_rng(7).normal(size=(200, 3)) * 3.0
     answer = iv.locate(house_atlas(), CloudScan(cloud), any_attitude=True)
     assert answer.verdict is Verdict.LOST
@@ -166,7 +167,7 @@ def test_the_answer_lies_in_a_prior_that_says_no_heading():
 
 
 def test_of_several_maps_the_right_one_is_told():
-    maps = {"room": iv.build(symmetric_room(False)), "house": house_atlas()}
+    maps = {"room": atlas_of(symmetric_room(False)), "house": house_atlas()}
     answer = iv.locate(maps, look(TURNS["any"]), any_attitude=True)
     assert (answer.verdict, answer.map) == (Verdict.UNIQUE, "house")
     assert off(answer, TURNS["any"])[0] < 0.1
@@ -248,7 +249,7 @@ def test_simulated_sensors_can_be_turned_at_random():
     assert (np.abs(ups) < 0.95).any()
     assert (ups < 0.0).any()
     assert all((trial.scan().roll, trial.scan().pitch) == (0.0, 0.0) for trial in trials)
-    row = measure("house", house(), trials[:1], any_attitude=True)
+    row = measure("house", house(), trials[4:5], any_attitude=True)
     assert row["success"] == 1.0
     assert row["false_confident"] == 0.0
 

@@ -24,8 +24,7 @@ def made(favour, bearings):
 
 @BOTH
 def test_twins_are_told_apart_by_hardly_a_beam(site):
-    scan = site.look(site.lonely, world=site.twins)
-    answer = iv.locate(site.twin_atlas, scan)
+    scan, answer = site.asked_alike()
     assert answer.verdict is Verdict.AMBIGUOUS
     told = contrast(site.twin_atlas, scan, answer)
     assert told.telling.mean() < 0.1

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from isovist.localization.twists import MIRRORED, doubt
 from isovist.maps.cells import Cell
 from isovist.poses import Pose
 from isovist.report.answers import answer_json, answer_text
+from reference_space import atlas_of
 from sites import PLANAR, SITES, gap
 
 USUAL = iv.LocalizationSettings()
@@ -29,19 +31,25 @@ def where(pose):
 
 
 def test_a_good_scan_is_unique_and_gives_no_hint(site):
-    scan = site.look(site.places[0])
-    answer = iv.locate(site.atlas, scan)
+    scan, answer = site.asked()
     assert answer.verdict is iv.Verdict.UNIQUE
     assert iv.hints(site.atlas, scan, answer) == ()
+
+
+@lru_cache
+def turned_over(name, mounted=False):
+    """A mirrored scan of the second place, its answer and the hints that it gets."""
+    site = SITES[name]
+    scan = site.look(site.places[1], mount=site.mount if mounted else None).mirrored()
+    answer = iv.locate(site.atlas, scan)
+    return scan, answer, iv.hints(site.atlas, scan, answer)
 
 
 @pytest.mark.parametrize("mounted", [False, True])
 def test_a_mirrored_scan_is_hinted_at(site, mounted):
     truth = site.places[1]
-    scan = site.look(truth, mount=site.mount if mounted else None).mirrored()
-    answer = iv.locate(site.atlas, scan)
+    _, answer, (hint, *_) = turned_over(site.name, mounted)
     assert answer.verdict is not iv.Verdict.UNIQUE
-    hint = iv.hints(site.atlas, scan, answer)[0]
     assert (hint.cause, hint.factor) == ("mirror", 1.0)
     assert gap(hint.pose, truth)[0] < 0.1
     assert hint.text == (
@@ -98,8 +106,8 @@ def test_a_prior_bounds_the_hints(site):
 
 def test_a_place_that_fits_worse_than_the_mirrored_scan_is_doubted(site):
     """Only where the fit is mediocre: a good one is not searched again."""
-    scan = site.look(site.places[0])
-    best = iv.locate(site.atlas, scan).best
+    scan, answer = site.asked()
+    best = answer.best
     worse = replace(best, score=best.score - 1.0)
     assert doubt(site.atlas, scan.mirrored(), worse, None, USUAL) == MIRRORED
     never = replace(USUAL, poor=(1.5, 0.0))
@@ -127,6 +135,7 @@ def test_a_unique_place_at_the_wrong_size_is_not_called_unique(site):
     }
 
 
+@lru_cache
 def mirror_symmetric_hall(block):
     """The same after y → 8 − y, but for a block in a corner."""
     cells = np.full((160, 240), Cell.OCCUPIED, dtype=np.uint8)
@@ -143,14 +152,14 @@ def test_a_building_that_is_its_own_mirror_image_is_not_doubted(seed):
     always = replace(USUAL, poor=(1.5, 99.0))
     world, truth = mirror_symmetric_hall(block=False), Pose(3.6, 2.9, 0.5)
     scan = PLANAR.scan(world, truth, np.random.default_rng(seed))
-    answer = iv.locate(iv.build(world), scan, settings=always)
+    answer = iv.locate(atlas_of(world), scan, settings=always)
     assert answer.verdict is iv.Verdict.UNIQUE
     assert gap(answer.best.pose, truth)[0] < 0.1
 
 
 def test_a_mirrored_scan_that_fits_alone_is_not_called_unique():
     world, truth = mirror_symmetric_hall(block=True), Pose(3.6, 2.9, 0.5)
-    atlas = iv.build(world)
+    atlas = atlas_of(world)
     scan = PLANAR.scan(world, truth, np.random.default_rng(0)).mirrored()
     assert attempt(atlas, scan, None, USUAL).verdict is iv.Verdict.UNIQUE
     answer = iv.locate(atlas, scan)
@@ -159,9 +168,7 @@ def test_a_mirrored_scan_that_fits_alone_is_not_called_unique():
 
 
 def test_hints_are_in_words_and_in_json(site, tmp_path):
-    scan = site.look(site.places[1]).mirrored()
-    answer = iv.locate(site.atlas, scan)
-    told = iv.hints(site.atlas, scan, answer)
+    scan, answer, told = turned_over(site.name)
     assert f"\n  hint: {told[0].text}\n" in answer_text(answer, told)
     assert answer_json(answer)["hints"] == []
     iv.write_atlas(site.atlas, tmp_path / "atlas")

@@ -81,16 +81,13 @@ def test_a_compass_leaves_only_the_headings_of_the_robot(site):
 
 
 def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
-    answer = iv.locate(site.twin_atlas, site.look(site.lonely, world=site.twins, seed=6))
+    scan, answer = site.asked_alike()
     assert answer.verdict is iv.Verdict.AMBIGUOUS
     for place in (site.lonely, site.twin):
         assert min(gap(e.pose, place)[0] for e in answer.estimates[:2]) < 0.1
     assert not answer.estimates[1].refuted
     assert "Move and look again." in answer.advice
-    one = iv.locate(
-        site.twin_atlas, site.look(site.lonely, world=site.twins, seed=6),
-        prior=iv.Region.around(site.twin, 1.0, 1.0),
-    )  # fmt: skip
+    one = iv.locate(site.twin_atlas, scan, prior=iv.Region.around(site.twin, 1.0, 1.0))
     assert one.verdict is iv.Verdict.UNIQUE
     assert gap(one.best.pose, site.twin)[0] < 0.1
 
@@ -256,7 +253,7 @@ def test_a_covariance_in_the_order_of_ros(site, tilt):
             fitted = row in ours and column in ours
             expected = best.covariance[ours.index(row), ours.index(column)] if fitted else 0.0
             assert best.covariance_ros[6 * i + j] == expected
-    report = answer_json(iv.locate(site.atlas, site.look(site.places[0])))
+    report = answer_json(site.asked()[1])
     assert len(report["estimates"][0]["covariance_ros"]) == 36
 
 
@@ -376,7 +373,7 @@ def test_bad_input_is_refused_in_words(make, text):
 
 
 def test_a_heading_that_nothing_holds_is_not_unique(site):
-    answer = iv.locate(site.atlas, site.look(site.places[0]))
+    answer = site.asked()[1]
     assert answer.verdict is iv.Verdict.UNIQUE
     loose = np.array(answer.best.covariance)
     loose[2, 2] = np.radians(8.0) ** 2

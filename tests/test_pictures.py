@@ -70,8 +70,7 @@ def test_the_isovist_is_shaded_as_far_as_its_walls():
 @BOTH
 def test_a_picture_says_the_verdict_and_colours_the_beams(site):
     truth = site.places[0]
-    scan = site.look(truth)
-    answer = iv.locate(site.atlas, scan)
+    scan, answer = site.asked()
     figure = draw_answer(site.atlas, scan, answer, truth)
     assert figure.get_suptitle() == headline(answer)
     spread = 100.0 * np.sqrt(np.linalg.eigvalsh(answer.best.covariance[:2, :2])[-1])
@@ -91,8 +90,7 @@ def test_a_picture_says_the_verdict_and_colours_the_beams(site):
 @BOTH
 def test_beams_that_do_not_fit_are_another_colour(site):
     truth = site.places[0]
-    scan = site.look(truth)
-    answer = iv.locate(site.atlas, scan)
+    scan, answer = site.asked()
     turned = replace(answer.best, pose=answer.best.pose @ type(truth)(yaw=2.0))
     figure = draw_answer(site.atlas, scan, replace(answer, estimates=(turned,)))
     drawn = {line.get_color(): len(line.get_xdata()) for line in figure.axes[0].lines}
@@ -101,8 +99,7 @@ def test_beams_that_do_not_fit_are_another_colour(site):
 
 @BOTH
 def test_rivals_are_numbered_robots_with_their_probability(site):
-    scan = site.look(site.lonely, world=site.twins)
-    answer = iv.locate(site.twin_atlas, scan)
+    scan, answer = site.asked_alike()
     figure = draw_answer(site.twin_atlas, scan, answer, site.lonely)
     whole = figure.axes[0]
     marks = {text.get_text() for text in whole.texts}
@@ -119,15 +116,15 @@ def test_rivals_are_numbered_robots_with_their_probability(site):
 
 @BOTH
 def test_legends_and_titles_lie_outside_the_axes_and_inside_the_picture(site):
-    scan = site.look(site.lonely, world=site.twins)
-    answer = iv.locate(site.twin_atlas, scan)
+    scan, answer = site.asked_alike()
     told = contrast(site.twin_atlas, scan, answer)
     for figure in (
         draw_answer(site.twin_atlas, scan, answer, site.lonely),
         draw_answer(site.twin_atlas, scan, answer, site.lonely, told),
         draw_answer(site.twin_atlas, scan, replace(answer, estimates=())),
     ):
-        to_bytes(figure, "png")
+        for _ in range(2):  # as saving does; pixels are not looked at
+            figure.draw_without_rendering()
         texts = [legend.get_window_extent() for legend in figure.legends]
         texts += [axes.title.get_window_extent() for axes in figure.axes]
         heading = figure._suptitle.get_window_extent()
@@ -144,8 +141,7 @@ def test_legends_and_titles_lie_outside_the_axes_and_inside_the_picture(site):
 
 @BOTH
 def test_two_places_side_by_side_say_which_beams_tell_them_apart(site):
-    scan = site.look(site.lonely, world=site.twins)
-    answer = iv.locate(site.twin_atlas, scan)
+    scan, answer = site.asked_alike()
     told = contrast(site.twin_atlas, scan, answer)
     figure = draw_answer(site.twin_atlas, scan, answer, None, told)
     assert (
@@ -197,8 +193,7 @@ def test_the_regions_of_a_proof_are_drawn_where_they_are():
 @BOTH
 def test_the_cross_of_the_truth_does_not_cover_the_estimate(site):
     truth = site.places[0]
-    scan = site.look(truth)
-    figure = draw_answer(site.atlas, scan, iv.locate(site.atlas, scan), truth)
+    figure = draw_answer(site.atlas, *site.asked(), truth)
     axes = figure.axes[0]
     (cross,) = [line for line in axes.lines if line.get_label() == "truth"]
     (body,) = [patch for patch in axes.patches if isinstance(patch, Polygon)

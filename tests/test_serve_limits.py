@@ -177,7 +177,10 @@ def test_bodies_that_are_too_large_or_too_slow(tmp_path):
         pieces = (large[k : k + 65536] for k in range(0, len(large), 65536))
         assert refused(client.post("/locate", content=pieces)) == (413, text)
         with socket.create_connection((client.base_url.host, client.base_url.port)) as line:
-            line.sendall(b"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 9\r\n\r\n{")
+            line.sendall(
+                b"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
+                b"Content-Length: 9\r\n\r\n{"
+            )
             head = line.makefile("rb").read()  # until the server closes
         assert head.startswith(b"HTTP/1.1 408 ")
         assert b"The body of the request did not come within 0.3 s." in head

@@ -1,5 +1,7 @@
 """The Jacobian in space: the silhouette term against differences of a densely integrated F."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
 
@@ -43,11 +45,26 @@ def occluding(seed, blocks=4):
     return MeshMap.joined(parts)
 
 
+@lru_cache(1)
+def dense_rays(terms):
+    """Directions, and the weights of the rose with which signals along them are summed."""
+    rule = EqualArea(terms).rule()
+    return rule.directions, rule.coefficients[0] * ROSE.weights(rule.directions)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def light():
+    """No other file needs 150 MB of weights."""
+    yield
+    dense_rays.cache_clear()
+
+
 def differences(world, signals, step=0.025, terms=800_000, view=None):
     """Central differences of F for several signals, each (n, 3), from the same dense rays."""
-    rule = EqualArea(terms).rule()
-    theta = rule.directions if view is None else rule.directions[view.mask(rule.directions)]
-    W = rule.coefficients[0] * ROSE.weights(theta)
+    theta, W = dense_rays(terms)
+    if view is not None:
+        inside = view.mask(theta)
+        theta, W = theta[inside], W[inside]
     slopes = np.zeros((len(signals), len(ROSE), 3))
     for k in range(3):
         for sign in (1.0, -1.0):

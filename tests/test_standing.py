@@ -105,7 +105,7 @@ def places():
     random = np.random.default_rng(5)
     return [
         place @ Pose(*random.uniform(-0.2, 0.2, 2), random.uniform(-3.0, 3.0))
-        for place in PLANE.places * 12
+        for place in PLANE.places * 8
     ]
 
 

@@ -27,16 +27,17 @@ LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05
 
 @pytest.fixture(scope="module")
 def site():
-    return tower(0, 3, length=15.0, rows=2)
+    return tower(0, 3, length=15.0, rows=2, cell=0.14)  # a twentieth of a storey
 
 
 @pytest.fixture(scope="module")
 def atlases(site):
     parts = storeys(site.plan).items()
-    return {name: iv.build(part, height=HEIGHT, spacing=0.6) for name, part in parts}
+    return {name: iv.build(part, height=HEIGHT, spacing=0.56) for name, part in parts}
 
 
-def test_a_building_is_cut_where_its_slabs_are(site):
+def test_a_building_is_cut_where_its_slabs_are():
+    site = tower(0, 3, length=15.0, rows=2)
     parts = storeys(site.plan)
     assert list(parts) == ["floor 1", "floor 2", "floor 3"]
     for part, z in zip(parts.values(), site.heights, strict=True):
@@ -114,10 +115,10 @@ def test_the_command_builds_an_atlas_for_each_storey(tmp_path, site, atlases, mo
     monkeypatch.setattr(read, lambda path, **_: given.get(path.suffix, PLANE.world))
     monkeypatch.setattr("isovist.atlas.build.build", built)
     out = tmp_path / "new" / "tower"
-    words = ["build", "tower.bt", "--storeys", "--height", "1", "--spacing", "0.6", "-o", str(out)]
+    words = ["build", "tower.bt", "--storeys", "--height", "1", "--spacing", "0.56", "-o", str(out)]
     result = CliRunner().invoke(app, words)
     assert result.exit_code == 0, result.exception
-    assert told == [{"spacing": 0.6, "height": 1.0}] * 3
+    assert told == [{"spacing": 0.56, "height": 1.0}] * 3
     names = ["floor 1.atlas", "floor 2.atlas", "floor 3.atlas"]
     lines = result.output.strip().splitlines()
     assert [line.split(":")[0] for line in lines] == [str(out / name) for name in names]

@@ -19,25 +19,25 @@ from isovist.surveying.survey import survey, write_survey
 from isovist.viz.surveys import draw_survey
 from reference_locate import UNIT, building
 from reference_space import house, house_atlas
-from reference_survey import FEW, FULL, QUICK, RINGS, nook, small_room
+from reference_survey import FEW, FULL, QUICK, RINGS, house_survey, nook, small_room
 
 
 class Case:
     """An atlas without twins, a sensor that fits it, and the survey of both."""
 
-    def __init__(self, atlas, lidar):
-        self.atlas, self.lidar = atlas, lidar
-        self.found = survey(atlas, lidar, most=20, settings=FEW, localization=QUICK)
+    def __init__(self, atlas, lidar, found):
+        self.atlas, self.lidar, self.found = atlas, lidar, found
 
 
 @pytest.fixture(scope="module")
 def plane():
-    return Case(build(building()), FULL)
+    atlas = build(building())
+    return Case(atlas, FULL, survey(atlas, FULL, most=20, settings=FEW, localization=QUICK))
 
 
 @pytest.fixture(scope="module")
 def space():
-    return Case(house_atlas(), RINGS)
+    return Case(house_atlas(), RINGS, house_survey())
 
 
 @pytest.fixture(params=["plane", "space"])

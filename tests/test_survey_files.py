@@ -24,17 +24,16 @@ from isovist.surveying.survey import survey
 from isovist.viz.survey_files import write_surveys
 from isovist.viz.surveys import draw_surveys
 from reference_space import house_atlas
-from reference_survey import FEW, FULL, QUICK, RINGS, nook, small_room
+from reference_survey import FEW, FULL, QUICK, house_survey, nook, small_room
 
 
 @pytest.fixture(scope="module", params=["plane", "space"])
 def case(request):
     if request.param == "space":
-        atlas, lidar = house_atlas(), RINGS
-    else:
-        room = small_room()
-        atlas, lidar = build(OccupancyMap(room.cells, room.resolution, Pose(3.0, -2.0, 0.5))), FULL
-    return atlas, survey(atlas, lidar, most=20, settings=FEW, localization=QUICK)
+        return house_atlas(), house_survey()
+    room = small_room()
+    atlas = build(OccupancyMap(room.cells, room.resolution, Pose(3.0, -2.0, 0.5)))
+    return atlas, survey(atlas, FULL, most=20, settings=FEW, localization=QUICK)
 
 
 def test_shapes_cover_the_floor_and_hold_the_shares(case, tmp_path):

@@ -23,7 +23,7 @@ def site():
 
 @pytest.fixture(scope="module")
 def atlas(site):
-    return build(site.plan, height=HEIGHT)
+    return build(site.plan, height=HEIGHT, spacing=0.5)
 
 
 def test_a_robot_wanders_where_there_is_room(site):
