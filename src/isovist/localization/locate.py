@@ -345,9 +345,11 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.compiled import compile_each
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
+    from isovist.kernels.misses import count_misses
     from isovist.kernels.wedge import look_through
 
-    quick = (*((floors,) if pays(atlas) else ()), *((bound,) if atlas.dimension == 3 else ()))
+    ends = (bound, count_misses) if atlas.dimension == 3 else ()
+    quick = (*((floors,) if pays(atlas) else ()), *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
     compile_each(*quick, correlate, spread, *atlas.kernels(), *proving)
 
@@ -407,7 +409,8 @@ def _look(
     if against is None:
         candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
     else:
-        known = [(one.pose @ scan.T_level_robot.inverse).vector for one in against.estimates]
+        level = scan.T_level_robot.inverse
+        known = [(one.pose @ level).vector for one in against.estimates]
         assert isinstance(atlas, SpaceAtlas)
         assert isinstance(scan, CloudScan)
         assert not isinstance(prior, Regions)
