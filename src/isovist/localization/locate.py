@@ -424,14 +424,28 @@ def _look(
             fits = fits.joined(refine(atlas, scan, alike, settings, tilt=tilt, thorough=True))
     fits = _held(atlas, scan, prior, fits)
     refined = perf_counter()
-    answer = judge(atlas, scan, fits, settings)
+    # A first look in space is followed by a closer one unless it leads; only then its ratings count
+    # to the last nat.
+    plain = atlas.dimension == 3 and not thorough
+    answer = judge(atlas, scan, fits, settings, nearby=not plain)
+    sure = _leads(atlas, scan, candidates, answer, settings)
+    if plain and sure:
+        answer = judge(atlas, scan, fits, settings)
+        sure = _leads(atlas, scan, candidates, answer, settings)
     done = perf_counter()
     marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
     timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}
     answer = replace(answer, timing_ms=timing | {"total": 1e3 * (done - start)})
+    return answer, sure
+
+
+def _leads(
+    atlas: Site, scan: Look, candidates: Sought, answer: Answer, settings: LocalizationSettings
+) -> bool:
+    """Whether an answer is well ahead of what was not looked at; one without a place is."""
     if answer.best is None:
-        return answer, True
+        return True
     sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
     radius, turn = settings.candidates_apart(atlas)
     lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
-    return answer, lead >= settings.lead
+    return lead >= settings.lead
