@@ -37,6 +37,7 @@ from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.settle import settle
 from isovist.localization.slices import rivals
 from isovist.localization.tilts import First, upright
 from isovist.localization.twists import doubt
@@ -188,6 +189,8 @@ def _located(
     if answer.verdict is Verdict.UNIQUE:
         answer = _doubted(site, held, answer, held_to, chosen)
     answer = told(site, answer)
+    if not isinstance(held_to, Regions) and not isinstance(held, Joined):
+        answer = _settled(site, held, answer, held_to, chosen)
     if certificate:
         answer = _certified(site, last_of(held), answer, chosen)
     if turned is not None:
@@ -318,6 +321,18 @@ def _doubted(
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice, proof=proof)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("judge", "total"):
+        timing[step] += spent
+    return replace(answer, timing_ms=timing)
+
+
+def _settled(
+    site: Site, scan: AnyScan, answer: Answer, prior: Region | None, settings: LocalizationSettings
+) -> Answer:
+    """The answer after its last fit, and the time that this took."""
+    start = perf_counter()
+    answer = settle(site, scan, answer, prior, settings)
+    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
+    for step in ("refine", "total"):
         timing[step] += spent
     return replace(answer, timing_ms=timing)
 

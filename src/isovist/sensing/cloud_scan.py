@@ -185,6 +185,25 @@ class CloudScan:
         np.maximum.at(last, number[best], best)
         return np.sort(last[last >= 0])
 
+    def spread_out(self, side: float) -> IntArray:
+        """Indices of returns spread evenly over what they see: one for each cube that holds any.
+
+        Cubes of `side` m lie around the sensor in the level frame; the return nearest to the middle
+        of a cube stands for it.
+        """
+        known = _spreads(self)
+        if -side not in known:
+            p = self.level_points / side
+            cube = np.floor(p).astype(np.int64)
+            off = ((p - cube - 0.5) ** 2).sum(axis=1)
+            cube -= cube.min(axis=0)
+            _, deep, wide = (int(n) + 1 for n in cube.max(axis=0))
+            number = (cube[:, 0] * deep + cube[:, 1]) * wide + cube[:, 2]
+            order = np.lexsort((off, number))
+            first = np.diff(number[order], prepend=-1) > 0
+            known[-side] = readonly(np.sort(order[first]))
+        return known[-side]
+
 
 @once_for_each
 def _level_points(scan: CloudScan) -> FloatArray:
