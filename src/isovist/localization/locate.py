@@ -173,7 +173,8 @@ def _located(
             return _look(maps, one, held_to, chosen, leans)
 
         def ask(one: Look, leans: bool, first: First | None) -> Answer:
-            return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+            answer = _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+            return settle(maps, one, answer, held_to, chosen)
 
         if any_attitude:
             level = partial(ask, leans=True, first=None)
@@ -189,8 +190,6 @@ def _located(
     if answer.verdict is Verdict.UNIQUE:
         answer = _doubted(site, held, answer, held_to, chosen)
     answer = told(site, answer)
-    if not isinstance(held_to, Regions) and not isinstance(held, Joined):
-        answer = _settled(site, held, answer, held_to, chosen)
     if certificate:
         answer = _certified(site, last_of(held), answer, chosen)
     if turned is not None:
@@ -321,18 +320,6 @@ def _doubted(
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice, proof=proof)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("judge", "total"):
-        timing[step] += spent
-    return replace(answer, timing_ms=timing)
-
-
-def _settled(
-    site: Site, scan: AnyScan, answer: Answer, prior: Region | None, settings: LocalizationSettings
-) -> Answer:
-    """The answer after its last fit, and the time that this took."""
-    start = perf_counter()
-    answer = settle(site, scan, answer, prior, settings)
-    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
-    for step in ("refine", "total"):
         timing[step] += spent
     return replace(answer, timing_ms=timing)
 

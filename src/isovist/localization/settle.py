@@ -8,19 +8,20 @@ attitude, as much as near ones.
 """
 
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Beams, Fit, Site
+from isovist.atlas.base import Beams, Fit, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.space import SpaceAtlas
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.judge import is_same
-from isovist.localization.region import Region
+from isovist.localization.maps import Prior, on_map, placed
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
-from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.joined import Look
 from isovist.types import FloatArray, readonly
 
 SIDE = 2.5
@@ -45,35 +46,51 @@ def last_fit(
 
 
 def settle(
-    site: Site, scan: AnyScan, answer: Answer, prior: Region | None, settings: LocalizationSettings
+    site: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
 ) -> Answer:
-    """The answer, with the places that are not refuted fitted once more; in the plane as it is.
+    """The answer, with the places that are not refuted fitted once more.
 
-    A place stays as it was where that would take it out of the prior or to another place.
+    In the plane and of several scans it stays as it is, and a place does where it would leave the
+    prior or become another.
 
     Args:
-        site: The map, or several.
+        site: The map, or several side by side.
         scan: As it was asked.
-        answer: Each pose in the frame of its own map.
+        answer: With poses in the frame of the site.
         prior: Where the robot may be.
         settings: How to fit.
     """
     if not isinstance(scan, CloudScan):
         return answer
+    start = perf_counter()
+    estimates = tuple(_settled(site, scan, one, prior, settings) for one in answer.estimates)
+    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
+    for step in ("refine", "total"):
+        timing[step] += spent
+    return replace(answer, estimates=estimates, timing_ms=timing)
 
-    def settled(estimate: Estimate) -> Estimate:
-        atlas = site
-        if isinstance(site, SideBySide) and estimate.map is not None:
-            atlas = site.maps[estimate.map]
-        if estimate.refuted or not isinstance(atlas, SpaceAtlas):
-            return estimate
-        start = np.atleast_2d((estimate.pose @ scan.T_level_robot.inverse).vector)
-        fit, spreads = last_fit(atlas, scan, start, len(estimate.covariance), settings)
-        robots, spreads = of_robot(atlas, scan.T_level_robot, fit.poses, spreads)
-        pose = Pose3.from_vector(np.asarray(robots.vector)[0])
-        held = prior is None or bool(prior.holds(np.atleast_2d(pose.vector))[0])
-        if not (held and is_same(pose, estimate.pose, settings)):
-            return estimate
-        return replace(estimate, pose=pose, covariance=readonly(spreads[0]))
 
-    return replace(answer, estimates=tuple(map(settled, answer.estimates)))
+def _settled(
+    site: Site, scan: CloudScan, estimate: Estimate, prior: Prior, settings: LocalizationSettings
+) -> Estimate:
+    if estimate.refuted:
+        return estimate
+    atlas, own = map_of(site, estimate)
+    mount = scan.T_level_robot
+    start = np.atleast_2d((own.pose @ mount.inverse).vector)
+    fit, spreads = last_fit(atlas, scan, start, len(own.covariance), settings)
+    robots, spreads = of_robot(atlas, mount, fit.poses, spreads)
+    own = replace(own, pose=robots[0], covariance=readonly(spreads[0]))
+    moved = replace(placed(site, own), map=estimate.map)
+    held = prior is None or bool(prior.holds(np.atleast_2d(moved.pose.vector))[0])
+    return moved if held and is_same(moved.pose, estimate.pose, settings) else estimate
+
+
+def map_of(site: Site, estimate: Estimate) -> tuple[SpaceAtlas, Estimate]:
+    """The map in space that an estimate is of, and the estimate in its frame."""
+    atlas: Site = site
+    if isinstance(site, SideBySide):
+        estimate = on_map(site, estimate)
+        atlas = site.maps[str(estimate.map)]
+    assert isinstance(atlas, SpaceAtlas)
+    return atlas, estimate
