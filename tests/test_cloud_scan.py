@@ -1,5 +1,7 @@
 """Scans in space: what counts as a return, thinning, and the simulated lidar."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -173,3 +175,16 @@ def test_a_lidar_that_does_not_turn_looks_ahead():
     assert str(error.value) == (
         "`field_of_view` must be more than 0° and at most 360°, as 2π rad, got 401.07°."
     )
+
+
+def test_what_is_asked_of_a_scan_at_every_step_is_reckoned_once():
+    rng = np.random.default_rng(5)
+    scan = CloudScan(rng.normal(size=(200, 3)), roll=0.1)
+    assert scan.level_points is scan.level_points
+    assert scan.spread(0.2) is scan.spread(0.2)
+    assert len(scan.spread(0.1)) > len(scan.spread(0.2))
+    for shared in (scan.level_points, scan.spread(0.2)):
+        with pytest.raises(ValueError, match="read-only"):
+            shared[0] = 0
+    turned = replace(scan, roll=0.4)
+    assert np.abs(turned.level_points - scan.level_points).max() > 0.1

@@ -78,24 +78,57 @@ def test_costs_count_the_beams_that_miss(town):
     _, scan = next(quarter.asks(1, FEW))
     scan, _ = levelled(scan)
     plan = Plan.of(atlas)
-    ends, tables = slices._standing_out(scan, slices.ground_of(scan), 1.0)
+    ends, masks = slices._standing_out(scan, slices.ground_of(scan), 1.0)
     rng = np.random.default_rng(1)
     rows, columns = plan.floor.shape
     some = np.column_stack([
         rng.integers(0, columns // 2, 50), rng.integers(0, rows // 2, 50), rng.integers(0, 40, 50)
     ])  # fmt: skip
     some = some[np.argsort(some[:, 2], kind="stable")]
-    costs = slices._misses(plan.within(1), ends / plan.unit, tables, some, 2, 40)
+    costs = slices._misses(plan.within(1), ends / plan.unit, masks, some, 2, 40)
     for (i, j, k), cost in zip(some, costs, strict=True):
         yaw = (k + 0.5) * 2.0 * np.pi / 40
         slow = 0
-        for (x, y), table in zip(ends / plan.unit, tables, strict=True):
+        for (x, y), mask in zip(ends / plan.unit, masks, strict=True):
             u = int(np.floor(x * np.cos(yaw) - y * np.sin(yaw))) + 2 * i + 1 + slices.BORDER
             v = int(np.floor(x * np.sin(yaw) + y * np.cos(yaw))) + 2 * j + 1 + slices.BORDER
             u = min(max(u, 0), plan.within(1).shape[1] - 1)
             v = min(max(v, 0), plan.within(1).shape[0] - 1)
-            slow += int(table[plan.within(1)[v, u]])
+            slow += int(plan.within(1)[v, u] & mask == 0)
         assert cost == slow
+
+
+def test_all_boxes_at_once_cost_what_each_costs_alone():
+    rng = np.random.default_rng(3)
+    codes = np.pad(rng.integers(0, 256, (61, 83), dtype=np.uint8), slices.BORDER)
+    codes[:, [0, -1]] = codes[[0, -1]] = 0  # as the rim of a plan
+    ends = rng.uniform(-60.0, 60.0, (40, 2))
+    masks = (1 << rng.integers(0, 8, 40)).astype(np.uint8)
+    places = np.array([[3, 0], [5, 0], [9, 1], [0, 3], [2, 3], [1, 6]])  # rows with gaps, and none
+    heads = np.array([0, 7, 8, 79])
+    all_at_once = slices._misses_of_all(codes, ends, masks, places, heads)
+    for head, counts in zip(heads, all_at_once, strict=True):
+        boxes = np.column_stack([places, np.full(len(places), head)])
+        alone = slices._misses(codes, ends, masks, boxes, slices.ROUNDS[0][0], slices.TURNS)
+        assert counts.tolist() == alone.tolist()
+        assert 0 < counts.min() < counts.max() < len(ends)
+
+
+def test_the_first_round_looks_at_all_boxes_at_once(town, monkeypatch):
+    quarter, atlas = town
+    _, scan = next(quarter.asks(1, FEW))
+    flat, _ = levelled(scan)
+    alone = []
+    each = slices._misses
+
+    def counted(codes, ends, masks, boxes, size, turns, budget=slices.NO_LIMIT):
+        alone.append(turns)
+        return each(codes, ends, masks, boxes, size, turns, budget)
+
+    monkeypatch.setattr(slices, "_misses", counted)
+    assert len(by_slices(atlas, flat, None, USUAL).poses) > 0
+    assert alone
+    assert slices.TURNS not in alone
 
 
 def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_it(town, answers):
@@ -166,17 +199,17 @@ def test_no_box_costs_more_than_one_of_its_halves(town):
     _, scan = next(quarter.asks(1, FEW))
     scan, _ = levelled(scan)
     plan = Plan.of(atlas)
-    ends, tables = slices._standing_out(scan, slices.ground_of(scan), 1.0)
+    ends, masks = slices._standing_out(scan, slices.ground_of(scan), 1.0)
     rng, turns, size = np.random.default_rng(2), slices.TURNS, 8
     rows, columns = plan.floor.shape
     heads = np.sort(rng.integers(0, turns, 200))
     places = rng.integers(0, [columns // size, rows // size], (200, 2))
     boxes = np.column_stack([places, heads])
-    costs = slices._misses(plan.within(8), ends / plan.unit, tables, boxes, size, turns)
+    costs = slices._misses(plan.within(8), ends / plan.unit, masks, boxes, size, turns)
     for reach in (4, 1):
         known = {tuple(box): cost for box, cost in zip(boxes, costs, strict=True)}
         boxes, size, turns = slices._halves(np.unique(boxes, axis=0)), size // 2, 2 * turns
-        costs = slices._misses(plan.within(reach), ends / plan.unit, tables, boxes, size, turns)
+        costs = slices._misses(plan.within(reach), ends / plan.unit, masks, boxes, size, turns)
         assert all(c >= known[tuple(box // 2)] for box, c in zip(boxes, costs, strict=True))
 
 

@@ -59,7 +59,8 @@ def test_a_tilt_that_nobody_told_is_fitted_when_asked():
     tall = replace(LIDAR, rings=24, low=-0.7, high=0.7)
     scan = CloudScan(tall.scan(house(), truth, np.random.default_rng(4)).points)
     answer = iv.locate(house_atlas(), scan, tilt=True)
-    np.testing.assert_allclose(answer.best.pose.vector[4:], [0.03, -0.04], atol=0.012)
+    # To 1°: in a small house cells of 0.1 m whose faces beams end at leave up to 0.7°.
+    np.testing.assert_allclose(answer.best.pose.vector[4:], [0.03, -0.04], atol=np.radians(1.0))
     assert answer.best.covariance.shape == (6, 6)
     assert gap(answer.best.pose, truth)[0] < 0.1
 

@@ -194,3 +194,15 @@ def test_without_ground_in_view_the_walls_say_which_way_is_up(sigma):
             "One place explains the scan, but the attitude there is known to ± 1.6° (standard "
             "deviation) alone. Move until floor or ceiling is in view."
         )
+
+
+def test_a_small_lean_shows_in_beams_that_are_spread_over_what_they_see():
+    for seed, truth in (
+        (3, at(5.28, -0.11, -0.46, roll=-0.029, pitch=0.033)),
+        (9, at(5.45, -0.39, 2.0, roll=0.035, pitch=-0.025)),
+    ):
+        scan = untold(INDOORS.scan(house(), truth, np.random.default_rng(seed)))
+        answer = iv.locate(house_atlas(), scan)
+        assert answer.verdict is Verdict.UNIQUE
+        assert answer.best.covariance.shape == (6, 6)
+        assert tilt_between(answer.best.pose, truth) < 0.5

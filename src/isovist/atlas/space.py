@@ -116,7 +116,10 @@ class SpaceAtlas(Atlas):
         columns of blocks share an azimuth.
         """
         cloud = _solid(scan)
-        index = cloud.spread(thin[1])
+        return self.beams_of(cloud, cloud.spread(thin[1]), block)
+
+    def beams_of(self, cloud: CloudScan, index: IntArray, block: tuple[float, float]) -> Beams:
+        """Those of some returns."""
         ends = cloud.level_points[index]
         column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))

@@ -37,6 +37,7 @@ from isovist.localization.proof import prove as prove_answer
 from isovist.localization.refine import Fits, refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.settle import settle
 from isovist.localization.slices import rivals
 from isovist.localization.tilts import First, upright
 from isovist.localization.twists import doubt
@@ -172,7 +173,8 @@ def _located(
             return _look(maps, one, held_to, chosen, leans)
 
         def ask(one: Look, leans: bool, first: First | None) -> Answer:
-            return _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+            answer = _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+            return settle(maps, one, answer, held_to, chosen)
 
         if any_attitude:
             level = partial(ask, leans=True, first=None)
@@ -345,9 +347,11 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.compiled import compile_each
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors
+    from isovist.kernels.misses import count_misses
     from isovist.kernels.wedge import look_through
 
-    quick = (*((floors,) if pays(atlas) else ()), *((bound,) if atlas.dimension == 3 else ()))
+    ends = (bound, count_misses) if atlas.dimension == 3 else ()
+    quick = (*((floors,) if pays(atlas) else ()), *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
     compile_each(*quick, correlate, spread, *atlas.kernels(), *proving)
 
@@ -407,7 +411,8 @@ def _look(
     if against is None:
         candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
     else:
-        known = [(one.pose @ scan.T_level_robot.inverse).vector for one in against.estimates]
+        level = scan.T_level_robot.inverse
+        known = [(one.pose @ level).vector for one in against.estimates]
         assert isinstance(atlas, SpaceAtlas)
         assert isinstance(scan, CloudScan)
         assert not isinstance(prior, Regions)
@@ -421,14 +426,28 @@ def _look(
             fits = fits.joined(refine(atlas, scan, alike, settings, tilt=tilt, thorough=True))
     fits = _held(atlas, scan, prior, fits)
     refined = perf_counter()
-    answer = judge(atlas, scan, fits, settings)
+    # A first look in space is followed by a closer one unless it leads; only then its ratings count
+    # to the last nat.
+    plain = atlas.dimension == 3 and not thorough
+    answer = judge(atlas, scan, fits, settings, nearby=not plain)
+    sure = _leads(atlas, scan, candidates, answer, settings)
+    if plain and sure:
+        answer = judge(atlas, scan, fits, settings)
+        sure = _leads(atlas, scan, candidates, answer, settings)
     done = perf_counter()
     marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
     timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}
     answer = replace(answer, timing_ms=timing | {"total": 1e3 * (done - start)})
+    return answer, sure
+
+
+def _leads(
+    atlas: Site, scan: Look, candidates: Sought, answer: Answer, settings: LocalizationSettings
+) -> bool:
+    """Whether an answer is well ahead of what was not looked at; one without a place is."""
     if answer.best is None:
-        return answer, True
+        return True
     sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
     radius, turn = settings.candidates_apart(atlas)
     lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
-    return answer, lead >= settings.lead
+    return lead >= settings.lead

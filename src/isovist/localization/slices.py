@@ -138,31 +138,40 @@ def by_slices(
     if plane is None and high - low > SQUARE:
         return nothing(0.0)
     usual = 0.5 * (low + high)
-    ends, tables = _standing_out(scan, plane, usual)
+    ends, masks = _standing_out(scan, plane, usual)
     if len(ends) < FEWEST:
         return nothing(0.0)
-    boxes, turns = _first_boxes(atlas, plan, scan.T_level_robot, prior), TURNS
-    ends, dropped, limit = ends / plan.unit, np.inf, NO_LIMIT
+    places, heads = _first_boxes(atlas, plan, scan.T_level_robot, prior)
+    ends, dropped, limit, turns = ends / plan.unit, np.inf, NO_LIMIT, TURNS
+    whole = known is not None
     if known is not None:
-        least = min(_cost_of(pose, atlas, plan, ends, tables) for pose in known)
+        least = min(_cost_of(pose, atlas, plan, ends, masks) for pose in known)
         limit = math.ceil(settings.lead * least)
+    boxes, count = np.empty((0, 3), dtype=np.int64), len(places) * len(heads)
     for size, beams, kept in ROUNDS:
-        if len(boxes) == 0:
+        if count == 0:
             return nothing(dropped)
-        whole = known is not None
         codes = plan.within(size if whole else size // 2)
-        few = (ends, tables) if whole else (ends[:beams], tables[:beams])
-        some = np.random.default_rng(0).integers(0, len(boxes), SAMPLE)
-        tried = _misses(codes, *few, boxes[np.sort(some)], size, turns)
-        share = (ALLOWED if whole else 1) * kept / len(boxes)
+        few = (ends, masks) if whole else (ends[:beams], masks[:beams])
+        some = np.random.default_rng(0).integers(0, count, SAMPLE)
+        if turns == TURNS:
+            every = _misses_of_all(codes, *few, places, heads).ravel()
+            tried = every[some].astype(np.int32)
+        else:
+            tried = _misses(codes, *few, boxes[np.sort(some)], size, turns)
+        share = (ALLOWED if whole else 1) * kept / count
         most = limit if share >= 1.0 else min(limit, int(np.quantile(tried, share)))
         if whole and most < limit:
             return nothing(0.0)
-        stay = _misses(codes, *few, boxes, size, turns, most) >= 0
-        if not stay.all():  # of all beams, as many more as there are
+        if turns == TURNS:
+            stay = np.flatnonzero(every <= most)
+            boxes = np.column_stack([places[stay % len(places)], heads[stay // len(places)]])
+        else:
+            boxes = boxes[_misses(codes, *few, boxes, size, turns, most) >= 0]
+        if len(boxes) < count:  # of all beams, as many more as there are
             dropped = min(dropped, (most + 1.0) * len(ends) / len(few[0]))
-        boxes, turns = _halves(boxes[stay]), 2 * turns
-    costs = _misses(plan.within(1), ends, tables, boxes, 2, turns, limit).astype(np.float64)
+        boxes, turns, count = _halves(boxes), 2 * turns, 8 * len(boxes)
+    costs = _misses(plan.within(1), ends, masks, boxes, 2, turns, limit).astype(np.float64)
     order = np.argsort(costs, kind="stable")
     order = order[costs[order] >= 0.0]
     poses = _poses(atlas, plan, boxes[order], turns, usual)
@@ -200,8 +209,10 @@ def rivals(
     return replace(found, poses=every, costs=costs)
 
 
-def _first_boxes(atlas: SpaceAtlas, plan: Plan, mount: Pose3, prior: Region | None) -> IntArray:
-    """Boxes (column, row, heading) that cover wherever nodes stand, heading after heading."""
+def _first_boxes(
+    atlas: SpaceAtlas, plan: Plan, mount: Pose3, prior: Region | None
+) -> tuple[IntArray, IntArray]:
+    """Boxes that cover wherever nodes stand: column and row, shape (n, 2), and headings, (h,)."""
     active, size = atlas.positions[:, :2], ROUNDS[0][0]
     heads = np.arange(TURNS)
     if prior is not None:
@@ -211,8 +222,7 @@ def _first_boxes(atlas: SpaceAtlas, plan: Plan, mount: Pose3, prior: Region | No
     places = np.floor((active - atlas.world.corner[:2]) / (size * plan.unit)).astype(np.int64)
     wide = int(places[:, 0].max(initial=0)) + 1
     number = np.unique(places[:, 1] * wide + places[:, 0])
-    boxes = np.column_stack([number % wide, number // wide])
-    return np.column_stack([np.tile(boxes, (len(heads), 1)), np.repeat(heads, len(boxes))])
+    return np.column_stack([number % wide, number // wide]), heads
 
 
 def _halves(boxes: IntArray) -> IntArray:
@@ -236,7 +246,7 @@ def _poses(atlas: SpaceAtlas, plan: Plan, boxes: IntArray, turns: int, usual: fl
 
 
 def _cost_of(
-    pose: FloatArray, atlas: SpaceAtlas, plan: Plan, ends: FloatArray, tables: NDArray[np.uint16]
+    pose: FloatArray, atlas: SpaceAtlas, plan: Plan, ends: FloatArray, masks: NDArray[np.uint8]
 ) -> float:
     """Cost (1) of the best of the smallest boxes around a pose."""
     turns = TURNS << len(ROUNDS)
@@ -244,13 +254,13 @@ def _cost_of(
     heading = pose[2] / (2.0 * np.pi) % 1.0 + 1.0  # so that none is negative
     at = np.floor([*place, heading * turns]).astype(np.int64)
     around = at + np.array([[i, j, k] for k in (-1, 0, 1) for j in (-1, 0, 1) for i in (-1, 0, 1)])
-    return float(_misses(plan.within(1), ends, tables, around, 2, turns).min())
+    return float(_misses(plan.within(1), ends, masks, around, 2, turns).min())
 
 
 def _standing_out(
     scan: CloudScan, plane: FloatArray | None, usual: float
-) -> tuple[FloatArray, NDArray[np.uint16]]:
-    """Ends of beams above the ground, shape (m, 2), and 1 for codes that miss them, (m, 256).
+) -> tuple[FloatArray, NDArray[np.uint8]]:
+    """Ends of beams above the ground, shape (m, 2), and the bits of their slices, shape (m,).
 
     Args:
         scan: What the sensor saw.
@@ -271,15 +281,41 @@ def _standing_out(
     slack = 0.15 + LEAN * far[first]
     lowest = np.searchsorted(SLICES, height[first] - slack, side="right") - 1
     highest = np.searchsorted(SLICES, height[first] + slack, side="right") - 1
-    bits = np.array([
-        sum(1 << k for k in range(max(u, 0), v + 1)) for u, v in zip(lowest, highest, strict=True)
-    ], dtype=np.int64)  # fmt: skip
-    tables = ((bits[:, None] & np.arange(256)) == 0).astype(np.uint16)
-    return p[first, :2], tables
+    bits = (2 << highest) - (1 << np.maximum(lowest, 0))
+    return p[first, :2], bits.astype(np.uint8)
+
+
+def _offsets(ends: FloatArray, heads: IntArray, turns: int) -> IntArray:
+    """Squares from the middle of boxes to the ends of beams, for some headings, shape (g, m, 2)."""
+    yaws = (heads + 0.5) * 2.0 * math.pi / turns
+    c, s = np.cos(yaws)[:, None], np.sin(yaws)[:, None]
+    x, y = c * ends[:, 0] - s * ends[:, 1], s * ends[:, 0] + c * ends[:, 1]
+    return np.floor(np.stack([x, y], axis=-1)).astype(np.int64)
+
+
+def _misses_of_all(
+    codes: NDArray[np.uint8], ends: FloatArray, masks: NDArray[np.uint8], places: IntArray,
+    heads: IntArray,
+) -> NDArray[np.uint8]:  # fmt: skip
+    """Cost (1) of the first boxes: all places (column, row) for each of some headings, (h, n)."""
+    from isovist.kernels.misses import count_misses
+
+    size = ROUNDS[0][0]
+    above, beside = (-n % size for n in codes.shape)
+    cells = np.pad(codes, ((0, above), (0, beside)))
+    cells = cells.reshape(len(cells) // size, size, -1, size).transpose(1, 3, 0, 2)
+    offsets = _offsets(ends, heads, TURNS) + (size // 2 + BORDER)
+    wide, high = (int(n) + 1 for n in places.max(axis=0))
+    spans = np.tile([wide, 0], (high, 1))
+    np.minimum.at(spans[:, 0], places[:, 1], places[:, 0])
+    np.maximum.at(spans[:, 1], places[:, 1], places[:, 0] + 1)
+    counts = np.empty((len(heads), high, wide), dtype=np.uint8)
+    count_misses(np.ascontiguousarray(cells), offsets, masks, spans, counts)
+    return np.take(counts.reshape(len(heads), -1), places[:, 1] * wide + places[:, 0], axis=1)
 
 
 def _misses(
-    codes: NDArray[np.uint8], ends: FloatArray, tables: NDArray[np.uint16], boxes: IntArray,
+    codes: NDArray[np.uint8], ends: FloatArray, masks: NDArray[np.uint8], boxes: IntArray,
     size: int, turns: int, budget: int = NO_LIMIT,
 ) -> NDArray[np.int32]:  # fmt: skip
     """Cost (1) of boxes (column, row, heading) of `size` squares, an even number, shape (n,).
@@ -289,13 +325,11 @@ def _misses(
     from isovist.kernels.bound import bound
 
     first = np.flatnonzero(np.diff(boxes[:, 2], prepend=-1))
-    yaws = (boxes[first, 2] + 0.5) * 2.0 * math.pi / turns
-    c, s = np.cos(yaws)[:, None], np.sin(yaws)[:, None]
-    x, y = c * ends[:, 0] - s * ends[:, 1], s * ends[:, 0] + c * ends[:, 1]
-    offsets = np.floor(np.stack([x, y], axis=-1)).astype(np.int32)
+    offsets = _offsets(ends, boxes[first, 2], turns).astype(np.int32)
     counts = np.diff(first, append=len(boxes))
     tasks, sums = tasks_of(np.repeat(np.arange(len(first)), counts)), np.empty(len(boxes), np.int32)
     places = (boxes[:, :2] * size + (size // 2 + BORDER)).astype(np.int32)
     looked = np.zeros(len(tasks), dtype=np.int64)
+    tables = ((masks[:, None] & np.arange(256)) == 0).astype(np.uint16)
     bound(codes, tasks, places, offsets, tables, budget, sums, looked)
     return sums

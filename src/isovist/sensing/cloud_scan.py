@@ -12,7 +12,7 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose3
 from isovist.sensing.scan import SHORTEST, as_strengths, check_limits, in_millimetres, scaled_limits
-from isovist.types import FloatArray, IntArray, as_floats, readonly
+from isovist.types import FloatArray, IntArray, as_floats, once_for_each, readonly
 
 FEWEST = 50
 """Fewer returns than this are no scan of a place."""
@@ -20,7 +20,7 @@ TIE = 1e-9
 """Directions are the same up to this share of a bin: a thousand roundings, no lidar's step."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, weakref_slot=True, eq=False)
 class CloudScan:
     """One sweep of a range sensor in space.
 
@@ -147,8 +147,8 @@ class CloudScan:
 
     @property
     def level_points(self) -> FloatArray:
-        """The returns in that level frame, shape (k, 3), in m."""
-        return self.T_level_sensor.apply(self.points)
+        """The returns in that level frame, shape (k, 3), in m.  Read-only."""
+        return _level_points(self)
 
     def columns(self, width: float) -> int:
         """How many columns of `width` rad of azimuth, in the frame of the sensor, hold returns."""
@@ -163,6 +163,12 @@ class CloudScan:
         returns equally near to the middle, to a billionth of a bin, the last does; one on the edge
         of two bins belongs to the upper.
         """
+        known = _spreads(self)
+        if width not in known:
+            known[width] = readonly(self._spread(width))
+        return known[width]
+
+    def _spread(self, width: float) -> IntArray:
         p = self.level_points
         azimuth = np.arctan2(p[:, 1], p[:, 0])
         elevation = np.arctan2(p[:, 2], np.hypot(p[:, 0], p[:, 1]))
@@ -178,6 +184,37 @@ class CloudScan:
         last = np.full(nearest.size, -1)
         np.maximum.at(last, number[best], best)
         return np.sort(last[last >= 0])
+
+    def spread_out(self, side: float) -> IntArray:
+        """Indices of returns spread evenly over what they see: one for each cube that holds any.
+
+        Cubes of `side` m lie around the sensor in the level frame; the return nearest to the middle
+        of a cube stands for it.
+        """
+        known = _spreads(self)
+        if -side not in known:
+            p = self.level_points / side
+            cube = np.floor(p).astype(np.int64)
+            off = ((p - cube - 0.5) ** 2).sum(axis=1)
+            cube -= cube.min(axis=0)
+            _, deep, wide = (int(n) + 1 for n in cube.max(axis=0))
+            number = (cube[:, 0] * deep + cube[:, 1]) * wide + cube[:, 2]
+            order = np.lexsort((off, number))
+            first = np.diff(number[order], prepend=-1) > 0
+            known[-side] = readonly(np.sort(order[first]))
+        return known[-side]
+
+
+@once_for_each
+def _level_points(scan: CloudScan) -> FloatArray:
+    return readonly(scan.T_level_sensor.apply(scan.points))
+
+
+@once_for_each
+def _spreads(scan: CloudScan) -> dict[float, IntArray]:
+    """What `spread` has said of a scan, by width: it is asked the same at every step."""
+    del scan
+    return {}
 
 
 def check_tilt(roll: float, pitch: float) -> None:

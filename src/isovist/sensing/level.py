@@ -18,7 +18,7 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look
 from isovist.sensing.planes import ups_of
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray
+from isovist.types import FloatArray, once_for_each, readonly
 
 PATCH = 0.5  # m
 ABOVE = 0.5  # m; returns up to so far above the sensor tell a wall from ground
@@ -41,6 +41,7 @@ LEVEL = float(np.radians(0.8))
 """Ground that is tilted by more is levelled, in rad: less moves ends at 30 m by 0.4 m at most."""
 
 
+@once_for_each
 def ground_of(scan: CloudScan) -> FloatArray | None:
     """a, b and c of (1) in the level frame of a scan, or `None` where no ground is seen."""
     p = scan.level_points
@@ -73,7 +74,7 @@ def ground_of(scan: CloudScan) -> FloatArray | None:
         plane = np.linalg.lstsq(A[near], low[near, 2], rcond=None)[0]
         best = np.abs(low[:, 2] - A @ plane)
     under = p[:, 2] < p[:, :2] @ plane[:2] + plane[2] - 2.0 * NEAR
-    return np.asarray(plane) if under.mean() <= UNDER else None
+    return readonly(np.asarray(plane)) if under.mean() <= UNDER else None
 
 
 def levelled(scan: CloudScan) -> tuple[CloudScan, float]:

@@ -1,0 +1,96 @@
+"""The last fit in space, with beams that are spread over what they see.
+
+Beams that are spread over directions, as those of a search are, see most of all what is near: half
+of those on the ground end within a few metres.  There a map of cells may be a stair or half a cell
+off, and what errs alike counts dozens of times.  So a place that is told is fitted once more with
+one return for each cube of `SIDE` cells: each part of the map counts once, far ones, which hold the
+attitude, as much as near ones.
+"""
+
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from isovist.atlas.base import Beams, Fit, Site
+from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.space import SpaceAtlas
+from isovist.localization.answer import Answer, Estimate
+from isovist.localization.judge import is_same
+from isovist.localization.maps import Prior, on_map, placed
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import covariances, information, of_robot
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.joined import Look
+from isovist.types import FloatArray, readonly
+
+SIDE = 2.5
+"""Of the cubes in cells.  Of 2.5, 5 and 8 the one whose largest error of attitude is smallest over
+37 scans in a house of 0.08 m cells; on a street of 0.4 m cells 2.5 and 5 are alike."""
+
+
+def even_beams(atlas: SpaceAtlas, scan: CloudScan, settings: LocalizationSettings) -> Beams:
+    """One return for each cube of `SIDE` cells that holds any."""
+    return atlas.beams_of(scan, scan.spread_out(SIDE * atlas.resolution), settings.block)
+
+
+def last_fit(
+    atlas: SpaceAtlas, scan: CloudScan, start: FloatArray, fitted: int,
+    settings: LocalizationSettings,
+) -> tuple[Fit, FloatArray]:  # fmt: skip
+    """Poses of the level frame, shape (K, 6), fitted once more, and their covariances."""
+    beams = even_beams(atlas, scan, settings)
+    fit = atlas.fit(beams, start, settings.fine_widths(atlas), fitted)
+    known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
+    return fit, covariances(known, settings)
+
+
+def settle(
+    site: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
+) -> Answer:
+    """The answer, with the places that are not refuted fitted once more.
+
+    In the plane and of several scans it stays as it is, and a place does where it would leave the
+    prior or become another.
+
+    Args:
+        site: The map, or several side by side.
+        scan: As it was asked.
+        answer: With poses in the frame of the site.
+        prior: Where the robot may be.
+        settings: How to fit.
+    """
+    if not isinstance(scan, CloudScan):
+        return answer
+    start = perf_counter()
+    estimates = tuple(_settled(site, scan, one, prior, settings) for one in answer.estimates)
+    timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
+    for step in ("refine", "total"):
+        timing[step] += spent
+    return replace(answer, estimates=estimates, timing_ms=timing)
+
+
+def _settled(
+    site: Site, scan: CloudScan, estimate: Estimate, prior: Prior, settings: LocalizationSettings
+) -> Estimate:
+    if estimate.refuted:
+        return estimate
+    atlas, own = map_of(site, estimate)
+    mount = scan.T_level_robot
+    start = np.atleast_2d((own.pose @ mount.inverse).vector)
+    fit, spreads = last_fit(atlas, scan, start, len(own.covariance), settings)
+    robots, spreads = of_robot(atlas, mount, fit.poses, spreads)
+    own = replace(own, pose=robots[0], covariance=readonly(spreads[0]))
+    moved = replace(placed(site, own), map=estimate.map)
+    held = prior is None or bool(prior.holds(np.atleast_2d(moved.pose.vector))[0])
+    return moved if held and is_same(moved.pose, estimate.pose, settings) else estimate
+
+
+def map_of(site: Site, estimate: Estimate) -> tuple[SpaceAtlas, Estimate]:
+    """The map in space that an estimate is of, and the estimate in its frame."""
+    atlas: Site = site
+    if isinstance(site, SideBySide):
+        estimate = on_map(site, estimate)
+        atlas = site.maps[str(estimate.map)]
+    assert isinstance(atlas, SpaceAtlas)
+    return atlas, estimate
