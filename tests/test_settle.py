@@ -69,7 +69,7 @@ def test_stairs_that_cells_make_of_a_slope_turn_the_last_fit_less():
         before.append(tilt_between(Pose3.from_vector(first) @ mount, truth))
         after.append(tilt_between(Pose3.from_vector(last) @ mount, truth))
     assert np.mean(after) < 0.6 * np.mean(before)
-    assert max(after) < 0.2 < max(before)
+    assert max(after) < 0.25 < max(before)  # cells of 0.5 m
 
 
 def test_a_place_is_drawn_to_where_the_scan_was_taken():

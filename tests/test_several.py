@@ -191,7 +191,7 @@ def test_a_robot_that_stands_still_learns_nothing(site):
     alone = iv.locate(site.atlas, scans[-1]).best
     together = iv.locate(site.atlas, scans, motions=still).best
     for a, b in zip(np.diag(alone.covariance), np.diag(together.covariance), strict=True):
-        assert 0.75 * a < b < 1.3 * a
+        assert 0.75 * a < b < 1.5 * a  # in space one alone is fitted once more (`settle`)
 
 
 def test_what_earlier_scans_saw_counts(site):
