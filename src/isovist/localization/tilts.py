@@ -3,6 +3,7 @@
 A scan whose ground is not level (`sensing.level`) is looked at as if it were, with roll and pitch
 fitted.  As it may be a ramp or a stack of boxes, the ground alone does not decide: unless one place
 explains the scan so, and leans, it is looked at as it was told, too, and what fits better is asked.
+A place that is the only one as told, but fits less well than levelled, is not unique as told.
 What was asked as told is asked once more with roll and pitch fitted when the best place, fitted so,
 leans by more than its covariance allows and explains the scan better.  Where that, too, leaves more
 than one place, the ground may not be in view: then the scan is looked at by whatever else may be up
@@ -29,8 +30,9 @@ LEAST = float(np.radians(0.5))
 ALLOWED = 1.5
 """Standard deviations by which a scan may seem to lean by its last fit (`settle`), which errs by
 0.6 of them in 95 of 100 cases, and by 1.3 at most, over 140 scans of a house and a street."""
-FIRM = float(np.radians(1.0))
-"""Largest standard deviation of a roll and a pitch that are worth telling, in rad."""
+FIRM = float(np.radians(1.6))
+"""Largest standard deviation of a roll and a pitch that are worth telling, in rad: 95 of 100 err by
+less than 1° then (`ALLOWED`)."""
 LEANS = " The sensor leans by {:.1f}° more than was told; roll and pitch were fitted."
 
 LOOSE = (
@@ -64,15 +66,18 @@ def upright(
     last = last_of(scan)
     if tilt or not isinstance(last, CloudScan):
         return ask(scan, tilt, None), scan
-    flat, first = all_on_level_ground(scan), None
+    flat, first, level = all_on_level_ground(scan), None, None
     if flat is not scan:
-        answer = ask(flat, True, None)
-        if _firm(answer, last):
-            if answer.verdict is not Verdict.UNIQUE:
+        level = ask(flat, True, None)
+        if _firm(level, last):
+            if level.verdict is not Verdict.UNIQUE:
                 first = look(scan, False)
-            if first is None or _score(answer) > _score(first[0]):
-                return _said(answer, last), flat
+            if first is None or _score(level) > _score(first[0]):
+                return _said(level, last), flat
     answer = ask(scan, False, first)
+    if level is not None and answer.verdict is Verdict.UNIQUE and _score(level) > _score(answer):
+        if _lean(level.best, last) > LEAST:  # by how much is not known well
+            return _said(_no_looser(level), last), flat
     if answer.best is not None and _leans(atlas, last, answer.best, settings):
         again = ask(scan, True, None)
         if _score(again) > answer.best.score:
