@@ -206,3 +206,27 @@ def test_a_small_lean_shows_in_beams_that_are_spread_over_what_they_see():
         assert answer.verdict is Verdict.UNIQUE
         assert answer.best.covariance.shape == (6, 6)
         assert tilt_between(answer.best.pose, truth) < 0.5
+
+
+@pytest.mark.parametrize(("better", "leans"), [(True, True), (False, True), (True, False)])
+def test_a_place_that_fits_better_levelled_is_not_unique_as_told(better, leans, monkeypatch):
+    truth = at(5.0, 0.0, 0.7, roll=0.1 if leans else 0.0)
+    scan = untold(INDOORS.scan(house(), truth, np.random.default_rng(4)))
+    flat = replace(scan, roll=0.1)
+    monkeypatch.setattr("isovist.localization.tilts.all_on_level_ground", lambda _scan: flat)
+    monkeypatch.setattr("isovist.localization.tilts._leans", lambda *_: False)
+    loose = np.diag([1e-4, 1e-4, 1e-4, 1e-4, *[np.radians(2.0) ** 2] * 2])
+    told = Estimate(at(5.0, 0.0, 0.7), np.eye(4), 1.0, 0.9, 3.9, False)
+    level = Estimate(truth, loose, 1.0, 0.9, 4.0 if better else 3.8, False)
+
+    def ask(one, _tilt, _first):
+        return Answer(Verdict.UNIQUE, "Here.", (level if one is flat else told,))
+
+    answer, held = upright(house_atlas(), scan, False, ask, pytest.fail, USUAL)
+    if better and leans:
+        assert held is flat
+        assert answer.verdict is Verdict.AMBIGUOUS
+        assert "± 2.0°" in answer.advice
+    else:
+        assert held is scan
+        assert answer.verdict is Verdict.UNIQUE

@@ -75,9 +75,14 @@ def upright(
             if first is None or _score(level) > _score(first[0]):
                 return _said(level, last), flat
     answer = ask(scan, False, first)
-    if level is not None and answer.verdict is Verdict.UNIQUE and _score(level) > _score(answer):
-        if _lean(level.best, last) > LEAST:  # by how much is not known well
-            return _said(_no_looser(level), last), flat
+    sure = answer.verdict is Verdict.UNIQUE
+    if (
+        sure
+        and level is not None
+        and _score(level) > _score(answer)
+        and _lean(level.best, last) > LEAST
+    ):
+        return _said(_no_looser(level), last), flat
     if answer.best is not None and _leans(atlas, last, answer.best, settings):
         again = ask(scan, True, None)
         if _score(again) > answer.best.score:
