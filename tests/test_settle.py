@@ -26,7 +26,7 @@ def seen(truth=TRUTH, seed=0):
     return LIDAR.scan(house(), truth, np.random.default_rng(seed))
 
 
-def answer_at(pose, *, refuted=False, fitted=4):
+def answer_at(pose, *, refuted=False, fitted=6):
     here = Estimate(pose, np.eye(fitted), 0.9, 0.9, 4.0, False)
     there = Estimate(pose, np.eye(fitted), 0.1, 0.9, 4.0, refuted)
     times = dict.fromkeys(("search", "refine", "judge", "total"), 1.0)
@@ -78,12 +78,17 @@ def test_a_place_is_drawn_to_where_the_scan_was_taken():
     for estimate in told.estimates:
         away = estimate.pose.position - TRUTH.position
         assert np.hypot(*away[:2]) < 0.03
-        assert abs(away[2]) < 0.06  # beams end at the face of the floor, half a cell early
+        assert abs(away[2]) < 0.08  # beams end at the face of the floor, half a cell early
         assert abs(estimate.pose.yaw - TRUTH.yaw) < 0.005
-        assert estimate.covariance.shape == (4, 4)
+        assert estimate.covariance.shape == (6, 6)
         assert not estimate.covariance.flags.writeable
-        assert (estimate.pose.roll, estimate.pose.pitch) == pytest.approx((0.0, 0.0))
+        assert tilt_between(estimate.pose, TRUTH) < 1.0
         assert np.sqrt(estimate.covariance[0, 0]) < 0.1
+
+
+def test_a_place_whose_attitude_was_told_stays():
+    told = answer_at(at(5.06, 0.0, 0.72), fitted=4)
+    assert settle(house_atlas(), seen(), told, None, USUAL).estimates == told.estimates
 
 
 def test_what_was_refuted_or_would_leave_the_prior_or_its_place_stays():
@@ -110,12 +115,12 @@ def test_on_several_maps_a_place_is_fitted_to_its_own():
 
 
 def test_locate_ends_with_the_last_fit():
-    answer, scan = iv.locate(house_atlas(), seen()), seen()
-    assert answer.verdict is Verdict.UNIQUE
+    answer, scan = iv.locate(house_atlas(), seen(), tilt=True), seen()
+    assert answer.best is not None
     start = np.atleast_2d(answer.best.pose.vector)
-    again = last_fit(house_atlas(), scan, start, 4, USUAL)[0].poses[0]
+    again = last_fit(house_atlas(), scan, start, 6, USUAL)[0].poses[0]
     many = house_atlas().beams(scan, USUAL.beams[1], USUAL.block)
-    other = refit(house_atlas(), many, start, USUAL, tilt=False).poses[0]
+    other = refit(house_atlas(), many, start, USUAL, tilt=True).poses[0]
     moved = np.linalg.norm(again - start[0])
     assert moved < 0.2 * np.linalg.norm(other - start[0])
 

@@ -60,10 +60,10 @@ def last_fit(
 def settle(
     site: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
 ) -> Answer:
-    """The answer, with the places that are not refuted fitted once more.
+    """The answer, with the places that are not refuted fitted once more, if roll and pitch were.
 
     In the plane and of several scans it stays as it is, and a place does where it would leave the
-    prior or become another.
+    prior or become another.  Scores stay those of the fit that was judged.
 
     Args:
         site: The map, or several side by side.
@@ -85,7 +85,7 @@ def settle(
 def _settled(
     site: Site, scan: CloudScan, estimate: Estimate, prior: Prior, settings: LocalizationSettings
 ) -> Estimate:
-    if estimate.refuted:
+    if estimate.refuted or len(estimate.covariance) <= LEVEL:
         return estimate
     atlas, own = map_of(site, estimate)
     mount = scan.T_level_robot

@@ -21,12 +21,12 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import last_fit, map_of
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look, last_of
-from isovist.sensing.level import all_on_level_ground, leaning
+from isovist.sensing.level import LEVEL, all_on_level_ground, leaning
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
-LEAST = float(np.radians(0.5))
-"""Fitted tilts below this are not told from none, in rad: maps bend by as much."""
+LEAST = LEVEL
+"""Fitted tilts below this are not told from none, in rad: maps bend and cells err by as much."""
 ALLOWED = 1.5
 """Standard deviations by which a scan may seem to lean by its last fit (`settle`), which errs by
 0.6 of them in 95 of 100 cases, and by 1.3 at most, over 140 scans of a house and a street."""
