@@ -7,8 +7,8 @@ import pytest
 
 import isovist as iv
 
-NUMBER = "unable to parse string as a number. See "
-WHOLE = "unable to parse string as an integer. See "
+NUMBER = "'x' is not a valid float. See "
+WHOLE = "'1.5' is not a valid int"
 NO_FILE = "there is no such file."
 LENGTH = "must be a positive length in m, got "
 

@@ -53,3 +53,30 @@ def test_a_read_only_installation_compiles_into_a_temporary_folder():
     assert done.returncode == 0, done.stderr
     assert done.stderr.startswith("isovist: no folder for compiled code can be written to")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_kept_kernel_is_read_without_what_only_compiling_needs():
+    code = (
+        "import sys\n"
+        "from isovist.kernels.mapping import count_hits as asked\n"
+        "asked.compile()\n"
+        "hits, known = asked.loop.stats.cache_hits, 'numba.np.arraymath' in sys.modules\n"
+        "print(sum(hits.values()), known)\n"
+    )
+    run = [sys.executable, "-c", code]
+    subprocess.run(run, check=True)
+    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    assert done.stdout == "1 False\n"
+
+
+def test_the_command_line_needs_no_pydantic():
+    code = (
+        "import sys\n"
+        "from isovist.cli.app import app\n"
+        "try:\n    app(['info', 'nowhere'], standalone_mode=False)\n"
+        "except Exception as error:\n    print(error)\n"
+        "sys.exit('pydantic' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "nowhere" in done.stdout

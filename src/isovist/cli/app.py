@@ -1,5 +1,6 @@
 """The command line: one verb per file, known errors in one line, exit code 2."""
 
+import gc
 import logging
 import os
 import sys
@@ -83,6 +84,7 @@ def version(show: bool = typer.Option(False, "--version", help="Print the versio
 def main() -> None:
     """Run the command line; a known error is one line and exit code 2."""
     bare = len(sys.argv) < 2  # then typer prints its help
+    gc.set_threshold(50_000)  # imports make no garbage: looking for it took a twentieth of a start
     # Our matrices are small: threads of the linear algebra would only spin beside ours.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     notes = logging.StreamHandler()

@@ -23,6 +23,6 @@ class Verb(TyperCommand):
             raise
 
 
-def _in_options(text: str, options: dict[str, str]) -> str:
+def _in_options(text: str, options: dict[Any, str]) -> str:
     """The text with `name` as `--option`, where there is such an option."""
     return re.sub(r"(?<!array )`(\w+)`", lambda found: f"`{options.get(found[1], found[1])}`", text)

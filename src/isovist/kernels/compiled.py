@@ -29,8 +29,10 @@ from typing import Any
 from numba import njit
 from numba.core import config, event
 from numba.core import types as numba_types
+from numba.core.caching import FunctionCache
 from numba.core.compiler import Compiler
 from numba.core.registry import CPUDispatcher
+from numba.core.runtime.nrt import rtsys
 from numba.misc import appdirs
 
 from isovist.kernels.threads import share
@@ -71,7 +73,9 @@ class Kernel:
     ) -> None:
         self.__doc__, self.__name__ = function.__doc__, function.__name__
         self.__wrapped__ = function
-        self.loop = njit(function, cache=True, pipeline_class=_Apart, **COMMON, **options)
+        self.loop = njit(function, pipeline_class=_Apart, **COMMON, **options)
+        if not NUMBA.DISABLE_JIT:
+            self.loop._cache = _Kept(function)
         self.name = f"{function.__module__}.{function.__name__}"
         self._text, self._block, self._most = text, block, most
         names = list(inspect.signature(function).parameters)
@@ -92,7 +96,6 @@ class Kernel:
                 if not self.ready:
                     BESIDE.pop(self.name, bool)()
                     with _uncollected():
-                        _load_arrays()
                         self.loop.compile(self.signature)
                     self.loop.disable_compile()
                     self.ready = True
@@ -141,6 +144,18 @@ class _Apart(Compiler):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.state.flags.noalias = True
+
+
+class _Kept(FunctionCache):
+    """What is kept of a kernel, read without all that only compiling needs: 0.2 s in a process."""
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            kept = self._load_overload(sig, target_context)
+        if kept is None:
+            _load_arrays()
+        return kept
 
 
 COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
