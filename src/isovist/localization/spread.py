@@ -6,6 +6,9 @@ With s the residual of the beams and H their normal matrix scaled to one beam pe
 
 of its pose.  In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond
 that the residual comes from walls that the map bends or doubles, and these shift all beams at once.
+What shifts all beams turns none: in space, where there are thousands, angles are known by H / s².
+Roll and pitch then err by 0.6 to 1.0 standard deviations in the root mean square, over 200 scans in
+a house of 0.1 m cells, a real building of 0.08 m and streets of 0.2 and 0.4 m.
 """
 
 import numpy as np
@@ -32,7 +35,13 @@ def information(
     metres, inflation, *cells = settings.scatter
     share = cells[fit.normal.shape[-1] > 3]
     variance = inflation * residual**2 / (metres**2 + (share * cell) ** 2)
-    return np.asarray(fit.normal / (variance * crowding)[..., None, None])
+    known = fit.normal / (variance * crowding)[..., None, None]
+    n = known.shape[-1]
+    if n > 3:
+        turned = by_coordinate(0.0, 1.0, n) > 0.0
+        gain = np.where(turned, np.sqrt(np.maximum(variance / residual, 1.0))[..., None], 1.0)
+        known = gain[..., :, None] * known * gain[..., None, :]
+    return np.asarray(known)
 
 
 def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
