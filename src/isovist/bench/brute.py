@@ -96,7 +96,7 @@ def rate_everywhere(
     """
     chosen = settings or LocalizationSettings()
     held = scan.within(atlas.diagonal)
-    if held is None or not held.valid.any():
+    if held is None:
         return Rating(False)
     beams = atlas.beams(held, chosen.beams[1], chosen.block)
     if beams.sigmas.size or beams.strengths.size:

@@ -54,7 +54,7 @@ Line = dict[str, Any]
 def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
     """Locate scans on one plan; the same for the same number and seed.
 
-    Of all scans of a run, every `brute`th is rated by brute force too; none where that is 0.
+    Of `brute` scans of a run one is rated by brute force too; none where that is 0.
     """
     kind = list(KINDS)[number % len(KINDS)]
     plan = draw_plan(kind, (seed, number))
@@ -75,6 +75,7 @@ def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
                       "off": min(came.off, 1e9), "error_m": min(came.error_m, 1e9)})  # fmt: skip
         if brute and (number * scans + k) % brute == 0:
             assert isinstance(atlas, PlaneAtlas)
+            assert isinstance(scan, Scan)
             asked[-1]["brute"] = by_brute_force(atlas, scan, answer, there)
     return {"plan": number, "kind": kind, "scale": plan.scale, "area_m2": atlas.area,
             "asked": asked}  # fmt: skip
@@ -114,7 +115,7 @@ def run(
         resume: A file of lines of an earlier run, or that is to be.
         progress: Told the share that is done.
         jobs: Processes that try plans side by side; lines come as they end, and are the same.
-        brute: Every so manieth scan is rated by brute force too; none where that is 0.
+        brute: Of so many scans one is rated by brute force too; none where that is 0.
     """
     if min(plans, scans, jobs) < 1:
         raise InputError(
