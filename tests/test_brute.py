@@ -75,26 +75,19 @@ def test_every_pose_that_is_worth_the_floor_lies_in_a_box(judged):
         values = fits.totals(USUAL) if judged else len(beams) * fits.scores
         floor = float(np.sort(values)[-4])
         found = boxes(atlas, beams, worth, floor, USUAL, sizes)
-        if found is None:
+        if found is None or len(found) == 0:
+            assert found is None  # too many, and never none
             continue
-        half, turn = _last_size(atlas.world.resolution, sizes)
+        half, turn = found[0, 3:5]
         kept, there = kept + len(found), there + free.sum() / (2.0 * half) ** 2 * math.pi / turn
         good = values >= floor
         for pose, value in zip(atlas.to_cells(poses[good]), values[good], strict=True):
             near = np.abs(found[:, :2] - pose[:2]).max(axis=1) <= half + 1e-9
             near &= np.abs(wrap_angle(found[:, 2] - pose[2])) <= turn + 1e-9
-            assert found[near, 3].max() >= value - 1e-3
+            assert found[near, 5].max() >= value - 1e-3
             tried += 1
     assert tried >= 20
     assert kept < 0.5 * there
-
-
-def _last_size(unit, sizes):
-    """Half the width of the last boxes in cells and rad."""
-    size, turns = sizes.first(unit)
-    while size * unit > sizes.finest:
-        size, turns = 0.5 * size, 2 * turns
-    return 0.5 * size, math.pi / turns
 
 
 def plainly(atlas, scan):

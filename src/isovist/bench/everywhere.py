@@ -28,8 +28,9 @@ from isovist.types import FloatArray
 UNITS = 4096.0
 """Deficits are counted in parts of a nat, rounded down: 180 beams lose 0.05 nats by that."""
 SIZES = ProofSettings(finest=0.05, most=2_000_000)
-"""Boxes end at a cell of 5 cm and 0.75°, within the first step of the second fit; where 250 000
-are left before the last round, the search is given up."""
+"""Boxes end at a cell of 5 cm and 0.75°; where 250 000 are left before the last round, at twice
+that, still within the first step of the second fit; and where so many are left before that, the
+search is given up."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +90,7 @@ def boxes(
     settings: LocalizationSettings,
     sizes: ProofSettings = SIZES,
 ) -> FloatArray | None:
-    """Boxes of the last size that may hold a pose worth the floor; no other pose of free space is.
+    """Boxes of the last sizes that may hold a pose worth the floor; no other pose of free space is.
 
     Args:
         atlas: The map, described.
@@ -100,8 +101,8 @@ def boxes(
         sizes: Of the boxes.
 
     Returns:
-        Middles (x, y, yaw) in cells and rad and ceilings in nats, highest first, shape (n, 4);
-        `None` when there are too many.
+        Middle (x, y, yaw) and half the width of each, in cells and rad, and the most that it may be
+        worth in nats, highest first, shape (n, 6); `None` when there are too many.
     """
     ceilings, unit = Ceilings.of(atlas), atlas.world.resolution
     model, z = atlas.model(settings.model), np.hypot(*beams.ends.T)
@@ -112,7 +113,7 @@ def boxes(
         tables, most = worth.tables(z, model, (0.5 * width * unit, turn), unit)
         budget = (most - floor) * UNITS
         if budget < 0.0:
-            return np.empty((0, 4))
+            return np.empty((0, 6))
         told = Round(ceilings, beams.ends / unit, width, 2.0 * turn, tables, budget)
         if order is None:
             order = told.telling(cells, heads)
@@ -120,10 +121,11 @@ def boxes(
         else:
             alive = told.among(cells, heads, order)
         if len(alive.cells) == 0:
-            return np.empty((0, 4))
-        if width * unit <= sizes.finest:
+            return np.empty((0, 6))
+        many = 8 * len(alive.cells) > sizes.most
+        if width * unit <= (2.0 if many else 1.0) * sizes.finest:
             break
-        if 8 * len(alive.cells) > sizes.most:
+        if many:
             return None
         cells, heads = children(alive.cells, alive.heads, turned=True)
         size, share, turns = (size // 2, 1, 2 * turns) if size > 1 else (1, 2 * share, 2 * turns)
@@ -132,8 +134,9 @@ def boxes(
             held = (cells[:, 1] < standing.shape[0]) & (cells[:, 0] < standing.shape[1])
             held[held] = standing[cells[held, 1], cells[held, 0]]
             cells, heads = cells[held], heads[held]
+    n = len(alive.cells)
     rows = np.column_stack(
         [(alive.cells + 0.5) * width, (alive.heads + 0.5) * 2.0 * turn,
-         most - alive.deficits / UNITS]
+         np.full(n, 0.5 * width), np.full(n, turn), most - alive.deficits / UNITS]
     )  # fmt: skip
-    return np.asarray(rows[np.argsort(-rows[:, 3], kind="stable")])
+    return np.asarray(rows[np.argsort(-rows[:, 5], kind="stable")])
