@@ -14,8 +14,8 @@ from isovist.bench.everywhere import SIZES, Worth, boxes
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.ceilings import Ceilings
-from isovist.localization.judge import NOWHERE, chances_of, is_same, verdict_of
-from isovist.localization.locate import CROWDED, DIVIDED, OUTSIDE
+from isovist.localization.judge import chances_of, is_same, verdict_of
+from isovist.localization.locate import CROWDED, DIVIDED
 from isovist.localization.refine import Fits, polish, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
@@ -196,10 +196,13 @@ def test_ranges_alone_are_rated():
     )
 
 
+def best_of(spread=(1e-4, 1e-4, 1e-5), score=4.5, p=0.99, refuted=False):
+    return Estimate(iv.Pose(), np.diag(spread), p, 0.9, score, refuted)
+
+
 def test_every_advice_says_which_condition_is_not_met():
-    def advised(spread=(1e-4, 1e-4, 1e-5), score=4.5, p=0.99, witnesses=9, rivals=0, none=0.0):
-        best = Estimate(iv.Pose(), np.diag(spread), p, 0.9, score, False)
-        return verdict_of(witnesses, rivals, best, none, USUAL)
+    def advised(witnesses=9, rivals=0, none=0.0, **best):
+        return verdict_of(witnesses, rivals, best_of(**best), none, USUAL)
 
     said = {
         "": advised(),
@@ -215,10 +218,17 @@ def test_every_advice_says_which_condition_is_not_met():
         "mirrored": (Verdict.AMBIGUOUS, MIRRORED),
         "other size": (Verdict.AMBIGUOUS, SCALED.format(5, "larger")),
     }
-    assert {name: withheld(Answer(*told, ())) for name, told in said.items()} == {
+    assert {name: withheld(Answer(*told, (best_of(),))) for name, told in said.items()} == {
         name: name for name in said
     }
     assert set(said) == {"", *REASONS.values()}
-    for advice in (OUTSIDE, NOWHERE):
-        assert withheld(Answer(Verdict.LOST, advice, ())) == "lost"
-    assert withheld(Answer(Verdict.AMBIGUOUS, "A song.", ())) == "other"
+    assert withheld(Answer(Verdict.LOST, "Whatever is said.", ())) == "lost"
+    assert withheld(Answer(Verdict.AMBIGUOUS, "A song.", (best_of(),))) == "other"
+
+
+def test_rivals_that_are_far_behind_count_by_the_agreement_of_witnesses_alone():
+    near, far, out = best_of(score=4.3), best_of(score=4.0), best_of(score=4.4, refuted=True)
+    advice = verdict_of(9, 1, best_of(), 0.0, USUAL)
+    assert withheld(Answer(*advice, (best_of(), out, far))) == "agreement"
+    assert withheld(Answer(*advice, (best_of(), far, near))) == "rivals"
+    assert withheld(Answer(*advice, (best_of(), out))) == "rivals"  # those that are not listed

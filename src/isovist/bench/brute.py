@@ -41,8 +41,6 @@ REASONS = {
     "with a probability of": "probability",
     "Nothing fits well": "none fits well",
     "Nowhere in the map": "lost",
-    "longer than the map is wide": "lost",
-    "No place of the map": "lost",
     "can slide by": "slides",
     "The heading is known": "turns",
     "things apart from each other": "few witnesses",
@@ -183,8 +181,17 @@ class _Look:
         return Rating(unique, pose[0], *self.rated(fits), len(fits), judged)
 
 
-def withheld(answer: Answer) -> str:
-    """Which condition keeps an answer from being unique, a value of `REASONS`; empty for none."""
-    if answer.verdict is Verdict.UNIQUE:
-        return ""
-    return next((name for words, name in REASONS.items() if words in answer.advice), "other")
+def withheld(answer: Answer, settings: LocalizationSettings | None = None) -> str:
+    """Which condition keeps an answer from being unique; empty for none.
+
+    A value of `REASONS`; or "agreement" where every rival that is listed and not refuted lies
+    d_min behind, so that only the first half of (4) speaks for it.
+    """
+    if answer.best is None or answer.verdict is Verdict.UNIQUE:
+        return "" if answer.verdict is Verdict.UNIQUE else "lost"
+    reason = next((name for words, name in REASONS.items() if words in answer.advice), "other")
+    alive = [one.score for one in answer.estimates[1:] if not one.refuted]
+    margin = (settings or LocalizationSettings()).refuted[1]
+    if reason == "rivals" and alive and answer.best.score - max(alive) >= margin:
+        return "agreement"
+    return reason
