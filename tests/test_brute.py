@@ -146,6 +146,10 @@ def test_it_asks_what_a_unique_answer_asks_of_ratings():
     told = rate_everywhere(atlas, scan)
     beta, none, _ = USUAL.sure
     assert told.unique
+    alike = atlas_of(room("alike after half a turn"))
+    twice = LIDAR.scan(alike.world, truth, np.random.default_rng(1))
+    careless = replace(USUAL, refuted=(1.2, -9.0, 0.05, 0.12))  # the probability alone counts
+    assert rate_everywhere(alike, twice, settings=careless).unique is False
     strict = replace(USUAL, sure=(beta, none, 1.0 - 1e-12))
     assert rate_everywhere(atlas, scan, settings=strict).unique is False
     wide = replace(USUAL, refuted=(0.0, 3.0, 0.05, 0.0))
