@@ -59,7 +59,8 @@ def test_the_interval_is_that_of_clopper_and_pearson():
 def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     path, tried = tmp_path / "lines.jsonl", []
 
-    def quick(number, scans, seed):
+    def quick(number, scans, seed, brute=0):
+        assert brute == 0
         tried.append(number)
         return {"plan": number, "kind": "hall", "asked": [{"k": scans + seed}]}
 
@@ -84,6 +85,9 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     with pytest.raises(InputError) as refused:
         run(0, 2, 0, None)
     assert str(refused.value) == "`plans`, `scans` and `jobs` must be 1 or more, got 0, 2 and 1."
+    with pytest.raises(InputError) as refused:
+        run(1, 2, 0, None, brute=-1)
+    assert str(refused.value) == "`brute` must be 0 or more, got -1."
 
 
 def test_plans_tried_side_by_side_give_the_same_lines(tmp_path):
@@ -110,6 +114,63 @@ def test_rows_tell_all_scans_those_of_kinds_held_out_and_each_kind_and_sensor():
     told = text_of(rows.values()).splitlines()
     assert told[2] == "| all | 3 | 33.3% | 66.7% | 33.3% | 1 (0.84% to 90.57%) | 0, 100, 100 |"
     assert told[-1] == "p from 0.9 to 0.99: 3 answers, mean 0.950, 33.3% right"
+
+
+def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
+    def asked(verdict, right=True, brute=None, fits=True, why=""):
+        told = {"sensor": "180°, 8 m", "verdict": verdict, "right": right, "listed": right,
+                "probability": 0.95, "off": 1.0, "error_m": 0.1}  # fmt: skip
+        rating = {"unique": brute, "right": fits, "probability": 0.99, "ahead": 1.0,
+                  "judged": "unique", "withheld": why}  # fmt: skip
+        return told | {"brute": rating}
+
+    old = asked("unique")
+    del old["brute"]  # of a file that knows no brute force
+    lines = [
+        {"plan": 0, "kind": "office", "asked": [asked("unique", brute=True), old]},
+        {"plan": 1, "kind": "hall", "asked": [
+            asked("unique", brute=True), asked("ambiguous", brute=True, why="rivals"),
+            asked("ambiguous", brute=True, fits=False, why="lead"), asked("ambiguous", brute=False),
+            asked("unique", right=False, brute=False), asked("lost")]},
+        {"plan": 2, "kind": "warehouse", "asked": [asked("ambiguous", brute=False)]},
+        {"plan": 3, "kind": "symmetric", "asked": [old]},
+    ]  # fmt: skip
+    rows = {row["what"]: row for row in rows_of(lines)}
+    assert rows["all"]["brute"] == {
+        "rated": 8, "given_up": 1, "unique": 4, "too": 2, "share": 0.5,
+        "interval": clopper_pearson(2, 4), "wrong": 1, "wrong_too": 1,
+        "withheld": {"rivals": 1, "lead": 1},
+    }  # fmt: skip
+    assert (rows["office"]["brute"]["share"], rows["hall"]["brute"]["share"]) == (1.0, 1 / 3)
+    assert rows["warehouse"]["brute"]["share"] is None
+    assert rows["warehouse"]["brute"]["interval"] == (0.0, 1.0)
+    assert "brute" not in rows["symmetric"]
+    told = text_of(rows.values()).splitlines()
+    assert "| all | 8 | 1 | 4 | 2: 50.0% (6.8% to 93.2%) | 1 (12.50%) | 1 (12.50%) |" in told
+    assert "| warehouse | 1 | 0 | 0 | 0: – (0.0% to 100.0%) | 0 (0.00%) | 0 (0.00%) |" in told
+    assert told[-1] == "What keeps locate from calling those unique: rivals 1, lead 1."
+    assert "brute" not in text_of([rows["symmetric"]])
+
+
+def test_one_scan_of_so_many_is_rated_by_brute_force(tmp_path):
+    path = tmp_path / "lines.jsonl"
+    words = ["bench", "calibrate", "--plans", "1", "--scans", "2", "--resume", str(path)]
+    plain = json.loads(CliRunner().invoke(app, [*words, "--json"]).output)
+    assert "brute" not in plain[0]
+    (line,) = read_lines(path, HEAD).values()
+    path.unlink()
+    rows = json.loads(CliRunner().invoke(app, [*words, "--brute", "2", "--json"]).output)
+    (rated,) = read_lines(path, HEAD).values()
+    assert ["brute" in asked for asked in rated["asked"]] == [True, False]
+    told = rated["asked"][0].pop("brute")
+    assert rated == line
+    assert rows[0]["brute"]["rated"] == 1
+    assert rows[0]["brute"]["unique"] == (told["unique"] is True)
+    assert (told["withheld"] == "") == (rated["asked"][0]["verdict"] == "unique")
+    more = json.loads(
+        CliRunner().invoke(app, [*words, "--json"]).output
+    )  # the rows are in the file
+    assert more[0]["brute"] == rows[0]["brute"]
 
 
 def test_the_command_tries_plans_and_tells_rows(tmp_path):

@@ -7,9 +7,14 @@ The share of wrong and unique answers has its 95 % interval (Clopper and Pearson
     low  = B(0.025; k, n − k + 1),      high = B(0.975; k + 1, n − k),                     (1)
 
 B being quantiles of the beta law.  It takes scans to be independent; those of one plan are less so.
+
+Caution alone makes no wrong answers, and no answers.  So on some scans brute force rates every
+place of the map (`brute`), and of the scans that it calls unique the share is told, with the same
+interval, that `locate` calls unique too.
 """
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from multiprocessing import get_context
@@ -19,15 +24,19 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.bench.outcomes import Outcome, calibration, outcome_of
+from isovist.atlas.plane import PlaneAtlas
+from isovist.bench.brute import rate_everywhere, withheld
+from isovist.bench.outcomes import Outcome, calibration, error_of, outcome_of
 from isovist.bench.plans import HELD_OUT, KINDS, draw_plan
 from isovist.errors import FileError, InputError
 from isovist.io.files import existing_file, quote, replace_file
 from isovist.kernels import threads
-from isovist.localization.answer import Verdict
+from isovist.localization.answer import Answer, Verdict
 from isovist.localization.locate import locate
+from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
+from isovist.sensing.scan import Scan
 from isovist.sensing.simulate import random_scans
 
 SENSORS = {
@@ -42,8 +51,11 @@ CLEARANCE = 0.3
 Line = dict[str, Any]
 
 
-def try_plan(number: int, scans: int, seed: int) -> Line:
-    """Locate scans on one plan; the same for the same number and seed."""
+def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
+    """Locate scans on one plan; the same for the same number and seed.
+
+    Of `brute` scans of a run one is rated by brute force too; none where that is 0.
+    """
     kind = list(KINDS)[number % len(KINDS)]
     plan = draw_plan(kind, (seed, number))
     atlas = build(plan.world)
@@ -56,12 +68,32 @@ def try_plan(number: int, scans: int, seed: int) -> Line:
             clearance=CLEARANCE,
         )  # fmt: skip
         there = Pose(plan.scale * truth.x, plan.scale * truth.y, truth.yaw)
-        came = outcome_of(atlas, scan, locate(atlas, scan), there)
+        answer = locate(atlas, scan)
+        came = outcome_of(atlas, scan, answer, there)
         asked.append({"sensor": name, "verdict": str(came.verdict), "right": came.right,
                       "listed": came.listed, "probability": came.probability,
                       "off": min(came.off, 1e9), "error_m": min(came.error_m, 1e9)})  # fmt: skip
+        if brute and (number * scans + k) % brute == 0:
+            assert isinstance(atlas, PlaneAtlas)
+            assert isinstance(scan, Scan)
+            asked[-1]["brute"] = by_brute_force(atlas, scan, answer, there)
     return {"plan": number, "kind": kind, "scale": plan.scale, "area_m2": atlas.area,
             "asked": asked}  # fmt: skip
+
+
+def by_brute_force(atlas: PlaneAtlas, scan: Scan, answer: Answer, truth: Pose) -> Line:
+    """What brute force says of a scan, and what keeps an answer from being unique.
+
+    Truth and answer say where it pays to begin; the rating is the same without.
+    """
+    poses = [truth, *(estimate.pose for estimate in answer.estimates)]
+    known = np.array([(pose @ scan.T_level_robot.inverse).vector for pose in poses])
+    told = rate_everywhere(atlas, scan, known)
+    near, turned = LocalizationSettings().same
+    gap = (np.inf, np.inf) if told.pose is None else error_of(told.pose, truth)
+    return {"unique": told.unique, "right": gap[0] <= near and gap[1] <= turned,
+            "probability": told.probability, "ahead": float(np.clip(told.ahead, -1e9, 1e9)),
+            "judged": str(told.judged), "withheld": withheld(answer)}  # fmt: skip
 
 
 def run(
@@ -72,6 +104,7 @@ def run(
     progress: Callable[[float], None] = lambda _share: None,
     *,
     jobs: int = 1,
+    brute: int = 0,
 ) -> list[Line]:
     """Lines of all plans; those that a file has are not tried again, and new ones are added to it.
 
@@ -82,15 +115,18 @@ def run(
         resume: A file of lines of an earlier run, or that is to be.
         progress: Told the share that is done.
         jobs: Processes that try plans side by side; lines come as they end, and are the same.
+        brute: Of so many scans one is rated by brute force too; none where that is 0.
     """
     if min(plans, scans, jobs) < 1:
         raise InputError(
             f"`plans`, `scans` and `jobs` must be 1 or more, got {plans}, {scans} and {jobs}."
         )
+    if brute < 0:
+        raise InputError(f"`brute` must be 0 or more, got {brute}.")
     head = {"seed": seed, "scans": scans}
     done = {} if resume is None else read_lines(resume, head)
     missing = [number for number in range(plans) if number not in done]
-    for line in _tried(missing, scans, seed, jobs):
+    for line in _tried(missing, scans, seed, jobs, brute):
         done[line["plan"]] = line
         if resume is not None:
             with resume.open("ab") as stream:
@@ -99,9 +135,9 @@ def run(
     return [done[number] for number in range(plans)]
 
 
-def _tried(numbers: list[int], scans: int, seed: int, jobs: int) -> Iterator[Line]:
+def _tried(numbers: list[int], scans: int, seed: int, jobs: int, brute: int) -> Iterator[Line]:
     """Lines of plans, in the order in which they are done."""
-    ask = partial(try_plan, scans=scans, seed=seed)
+    ask = partial(try_plan, scans=scans, seed=seed, brute=brute)
     if jobs == 1:
         yield from map(ask, numbers)
         return
@@ -155,18 +191,47 @@ def rows_of(lines: Sequence[Line]) -> list[Line]:
 def summary(asked: Sequence[Line]) -> Line:
     """Shares of one group of scans, with the interval (1), and what `calibration` says of them."""
     n = len(asked)
-    wrong = sum(a["verdict"] == Verdict.UNIQUE and not a["right"] for a in asked)
+    wrong = sum(_is_unique(a) and not a["right"] for a in asked)
     told = calibration([_outcome(a) for a in asked])
     return {
         "scans": n,
         "right": sum(a["right"] for a in asked) / n,
-        "unique": sum(a["verdict"] == Verdict.UNIQUE for a in asked) / n,
+        "unique": sum(_is_unique(a) for a in asked) / n,
         "listed": sum(a["listed"] for a in asked) / n,
         "wrong_and_unique": wrong,
         "interval": clopper_pearson(wrong, n),
         **{f"ellipse{level}": share for level, share in told["ellipses"].items()},
         "probabilities": told["probabilities"],
+        **({"brute": share_of(asked)} if any("brute" in a for a in asked) else {}),
     }
+
+
+def share_of(asked: Sequence[Line]) -> Line:
+    """Of scans that brute force calls unique, how many are so by `locate`, and why others are not.
+
+    `unique` counts those of brute force, `too` those among them that `locate` calls unique, `share`
+    is their share, `None` of nothing; `wrong` counts where brute force calls a wrong place unique,
+    `wrong_too` where `locate` does on the same scans; `given_up` those that took too long.
+    """
+    rated = [a for a in asked if "brute" in a]
+    unique = [a for a in rated if a["brute"]["unique"]]
+    too, wrong = sum(_is_unique(a) for a in unique), sum(not a["brute"]["right"] for a in unique)
+    reasons = Counter(a["brute"]["withheld"] for a in unique if not _is_unique(a))
+    return {
+        "rated": len(rated),
+        "given_up": sum(a["brute"]["unique"] is None for a in rated),
+        "unique": len(unique),
+        "too": too,
+        "share": too / len(unique) if unique else None,
+        "interval": clopper_pearson(too, len(unique)),
+        "wrong": wrong,
+        "wrong_too": sum(_is_unique(a) and not a["right"] for a in rated),
+        "withheld": dict(reasons.most_common()),
+    }
+
+
+def _is_unique(asked: Line) -> bool:
+    return bool(asked["verdict"] == Verdict.UNIQUE)
 
 
 def clopper_pearson(k: int, n: int) -> tuple[float, float]:
@@ -178,7 +243,7 @@ def clopper_pearson(k: int, n: int) -> tuple[float, float]:
 
 
 def text_of(rows: Iterable[Line]) -> str:
-    """The rows as a table, with the probabilities of all scans below it."""
+    """The rows as a table, with the probabilities of all scans and brute force below it."""
     heads = ("what", "scans", "right", "unique", "listed", "wrong and unique (95 %)", "ellipses")
     lines, rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], list(rows)
     for row in rows:
@@ -191,7 +256,26 @@ def text_of(rows: Iterable[Line]) -> str:
         lines.append(
             f"p from {low:g} to {high:g}: {count:.0f} answers, mean {mean:.3f}, {share:.1%} right"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, *_brute_lines([row for row in rows if "brute" in row])])
+
+
+def _brute_lines(rows: Sequence[Line]) -> list[str]:
+    """A second table, of the scans that brute force rated; nothing where it rated none."""
+    if not rows:
+        return []
+    heads = ("brute force", "rated", "given up", "unique", "of these unique by locate (95 %)",
+             "brute force unique and wrong", "locate unique and wrong")  # fmt: skip
+    lines = ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in rows:
+        told = row["brute"]
+        low, high = told["interval"]
+        share = "–" if told["share"] is None else f"{told['share']:.1%}"
+        of = f"{told['too']}: {share} ({low:.1%} to {high:.1%})"
+        wrong = [f"{told[key]} ({told[key] / told['rated']:.2%})" for key in ("wrong", "wrong_too")]
+        cells = (row["what"], told["rated"], told["given_up"], told["unique"], of, *wrong)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    kept = ", ".join(f"{name} {count}" for name, count in rows[0]["brute"]["withheld"].items())
+    return [*lines, f"What keeps locate from calling those unique: {kept or 'nothing'}."]
 
 
 def _outcome(asked: Line) -> Outcome:

@@ -20,6 +20,10 @@ def calibrate(
         typer.Option(help="Keep what came of each plan in this file, and go on where it ends."),
     ] = None,
     jobs: Annotated[int, typer.Option(help="Number of processes that try plans at once.")] = 1,
+    brute: Annotated[
+        int,
+        typer.Option(help="Rate every place of the map too on one scan of so many; 0: on none."),
+    ] = 0,
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
@@ -29,7 +33,7 @@ def calibrate(
     from isovist.cli.rows import print_rows
 
     with bar("Locating on generated plans") as advance:
-        rows = rows_of(run(plans, scans, seed, resume, advance, jobs=jobs))
+        rows = rows_of(run(plans, scans, seed, resume, advance, jobs=jobs, brute=brute))
     if as_json:
         print_rows(rows, as_json)
     else:

@@ -125,7 +125,7 @@ def complete(
         if done or late:
             return Survivors(np.concatenate([*settled, found]), len(found), done, lookups, wedges)
         size, share = (size // 2, share) if size > 1 else (1, 2 * share)
-        cells, heads = _children(cells, heads, turned=yaws is None)
+        cells, heads = children(cells, heads, turned=yaws is None)
         turns *= 2 if yaws is None else 1  # headings that were asked for are narrow enough
         if share == 1:
             standing = ceilings.standing(size)
@@ -168,7 +168,7 @@ def _rounds(
     return Rounds(
         ceilings.codes, ceilings.pad, WALLS, FRONTIERS, ceilings.squares(int(sizes[0][0])),
         tuple(ceilings.standing(int(size) // 2) if size > 1 else None for size, _ in sizes),
-        tuple(sizes), np.stack([_taken(z, 0.5 * w * unit, math.pi / t, unit) for w, t in sizes]),
+        tuple(sizes), np.stack([taken_off(z, 0.5 * w * unit, math.pi / t, unit) for w, t in sizes]),
         sum(w * unit > settings.see for w, _ in sizes), atlas.wall_distance, atlas.clear,
         ceilings.walls, ceilings.unknown, beams.ends, model, tops, _behind(z, model, tops), unit,
         1.0 / UNITS, float(tops.sum() - floor * len(z)), known, settings.most, until,
@@ -208,7 +208,7 @@ def deficits_of(
     from isovist.kernels.bound import tabulate
 
     tables, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
-    tabulate(model, z, WALLS, FRONTIERS, _taken(z, a, b, unit), 1.0 / UNITS, tables, tops)
+    tabulate(model, z, WALLS, FRONTIERS, taken_off(z, a, b, unit), 1.0 / UNITS, tables, tops)
     return tables, tops
 
 
@@ -220,7 +220,7 @@ def _behind(z: FloatArray, model: FloatArray, tops: FloatArray) -> FloatArray:
     return np.asarray(tops - np.log(model[1] * model[2] * hit + model[5]))
 
 
-def _taken(z: FloatArray, a: float, b: float, unit: float) -> FloatArray:
+def taken_off(z: FloatArray, a: float, b: float, unit: float) -> FloatArray:
     """What boxes take off distances to walls and to unknown space, in m, shape (m, 2)."""
     corner = math.sqrt(0.5) * unit
     rho = math.sqrt(2.0) * a + 2.0 * z * math.sin(0.5 * b) + corner
@@ -263,7 +263,7 @@ def _see(
     return deficits, int(looked.sum())
 
 
-def _children(cells: IntArray, heads: IntArray, *, turned: bool) -> tuple[IntArray, IntArray]:
+def children(cells: IntArray, heads: IntArray, *, turned: bool) -> tuple[IntArray, IntArray]:
     """The four quarters of each box, or the eighths when `turned`, heading after heading."""
     corner = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
     parts, heads = (2 * cells[:, None] + corner).reshape(-1, 2), np.repeat(heads, 4)
