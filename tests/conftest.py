@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import sys
+from functools import cache
 
 # Workers share the cores, so threads of their own only get in the way, SciPy's and ours; what a
 # test says of threads it says of a number that it sets.
@@ -12,6 +13,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 from isovist.backends.base import NAMES, using
@@ -26,6 +29,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("isovist")
+
+# A process of the program makes its commands once, and a test of it by every call: 40 ms each.
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
 
 # What is imported stays; looking through it for garbage again and again takes a twentieth.
 gc.disable()  # until all tests are found
