@@ -115,6 +115,24 @@ SLOW = (
 """Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
 `slow.txt` names: browsers, whole drives and statistics, long on any machine."""
 
+ALWAYS = (
+    "test_cli.py::test_a_lean_that_is_told",
+    "test_cli.py::test_mirror_turns_a_scan_over",
+    "test_judge.py::test_a_place_is_worth_what_its_beams_are[plane]",
+    "test_judge.py::test_a_place_without_contenders",
+    "test_judge.py::test_contenders_are_rated",
+    "test_localization.py::test_a_robot_finds_itself",
+    "test_localization.py::test_a_scan_from_elsewhere",
+    "test_several.py::test_several_scans_find_the_robot",
+    "test_space_locate.py::test_a_tilt_that_nobody_told",
+    "test_tracker.py::test_a_robot_carried_away",
+    "test_tracker.py::test_an_unknown_start",
+    "test_tracker_sites.py::test_a_dock_is_kept_to",
+    "test_tracker_sites.py::test_several_maps_in_space",
+)
+"""Tests by the beginning of their name that `make quick` runs however long they take: the whole way
+from a scan to a verdict, in the plane and in space, by the program and by the tracker."""
+
 QUICK = "not slow"
 """What `make quick` asks for."""
 
@@ -144,7 +162,7 @@ def pytest_collection_modifyitems(config, items):
     long = measured()
     config.stash[COLLECTED] = [name_of(item) for item in items]
     for item, name in zip(items, config.stash[COLLECTED], strict=True):
-        if name in long or name.startswith(SLOW):
+        if name.startswith(SLOW) or (name in long and not name.startswith(ALWAYS)):
             item.add_marker(pytest.mark.slow)
 
 
