@@ -1,6 +1,9 @@
 """Bags for the tests: scans, odometry and transforms in every format that rosbags writes."""
 
 import math
+import sqlite3
+from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 from rosbags import rosbag1, rosbag2, typesys
@@ -49,15 +52,33 @@ def link(time, parent, child, at=(0.0, 0.0, 0.0), turn=(0.0, 0.0, 0.0, 1.0), top
     return topic, "transforms", time, {"parent": parent, "child": child, "at": at, "turn": turn}
 
 
+@cache
+def store_of(kind):
+    """The types of messages in bags of that kind; they make code of each, which takes longest."""
+    if kind != "bag":
+        return typesys.get_typestore(typesys.Stores.ROS2_HUMBLE)
+    store = typesys.get_typestore(typesys.Stores.ROS1_NOETIC)
+    definition = "geometry_msgs/TransformStamped[] transforms"
+    store.register(typesys.get_types_from_msg(definition, TYPES["transforms"]))
+    return store
+
+
+def unhurried(*where, connect=sqlite3.connect, **how):
+    """A database that does not wait for the disk at every step."""
+    made = connect(*where, **how)
+    made.execute("PRAGMA synchronous = OFF")
+    return made
+
+
+@patch.object(sqlite3, "connect", unhurried)
 def write_bag(folder, messages, kind="bag", name="run"):
     """A bag of that kind, with the messages in their order; ROS 2 bags as their folder."""
+    store = store_of(kind if kind == "bag" else "ROS 2")
     if kind == "bag":
-        store, path = typesys.get_typestore(typesys.Stores.ROS1_NOETIC), folder / f"{name}.bag"
-        definition = "geometry_msgs/TransformStamped[] transforms"
-        store.register(typesys.get_types_from_msg(definition, TYPES["transforms"]))
+        path = folder / f"{name}.bag"
         writer, encode = rosbag1.Writer(path), store.serialize_ros1
     else:
-        store, path = typesys.get_typestore(typesys.Stores.ROS2_HUMBLE), folder / name
+        path = folder / name
         plugin = rosbag2.StoragePlugin[kind.upper()]
         writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
         encode = store.serialize_cdr

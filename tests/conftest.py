@@ -4,6 +4,7 @@ import gc
 import logging
 import os
 import sys
+from functools import cache
 
 # Workers share the cores, so threads of their own only get in the way, SciPy's and ours; what a
 # test says of threads it says of a number that it sets.
@@ -12,6 +13,8 @@ if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("NUMBA_NUM_THREADS", "1")
 
 import pytest
+import typer.main
+import typer.testing
 from hypothesis import HealthCheck, settings
 
 from isovist.backends.base import NAMES, using
@@ -26,6 +29,9 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 settings.load_profile("isovist")
+
+# A process of the program makes its commands once, and a test of it by every call: 40 ms each.
+typer.main.get_command = typer.testing._get_command = cache(typer.main.get_command)
 
 # What is imported stays; looking through it for garbage again and again takes a twentieth.
 gc.disable()  # until all tests are found
@@ -109,6 +115,24 @@ SLOW = (
 """Files, or tests by the beginning of their name, that `make quick` leaves out besides those that
 `slow.txt` names: browsers, whole drives and statistics, long on any machine."""
 
+ALWAYS = (
+    "test_cli.py::test_a_lean_that_is_told",
+    "test_cli.py::test_mirror_turns_a_scan_over",
+    "test_judge.py::test_a_place_is_worth_what_its_beams_are[plane]",
+    "test_judge.py::test_a_place_without_contenders",
+    "test_judge.py::test_contenders_are_rated",
+    "test_localization.py::test_a_robot_finds_itself",
+    "test_localization.py::test_a_scan_from_elsewhere",
+    "test_several.py::test_several_scans_find_the_robot",
+    "test_space_locate.py::test_a_tilt_that_nobody_told",
+    "test_tracker.py::test_a_robot_carried_away",
+    "test_tracker.py::test_an_unknown_start",
+    "test_tracker_sites.py::test_a_dock_is_kept_to",
+    "test_tracker_sites.py::test_several_maps_in_space",
+)
+"""Tests by the beginning of their name that `make quick` runs however long they take: the whole way
+from a scan to a verdict, in the plane and in space, by the program and by the tracker."""
+
 QUICK = "not slow"
 """What `make quick` asks for."""
 
@@ -138,7 +162,7 @@ def pytest_collection_modifyitems(config, items):
     long = measured()
     config.stash[COLLECTED] = [name_of(item) for item in items]
     for item, name in zip(items, config.stash[COLLECTED], strict=True):
-        if name in long or name.startswith(SLOW):
+        if name.startswith(SLOW) or (name in long and not name.startswith(ALWAYS)):
             item.add_marker(pytest.mark.slow)
 
 

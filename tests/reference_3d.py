@@ -53,21 +53,26 @@ def cast_voxels_twin(cells, origin, direction, maximum=None):
 def cast_mesh_twin(triangles, origin, direction):
     """Smallest t > 0 at which a ray meets a closed triangle not edge-on, an exact fraction or None.
 
-    Solves a + u e + v f = o + t d by Cramer's rule.
+    Solves a + u e + v f = o + t d by Cramer's rule, in whole numbers: all vectors are multiplied by
+    a power of two that leaves no fraction, which changes neither t nor u nor v.
     """
-    o, d = ([Fraction(float(v)) for v in vector] for vector in (origin, direction))
+    given = [*np.asarray(triangles).reshape(-1, 3).tolist(), list(origin), list(direction)]
+    ratios = [[float(v).as_integer_ratio() for v in vector] for vector in given]
+    unit = max(below for vector in ratios for _, below in vector)
+    *corners, o, d = ([above * (unit // below) for above, below in vector] for vector in ratios)
     best = None
-    for triangle in np.asarray(triangles).tolist():
-        a, b, c = ([Fraction(v) for v in corner] for corner in triangle)
+    for a, b, c in zip(corners[::3], corners[1::3], corners[2::3], strict=True):
         e, f, g = _minus(b, a), _minus(c, a), _minus(o, a)
-        det = -_dot(d, _cross(e, f))
+        normal = _cross(e, f)
+        det = -_dot(d, normal)
         if det == 0:
             continue
-        t = _dot(g, _cross(e, f)) / det
-        u = -_dot(d, _cross(g, f)) / det
-        v = -_dot(d, _cross(e, g)) / det
-        if t > 0 and u >= 0 and v >= 0 and u + v <= 1 and (best is None or t < best):
-            best = t
+        sign = 1 if det > 0 else -1
+        t, u, v = (sign * n for n in (_dot(g, normal), -_dot(d, _cross(g, f)),
+                                      -_dot(d, _cross(e, g))))  # fmt: skip
+        if t > 0 and u >= 0 and v >= 0 and u + v <= sign * det:
+            met = Fraction(t, sign * det)
+            best = met if best is None else min(best, met)
     return best
 
 

@@ -116,5 +116,5 @@ def test_storeys_share_most_of_their_walls():
     common = [shared(a, b) for a, b in zip(floors, [*floors[1:], floors[0]], strict=True)]
     assert 0.75 < min(common) <= max(common) < 0.85
     assert shared(floors[0], floors[0]) == 1.0
-    again = storeys(1, 3)
+    floors, again = (storeys(1, 3, length=15.0, rows=2) for _ in range(2))
     assert all((a.plan.walls == b.plan.walls).all() for a, b in zip(floors, again, strict=True))

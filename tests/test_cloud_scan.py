@@ -188,3 +188,14 @@ def test_what_is_asked_of_a_scan_at_every_step_is_reckoned_once():
             shared[0] = 0
     turned = replace(scan, roll=0.4)
     assert np.abs(turned.level_points - scan.level_points).max() > 0.1
+
+
+def test_the_level_frames_are_made_once_for_a_scan():
+    mount = Pose3(0.2, -0.1, 0.5, 0.3, 0.1, -0.2)
+    scan = CloudScan(cloud(), T_robot_sensor=mount, roll=0.05, pitch=-0.04)
+    tilt = Pose3(roll=0.05, pitch=-0.04)
+    np.testing.assert_allclose(scan.T_level_sensor.rotation, tilt.rotation @ mount.rotation)
+    there = scan.T_level_robot @ mount
+    np.testing.assert_allclose(there.vector, scan.T_level_sensor.vector, atol=1e-12)
+    assert scan.T_level_sensor is scan.T_level_sensor
+    assert scan.T_level_robot is scan.T_level_robot

@@ -8,11 +8,11 @@ import pytest
 from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, same_as_brute_force
 
 from isovist.backends.base import computing
-from isovist.kernels.occupancy import cast_one
 from isovist.kernels.wedge import meets_wall
 from isovist.localization.ceilings import bits_of
 from isovist.localization.complete import complete
 from isovist.localization.settings import ProofSettings
+from isovist.maps.base import Ending
 from isovist.maps.cells import Cell, OccupancyMap
 
 
@@ -42,11 +42,9 @@ def test_rays_that_are_said_to_meet_a_wall_do():
                 px, py, turn = x + i * a, y + j * a, angle + k * b
                 inside = 0 <= px < width and 0 <= py < height
                 if inside and cells[int(py), int(px)] == Cell.FREE:
-                    r, ending, *_ = cast_one(
-                        world.skip, px, py, math.cos(turn), math.sin(turn), 1e9
-                    )
-                    assert ending == 0
-                    assert r <= reach
+                    hit = world.cast([px, py], [math.cos(turn), math.sin(turn)], maximum=1e9)
+                    assert hit.endings == Ending.WALL
+                    assert hit.ranges <= reach
     assert said > 40
 
 

@@ -129,9 +129,9 @@ def test_a_place_is_worth_what_its_beams_are(site):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     kinds, ratings, beams = fits.kinds[3], fits.ratings[3], fits.beams
-    slow = 0.0
+    slow, of = 0.0, beams.block_of.tolist()
     means = [
-        np.mean([ratings[i] for i in range(len(beams)) if beams.block_of[i] == block])
+        np.mean([ratings[i] for i in range(len(beams)) if of[i] == block])
         for block in range(beams.blocks)
     ]
     for column in np.split(np.array(means), beams.columns[1:]):

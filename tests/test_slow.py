@@ -4,7 +4,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import slow
-from conftest import pytest_ignore_collect
+from conftest import ALWAYS, SLOW, pytest_ignore_collect
 
 
 def test_every_test_that_is_called_slow_is_there(request):
@@ -16,6 +16,21 @@ def test_every_test_that_is_called_slow_is_there(request):
     gone = listed - set(found)
     assert chosen or not gone, "Renamed or removed: `make times` measures anew."
     assert {slow.file_of(name) for name in slow.measured()} <= files
+
+
+def test_the_quick_set_goes_the_whole_way_in_the_plane_and_in_space(request):
+    found = request.config.stash[slow.COLLECTED]
+    here = {slow.file_of(name) for name in found}
+    chosen = any("::" in argument for argument in request.config.args)
+    for name in ALWAYS:
+        assert not name.startswith(SLOW)
+        there = slow.file_of(name) in here and not chosen
+        assert not there or any(one.startswith(name) for one in found), name
+    for part in ("localization", "judge", "several", "cli", "tracker_sites"):
+        kept = [name for name in found if name.startswith(ALWAYS)]
+        kept = [name for name in kept if slow.file_of(name) == f"test_{part}.py"]
+        for site in ("plane", "space") if f"test_{part}.py" in here and not chosen else ():
+            assert any(site in name.partition("[")[2] for name in kept), (part, site)
 
 
 def test_files_that_are_slow_as_a_whole_are_not_imported_by_the_quick_set():

@@ -21,7 +21,9 @@ TAB = "[role=tab]:has-text('{}')"
 
 @pytest.fixture(scope="module")
 def address():
-    with running() as found:
+    """A studio whose drive takes half as long as that of the demonstration."""
+    with pytest.MonkeyPatch.context() as patch, running() as found:
+        patch.setattr("isovist.studio.demo.SECONDS", 20.0)
         yield found
 
 
@@ -159,7 +161,7 @@ def test_a_log_that_is_played_ends_as_the_command_line_says(visit):
     page.keyboard.press(",")
     assert ask(page, "tab.index") == len(log) - 2
     page.locator("#timeline input").fill("10")
-    assert "11 of 400" in page.inner_text("#timeline")
+    assert "11 of 200" in page.inner_text("#timeline")
     page.click("#timeline button")
     until(page, "studio.tab.index > 12")
     page.keyboard.press(" ")
@@ -168,17 +170,17 @@ def test_a_log_that_is_played_ends_as_the_command_line_says(visit):
 def test_a_robot_that_is_dragged_away_is_found_again(visit):
     page = visit.open("/#tab=follow&site=office")
     page.wait_for_selector(".report:not(:empty)")
-    page.locator("#timeline input").fill("150")
+    page.locator("#timeline input").fill("75")
     page.evaluate(
         """() => {
-          const { tab } = studio, { truth } = tab.updates[150], far = tab.updates[380].truth;
+          const { tab } = studio, { truth } = tab.updates[75], far = tab.updates[190].truth;
           tab.grab([truth.x, truth.y])([far.x, far.y], true);
         }"""
     )
     page.wait_for_selector(".report:not(:empty)")
     jump = ask(page, "tab.jump")
-    assert jump["at"] == 150
-    truth = ask(page, "tab.updates[150].truth")
+    assert jump["at"] == 75
+    truth = ask(page, "tab.updates[75].truth")
     assert abs(truth["x"] - jump["x"]) + abs(truth["y"] - jump["y"]) < 0.1
 
 

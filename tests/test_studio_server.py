@@ -5,6 +5,7 @@ import json
 import math
 import socket
 from contextlib import closing
+from functools import lru_cache
 from http.client import HTTPConnection
 
 import httpx
@@ -21,7 +22,7 @@ from isovist.poses import Pose
 from isovist.report.answers import answer_json
 from isovist.report.tracks import update_json
 from isovist.studio import guard, uploads
-from isovist.studio.demo import drive
+from isovist.studio.demo import drive as simulated
 from isovist.studio.drives import carried
 from isovist.studio.shelf import Box, GoneError, Named
 from isovist.tracking.replay import replay
@@ -30,6 +31,7 @@ from sites import PLANE, SPACE
 from studio_door import running
 
 UNTIMED = ("timing_ms", "update_ms")
+drive = lru_cache(simulated)
 
 
 @pytest.fixture(scope="module")

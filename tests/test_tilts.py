@@ -10,6 +10,7 @@ import isovist as iv
 from isovist.bench.streets import HEIGHT, LIDAR, SLOPE, quarter
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.refine import refit
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import last_fit
 from isovist.localization.tilts import upright
@@ -159,6 +160,21 @@ def test_a_leaning_scan_is_found_on_a_street():
         answer = iv.locate(atlas, scan, prior=iv.Region.around(truth, 10.0))
         assert np.linalg.norm(answer.best.pose.position - truth.position) < 0.5
         assert tilt_between(answer.best.pose, truth) < 1.0
+
+
+def test_stairs_that_cells_make_of_a_slope_turn_the_last_fit_less():
+    atlas, before, after = street_atlas(), [], []
+    for truth, scan in street()[0].asks(12, FEW):
+        flat, _ = levelled(scan)
+        mount = flat.T_level_robot
+        start = np.atleast_2d((truth @ mount.inverse).vector)
+        many = atlas.beams(flat, USUAL.beams[1], USUAL.block)
+        first = refit(atlas, many, start, USUAL, tilt=True).poses[0]
+        last = last_fit(atlas, flat, start, 6, USUAL)[0].poses[0]
+        before.append(tilt_between(Pose3.from_vector(first) @ mount, truth))
+        after.append(tilt_between(Pose3.from_vector(last) @ mount, truth))
+    assert np.mean(after) < 0.6 * np.mean(before)
+    assert max(after) < 0.25 < max(before)  # cells of 0.5 m
 
 
 @pytest.mark.parametrize("sigma", [0.4, 2.1])

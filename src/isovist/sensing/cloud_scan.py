@@ -132,13 +132,12 @@ class CloudScan:
     @property
     def T_level_sensor(self) -> Pose3:
         """The sensor in a frame at its own place that looks ahead with the robot and is level."""
-        tilt = Pose3(roll=self.roll, pitch=self.pitch)
-        return Pose3.from_quaternion((tilt @ self.T_robot_sensor).quaternion, np.zeros(3))
+        return _level_frames(self)[0]
 
     @property
     def T_level_robot(self) -> Pose3:
         """The robot in that level frame."""
-        return self.T_level_sensor @ self.T_robot_sensor.inverse
+        return _level_frames(self)[1]
 
     @property
     def distances(self) -> FloatArray:
@@ -203,6 +202,14 @@ class CloudScan:
             first = np.diff(number[order], prepend=-1) > 0
             known[-side] = readonly(np.sort(order[first]))
         return known[-side]
+
+
+@once_for_each
+def _level_frames(scan: CloudScan) -> tuple[Pose3, Pose3]:
+    """The sensor and the robot in the level frame, which every step of a search asks for."""
+    tilt = Pose3(roll=scan.roll, pitch=scan.pitch)
+    level = Pose3.from_quaternion((tilt @ scan.T_robot_sensor).quaternion, np.zeros(3))
+    return level, level @ scan.T_robot_sensor.inverse
 
 
 @once_for_each
