@@ -11,6 +11,8 @@ import isovist as iv
 from drives import AWAY, drive, errors, way
 from isovist.errors import InputError
 from isovist.localization.answer import Verdict
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.spread import by_coordinate
 from isovist.poses import Pose, Pose3, part_of, swing, way_of
 from isovist.sensing.drift import Drift
 from isovist.tracking.motion import UNAIDED
@@ -39,7 +41,7 @@ def test_an_unknown_start_becomes_unique_and_is_followed(name, mounted):
     n = 3 if name == "plane" else 4
     assert beliefs[-1].best.covariance.shape == (n, n)
     sigma = np.sqrt(np.diag(beliefs[-1].best.covariance))
-    assert (sigma > 0.01).all()
+    assert (sigma > by_coordinate(*LocalizationSettings().floor, n)).all()
     assert (sigma < 0.2).all()
 
 

@@ -19,8 +19,9 @@ from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, last_fit, map_of
+from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.joined import Look, last_of
+from isovist.sensing.joined import Joined, Look, last_of
 from isovist.sensing.level import all_on_level_ground, leaning
 
 First = tuple[Answer, bool]
@@ -29,7 +30,8 @@ LEAST = float(np.radians(0.7))
 """Fitted tilts below this are not told from none, in rad: last fits (`settle`) err by up to 0.4° in
 a house of 0.1 m cells, and a unique answer is to be within 1°."""
 MOST = float(np.radians(1.0))
-"""By so much a unique answer may be off, in rad: no scan may seem to lean by more."""
+"""By so much a unique answer may be off, in rad: no scan that knows its attitude to within that may
+seem to lean by more."""
 ALLOWED = 2.0
 """Standard deviations by which a scan may seem to lean: they are 1.3 times too wide (`spread`)."""
 FIRM = float(np.radians(0.45))
@@ -86,7 +88,7 @@ def upright(
         and _lean(level.best, last) > LEAST
     ):
         return _said(_no_looser(level), last), flat
-    if answer.best is not None and _leans(atlas, last, answer.best, settings):
+    if answer.best is not None and _leans(atlas, scan, answer.best, settings):
         again = ask(scan, True, None)
         if _score(again) > answer.best.score:
             return _said(_no_looser(again), last), scan
@@ -135,14 +137,23 @@ def _lean(best: Estimate | None, scan: CloudScan) -> float:
     return float(np.arccos(np.clip(up, -1.0, 1.0)))
 
 
-def _leans(atlas: Site, scan: CloudScan, best: Estimate, settings: LocalizationSettings) -> bool:
-    """Whether the scan, fitted once more at the best place, leans by more than it may."""
-    atlas, best = map_of(atlas, best)
+def _leans(atlas: Site, look: Look, best: Estimate, settings: LocalizationSettings) -> bool:
+    """Whether the scan, fitted once more at the best place, leans by more than it may.
+
+    Of several scans the one with the most returns is asked; the last may be almost blind.
+    """
+    scan, pose = last_of(look), best.pose
+    if isinstance(look, Joined):
+        k = int(np.argmax([len(one.points) for one in look.scans if isinstance(one, CloudScan)]))
+        scan, pose = look.scans[k], pose @ Pose3.lifted(look.robots[k])
+    assert isinstance(scan, CloudScan)
+    atlas, best = map_of(atlas, replace(best, pose=pose))
     start = np.atleast_2d((best.pose @ scan.T_level_robot.inverse).vector)
     fit, spreads = last_fit(atlas, scan, start, atlas.fitted(True), settings)
     tilt, spread = fit.poses[0, 4:], spreads[0, 4:, 4:]
     lean, sure = np.hypot(*tilt), tilt @ np.linalg.solve(spread, tilt) > ALLOWED**2
-    if lean <= (LEAST if sure else MOST):
+    blind = np.linalg.eigvalsh(spread)[-1] > MOST**2  # which tells nothing
+    if lean <= LEAST or not (sure or (lean > MOST and not blind)):
         return False
     # On coarse cells it may slide to where it fits less well.
     level, _ = last_fit(atlas, scan, start, atlas.fitted(False), settings)
