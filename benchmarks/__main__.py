@@ -28,6 +28,8 @@ RUNS = {
     "track_space": ("--starts", "2", "--kidnaps", "1"),
     "pair": ("DATA/3d", "2"),
     "street": ("4", "100"),
+    "lean": ("DATA/3d/geb079.bt", "2", "4"),
+    "elsewhere": ("DATA/3d/geb079.bt", "2"),
     "mesh": (),
     "voxels": (),
     "descriptor": (),
