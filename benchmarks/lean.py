@@ -29,9 +29,8 @@ LIDAR = SpinningLidar(16, -STEEP, STEEP, 900, 30.0, 0.03, 0.1)
 
 
 def main() -> None:
-    lean, count, seed = ([float(v) for v in sys.argv[2:]] + [2.0, 50.0, 0.0][len(sys.argv) - 2 :])[
-        :3
-    ]
+    given = [float(v) for v in sys.argv[2:]]
+    lean, count, seed = (given + [2.0, 50.0, 0.0][len(given) :])[:3]
     world = read_map(sys.argv[1])
     assert isinstance(world, VoxelMap)
     atlas = build(world, height=HEIGHT)

@@ -26,6 +26,13 @@ def test_a_module_is_what_import_as_gives():
     assert hidden == []
 
 
+def in_a_new_process(code):
+    """What a Python of its own wrote; it must not fail."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
 def test_the_tracker_loads_no_theory_and_no_pictures():
     code = (
         "import sys, isovist as iv; iv.Tracker; "
@@ -33,8 +40,7 @@ def test_the_tracker_loads_no_theory_and_no_pictures():
         "found = [m for m in sys.modules if m.startswith('isovist.') and m.split('.')[1] in rooms];"
         "sys.exit(', '.join(found) or 0)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    in_a_new_process(code)
 
 
 def test_a_read_only_installation_compiles_into_a_temporary_folder():
@@ -50,8 +56,7 @@ def test_a_read_only_installation_compiles_into_a_temporary_folder():
         "assert 'isovist-' in config.CACHE_DIR\n"
         "assert build_bvh.loop._cache.cache_path.startswith(config.CACHE_DIR)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = in_a_new_process(code)
     assert done.stderr.startswith("isovist: no folder for compiled code can be written to")
     assert done.stderr.count("\n") == 1
 
@@ -65,8 +70,7 @@ def test_a_kept_kernel_is_read_without_what_only_compiling_needs():
         "print(sum(hits.values()), known)\n"
     )
     count_hits.compile()  # so that it is kept
-    run = [sys.executable, "-c", code]
-    done = subprocess.run(run, capture_output=True, text=True, check=True)
+    done = in_a_new_process(code)
     assert done.stdout == "1 False\n"
 
 
@@ -78,6 +82,5 @@ def test_the_command_line_needs_no_pydantic():
         "except Exception as error:\n    print(error)\n"
         "sys.exit('pydantic' in sys.modules)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = in_a_new_process(code)
     assert "nowhere" in done.stdout
