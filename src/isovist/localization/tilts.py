@@ -27,8 +27,8 @@ from isovist.sensing.level import all_on_level_ground, leaning
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
 LEAST = float(np.radians(0.7))
-"""Fitted tilts below this are not told from none, in rad: a unique answer is to be within 1°, and of
-100 last fits (`settle`) in a real building 95 err by less than 0.42°."""
+"""Fitted tilts below this are not told from none, in rad: a unique answer is to be within 1°, and
+of 100 last fits (`settle`) in a real building 95 err by less than 0.42°."""
 MOST = float(np.radians(1.0))
 """By so much a unique answer may be off, in rad: no scan that knows its attitude to within that may
 seem to lean by more."""
