@@ -69,6 +69,15 @@ def test_a_place_is_drawn_to_where_the_scan_was_taken():
         assert np.sqrt(estimate.covariance[0, 0]) < 0.1
 
 
+def test_a_fit_that_would_rest_half_way_begins_from_the_attitude_that_was_told_too():
+    steep = CloudScan(seen().points, roll=0.4, pitch=0.4)
+    off = iv.Pose3(5.0, 0.0, 0.7, TRUTH.z, 0.4, 0.4)
+    ways = settle(house_atlas(), steep, answer_at(off), None, USUAL, told=seen()).estimates[0]
+    alone = settle(house_atlas(), steep, answer_at(off), None, USUAL).estimates[0]
+    assert tilt_between(ways.pose, TRUTH) < 1.0
+    assert tilt_between(alone.pose, TRUTH) > 1.0
+
+
 def test_a_place_whose_attitude_was_told_stays():
     told = answer_at(at(5.06, 0.0, 0.72), fitted=4)
     assert settle(house_atlas(), seen(), told, None, USUAL).estimates == told.estimates

@@ -34,6 +34,7 @@ from isovist.kernels import threads
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
+from isovist.maps.floor import standing_places
 from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
@@ -59,13 +60,13 @@ def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
     kind = list(KINDS)[number % len(KINDS)]
     plan = draw_plan(kind, (seed, number))
     atlas = build(plan.world)
-    asked = []
+    places, asked = standing_places(plan.built, CLEARANCE, 0.0), []
     for k in range(scans):
         name = list(SENSORS)[(number + k) % len(SENSORS)]
         ((truth, scan),) = random_scans(
             plan.built, plan.reality, SENSORS[name], 1,
             seed=int(np.random.SeedSequence((seed, number, k)).generate_state(1)[0]),
-            clearance=CLEARANCE,
+            places=places,
         )  # fmt: skip
         there = Pose(plan.scale * truth.x, plan.scale * truth.y, truth.yaw)
         answer = locate(atlas, scan)

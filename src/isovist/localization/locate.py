@@ -167,14 +167,14 @@ def _located(
     if choice is not None:
         site, answer, whole = _chosen(choice, held, chosen, tilt)
     if choice is None or isinstance(held, CloudScan):
-        maps = site
+        maps, as_told = site, None if any_attitude else held
 
         def look(one: Look, leans: bool) -> First:
             return _look(maps, one, held_to, chosen, leans)
 
         def ask(one: Look, leans: bool, first: First | None) -> Answer:
             answer = _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
-            return settle(maps, one, answer, held_to, chosen)
+            return settle(maps, one, answer, held_to, chosen, as_told)
 
         if any_attitude:
             level = partial(ask, leans=True, first=None)

@@ -4,7 +4,9 @@ Beams that are spread over directions, as those of a search are, see most of all
 of those on the ground end within a few metres.  There a map of cells may be a stair or half a cell
 off, and what errs alike counts dozens of times.  So a place that is told is fitted once more with
 one return for each cube of `SIDE` cells: each part of the map counts once, far ones, which hold the
-attitude, as much as near ones.
+attitude, as much as near ones.  Its ground may have been taken for steeper than it is, and a fit
+from there rest half way: so it is begun from the attitude that was told, too, and from the middle,
+and the one that costs least is told.
 """
 
 from dataclasses import replace
@@ -20,6 +22,7 @@ from isovist.localization.judge import is_same
 from isovist.localization.maps import Prior, on_map, placed
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
+from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look
 from isovist.types import FloatArray, readonly
@@ -32,6 +35,8 @@ LEVEL = 4
 """Coordinates of a fit without roll and pitch."""
 MORE = 5
 """So often a fit with them is begun again where it ended: from 5° off one alone stops half way."""
+SHARES = (1.0, 0.5, 0.0)
+"""Of the lean that was found, from which fits with roll and pitch begin."""
 RESTS = 1e-4
 """In m and rad: what moves by less stays."""
 
@@ -57,8 +62,21 @@ def last_fit(
     return fit, covariances(known, settings)
 
 
+def cost(fit: Fit, atlas: SpaceAtlas, settings: LocalizationSettings) -> FloatArray:
+    """What last fits of the same beams are compared by, in m², shape (K,): a beam that ends too
+    far from any wall to count costs nothing, and one at a wall less than that.
+    """
+    width = float(settings.fine_widths(atlas)[-1])
+    return np.asarray(fit.square - width**2 * fit.weight)
+
+
 def settle(
-    site: Site, scan: Look, answer: Answer, prior: Prior, settings: LocalizationSettings
+    site: Site,
+    scan: Look,
+    answer: Answer,
+    prior: Prior,
+    settings: LocalizationSettings,
+    told: Look | None = None,
 ) -> Answer:
     """The answer, with the places that are not refuted fitted once more, if roll and pitch were.
 
@@ -71,11 +89,12 @@ def settle(
         answer: With poses in the frame of the site.
         prior: Where the robot may be.
         settings: How to fit.
+        told: The scan with the attitude that it was told to have; `scan` itself when `None`.
     """
     if not isinstance(scan, CloudScan):
         return answer
-    start = perf_counter()
-    estimates = tuple(_settled(site, scan, one, prior, settings) for one in answer.estimates)
+    start, level = perf_counter(), told if isinstance(told, CloudScan) else scan
+    estimates = tuple(_settled(site, scan, one, prior, settings, level) for one in answer.estimates)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("refine", "total"):
         timing[step] += spent
@@ -83,16 +102,25 @@ def settle(
 
 
 def _settled(
-    site: Site, scan: CloudScan, estimate: Estimate, prior: Prior, settings: LocalizationSettings
+    site: Site,
+    scan: CloudScan,
+    estimate: Estimate,
+    prior: Prior,
+    settings: LocalizationSettings,
+    told: CloudScan,
 ) -> Estimate:
     if estimate.refuted or len(estimate.covariance) <= LEVEL:
         return estimate
     atlas, own = map_of(site, estimate)
     mount = scan.T_level_robot
-    start = np.atleast_2d((own.pose @ mount.inverse).vector)
-    fit, spreads = last_fit(atlas, scan, start, len(own.covariance), settings)
+    # Roll and pitch that are added to those told: as they are, half of them, none.
+    starts = np.repeat([(own.pose @ told.T_level_robot.inverse).vector], len(SHARES), axis=0)
+    starts[:, LEVEL:] *= np.array(SHARES)[:, None]
+    starts = (Pose3.from_vector(starts) @ told.T_level_robot @ mount.inverse).vector
+    fit, spreads = last_fit(atlas, scan, starts, len(own.covariance), settings)
     robots, spreads = of_robot(atlas, mount, fit.poses, spreads)
-    own = replace(own, pose=robots[0], covariance=readonly(spreads[0]))
+    least = int(np.argmin(cost(fit, atlas, settings)))
+    own = replace(own, pose=robots[least], covariance=readonly(spreads[least]))
     moved = replace(placed(site, own), map=estimate.map)
     held = prior is None or bool(prior.holds(np.atleast_2d(moved.pose.vector))[0])
     return moved if held and is_same(moved.pose, estimate.pose, settings) else estimate

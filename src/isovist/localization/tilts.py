@@ -18,7 +18,7 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.settle import LEVEL, last_fit, map_of
+from isovist.localization.settle import LEVEL, cost, last_fit, map_of
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look, last_of
@@ -157,8 +157,7 @@ def _leans(atlas: Site, look: Look, best: Estimate, settings: LocalizationSettin
         return False
     # On coarse cells it may slide to where it fits less well.
     level, _ = last_fit(atlas, scan, start, atlas.fitted(False), settings)
-    square = float(settings.fine_widths(atlas)[-1]) ** 2
-    return bool(fit.square[0] - square * fit.weight[0] < level.square[0] - square * level.weight[0])
+    return bool(cost(fit, atlas, settings)[0] < cost(level, atlas, settings)[0])
 
 
 def _said(answer: Answer, scan: CloudScan) -> Answer:

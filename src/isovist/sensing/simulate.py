@@ -12,6 +12,7 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.scan import Scan
 from isovist.sensing.spinning import SpinningLidar
+from isovist.types import FloatArray
 
 TRIES = 100
 """Places that are tried for each one wanted: from some the sensor reaches no wall."""
@@ -28,6 +29,7 @@ def random_scans(
     height: float = 1.0,
     any_attitude: bool = False,
     lean: float = 0.0,
+    places: FloatArray | None = None,
 ) -> list[tuple[AnyPose, Scan | CloudScan]]:
     """Scans from random places where the sensor can stand, with random headings, and the poses.
 
@@ -41,6 +43,7 @@ def random_scans(
         height: In space, of the sensor above the floor, in m.
         any_attitude: In space, turn the sensor at random, and let its scans not tell how.
         lean: In space, roll and pitch it by up to so much, in rad, and let them not tell that.
+        places: What `standing_places` gives, for whoever asks more than once.
     """
     if count < 1:
         raise InputError(f"`count` must be at least 1, got {count}.")
@@ -49,7 +52,8 @@ def random_scans(
             f"`lean` must be an angle from 0° to less than 90°, got {np.degrees(lean):g}°."
         )
     check_lidar(world, lidar)
-    places = standing_places(world, clearance, height)
+    if places is None:
+        places = standing_places(world, clearance, height)
     random = np.random.default_rng(seed)
     found: list[tuple[AnyPose, Scan | CloudScan]] = []
     for _ in range(TRIES * count):
