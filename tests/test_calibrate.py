@@ -117,19 +117,19 @@ def test_rows_tell_all_scans_those_of_kinds_held_out_and_each_kind_and_sensor():
 
 
 def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
-    def asked(verdict, right=True, brute=None, fits=True, why=""):
+    def asked(verdict, right=True, brute=None, fits=True, why="", p=0.995):
         told = {"sensor": "180°, 8 m", "verdict": verdict, "right": right, "listed": right,
                 "probability": 0.95, "off": 1.0, "error_m": 0.1}  # fmt: skip
-        rating = {"unique": brute, "right": fits, "probability": 0.99, "ahead": 1.0,
+        rating = {"unique": brute, "right": fits, "probability": p, "ahead": 1.0,
                   "judged": "unique", "withheld": why}  # fmt: skip
         return told | {"brute": rating}
 
     old = asked("unique")
     del old["brute"]  # of a file that knows no brute force
     lines = [
-        {"plan": 0, "kind": "office", "asked": [asked("unique", brute=True), old]},
+        {"plan": 0, "kind": "office", "asked": [asked("unique", brute=True, p=0.999), old]},
         {"plan": 1, "kind": "hall", "asked": [
-            asked("unique", brute=True), asked("ambiguous", brute=True, why="rivals"),
+            asked("unique", brute=True, p=0.985), asked("ambiguous", brute=True, why="rivals"),
             asked("ambiguous", brute=True, fits=False, why="lead"), asked("ambiguous", brute=False),
             asked("unique", right=False, brute=False), asked("lost")]},
         {"plan": 2, "kind": "warehouse", "asked": [asked("ambiguous", brute=False)]},
@@ -140,6 +140,11 @@ def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
         "rated": 8, "given_up": 1, "unique": 4, "too": 2, "share": 0.5,
         "interval": clopper_pearson(2, 4), "wrong": 1, "wrong_too": 1,
         "withheld": {"rivals": 1, "lead": 1},
+        "levels": [
+            {"probability": 0.99, "unique": 3, "too": 1, "share": 1 / 3,
+             "interval": clopper_pearson(1, 3), "wrong": 1},
+            {"probability": 0.998, "unique": 1, "too": 1, "share": 1.0,
+             "interval": clopper_pearson(1, 1), "wrong": 0}],
     }  # fmt: skip
     assert (rows["office"]["brute"]["share"], rows["hall"]["brute"]["share"]) == (1.0, 1 / 3)
     assert rows["warehouse"]["brute"]["share"] is None
@@ -148,6 +153,10 @@ def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
     told = text_of(rows.values()).splitlines()
     assert "| all | 8 | 1 | 4 | 2: 50.0% (6.8% to 93.2%) | 1 (12.50%) | 1 (12.50%) |" in told
     assert "| warehouse | 1 | 0 | 0 | 0: – (0.0% to 100.0%) | 0 (0.00%) | 0 (0.00%) |" in told
+    assert told[-2] == (
+        "Brute force unique with p from 0.998: 1, 0 of them wrong; "
+        "of these unique by locate 1: 100.0% (2.5% to 100.0%)"
+    )
     assert told[-1] == "What keeps locate from calling those unique: rivals 1, lead 1."
     assert "brute" not in text_of([rows["symmetric"]])
 
