@@ -141,7 +141,7 @@ def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
         "interval": clopper_pearson(2, 4), "wrong": 1, "wrong_too": 1,
         "withheld": {"rivals": 1, "lead": 1},
         "levels": [
-            {"probability": 0.99, "unique": 3, "too": 1, "share": 1 / 3,
+            {"probability": 0.995, "unique": 3, "too": 1, "share": 1 / 3,
              "interval": clopper_pearson(1, 3), "wrong": 1},
             {"probability": 0.998, "unique": 1, "too": 1, "share": 1.0,
              "interval": clopper_pearson(1, 1), "wrong": 0}],
@@ -161,6 +161,16 @@ def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
     assert "brute" not in text_of([rows["symmetric"]])
 
 
+@pytest.mark.parametrize("brute", [1, 2, 5, 10, 20, 30, 50, 100])
+def test_one_scan_of_so_many_is_rated_and_every_sensor_comes(brute):
+    scans, count = 10, 5 * len(calibrate.SENSORS) * brute
+    rated = [i for i in range(count) if calibrate._is_rated(i, brute)]
+    assert [i // brute for i in rated] == list(range(count // brute))
+    sensors = [(i // scans + i % scans) % len(calibrate.SENSORS) for i in rated]
+    assert len(set(sensors)) == len(calibrate.SENSORS)
+    assert not any(calibrate._is_rated(i, 0) for i in range(20))
+
+
 def test_one_scan_of_so_many_is_rated_by_brute_force(tmp_path):
     path = tmp_path / "lines.jsonl"
     words = ["bench", "calibrate", "--plans", "1", "--scans", "2", "--resume", str(path)]
@@ -170,12 +180,12 @@ def test_one_scan_of_so_many_is_rated_by_brute_force(tmp_path):
     path.unlink()
     rows = json.loads(CliRunner().invoke(app, [*words, "--brute", "2", "--json"]).output)
     (rated,) = read_lines(path, HEAD).values()
-    assert ["brute" in asked for asked in rated["asked"]] == [True, False]
-    told = rated["asked"][0].pop("brute")
+    (which,) = (k for k, asked in enumerate(rated["asked"]) if "brute" in asked)
+    told = rated["asked"][which].pop("brute")
     assert rated == line
     assert rows[0]["brute"]["rated"] == 1
     assert rows[0]["brute"]["unique"] == (told["unique"] is True)
-    assert (told["withheld"] == "") == (rated["asked"][0]["verdict"] == "unique")
+    assert (told["withheld"] == "") == (rated["asked"][which]["verdict"] == "unique")
     more = json.loads(
         CliRunner().invoke(app, [*words, "--json"]).output
     )  # the rows are in the file

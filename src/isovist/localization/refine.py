@@ -196,18 +196,14 @@ def _alive(fits: Fits, settings: LocalizationSettings) -> int:
 
 
 def refuted(
-    witnesses: FloatArray,
-    scores: FloatArray,
-    inliers: float,
-    settings: LocalizationSettings,
-    ease: float = 1.0,
+    witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
-    """Which of the other places `judge` (4) excludes, shape (K − 1,); `ease` asks for less."""
+    """Which of the other places `judge` (4) excludes, shape (K − 1,)."""
     agreement, margin, soft, share = settings.refuted
     delta = witnesses[0] - witnesses[1:]
     t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
     behind = scores[0] - scores[1:]
-    enough = ease * max(agreement, math.sqrt(share * witnesses.shape[1]))
+    enough = max(agreement, math.sqrt(share * witnesses.shape[1]))
     return np.asarray((t * inliers >= enough) & (behind >= margin))
 
 
