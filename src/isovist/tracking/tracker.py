@@ -5,11 +5,13 @@ corrects them and rates them; while rivals remain, the map is searched anew ever
 found is walked back along the way driven so far (`bank`).  Places that the way refutes are dropped.
 When the scan suddenly no longer fits the one place left, the robot may have been carried away: what
 was seen before is forgotten and the search begins again.  A scan that sees next to nothing is left
-out, and odometry alone carries the places on.
+out, and odometry alone carries the places on.  In space a robot may be in any attitude
+(`attitude`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -19,6 +21,7 @@ from isovist.atlas.base import AnyScan, Atlas, Beams
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
+from isovist.localization.attitudes import check_attitude, held
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, seek, site_of
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
@@ -27,6 +30,7 @@ from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand
+from isovist.tracking.attitude import Found, find, followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.belief import (
     LEADS,
@@ -42,7 +46,15 @@ from isovist.tracking.belief import (
 )
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
-from isovist.tracking.motion import UNAIDED, by_ground, checked, leaning, mount_of, seen_from
+from isovist.tracking.motion import (
+    UNAIDED,
+    by_ground,
+    checked,
+    leaning,
+    mount_of,
+    seen_from,
+    straightened,
+)
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
@@ -67,6 +79,10 @@ class Tracker:
         localization: How places are found, fitted and rated; `ON_THE_WAY` when `None`.
         tilt: In space, fit roll and pitch too, where neither scan nor odometry knows them; they are
             in any case where the ground of the first scan is not level.
+        any_attitude: In space, nobody knows which way is up: at the start, and after the robot was
+            carried away, it is sought in any attitude, and roll and pitch are fitted from then on.
+            What a scan tells of them is not believed, nor which way up is in the frame of the
+            odometry, which is Pose3 or `None`; a prior may tell a place, not a heading.
     """
 
     def __init__(
@@ -79,6 +95,7 @@ class Tracker:
         settings: TrackingSettings | None = None,
         localization: LocalizationSettings | None = None,
         tilt: bool = False,
+        any_attitude: bool = False,
     ) -> None:
         if not isinstance(atlas, Atlas | Mapping):
             raise InputError(
@@ -87,7 +104,7 @@ class Tracker:
             )
         self.site = site_of(atlas)
         self.site.fitted(tilt)
-        self.tilt = tilt
+        self.tilt, self.any_attitude = tilt or any_attitude, any_attitude
         self.links = check_links(self.site, links)
         self.drift = Drift() if drift is None else drift
         self.settings = checked_settings(TrackingSettings, settings)
@@ -115,8 +132,14 @@ class Tracker:
         Args:
             prior: Where it may be at the next scan; anywhere when `None`.
         """
-        self._prior = prior_of(self.site, prior)
-        self.bank = Bank(self.site, self.drift, self.settings, self.localization, tilt=self.tilt)
+        held_to = prior_of(self.site, prior)
+        if self.any_attitude:
+            check_attitude(self.site, held_to, ())
+        self._prior = held_to
+        self.bank = Bank(
+            self.site, self.drift, self.settings, self.localization,
+            tilt=self.tilt, any_attitude=self.any_attitude,
+        )  # fmt: skip
         self._start: AnyPose | None = None
         self._first: AnyPose | None = None
         self._searched = -np.inf
@@ -161,11 +184,15 @@ class Tracker:
         if place is None:
             place = self._expected(elapsed)
             robot = self._best_robot() if len(self.bank) else None
-        seen = seen_from(scan, place, before, elapsed if told else None, odometry is not None)
-        if not self.bank.frames and by_ground(scan, seen, place):
-            self.bank.fit_tilt()
-        place = leaning(place, seen, odometry is not None)
-        share = self._move(place, mount_of(seen), elapsed)
+        seconds, aided = elapsed if told else None, odometry is not None
+        if self.any_attitude:
+            seen, mount = self._levelled(straightened(scan, place, before, seconds), place)
+        else:
+            seen = seen_from(scan, place, before, seconds, aided)
+            if not self.bank.frames and by_ground(scan, seen, place):
+                self.bank.fit_tilt()
+            place, mount = leaning(place, seen, aided), mount_of(seen)
+        share = self._move(place, mount, elapsed)
         spent = 0.0
         held = seen.within(self.site.diagonal)
         if held is not None and sees(held, self.localization):
@@ -223,13 +250,21 @@ class Tracker:
 
     def _place(self, odometry: AnyPose | None) -> AnyPose | None:
         """T_odom_robot, checked; `None` when there is none at any update."""
-        place = checked(self.site, odometry)
+        place = checked(self.site, odometry, self.any_attitude)
         if self._aided is not None and self._aided != (place is not None):
             raise InputError("`odometry` must be told at every update or at none, got both.")
         self._aided = self.bank.aided = place is not None
         if place is None and self._unsure:
             self.drift = self.bank.drift = UNAIDED
         return place
+
+    def _levelled(self, scan: AnyScan, odometry: AnyPose) -> tuple[AnyScan, AnyPose]:
+        """The scan of a level robot at T_odom_robot, and T_robot_level, as of the best place."""
+        tilt = tilt_by(self._mount)
+        if len(self.bank) and self._odometry is not None:
+            carried = self._odometry.inverse @ odometry
+            tilt = followed(tilt, ups_by(self.site, self.bank.poses, carried.inverse @ self._mount))
+        return levelled(scan, tilt)
 
     def _expected(self, elapsed: float) -> AnyPose:
         """T_odom_robot of a robot that goes on at an even pace."""
@@ -341,7 +376,8 @@ class Tracker:
             self._searched = self.travelled
             # Who was carried away is not where the prior said that it began.
             began = self._odometry == self._start and not surprised
-            found = self._find(scan, self._prior if began else None)
+            prior = self._prior if began else None
+            found = self._find(scan, prior, turned=surprised or not self._settled)
             if surprised:
                 self._stand = None
                 margin = self.localization.refuted[1]
@@ -350,6 +386,8 @@ class Tracker:
                 self._surprises = 0 if lead > -margin else self._surprises + 1
                 if self._surprises >= self.settings.surprise[0]:
                     self._forget()
+            if self.any_attitude and len(self.bank) == 0 and len(found[0]):
+                found = self._begin(scan, *found)
             self.bank.add(*found)
             self._keep_to_prior()
         if not surprised:
@@ -392,9 +430,8 @@ class Tracker:
             nats per beam; −∞ when nothing nearby explains it.
         """
         bank, frame = self.bank, self.bank.frames[-1]
-        near, loose = self._find(
-            scan, around(self.site, self._best_robot(), *self.settings.slipped)
-        )
+        robot = self.site.lift(bank.poses[0]) @ scan.T_level_robot  # in any attitude a level one
+        near, loose = self._find(scan, around(self.site, robot, *self.settings.slipped))
         if len(near) == 0:
             return -np.inf
         said = frame.again()
@@ -403,9 +440,7 @@ class Tracker:
         poses, spreads = bank.compare(said, poses, spreads, 1.0)
         best = int(np.argmax(said.scores[: len(near)]))
         score = float(said.scores[best])
-        metres, radians = self.localization.same
-        apart = np.hypot(*(poses[:, :2] - poses[best, :2]).T) > metres
-        apart |= np.abs(wrap_angle(poses[:, 2] - poses[best, 2])) > radians
+        apart = ~self._alike(poses, poses[best])
         lead = score - float(said.scores[apart].max(initial=-np.inf))
         if score < self._least_score():
             return -np.inf
@@ -416,24 +451,66 @@ class Tracker:
                 getattr(frame, name)[0] = getattr(said, name)[best]
         return lead
 
-    def _find(self, scan: AnyScan, prior: Prior = None) -> tuple[FloatArray, FloatArray]:
-        """Places that explain one scan, as the bank wants them."""
+    def _alike(self, poses: FloatArray, pose: FloatArray) -> BoolArray:
+        """Which poses are of the place of another."""
+        metres, radians = self.localization.same
+        if self.any_attitude:
+            pairs = (self.bank.unlike(np.stack([pose, other])) for other in poses)
+            return np.array([len(pair) == 1 for pair in pairs], dtype=np.bool_)
+        near = np.hypot(*(poses[:, :2] - pose[:2]).T) <= metres
+        return np.asarray(near & (np.abs(wrap_angle(poses[:, 2] - pose[2])) <= radians))
+
+    def _find(
+        self, scan: AnyScan, prior: Prior = None, *, turned: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Places that explain one scan, as the bank wants them; `turned`, in any attitude."""
+        if not (turned and self.any_attitude):
+            return self._fitted(scan, prior)[:2]
+        tight = self.settings.tight
+        poses, spreads, scores = find(
+            self.site, scan, self._mount, prior, partial(self._fitted, prior=prior, thorough=True),
+            tight, self.localization, all_round=not self._settled,
+        )  # fmt: skip
+        good = scores >= scores.max(initial=-np.inf) - self.settings.hopeless
+        return poses[good], spreads[good]
+
+    def _fitted(self, scan: AnyScan, prior: Prior, thorough: bool = False) -> Found:
+        """Places of a scan that knows up from down, their covariances and ratings."""
         settings = self.localization
         seeds = seek(self.site, scan, prior, settings).poses
-        most = self.settings.found[self._settled]
-        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=self.bank.tilt)
+        most, tilt = self.settings.found[self._settled], self.bank.tilt
+        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=tilt, thorough=thorough)
         scores = fits.scores
         fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)
         tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
-        return fits.poses, spreads + np.diag(np.square(tight))
+        return fits.poses, spreads + np.diag(np.square(tight)), fits.scores
+
+    def _begin(
+        self, scan: AnyScan, poses: FloatArray, spreads: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Have the last frame level by the first of the places just found, and these in it."""
+        before, tilt = self._mount, tilt_by(self._mount)
+        wanted = followed(tilt, ups_by(self.site, poses, before))
+        seen, self._mount = levelled(held(scan, tilt.inverse), wanted)
+        places, spreads = of_robot(self.site, before.inverse @ self._mount, poses, spreads)
+        last, sensor = self.bank.frames.pop(), self._sensor
+        assert self._odometry is not None  # as there is a frame
+        self._sensor = self._odometry @ self._mount
+        self._first = self._sensor if self._first == sensor else self._first
+        self._stand = Stand.at(self._sensor, seen)
+        frame = Frame(self._beams(seen), self._sensor, last.weight, time=last.time)
+        self.bank.look(frame, self.bank.share)
+        return places.vector, spreads
 
     def _forget(self) -> None:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
         del self.bank.frames[:-1]
         self.bank.frames[-1].weight = 1.0
         self._settled, self._leads_since, self._prior = False, np.inf, None
+        if self.any_attitude:  # what is found now has its own way up
+            self.bank.select(np.empty(0, dtype=np.int64))
 
     def _judge(self, E: FloatArray) -> Belief:
         bank = self.bank
