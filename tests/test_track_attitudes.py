@@ -165,8 +165,8 @@ def test_what_any_attitude_cannot_do_is_said():
          "A heading says nothing of a robot in any attitude. Give a `prior` without one, e.g. "
          "Region.circle."),
         (lambda: iv.Tracker(house_atlas(), any_attitude=True).update(iv.Pose(), scan),
-         "A Pose is of a robot on level ground. In any attitude give `odometry` as Pose3, or as "
-         "None."),
+         "A pose x, y, yaw is of a robot on level ground. In any attitude `odometry` must be a "
+         "Pose3, x, y, yaw, z, roll, pitch, or none."),
     ]  # fmt: skip
     for wrong, text in cases:
         with pytest.raises(InputError) as error:

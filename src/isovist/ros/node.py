@@ -25,13 +25,14 @@ from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
 from isovist.io.logs.frames import frame_name, place_on_robot
 from isovist.io.point_cloud2 import cloud_of
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.attitudes import FLAT
 from isovist.localization.judge import is_same
 from isovist.localization.locate import compile_kernels, locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
-from isovist.poses import AnyPose, Pose
+from isovist.poses import AnyPose, Pose, Pose3
 from isovist.ros import messages
 from isovist.ros.bus import Bus, Topic
 from isovist.ros.loaded import STRANGER, Loaded
@@ -50,6 +51,10 @@ OVERTAKEN = 3
 """A scan is answered with the odometry there is when so many wait."""
 PRIOR = (1.0, 0.5)
 """Least radius and tolerance of a prior from `/initialpose`, in m and rad: a click is rough."""
+NO_SPACE = (
+    "`any_attitude` is for maps in space, and a map on a topic is of the plane. Give an atlas in "
+    "space."
+)
 USUAL = LocalizationSettings()
 log = logging.getLogger("isovist.ros")
 
@@ -74,6 +79,8 @@ class Node:
             atlas: The map, described, or several by name, of which the topic of the map tells
                 which is loaded; `None` waits for one on that topic.
         """
+        if parameters.any_attitude and (atlas is None or site_of(atlas).dimension == 2):
+            raise InputError(NO_SPACE if atlas is None else FLAT)
         self.parameters = parameters
         self.frames, self.odometry = LiveFrames("/tf"), Odometry()
         self.scans = self.dropped = self.published = 0
@@ -195,7 +202,9 @@ class Node:
             return
         radius = max(PRIOR[0], 3.0 * float(np.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1])))
         turn = max(PRIOR[1], 3.0 * float(np.sqrt(max(covariance[2, 2], 0.0))))
-        region = Region.around(pose, radius, min(turn, np.pi))
+        region = Region.circle(pose.position, radius)
+        if not self.parameters.any_attitude:  # where a heading says nothing
+            region = region.towards(pose.yaw, min(turn, np.pi))
         self._prior = region if name is None else {name: region}
         if self._tracker is not None:
             self._tracker.reset(self._prior)
@@ -299,7 +308,8 @@ class Node:
             return
         scan = self._placed(seen, frame_name(message.header.frame_id))
         if self._tracker is None:
-            answer = locate(self._atlas, scan, prior=self._prior)
+            turned = self.parameters.any_attitude
+            answer = locate(self._atlas, scan, prior=self._prior, any_attitude=turned)
             self._told = self._told if answer.verdict is not Verdict.LOST else None
             self._tell(time, answer, Pose())
             return
@@ -407,6 +417,8 @@ class Node:
 def _values(best: Estimate) -> dict[str, str]:
     """The best place as the pairs of a diagnostic status."""
     rows = {"x": best.pose.x, "y": best.pose.y, "yaw": best.pose.yaw}
+    if isinstance(best.pose, Pose3) and len(best.covariance) > 4:  # roll and pitch were fitted
+        rows |= {"z": best.pose.z, "roll": best.pose.roll, "pitch": best.pose.pitch}
     spread = float(np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1]))
     rows |= {"spread_m": spread, "probability": best.probability, "inliers": best.inliers}
     return {name: f"{value:.6g}" for name, value in rows.items()}

@@ -24,7 +24,8 @@ UNAIDED = Drift(still=0.6)
 """Of even pace instead of odometry: at 10 Hz what a robot that drives 2 m/s and stops is off by.
 Where nothing is seen along a corridor, the place is called loose before it is wrong."""
 ON_GROUND = (
-    "A Pose is of a robot on level ground. In any attitude give `odometry` as Pose3, or as None."
+    "A pose x, y, yaw is of a robot on level ground. In any attitude `odometry` must be a Pose3, "
+    "x, y, yaw, z, roll, pitch, or none."
 )
 
 
