@@ -28,7 +28,7 @@ from isovist.poses import AnyPose, Pose3, swing, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
-from isovist.types import FloatArray, IntArray
+from isovist.types import BoolArray, FloatArray, IntArray
 
 PER_PLACE = ("blocks", "scores", "slips", "inliers", "places", "known")
 """What a frame holds for each place."""
@@ -198,6 +198,15 @@ class Bank:
         lifted = self.atlas.lift(poses)
         assert isinstance(lifted, Pose3)
         return np.array(unlike_turned(lifted, *self.localization.same), dtype=np.int64)
+
+    def alike(self, poses: FloatArray, pose: FloatArray) -> BoolArray:
+        """Which poses are of the place of another, shape (K,)."""
+        metres, radians = self.localization.same
+        if self.any_attitude:
+            pairs = (self.unlike(np.stack([pose, other])) for other in poses)
+            return np.array([len(pair) == 1 for pair in pairs], dtype=np.bool_)
+        near = np.hypot(*(poses[:, :2] - pose[:2]).T) <= metres
+        return np.asarray(near & (np.abs(wrap_angle(poses[:, 2] - pose[2])) <= radians))
 
     def _append(
         self, poses: FloatArray, spreads: FloatArray, began: FloatArray, loose: FloatArray

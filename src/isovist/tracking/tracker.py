@@ -11,7 +11,6 @@ out, and odometry alone carries the places on.  In space a robot may be in any a
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -22,15 +21,14 @@ from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.attitudes import check_attitude, held
-from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, seek, site_of
-from isovist.localization.refine import refine
+from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import by_coordinate, covariances, information, of_robot
-from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of, wrap_angle
-from isovist.sensing.drift import UNTOLD, Drift
+from isovist.localization.spread import of_robot
+from isovist.poses import AnyPose, Pose
+from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand
-from isovist.tracking.attitude import Found, find, followed, levelled, tilt_by, ups_by
+from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.belief import (
     LEADS,
@@ -44,25 +42,18 @@ from isovist.tracking.belief import (
     slides,
     verdict_of,
 )
+from isovist.tracking.finding import Finder
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
-from isovist.tracking.motion import (
-    UNAIDED,
-    by_ground,
-    checked,
-    leaning,
-    mount_of,
-    seen_from,
-    straightened,
-)
+from isovist.tracking.moving import Moving
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
 from isovist.tracking.window import refine_frames, settle
-from isovist.types import BoolArray, FloatArray, IntArray, readonly
+from isovist.types import BoolArray, FloatArray, readonly
 
 
-class Tracker:
+class Tracker(Moving):
     """Follows a robot on a map, from an unknown start, through kidnappings.
 
     Attributes:
@@ -102,21 +93,14 @@ class Tracker:
                 f"A tracker needs an atlas, got {type(atlas).__name__}. "
                 "Build one of the map: Tracker(build(world))."
             )
-        self.site = site_of(atlas)
-        self.site.fitted(tilt)
-        self.tilt, self.any_attitude = tilt or any_attitude, any_attitude
-        self.links = check_links(self.site, links)
-        self.drift = Drift() if drift is None else drift
-        self.settings = checked_settings(TrackingSettings, settings)
+        site = site_of(atlas)
+        site.fitted(tilt)
+        followed_by = checked_settings(TrackingSettings, settings)
+        super().__init__(site, drift, followed_by, any_attitude)
+        self.tilt = tilt or any_attitude
+        self.links = check_links(site, links)
         self.localization = checked_settings(LocalizationSettings, localization, ON_THE_WAY)
-        self.travelled = 0.0
-        self._clock = 0.0
-        self._told: float | None = None
-        self._odometry: AnyPose | None = None
-        self._aided: bool | None = None
-        self._unsure = drift is None
-        nowhere: AnyPose = Pose() if self.site.dimension == 2 else Pose3()
-        self._step = self._mount = self._sensor = nowhere
+        self._finder = Finder(site, followed_by, self.localization)
         self.reset(prior)
 
     @property
@@ -140,7 +124,7 @@ class Tracker:
             self.site, self.drift, self.settings, self.localization,
             tilt=self.tilt, any_attitude=self.any_attitude,
         )  # fmt: skip
-        self._start: AnyPose | None = None
+        self._start = None
         self._first: AnyPose | None = None
         self._searched = -np.inf
         self._settled = False
@@ -185,13 +169,7 @@ class Tracker:
             place = self._expected(elapsed)
             robot = self._best_robot() if len(self.bank) else None
         seconds, aided = elapsed if told else None, odometry is not None
-        if self.any_attitude:
-            seen, mount = self._levelled(straightened(scan, place, before, seconds), place)
-        else:
-            seen = seen_from(scan, place, before, seconds, aided)
-            if not self.bank.frames and by_ground(scan, seen, place):
-                self.bank.fit_tilt()
-            place, mount = leaning(place, seen, aided), mount_of(seen)
+        seen, place, mount = self._stands(scan, place, seconds, aided)
         share = self._move(place, mount, elapsed)
         spent = 0.0
         held = seen.within(self.site.diagonal)
@@ -248,42 +226,6 @@ class Tracker:
         self.bank.look(Frame(beams, self._sensor, weight, time=self._clock), share)
         return scan
 
-    def _place(self, odometry: AnyPose | None) -> AnyPose | None:
-        """T_odom_robot, checked; `None` when there is none at any update."""
-        place = checked(self.site, odometry, self.any_attitude)
-        if self._aided is not None and self._aided != (place is not None):
-            raise InputError("`odometry` must be told at every update or at none, got both.")
-        self._aided = self.bank.aided = place is not None
-        if place is None and self._unsure:
-            self.drift = self.bank.drift = UNAIDED
-        return place
-
-    def _levelled(self, scan: AnyScan, odometry: AnyPose) -> tuple[AnyScan, AnyPose]:
-        """The scan of a level robot at T_odom_robot, and T_robot_level, as of the best place."""
-        tilt = tilt_by(self._mount)
-        if len(self.bank) and self._odometry is not None:
-            carried = self._odometry.inverse @ odometry
-            tilt = followed(tilt, ups_by(self.site, self.bank.poses, carried.inverse @ self._mount))
-        return levelled(scan, tilt)
-
-    def _expected(self, elapsed: float) -> AnyPose:
-        """T_odom_robot of a robot that goes on at an even pace."""
-        if self._odometry is None:
-            return self._step
-        return self._odometry @ part_of(self._step, elapsed)
-
-    def _pace(self, robot: AnyPose | None, before: AnyPose | None, elapsed: float) -> None:
-        """Let scans say what odometry would have said since the best place was there."""
-        if robot is None or before is None or elapsed == 0.0 or len(self.bank) == 0:
-            return
-        motion = robot.inverse @ self._best_robot()
-        self._odometry, self._step = before @ motion, part_of(motion, 1.0 / elapsed)
-        self._sensor = self.bank.frames[-1].T_odom_sensor = self._odometry @ self._mount
-
-    def _best_robot(self) -> AnyPose:
-        """T_world_robot of the first place."""
-        return self.site.lift(self.bank.poses[0]) @ self._mount.inverse
-
     def _say(self, belief: Belief, searched: float, start: float) -> Belief:
         """The belief as it is told; as it was found, it is remembered."""
         timing = {"search": searched, "total": 1e3 * (perf_counter() - start)}
@@ -311,61 +253,6 @@ class Tracker:
         """Twice as many as a first fit takes: places are compared by them."""
         most, apart = self.localization.beams[0]
         return self.site.beams(scan, (2 * most, apart / np.sqrt(2.0)), self.localization.block)
-
-    def _elapsed(self, time: float | None) -> float:
-        """Time since the last update, in s, by which the clock is put forward."""
-        if time is not None and not np.isfinite(time):
-            raise InputError(f"`time` must be finite, in s, got {time}.")
-        elapsed = UNTOLD
-        if time is not None and self._told is not None:
-            elapsed = time - self._told
-            if elapsed < 0.0:
-                raise InputError(
-                    f"`time` must not run backwards, got {time:g} s after {self._told:g} s. "
-                    "Take a new tracker for a new drive."
-                )
-        self._told = time
-        self._clock += elapsed
-        return elapsed
-
-    def _move(self, odometry: AnyPose, mount: AnyPose, elapsed: float) -> float:
-        """Carry the bank along; how far the next scan may correct it, 0 to 1.
-
-        What the map has wrong stays wrong while the robot stands; driving and turning let
-        odometry drift.
-        """
-        before, sensor = self._odometry, self._sensor
-        self._odometry, self._mount, self._sensor = odometry, mount, odometry @ mount
-        self._start = self._start or odometry
-        if before is None:
-            return 1.0
-        step = before.inverse @ odometry
-        self.travelled += way_of(step)[0]
-        motion = sensor.inverse @ self._sensor
-        self.bank.carry(motion, elapsed)
-        return float(np.clip(self._newness(motion, 0.0) * 3.0, 0.05, 1.0))
-
-    def _weight(self, view: float) -> float:
-        """w of the next frame; a last frame that is still near is replaced by it."""
-        frames = self.bank.frames
-        if len(frames) > 1:
-            motion = frames[-2].T_odom_sensor.inverse @ frames[-1].T_odom_sensor
-            way, turn = way_of(motion)
-            if way < self.settings.keep[0] and turn < self.settings.keep[1]:
-                frames.pop()
-        if not frames:
-            return 1.0
-        motion = frames[-1].T_odom_sensor.inverse @ self._sensor
-        return float(min(1.0, self._newness(motion, view)))
-
-    def _newness(self, motion: AnyPose, view: float) -> float:
-        """How much of a view (rad) was not seen before a motion.
-
-        A turn shows only what was behind.
-        """
-        metres, radians = self.settings.fresh
-        way, turn = way_of(motion)
-        return way / metres + min(turn, max(0.0, 2.0 * np.pi - view)) / radians
 
     def _seek(self, scan: AnyScan) -> float:
         """Search the map when it is time to; milliseconds spent."""
@@ -440,7 +327,7 @@ class Tracker:
         poses, spreads = bank.compare(said, poses, spreads, 1.0)
         best = int(np.argmax(said.scores[: len(near)]))
         score = float(said.scores[best])
-        apart = ~self._alike(poses, poses[best])
+        apart = ~bank.alike(poses, poses[best])
         lead = score - float(said.scores[apart].max(initial=-np.inf))
         if score < self._least_score():
             return -np.inf
@@ -451,41 +338,13 @@ class Tracker:
                 getattr(frame, name)[0] = getattr(said, name)[best]
         return lead
 
-    def _alike(self, poses: FloatArray, pose: FloatArray) -> BoolArray:
-        """Which poses are of the place of another."""
-        metres, radians = self.localization.same
-        if self.any_attitude:
-            pairs = (self.bank.unlike(np.stack([pose, other])) for other in poses)
-            return np.array([len(pair) == 1 for pair in pairs], dtype=np.bool_)
-        near = np.hypot(*(poses[:, :2] - pose[:2]).T) <= metres
-        return np.asarray(near & (np.abs(wrap_angle(poses[:, 2] - pose[2])) <= radians))
-
     def _find(
         self, scan: AnyScan, prior: Prior = None, *, turned: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them; `turned`, in any attitude."""
-        if not (turned and self.any_attitude):
-            return self._fitted(scan, prior)[:2]
-        tight = self.settings.tight
-        poses, spreads, scores = find(
-            self.site, scan, self._mount, prior, partial(self._fitted, prior=prior, thorough=True),
-            tight, self.localization, all_round=not self._settled,
-        )  # fmt: skip
-        good = scores >= scores.max(initial=-np.inf) - self.settings.hopeless
-        return poses[good], spreads[good]
-
-    def _fitted(self, scan: AnyScan, prior: Prior, thorough: bool = False) -> Found:
-        """Places of a scan that knows up from down, their covariances and ratings."""
-        settings = self.localization
-        seeds = seek(self.site, scan, prior, settings).poses
-        most, tilt = self.settings.found[self._settled], self.bank.tilt
-        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=tilt, thorough=thorough)
-        scores = fits.scores
-        fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
-        known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
-        spreads = covariances(known, settings)
-        tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
-        return fits.poses, spreads + np.diag(np.square(tight)), fits.scores
+        if turned and self.any_attitude:
+            return self._finder.find_turned(scan, self._mount, prior, self._settled)[:2]
+        return self._finder.find(scan, prior, self.bank.tilt, self._settled)[:2]
 
     def _begin(
         self, scan: AnyScan, poses: FloatArray, spreads: FloatArray
@@ -562,9 +421,3 @@ class Tracker:
         ahead = d >= self.localization.refuted[1]
         usual, strong = (t * explained**2 >= least for least in self.settings.agreement)
         return clear | (usual & ahead), clear | (strong & ahead)
-
-    def _robots(self, index: IntArray) -> tuple[AnyPose, FloatArray]:
-        """T_world_robot of places, and covariances with what the map has wrong."""
-        bent = np.diag(np.square(by_coordinate(*self.settings.bent, self.bank.shape[1])))
-        spreads = self.bank.spreads[index] + bent
-        return of_robot(self.site, self._mount.inverse, self.bank.poses[index], spreads)
