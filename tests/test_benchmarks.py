@@ -100,6 +100,7 @@ def test_an_answer_that_lists_the_alias_of_a_survey_tells_it():
     from types import SimpleNamespace
 
     from benchmarks.survey_space import Row, tells
+
     from isovist.localization.answer import Answer, Estimate, Verdict
     from isovist.poses import Pose3
 
