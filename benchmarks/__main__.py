@@ -23,6 +23,7 @@ RUNS = {
     "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),
+    "survey_space": ("--count", "4", "--seeds", "1", "--length", "12"),
     "office3d": ("0", "10"),
     "tower": ("--scans", "10"),
     "track_space": ("--starts", "2", "--kidnaps", "1"),

@@ -94,3 +94,32 @@ def test_a_benchmark_that_fails_is_a_failure(monkeypatch, tmp_path):
     monkeypatch.setitem(bench.RUNS, "certificate", ("no number",))
     with pytest.raises(ValueError, match="no number"):
         bench.run("certificate", tmp_path)
+
+
+def test_an_answer_that_lists_the_alias_of_a_survey_tells_it():
+    from types import SimpleNamespace
+
+    from benchmarks.survey_space import Row, tells
+
+    from isovist.localization.answer import Answer, Estimate, Verdict
+    from isovist.poses import Pose3
+
+    def answer(verdict, *poses):
+        rows = (Estimate(pose, np.eye(4), 0.5, 0.9, 4.0, False) for pose in poses)
+        return Answer(verdict, "", tuple(rows), {})
+
+    places = np.array([[1.0, 1.0, 1.0], [4.0, 4.0, 1.0]])
+    looks = SimpleNamespace(alias_xy=np.array([[8.0, 1.0], [4.2, 4.0]]))
+    found = SimpleNamespace(places=places, looks=looks)
+    here, there = Pose3(1.1, 1.0, 0.3, 1.0), Pose3(8.5, 1.2, 2.0, 1.0)
+    assert tells(found, 0, here, answer(Verdict.AMBIGUOUS, here, there))
+    assert not tells(found, 0, here, answer(Verdict.AMBIGUOUS, here, Pose3(9.5, 1.0, 0.0, 1.0)))
+    # A place that is its own alias looks the same turned.
+    near, turned = Pose3(4.1, 4.0, 0.3, 1.0), Pose3(4.1, 4.0, 3.4, 1.0)
+    assert not tells(found, 1, near, answer(Verdict.AMBIGUOUS, near))
+    assert tells(found, 1, near, answer(Verdict.AMBIGUOUS, near, turned))
+    row = Row()
+    row.add(answer(Verdict.UNIQUE, there), here, False, 0.9)
+    row.add(answer(Verdict.AMBIGUOUS, here, there), here, True, 0.2)
+    assert (row.asked, row.unique, row.wrong, row.listed) == (2, 1, 1, 1)
+    assert row.predicted == pytest.approx(1.1)

@@ -61,7 +61,8 @@ def refused(response):
          "points, and the atlas is of a map of the plane. Build the atlas of a map in space, or "
          "take a scan of the plane."),
         ({"scan": SCAN, "prov": True}, "There is no field 'prov'; there are `scan`, `sensor`, "
-         "`map`, `near`, `heading`, `tilt`, `certificate`, `hints`, `prove`, `budget_s`."),
+         "`map`, `near`, `heading`, `tilt`, `any_attitude`, `certificate`, `hints`, `prove`, "
+         "`budget_s`."),
         ({"scan": SCAN, "prove": 1}, "`prove` must be true or false, got 1."),
         ({"scan": SCAN, "near": [1, 2]}, "`near` must be [x, y, radius] in m and rad, got [1, 2]."),
         ({"scan": SCAN, "sensor": [1, 2, "3"]}, "`sensor` must be [x, y, yaw] in m and rad, got "

@@ -348,3 +348,17 @@ def test_motions_longer_than_the_map_are_refused(site):
         f"By `motions` the scans lie 500.0 m apart, and the map is {site.atlas.diagonal:.1f} m "
         "wide. Are the motions in m, each from one scan to the next?"
     )
+
+
+def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
+    """What stood in the way of them is no witness on its own."""
+    last = site.places[0]
+    before = way(last, STEPS[:1])[0]
+    first, second = looks(site, [before, last])
+    many = beams_of(site.atlas, joined([first, second], STEPS[:1]), USUAL.beams[1], USUAL.block)
+    views = len(many.views[0].beams)
+    column, own = many.column_of, many.views[0].beams.column_of
+    again = np.isin(column[:views], column[views:])
+    shares = [again[own == one].mean() for one in np.unique(own)]
+    assert max(shares) == 1.0
+    assert all(share == 1.0 or share <= 0.5 for share in shares)

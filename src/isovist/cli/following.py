@@ -45,6 +45,7 @@ def track_product(
     which: "IntArray",
     files: tuple[Path | None, Path | None, Path | None],
     as_json: bool,
+    any_attitude: bool,
     **above: float | None,
 ) -> int:
     """Print what `Tracker` says of a log; 0 when it is unique at the end, else 1.
@@ -56,6 +57,7 @@ def track_product(
         which: Numbers of its scans.
         files: That the way is written to, as TUM text, as CSV and as a picture.
         as_json: Print a line for each update instead of words at the end.
+        any_attitude: As for `Tracker`.
         above: Heights of the sensor above the floor of a map in space, as for `maps_of`.
     """
     from isovist.atlas.base import Atlas
@@ -78,7 +80,8 @@ def track_product(
         seen = replace(seen, truth=None)  # which does not say what map it is of
     updates = []
     with bar("Tracking", hidden=as_json) as advance:
-        for update in replay(Tracker(atlas, links=joined), seen, which):
+        tracker = Tracker(atlas, links=joined, any_attitude=any_attitude)
+        for update in replay(tracker, seen, which):
             updates.append(update)
             advance(len(updates) / len(which))
             if as_json:

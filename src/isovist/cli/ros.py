@@ -26,6 +26,7 @@ def ros(
         typer.Option(help="What to publish: initialpose, pose or tf; may be repeated."),
     ] = None,
     sensor: options.Sensor = None,
+    any_attitude: options.AnyAttitude = False,
     replay: Annotated[
         Path | None, typer.Option(help="A bag to replay instead of listening.")
     ] = None,
@@ -49,6 +50,7 @@ def ros(
     parameters = Parameters(
         scan=scan, odom=odom, map=map_topic, watch=watch,
         publish=tuple(publish or ("initialpose",)), sensor=place_of(sensor), links=str(links or ""),
+        any_attitude=any_attitude,
     )  # fmt: skip
     atlas = maps_of(maps, None) if maps else None
     if output is not None and replay is None:

@@ -6,6 +6,9 @@ from typing import Annotated
 import typer
 
 from isovist.cli import options
+from isovist.errors import InputError
+
+PLANE = "`--method paper` follows robots in the plane, and `--any-attitude` is in space."
 
 
 def track(
@@ -25,6 +28,7 @@ def track(
     held_out: options.HeldOut = False,
     height: options.Height = None,
     highest: options.Highest = None,
+    any_attitude: options.AnyAttitude = False,
     every: options.Every = 1,
     start: Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")] = 0,
     stop: Annotated[
@@ -59,8 +63,11 @@ def track(
     seen = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
+    if paper and any_attitude:
+        raise InputError(PLANE)
     if paper:
         raise typer.Exit(track_paper(maps, seen.take(which), told, as_json))
     above = {"height": height, "highest": highest}
     files = tum, csv, figure
-    raise typer.Exit(track_product(maps, links, seen, which, files, as_json, **above))
+    code = track_product(maps, links, seen, which, files, as_json, any_attitude, **above)
+    raise typer.Exit(code)

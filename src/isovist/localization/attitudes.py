@@ -131,16 +131,9 @@ def _best(
     atlas: Site, scan: Look, prior: Prior, ups: FloatArray, ask: Ask, settings: LocalizationSettings
 ) -> tuple[Answer, Stance | None]:
     """The answer by the best of some ways up, in the frame of its level robot."""
-    seen = (_stance(atlas, scan, prior, up, settings) for up in ups)
-    tried: list[Stance] = []
-    for one in sorted((one for one in seen if one is not None), key=lambda one: -one.score):
-        if not any(_same(one.pose, known.pose, settings) for known in tried):
-            tried.append(one)
-    if not tried:
+    alive = stances(atlas, scan, prior, ups, settings)
+    if not alive:
         return Answer(Verdict.LOST, NOWHERE, (), dict.fromkeys(STEPS, 0.0)), None
-    fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
-    out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
-    alive = [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]
     answers = [(ask(one.scan), one) for one in alive[:ASKED]]
     answers.sort(key=lambda pair: -_score(pair[0]))
     (answer, stance), others = answers[0], answers[1:]
@@ -150,6 +143,25 @@ def _best(
         for estimate in other.estimates
     ]
     return _against(atlas, answer, stance, rivals, max(0, len(alive) - ASKED), settings), stance
+
+
+def stances(
+    atlas: Site, scan: Look, prior: Prior, ups: FloatArray, settings: LocalizationSettings
+) -> list[Stance]:
+    """Of some ways up, in the frame of the sensor, those that the best does not refute at a glance.
+
+    Best first; none where the scan fits nowhere.
+    """
+    seen = (_stance(atlas, scan, prior, up, settings) for up in ups)
+    tried: list[Stance] = []
+    for one in sorted((one for one in seen if one is not None), key=lambda one: -one.score):
+        if not any(_same(one.pose, known.pose, settings) for known in tried):
+            tried.append(one)
+    if not tried:
+        return []
+    fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
+    out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
+    return [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]
 
 
 def _stance(
@@ -170,24 +182,24 @@ def _stance(
 def _levelled(scan: Look, up: FloatArray) -> tuple[Look, Pose3]:
     """The scan as that of a level robot, where `up` of the robot at the last one is up, and A."""
     if not isinstance(scan, Joined):
-        tilt = _tilt(up)
-        return _held(scan, tilt), tilt
-    tilts = [_tilt(up @ robot.rotation) for robot in map(Pose3.lifted, scan.robots)]
-    scans = tuple(_held(one, tilt) for one, tilt in zip(scan.scans, tilts, strict=True))
+        tilt = tilt_of(up)
+        return held(scan, tilt), tilt
+    tilts = [tilt_of(up @ robot.rotation) for robot in map(Pose3.lifted, scan.robots)]
+    scans = tuple(held(one, tilt) for one, tilt in zip(scan.scans, tilts, strict=True))
     motions = tuple(
         tilts[k] @ motion @ tilts[k + 1].inverse for k, motion in enumerate(scan.motions)
     )
     return replace(scan, scans=scans, motions=motions), tilts[-1]
 
 
-def _held(scan: object, tilt: Pose3) -> CloudScan:
+def held(scan: object, tilt: Pose3) -> CloudScan:
     """What a level robot saw with the sensor where it was."""
     assert isinstance(scan, CloudScan)
     return replace(scan, T_robot_sensor=tilt @ scan.T_robot_sensor, roll=0.0, pitch=0.0)
 
 
-def _tilt(up: FloatArray) -> Pose3:
-    """A of (1), whose last row is u."""
+def tilt_of(up: FloatArray) -> Pose3:
+    """A of (1) for a unit vector u, shape (3,), which is its last row."""
     pitch = -np.arctan2(up[0], np.hypot(up[1], up[2]))
     return Pose3(roll=float(np.arctan2(up[1], up[2])), pitch=float(pitch))
 

@@ -145,6 +145,7 @@ def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: tuple[floa
             seen = _seen_again(beams, place, later, block[0])
             again = np.where(again < 0, np.where(seen < 0, seen, seen + first), again)
             first += len(later.beams)
+        again = _with_most(again, beams, column)
         old = again >= 0
         number[old], column[old] = numbers[again[old]], columns[again[old]]
         views.insert(0, View(beams, place, error, float((~old).mean())))
@@ -173,6 +174,22 @@ def _seen_again(beams: Beams, place: AnyPose, later: View, block: float) -> IntA
     close = np.linalg.norm(later.place.position - place.position) < slack
     found = np.where(close & (turn < block), beside, -1)
     return np.asarray(np.where(away < slack, near, found), dtype=np.int64)
+
+
+def _with_most(again: IntArray, beams: Beams, column: IntArray) -> IntArray:
+    """The same, where beams of a column whose others are mostly seen again go with the nearest.
+
+    What stood in the way of single beams is not seen again; alone, it would make a witness of a
+    column that has none of its own to tell.
+    """
+    old, again = again >= 0, again.copy()
+    along = beams.ends / np.linalg.norm(beams.ends, axis=1)[:, None]
+    for one in np.unique(column):
+        here = np.flatnonzero(column == one)
+        seen, new = here[old[here]], here[~old[here]]
+        if len(new) and len(seen) > len(new):
+            again[new] = again[seen[np.argmax(along[new] @ along[seen].T, axis=1)]]
+    return again
 
 
 def rate(

@@ -6,11 +6,9 @@ of the scan.  What is wrong with an input is said in the verdict, in words; noth
 node.
 """
 
-import hashlib
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,42 +17,42 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.atlas.plane import PlaneAtlas
 from isovist.errors import InputError, IsovistError
 from isovist.io.bags import LASER_SCAN, ODOMETRY, POINT_CLOUD, scan_of, time_of
 from isovist.io.logs.frames import frame_name, place_on_robot
 from isovist.io.point_cloud2 import cloud_of
-from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.judge import is_same
-from isovist.localization.locate import compile_kernels, locate
+from isovist.localization.answer import Answer, Verdict
+from isovist.localization.attitudes import FLAT
+from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.region import Region
-from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
 from isovist.poses import AnyPose, Pose
 from isovist.ros import messages
 from isovist.ros.bus import Bus, Topic
-from isovist.ros.loaded import STRANGER, Loaded
+from isovist.ros.loaded import STRANGER
 from isovist.ros.motion import STALE, LiveFrames, Odometry
 from isovist.ros.parameters import Parameters
-from isovist.ros.watchdog import Watchdog
-from isovist.sensing.lidar import Lidar
+from isovist.ros.preparing import digest_of, in_quarters, rehearse
+from isovist.ros.telling import Telling
 from isovist.tracking.belief import Belief
 from isovist.tracking.link_files import read_links
 from isovist.tracking.tracker import Tracker
 
-LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
 WAITING = 200
 """Scans that wait for odometry at most: 10 s at 20 Hz."""
 OVERTAKEN = 3
 """A scan is answered with the odometry there is when so many wait."""
 PRIOR = (1.0, 0.5)
 """Least radius and tolerance of a prior from `/initialpose`, in m and rad: a click is rough."""
-USUAL = LocalizationSettings()
+NO_SPACE = (
+    "`any_attitude` is for maps in space, and a map on a topic is of the plane. Give an atlas in "
+    "space."
+)
 log = logging.getLogger("isovist.ros")
 
 
-class Node:
+class Node(Telling):
     """Takes scans, odometry, tf, a map and priors; gives poses and verdicts.
 
     Attributes:
@@ -74,28 +72,21 @@ class Node:
             atlas: The map, described, or several by name, of which the topic of the map tells
                 which is loaded; `None` waits for one on that topic.
         """
-        self.parameters = parameters
+        if parameters.any_attitude and (atlas is None or site_of(atlas).dimension == 2):
+            raise InputError(NO_SPACE if atlas is None else FLAT)
+        super().__init__(bus, parameters)
         self.frames, self.odometry = LiveFrames("/tf"), Odometry()
-        self.scans = self.dropped = self.published = 0
-        self.said = "There was no scan."
-        self.last: Belief | Answer | None = None
+        self.scans = 0
         self._robots: set[str] = set()
         self._moving: dict[str, Odometry] = {}
         self._mount: tuple[tuple[int, str, str], AnyPose, bool] = ((-1, "", ""), Pose(), False)
-        self._odom_frame = parameters.odom_frame
         self._waiting: deque[Any] = deque()
         self._last_stamp = -np.inf
         self._map_digest = ""
-        self._told: tuple[Pose, Pose, str | None] | None = None
-        self._own: bytes | None = None
-        self._note = ""
-        self.loaded = Loaded(parameters.map_frame)
         self._links = read_links(parameters.links) if parameters.links else ()
         self._atlas: AnyMaps | None = None
         self._tracker: Tracker | None = None
         self._prior: AnyPrior = None
-        outputs = _outputs(parameters)
-        self._out = {name: bus.advertise(topic) for name, topic in outputs.items()}
         if atlas is not None:
             self._take(atlas)
         if atlas is None or self.loaded.several:
@@ -110,11 +101,10 @@ class Node:
             topic = Topic(name, messages.TRANSFORM, latched=latched, depth=100)
             bus.subscribe(topic, self.on_transforms)
         bus.subscribe(Topic("/initialpose", messages.POSE, depth=1), self.on_prior)
-        self.watchdog = Watchdog(self._say_of_other)
         if parameters.watch:
             bus.subscribe(Topic(parameters.watch, messages.POSE), self.on_other)
         bus.serve("/isovist/relocalize", self.relocalize)
-        for ready in (kind, ODOMETRY, messages.MAP, *(t.kind for t in outputs.values())):
+        for ready in (kind, ODOMETRY, messages.MAP, *(t.kind for t in self.outputs.values())):
             messages.prepare(ready)
 
     def on_map(self, message: Any) -> None:
@@ -127,11 +117,11 @@ class Node:
             if self.loaded.several:
                 self._load(world)
                 return
-            digest = _digest(world)
+            digest = digest_of(world)
             if digest == self._map_digest:
                 return
             log.info("describing a map of %d × %d cells", *world.cells.shape)
-            atlas = build(world, progress=_progress())
+            atlas = build(world, progress=in_quarters())
         except IsovistError as error:
             self._say(time_of(message.header), Verdict.LOST, f"The map cannot be used: {error}")
             return
@@ -195,7 +185,9 @@ class Node:
             return
         radius = max(PRIOR[0], 3.0 * float(np.sqrt(np.linalg.eigvalsh(covariance[:2, :2])[-1])))
         turn = max(PRIOR[1], 3.0 * float(np.sqrt(max(covariance[2, 2], 0.0))))
-        region = Region.around(pose, radius, min(turn, np.pi))
+        region = Region.circle(pose.position, radius)
+        if not self.parameters.any_attitude:  # where a heading says nothing
+            region = region.towards(pose.yaw, min(turn, np.pi))
         self._prior = region if name is None else {name: region}
         if self._tracker is not None:
             self._tracker.reset(self._prior)
@@ -223,7 +215,7 @@ class Node:
         """Go on with another map, or others, from an unknown place."""
         if atlas is not self._atlas:
             self.loaded.take(atlas)
-            _rehearse(atlas)
+            rehearse(atlas)
         self._atlas, self._told = atlas, None
         tracked = site_of(atlas).dimension == 2 and self.parameters.odom != ""
         made = partial(Tracker, atlas, links=self._links, prior=self._prior)
@@ -299,9 +291,10 @@ class Node:
             return
         scan = self._placed(seen, frame_name(message.header.frame_id))
         if self._tracker is None:
-            answer = locate(self._atlas, scan, prior=self._prior)
+            turned = self.parameters.any_attitude
+            answer = locate(self._atlas, scan, prior=self._prior, any_attitude=turned)
             self._told = self._told if answer.verdict is not Verdict.LOST else None
-            self._tell(time, answer, Pose())
+            self._answered(time, answer, Pose())
             return
         odometry = self.odometry.at(time)
         if odometry is None:
@@ -312,7 +305,12 @@ class Node:
             self._tracker.reset(self._prior)
         if self.parameters.watch:
             self.watchdog.look(self._atlas, time, scan, self.odometry.at)
-        self._tell(time, belief, odometry)
+        self._answered(time, belief, odometry)
+
+    def _answered(self, time: float, told: Belief | Answer, odometry: Pose) -> None:
+        if told.verdict is Verdict.UNIQUE:
+            self._prior = None  # it was of the place where somebody clicked
+        self._tell(time, told, odometry)
 
     def _placed(self, scan: Any, sensor: str) -> Any:
         """The scan with the place of its sensor on the robot."""
@@ -328,130 +326,3 @@ class Node:
             self._mount = asked, *flat
         _, mount, flipped = self._mount
         return replace(scan.mirrored() if flipped else scan, T_robot_sensor=mount, frame=robot)
-
-    def _tell(self, time: float, told: Belief | Answer, odometry: Pose) -> None:
-        """Publish what a scan gave."""
-        self.last = told
-        best, frame = told.best, self.loaded.frame_of(told.map)
-        values = {} if best is None else _values(best)
-        if told.map is not None:
-            values |= {"map": told.map, "loaded": self.loaded.name or ""}
-        if isinstance(told, Belief):
-            values |= {"lambda_min": f"{told.least:.6g}", "travelled_m": f"{told.travelled:.3f}"}
-        hidden = self.loaded.hides(told.map)
-        words = told.advice
-        if hidden and told.verdict is Verdict.UNIQUE:
-            words += f" It is on {told.map}, and {self.loaded.name} is loaded: load {told.map}."
-        self._say(time, told.verdict, words, values, frame)
-        here = [estimate for estimate in told.estimates if estimate.map == told.map]
-        self._out["rivals"](messages.poses_message(here[1:], time, frame))
-        self._out["markers"](messages.markers_message(here, time, frame))
-        if told.verdict is Verdict.LOST:
-            self._told = None
-        if told.verdict is not Verdict.UNIQUE or best is None:
-            return
-        self._prior = None  # it was of the place where somebody clicked
-        message = messages.stamped_pose(best, time, frame)
-        pose = best.pose if isinstance(best.pose, Pose) else best.pose.flat
-        if "pose" in self._out:
-            self._out["pose"](message)
-        if hidden:  # nobody could use it in the frame of another map
-            self._told = None
-            return
-        if "tf" in self._out:
-            link = pose @ odometry.inverse
-            self._out["tf"](messages.transforms_message(link, time, frame, self._odom_frame))
-        news, self._told = self._is_news(pose, odometry, told.map), (pose, odometry, told.map)
-        if "initialpose" in self._out and news:
-            self.published += 1
-            self._own = messages.encode(messages.POSE, message)
-            self.watchdog.mended()
-            self._out["initialpose"](message)
-            log.info("the robot is at x %.2f m, y %.2f m, yaw %.2f rad", *pose.vector)
-
-    def _is_news(self, pose: Pose, odometry: Pose, name: str | None) -> bool:
-        """Whether a unique pose is to be published: odometry did not lead there."""
-        if self.parameters.watch and self.watchdog.answered:
-            return self.watchdog.wrong
-        if self._told is None or self._told[2] != name:
-            return True
-        if self._tracker is None:
-            return False
-        before, then, _ = self._told
-        return not is_same(before @ then.inverse @ odometry, pose, USUAL)
-
-    def _say(
-        self,
-        time: float,
-        verdict: Verdict,
-        words: str,
-        values: dict[str, str] | None = None,
-        frame: str | None = None,
-    ) -> None:
-        """Publish a verdict in words; what else was noticed goes along once."""
-        self.said = words
-        note, self._note = self._note, ""
-        more = {"verdict": verdict.value, **(values or {})} | ({"note": note} if note else {})
-        if self.dropped:
-            more["dropped"] = str(self.dropped)
-        frame = self.parameters.map_frame if frame is None else frame
-        level = LEVELS[verdict]
-        self._out["verdict"](messages.verdict_message(time, frame, "isovist", level, words, more))
-
-    def _say_of_other(self, time: float, level: int, words: str, values: dict[str, str]) -> None:
-        """Publish what a check of another system's pose gave."""
-        name, frame = f"isovist: {self.parameters.watch}", self.parameters.map_frame
-        self._out["verdict"](messages.verdict_message(time, frame, name, level, words, values))
-
-
-def _values(best: Estimate) -> dict[str, str]:
-    """The best place as the pairs of a diagnostic status."""
-    rows = {"x": best.pose.x, "y": best.pose.y, "yaw": best.pose.yaw}
-    spread = float(np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1]))
-    rows |= {"spread_m": spread, "probability": best.probability, "inliers": best.inliers}
-    return {name: f"{value:.6g}" for name, value in rows.items()}
-
-
-def _outputs(parameters: Parameters) -> dict[str, Topic]:
-    """The topics that a node publishes on."""
-    known = {
-        "initialpose": Topic("/initialpose", messages.POSE, depth=1),
-        "pose": Topic("/isovist/pose", messages.POSE),
-        "tf": Topic("/tf", messages.TRANSFORM, depth=100),
-    }
-    always = {
-        "verdict": Topic("/isovist/verdict", messages.VERDICT),
-        "rivals": Topic("/isovist/rivals", messages.POSES),
-        "markers": Topic("/isovist/markers", messages.MARKERS),
-    }
-    return always | {name: known[name] for name in parameters.publish}
-
-
-def _digest(world: OccupancyMap) -> str:
-    """Of what a map shows; a map that is published again has another stamp."""
-    about = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
-    return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
-
-
-def _rehearse(atlas: AnyMaps) -> None:
-    """Look once from somewhere, so that the first scan does not wait for what is loaded then."""
-    compile_kernels(site_of(atlas))
-    first = next(iter(atlas.values())) if isinstance(atlas, Mapping) else atlas
-    if isinstance(first, PlaneAtlas):
-        x, y = first.positions[len(first.nodes) // 2]
-        with suppress(InputError):  # nothing is in view from there
-            scan = Lidar().scan(first.world, Pose(float(x), float(y)), np.random.default_rng(0))
-            Tracker(atlas).update(Pose(), scan)
-
-
-def _progress() -> Callable[[float], None]:
-    """Tells the log of every quarter of a map that is described."""
-    told = [0]
-
-    def advance(share: float) -> None:
-        quarter = int(4.0 * share)
-        if quarter > told[0]:
-            told[0] = quarter
-            log.info("described %d %% of the map", 25 * quarter)
-
-    return advance

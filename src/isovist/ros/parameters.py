@@ -6,6 +6,7 @@ from isovist.errors import InputError
 from isovist.poses import Pose
 
 OUTPUTS = ("initialpose", "pose", "tf")
+LEVEL = "`publish` must be of initialpose, pose in any attitude: tf is of a robot on level ground."
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,8 @@ class Parameters:
         odom_frame: Frame of the odometry, where nothing else says so.
         sensor: T_robot_sensor; `None` takes it from tf.
         links: File of lifts and doors between several maps; none if empty.
+        any_attitude: On an atlas in space, nothing says which way is up; each scan is located in
+            any attitude.
     """
 
     scan: str = "/scan"
@@ -35,11 +38,14 @@ class Parameters:
     odom_frame: str = "odom"
     sensor: Pose | None = None
     links: str = ""
+    any_attitude: bool = False
 
     def __post_init__(self) -> None:
         for name in self.publish:
             if name not in OUTPUTS:
                 raise InputError(f"`publish` must be of {', '.join(OUTPUTS)}, got {name!r}.")
+        if self.any_attitude and "tf" in self.publish:
+            raise InputError(LEVEL)
         for name in ("scan", "odom", "map", "watch"):
             topic = getattr(self, name)
             special = {"odom": ("", "tf"), "watch": ("",)}.get(name, ())

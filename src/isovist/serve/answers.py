@@ -47,6 +47,7 @@ class Search:
             raise InputError("`near` and `heading` are about one map; say which: `map`.")
         how: dict[str, Any] = {
             "tilt": fields.switch("tilt", False),
+            "any_attitude": fields.switch("any_attitude", False),
             "certificate": fields.switch("certificate", True),
             "prove": fields.switch("prove", False),
         }

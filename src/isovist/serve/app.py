@@ -22,7 +22,6 @@ from isovist import __version__
 from isovist.atlas.base import Atlas
 from isovist.errors import FileError, IsovistError
 from isovist.localization.locate import compile_kernels
-from isovist.poses import Pose
 from isovist.serve import openapi, questions
 from isovist.serve.answers import Search, Served, checking
 from isovist.serve.batches import Batcher
@@ -31,7 +30,7 @@ from isovist.serve.gate import Gate
 from isovist.serve.limits import Limits
 from isovist.serve.maps import Maps
 from isovist.serve.metrics import TYPE, Metrics
-from isovist.serve.questions import Body, Fields, region_of
+from isovist.serve.questions import Body, Fields, odometry_of, region_of
 from isovist.serve.sessions import Sessions, updating
 from isovist.studio.guard import TooLargeError
 from isovist.studio.streams import plain
@@ -175,7 +174,10 @@ class Server:
     async def post_track(self, request: Request) -> Response:
         _, fields, site = await self._asked(request, questions.BEGIN)
         prior = region_of(fields)
-        tracker = await asyncio.to_thread(Tracker, site, prior=prior)
+        tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
+        tracker = await asyncio.to_thread(
+            Tracker, site, prior=prior, tilt=tilt, any_attitude=turned
+        )
         key = self.sessions.begin(tracker)
         return JSONResponse({"session": key, "expires_s": self.limits.session_s}, 201)
 
@@ -183,10 +185,10 @@ class Server:
         body = await self._body(request)
         session = self.sessions.get(request.path_params["session"])
         fields = body.fields(questions.UPDATE)
-        odometry = Pose(*fields.row("odometry", "x, y, yaw", 3))
+        odometry = odometry_of(fields)
         time = fields.number("time", low=-1e15, high=1e15) if fields.has("time") else None
         scan = await asyncio.to_thread(body.scan, fields)
-        work = updating(session, odometry, scan, time)  # type: ignore[arg-type]
+        work = updating(session, odometry, scan, time)
         return self._told(request, await self.batches.beside(work))
 
     async def delete_track_one(self, request: Request) -> Response:

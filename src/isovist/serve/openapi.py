@@ -18,6 +18,10 @@ FIELDS: dict[str, dict[str, Any]] = {
     "near": {**NUMBERS, "description": "[x, y, radius] that the robot is in."},
     "heading": {**NUMBERS, "description": "[yaw, tolerance] that it looks within."},
     "tilt": {"type": "boolean", "description": "In space, fit roll and pitch too."},
+    "any_attitude": {
+        "type": "boolean",
+        "description": "In space, nothing says which way is up; find that too.",
+    },
     "certificate": {"type": "boolean", "description": "True if not given."},
     "hints": {"type": "boolean", "description": "What would fit instead; true if not given."},
     "prove": {"type": "boolean", "description": "Search the whole map, completely."},
@@ -25,17 +29,22 @@ FIELDS: dict[str, dict[str, Any]] = {
     "pose": {**NUMBERS, "description": "[x, y, yaw] or [x, y, yaw, z] to be judged."},
     "spread": {**NUMBERS, "description": "Standard deviations of the pose, [m, rad]."},
     "thorough": {"type": "boolean", "description": "Search the whole map for rivals."},
-    "odometry": {**NUMBERS, "description": "[x, y, yaw] in any fixed frame."},
+    "odometry": {
+        "type": ["array", "null"],
+        "items": {"type": "number"},
+        "description": "[x, y, yaw], in space also [x, y, yaw, z, roll, pitch], in any fixed "
+        "frame; null at every update where there is none.",
+    },
     "time": {"type": "number", "description": "Of the scan, in s."},
 }
 ADDRESSES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("post", "/locate", "Where a scan was taken, as `isovist locate --json` tells it.",
-     ("scan", "sensor", "map", "near", "heading", "tilt", "certificate", "hints", "prove",
-      "budget_s")),
+     ("scan", "sensor", "map", "near", "heading", "tilt", "any_attitude", "certificate", "hints",
+      "prove", "budget_s")),
     ("post", "/check", "Whether a pose explains a scan, as `isovist check --json` tells it.",
      ("scan", "sensor", "map", "pose", "spread", "thorough")),
     ("post", "/track", "Begin to follow a robot: `session` and `expires_s`.",
-     ("map", "near", "heading")),
+     ("map", "near", "heading", "tilt", "any_attitude")),
     ("post", "/track/{session}", "An update, as `isovist track --json` prints one.",
      ("scan", "sensor", "odometry", "time")),
     ("delete", "/track/{session}", "Forget a robot.", ()),

@@ -27,9 +27,9 @@ from isovist.types import FloatArray
 
 BINARY = ("application/octet-stream", "application/x-npz", "application/zip")
 SCAN, MAP = ("scan", "sensor"), ("map", "near", "heading")
-LOCATE = (*SCAN, *MAP, "tilt", "certificate", "hints", "prove", "budget_s")
+LOCATE = (*SCAN, *MAP, "tilt", "any_attitude", "certificate", "hints", "prove", "budget_s")
 CHECK = (*SCAN, "map", "pose", "spread", "thorough")
-BEGIN = MAP
+BEGIN = (*MAP, "tilt", "any_attitude")
 UPDATE = (*SCAN, "odometry", "time")
 """Fields of each kind of request."""
 
@@ -135,6 +135,14 @@ def region_of(fields: Fields) -> Region | None:
     if fields.has("heading"):
         region = (region or Region()).towards(*fields.row("heading", "yaw, tolerance", 2))
     return region
+
+
+def odometry_of(fields: Fields) -> AnyPose | None:
+    """What wheels say; `None` where it is told that there is nothing."""
+    if fields.fields.get("odometry", ()) is None:
+        return None
+    row = fields.row("odometry", "x, y, yaw] or [x, y, yaw, z, roll, pitch", 3, 6)
+    return Pose(*row) if len(row) == 3 else Pose3(*row)
 
 
 def pose_of(fields: Fields) -> AnyPose:

@@ -7,10 +7,9 @@ from threading import Lock
 from time import monotonic
 from typing import Any
 
-from isovist.errors import InputError
-from isovist.poses import Pose
+from isovist.atlas.base import AnyScan
+from isovist.poses import AnyPose
 from isovist.report.tracks import update_json
-from isovist.sensing.scan import Scan
 from isovist.serve.errors import RefusedError
 from isovist.serve.limits import Limits
 from isovist.tracking.replay import Update
@@ -83,11 +82,9 @@ class Sessions:
 
 
 def updating(
-    session: Session, odometry: Pose, scan: Scan, time: float | None
+    session: Session, odometry: AnyPose | None, scan: AnyScan, time: float | None
 ) -> Callable[[], dict[str, Any]]:
     """The work of an update, whose result is what `isovist track --json` prints of one."""
-    if not isinstance(scan, Scan):
-        raise InputError("A robot is followed in the plane; the scan is a cloud of points.")
 
     def work() -> dict[str, Any]:
         with session.lock:

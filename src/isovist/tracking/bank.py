@@ -24,11 +24,11 @@ from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information
-from isovist.poses import AnyPose, swing, wrap_angle
+from isovist.poses import AnyPose, Pose3, swing, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
 from isovist.tracking.gramian import Gramian
 from isovist.tracking.settings import TrackingSettings
-from isovist.types import FloatArray, IntArray
+from isovist.types import BoolArray, FloatArray, IntArray
 
 PER_PLACE = ("blocks", "scores", "slips", "inliers", "places", "known")
 """What a frame holds for each place."""
@@ -95,6 +95,7 @@ class Bank:
         spreads: Covariances, shape (K, n, n), in m and rad.
         frames: Oldest first.
         tilt: Whether roll and pitch are fitted too.
+        any_attitude: Whether places may be in any attitude, and not nearly level alone.
         aided: Whether odometry carries the places; if not, what they are carried by is a guess,
             and is believed less the more a scan disagrees with it.
         before: Poses and covariances before the last frame was looked at, shapes as above.
@@ -109,6 +110,7 @@ class Bank:
     spreads: FloatArray = field(default_factory=lambda: np.empty((0, 0, 0)))
     frames: list[Frame] = field(default_factory=list)
     tilt: bool = False
+    any_attitude: bool = False
     aided: bool = True
     before: tuple[FloatArray, FloatArray] = field(init=False)
     share: float = 1.0
@@ -171,7 +173,7 @@ class Bank:
 
     def add(self, poses: FloatArray, spreads: FloatArray) -> None:
         """Add places at the last frame, and walk them back through all the others."""
-        near = unlike(np.concatenate([self.poses, poses]), *self.localization.same)
+        near = self.unlike(np.concatenate([self.poses, poses]))
         new = near[near >= len(self.poses)] - len(self.poses)
         if new.size == 0:
             return
@@ -188,6 +190,23 @@ class Bank:
             frame.append(said)
         assert kept is not None
         self._append(*kept, poses[new], spreads[new])
+
+    def unlike(self, poses: FloatArray) -> IntArray:
+        """Indices of poses, first come first, none of which is of the place of one before it."""
+        if not self.any_attitude:
+            return unlike(poses, *self.localization.same)
+        lifted = self.atlas.lift(poses)
+        assert isinstance(lifted, Pose3)
+        return np.array(unlike_turned(lifted, *self.localization.same), dtype=np.int64)
+
+    def alike(self, poses: FloatArray, pose: FloatArray) -> BoolArray:
+        """Which poses are of the place of another, shape (K,)."""
+        metres, radians = self.localization.same
+        if self.any_attitude:
+            pairs = (self.unlike(np.stack([pose, other])) for other in poses)
+            return np.array([len(pair) == 1 for pair in pairs], dtype=np.bool_)
+        near = np.hypot(*(poses[:, :2] - pose[:2]).T) <= metres
+        return np.asarray(near & (np.abs(wrap_angle(poses[:, 2] - pose[2])) <= radians))
 
     def _append(
         self, poses: FloatArray, spreads: FloatArray, began: FloatArray, loose: FloatArray
@@ -241,7 +260,7 @@ class Bank:
         """Best first, one of each place; gives E of (1)."""
         E = self.evidence()
         order = np.argsort(-E, kind="stable")
-        keep = order[unlike(self.poses[order], *self.localization.same)]
+        keep = order[self.unlike(self.poses[order])]
         self.select(keep)
         return np.asarray(E[keep])
 
@@ -314,3 +333,15 @@ def _wrapped(poses: FloatArray) -> FloatArray:
         if k < poses.shape[1]:
             poses[:, k] = wrap_angle(poses[:, k])
     return poses
+
+
+def unlike_turned(poses: Pose3, metres: float, radians: float) -> list[int]:
+    """Indices of poses, first come first, none of which is in place and attitude alike another."""
+    chosen: list[int] = []
+    R, p = poses.rotation, poses.position
+    for k in range(len(p)):
+        near = np.linalg.norm(p[chosen] - p[k], axis=1) <= metres
+        traces = np.einsum("kij,ij->k", R[chosen], R[k])
+        if not (near & (traces >= 1.0 + 2.0 * np.cos(radians))).any():
+            chosen.append(k)
+    return chosen

@@ -23,10 +23,20 @@ FARTHEST = 1e7
 UNAIDED = Drift(still=0.6)
 """Of even pace instead of odometry: at 10 Hz what a robot that drives 2 m/s and stops is off by.
 Where nothing is seen along a corridor, the place is called loose before it is wrong."""
+ON_GROUND = (
+    "A pose x, y, yaw is of a robot on level ground. In any attitude `odometry` must be a Pose3, "
+    "x, y, yaw, z, roll, pitch, or none."
+)
 
 
-def checked(site: Site, odometry: AnyPose | None) -> AnyPose | None:
-    """T_odom_robot as a site needs it, a pose of the plane lifted in space; or an error."""
+def checked(site: Site, odometry: AnyPose | None, any_attitude: bool = False) -> AnyPose | None:
+    """T_odom_robot as a site needs it, a pose of the plane lifted in space; or an error.
+
+    Args:
+        site: The map, or several.
+        odometry: As it was told.
+        any_attitude: Whether the robot may lean by any angle, which a pose of the plane says not.
+    """
     if odometry is None:
         return None
     flat = site.dimension == 2
@@ -41,6 +51,10 @@ def checked(site: Site, odometry: AnyPose | None) -> AnyPose | None:
             "Is it in m, and is it sound?"
         )
     if flat:
+        return odometry
+    if any_attitude:
+        if not isinstance(odometry, Pose3):
+            raise InputError(ON_GROUND)
         return odometry
     lifted = Pose3.lifted(odometry)
     check_tilt(lifted.roll, lifted.pitch)
@@ -59,15 +73,25 @@ def seen_from(
         seconds: Since then; `None` when nobody told.
         aided: Whether odometry was told, and not expected.
     """
+    scan = straightened(scan, odometry, before, seconds)
     if not isinstance(scan, CloudScan):
         return scan
-    if scan.times is not None and before is not None and seconds:
-        place = scan.T_robot_sensor
-        scan = scan.straighten((before @ place).inverse @ (odometry @ place), seconds)
     if scan.roll == scan.pitch == 0.0 and aided and _leans(odometry):
         assert isinstance(odometry, Pose3)
         return replace(scan, roll=odometry.roll, pitch=odometry.pitch)
     return on_level_ground(scan)
+
+
+def straightened(
+    scan: AnyScan, odometry: AnyPose, before: AnyPose | None, seconds: float | None
+) -> AnyScan:
+    """A scan as it would be, had the robot stood where odometry says; arguments of `seen_from`."""
+    timed = isinstance(scan, CloudScan) and scan.times is not None
+    if not timed or before is None or not seconds:
+        return scan
+    assert isinstance(scan, CloudScan)
+    place = scan.T_robot_sensor
+    return scan.straighten((before @ place).inverse @ (odometry @ place), seconds)
 
 
 def leaning(odometry: AnyPose, scan: AnyScan, aided: bool) -> AnyPose:

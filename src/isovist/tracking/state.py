@@ -64,6 +64,7 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
         "prior": _plain_prior(tracker._prior),
         **({"links": [_plain(asdict(link)) for link in tracker.links]} if tracker.links else {}),
         "tilt": bank.tilt,
+        **({"any_attitude": True} if tracker.any_attitude else {}),
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
         "spreads": bank.spreads.tolist(),
@@ -120,6 +121,7 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
             settings=TrackingSettings(**_values(state["settings"])),
             localization=LocalizationSettings(model=model, **localization),
             tilt=state["tilt"],
+            any_attitude=state.get("any_attitude", False),
         )
         D, n = tracker.bank.shape
         for name in FLAGS:

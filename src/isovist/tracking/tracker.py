@@ -5,7 +5,8 @@ corrects them and rates them; while rivals remain, the map is searched anew ever
 found is walked back along the way driven so far (`bank`).  Places that the way refutes are dropped.
 When the scan suddenly no longer fits the one place left, the robot may have been carried away: what
 was seen before is forgotten and the search begins again.  A scan that sees next to nothing is left
-out, and odometry alone carries the places on.
+out, and odometry alone carries the places on.  In space a robot may be in any attitude
+(`attitude`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,14 +20,15 @@ from isovist.atlas.base import AnyScan, Atlas, Beams
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
-from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, seek, site_of
-from isovist.localization.refine import refine
+from isovist.localization.attitudes import check_attitude, held
+from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.spread import by_coordinate, covariances, information, of_robot
-from isovist.poses import AnyPose, Pose, Pose3, part_of, way_of, wrap_angle
-from isovist.sensing.drift import UNTOLD, Drift
+from isovist.localization.spread import of_robot
+from isovist.poses import AnyPose, Pose
+from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand
+from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
 from isovist.tracking.belief import (
     LEADS,
@@ -40,17 +42,18 @@ from isovist.tracking.belief import (
     slides,
     verdict_of,
 )
+from isovist.tracking.finding import Finder
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
-from isovist.tracking.motion import UNAIDED, by_ground, checked, leaning, mount_of, seen_from
+from isovist.tracking.moving import Moving
 from isovist.tracking.settings import ON_THE_WAY, TrackingSettings
 from isovist.tracking.start import StartFit
 from isovist.tracking.state import from_state, to_state
 from isovist.tracking.window import refine_frames, settle
-from isovist.types import BoolArray, FloatArray, IntArray, readonly
+from isovist.types import BoolArray, FloatArray, readonly
 
 
-class Tracker:
+class Tracker(Moving):
     """Follows a robot on a map, from an unknown start, through kidnappings.
 
     Attributes:
@@ -67,6 +70,10 @@ class Tracker:
         localization: How places are found, fitted and rated; `ON_THE_WAY` when `None`.
         tilt: In space, fit roll and pitch too, where neither scan nor odometry knows them; they are
             in any case where the ground of the first scan is not level.
+        any_attitude: In space, nobody knows which way is up: at the start, and after the robot was
+            carried away, it is sought in any attitude, and roll and pitch are fitted from then on.
+            What a scan tells of them is not believed, nor which way up is in the frame of the
+            odometry, which is Pose3 or `None`; a prior may tell a place, not a heading.
     """
 
     def __init__(
@@ -79,27 +86,21 @@ class Tracker:
         settings: TrackingSettings | None = None,
         localization: LocalizationSettings | None = None,
         tilt: bool = False,
+        any_attitude: bool = False,
     ) -> None:
         if not isinstance(atlas, Atlas | Mapping):
             raise InputError(
                 f"A tracker needs an atlas, got {type(atlas).__name__}. "
                 "Build one of the map: Tracker(build(world))."
             )
-        self.site = site_of(atlas)
-        self.site.fitted(tilt)
-        self.tilt = tilt
-        self.links = check_links(self.site, links)
-        self.drift = Drift() if drift is None else drift
-        self.settings = checked_settings(TrackingSettings, settings)
+        site = site_of(atlas)
+        site.fitted(tilt)
+        followed_by = checked_settings(TrackingSettings, settings)
+        super().__init__(site, drift, followed_by, any_attitude)
+        self.tilt = tilt or any_attitude
+        self.links = check_links(site, links)
         self.localization = checked_settings(LocalizationSettings, localization, ON_THE_WAY)
-        self.travelled = 0.0
-        self._clock = 0.0
-        self._told: float | None = None
-        self._odometry: AnyPose | None = None
-        self._aided: bool | None = None
-        self._unsure = drift is None
-        nowhere: AnyPose = Pose() if self.site.dimension == 2 else Pose3()
-        self._step = self._mount = self._sensor = nowhere
+        self._finder = Finder(site, followed_by, self.localization)
         self.reset(prior)
 
     @property
@@ -115,9 +116,15 @@ class Tracker:
         Args:
             prior: Where it may be at the next scan; anywhere when `None`.
         """
-        self._prior = prior_of(self.site, prior)
-        self.bank = Bank(self.site, self.drift, self.settings, self.localization, tilt=self.tilt)
-        self._start: AnyPose | None = None
+        held_to = prior_of(self.site, prior)
+        if self.any_attitude:
+            check_attitude(self.site, held_to, ())
+        self._prior = held_to
+        self.bank = Bank(
+            self.site, self.drift, self.settings, self.localization,
+            tilt=self.tilt, any_attitude=self.any_attitude,
+        )  # fmt: skip
+        self._start = None
         self._first: AnyPose | None = None
         self._searched = -np.inf
         self._settled = False
@@ -161,11 +168,9 @@ class Tracker:
         if place is None:
             place = self._expected(elapsed)
             robot = self._best_robot() if len(self.bank) else None
-        seen = seen_from(scan, place, before, elapsed if told else None, odometry is not None)
-        if not self.bank.frames and by_ground(scan, seen, place):
-            self.bank.fit_tilt()
-        place = leaning(place, seen, odometry is not None)
-        share = self._move(place, mount_of(seen), elapsed)
+        seconds, aided = elapsed if told else None, odometry is not None
+        seen, place, mount = self._stands(scan, place, seconds, aided)
+        share = self._move(place, mount, elapsed)
         spent = 0.0
         held = seen.within(self.site.diagonal)
         if held is not None and sees(held, self.localization):
@@ -221,34 +226,6 @@ class Tracker:
         self.bank.look(Frame(beams, self._sensor, weight, time=self._clock), share)
         return scan
 
-    def _place(self, odometry: AnyPose | None) -> AnyPose | None:
-        """T_odom_robot, checked; `None` when there is none at any update."""
-        place = checked(self.site, odometry)
-        if self._aided is not None and self._aided != (place is not None):
-            raise InputError("`odometry` must be told at every update or at none, got both.")
-        self._aided = self.bank.aided = place is not None
-        if place is None and self._unsure:
-            self.drift = self.bank.drift = UNAIDED
-        return place
-
-    def _expected(self, elapsed: float) -> AnyPose:
-        """T_odom_robot of a robot that goes on at an even pace."""
-        if self._odometry is None:
-            return self._step
-        return self._odometry @ part_of(self._step, elapsed)
-
-    def _pace(self, robot: AnyPose | None, before: AnyPose | None, elapsed: float) -> None:
-        """Let scans say what odometry would have said since the best place was there."""
-        if robot is None or before is None or elapsed == 0.0 or len(self.bank) == 0:
-            return
-        motion = robot.inverse @ self._best_robot()
-        self._odometry, self._step = before @ motion, part_of(motion, 1.0 / elapsed)
-        self._sensor = self.bank.frames[-1].T_odom_sensor = self._odometry @ self._mount
-
-    def _best_robot(self) -> AnyPose:
-        """T_world_robot of the first place."""
-        return self.site.lift(self.bank.poses[0]) @ self._mount.inverse
-
     def _say(self, belief: Belief, searched: float, start: float) -> Belief:
         """The belief as it is told; as it was found, it is remembered."""
         timing = {"search": searched, "total": 1e3 * (perf_counter() - start)}
@@ -277,61 +254,6 @@ class Tracker:
         most, apart = self.localization.beams[0]
         return self.site.beams(scan, (2 * most, apart / np.sqrt(2.0)), self.localization.block)
 
-    def _elapsed(self, time: float | None) -> float:
-        """Time since the last update, in s, by which the clock is put forward."""
-        if time is not None and not np.isfinite(time):
-            raise InputError(f"`time` must be finite, in s, got {time}.")
-        elapsed = UNTOLD
-        if time is not None and self._told is not None:
-            elapsed = time - self._told
-            if elapsed < 0.0:
-                raise InputError(
-                    f"`time` must not run backwards, got {time:g} s after {self._told:g} s. "
-                    "Take a new tracker for a new drive."
-                )
-        self._told = time
-        self._clock += elapsed
-        return elapsed
-
-    def _move(self, odometry: AnyPose, mount: AnyPose, elapsed: float) -> float:
-        """Carry the bank along; how far the next scan may correct it, 0 to 1.
-
-        What the map has wrong stays wrong while the robot stands; driving and turning let
-        odometry drift.
-        """
-        before, sensor = self._odometry, self._sensor
-        self._odometry, self._mount, self._sensor = odometry, mount, odometry @ mount
-        self._start = self._start or odometry
-        if before is None:
-            return 1.0
-        step = before.inverse @ odometry
-        self.travelled += way_of(step)[0]
-        motion = sensor.inverse @ self._sensor
-        self.bank.carry(motion, elapsed)
-        return float(np.clip(self._newness(motion, 0.0) * 3.0, 0.05, 1.0))
-
-    def _weight(self, view: float) -> float:
-        """w of the next frame; a last frame that is still near is replaced by it."""
-        frames = self.bank.frames
-        if len(frames) > 1:
-            motion = frames[-2].T_odom_sensor.inverse @ frames[-1].T_odom_sensor
-            way, turn = way_of(motion)
-            if way < self.settings.keep[0] and turn < self.settings.keep[1]:
-                frames.pop()
-        if not frames:
-            return 1.0
-        motion = frames[-1].T_odom_sensor.inverse @ self._sensor
-        return float(min(1.0, self._newness(motion, view)))
-
-    def _newness(self, motion: AnyPose, view: float) -> float:
-        """How much of a view (rad) was not seen before a motion.
-
-        A turn shows only what was behind.
-        """
-        metres, radians = self.settings.fresh
-        way, turn = way_of(motion)
-        return way / metres + min(turn, max(0.0, 2.0 * np.pi - view)) / radians
-
     def _seek(self, scan: AnyScan) -> float:
         """Search the map when it is time to; milliseconds spent."""
         start = perf_counter()
@@ -341,7 +263,8 @@ class Tracker:
             self._searched = self.travelled
             # Who was carried away is not where the prior said that it began.
             began = self._odometry == self._start and not surprised
-            found = self._find(scan, self._prior if began else None)
+            prior = self._prior if began else None
+            found = self._find(scan, prior, turned=surprised or not self._settled)
             if surprised:
                 self._stand = None
                 margin = self.localization.refuted[1]
@@ -350,6 +273,8 @@ class Tracker:
                 self._surprises = 0 if lead > -margin else self._surprises + 1
                 if self._surprises >= self.settings.surprise[0]:
                     self._forget()
+            if self.any_attitude and len(self.bank) == 0 and len(found[0]):
+                found = self._begin(scan, *found)
             self.bank.add(*found)
             self._keep_to_prior()
         if not surprised:
@@ -392,9 +317,8 @@ class Tracker:
             nats per beam; −∞ when nothing nearby explains it.
         """
         bank, frame = self.bank, self.bank.frames[-1]
-        near, loose = self._find(
-            scan, around(self.site, self._best_robot(), *self.settings.slipped)
-        )
+        robot = self.site.lift(bank.poses[0]) @ scan.T_level_robot  # in any attitude a level one
+        near, loose = self._find(scan, around(self.site, robot, *self.settings.slipped))
         if len(near) == 0:
             return -np.inf
         said = frame.again()
@@ -403,9 +327,7 @@ class Tracker:
         poses, spreads = bank.compare(said, poses, spreads, 1.0)
         best = int(np.argmax(said.scores[: len(near)]))
         score = float(said.scores[best])
-        metres, radians = self.localization.same
-        apart = np.hypot(*(poses[:, :2] - poses[best, :2]).T) > metres
-        apart |= np.abs(wrap_angle(poses[:, 2] - poses[best, 2])) > radians
+        apart = ~bank.alike(poses, poses[best])
         lead = score - float(said.scores[apart].max(initial=-np.inf))
         if score < self._least_score():
             return -np.inf
@@ -416,24 +338,38 @@ class Tracker:
                 getattr(frame, name)[0] = getattr(said, name)[best]
         return lead
 
-    def _find(self, scan: AnyScan, prior: Prior = None) -> tuple[FloatArray, FloatArray]:
-        """Places that explain one scan, as the bank wants them."""
-        settings = self.localization
-        seeds = seek(self.site, scan, prior, settings).poses
-        most = self.settings.found[self._settled]
-        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=self.bank.tilt)
-        scores = fits.scores
-        fits = fits.select(scores >= scores.max(initial=-np.inf) - self.settings.hopeless)
-        known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
-        spreads = covariances(known, settings)
-        tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
-        return fits.poses, spreads + np.diag(np.square(tight))
+    def _find(
+        self, scan: AnyScan, prior: Prior = None, *, turned: bool = False
+    ) -> tuple[FloatArray, FloatArray]:
+        """Places that explain one scan, as the bank wants them; `turned`, in any attitude."""
+        if turned and self.any_attitude:
+            return self._finder.find_turned(scan, self._mount, prior, self._settled)[:2]
+        return self._finder.find(scan, prior, self.bank.tilt, self._settled)[:2]
+
+    def _begin(
+        self, scan: AnyScan, poses: FloatArray, spreads: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Have the last frame level by the first of the places just found, and these in it."""
+        before, tilt = self._mount, tilt_by(self._mount)
+        wanted = followed(tilt, ups_by(self.site, poses, before))
+        seen, self._mount = levelled(held(scan, tilt.inverse), wanted)
+        places, spreads = of_robot(self.site, before.inverse @ self._mount, poses, spreads)
+        last, sensor = self.bank.frames.pop(), self._sensor
+        assert self._odometry is not None  # as there is a frame
+        self._sensor = self._odometry @ self._mount
+        self._first = self._sensor if self._first == sensor else self._first
+        self._stand = Stand.at(self._sensor, seen)
+        frame = Frame(self._beams(seen), self._sensor, last.weight, time=last.time)
+        self.bank.look(frame, self.bank.share)
+        return places.vector, spreads
 
     def _forget(self) -> None:
         """Drop all but the present scan: odometry cannot be trusted across the surprise."""
         del self.bank.frames[:-1]
         self.bank.frames[-1].weight = 1.0
         self._settled, self._leads_since, self._prior = False, np.inf, None
+        if self.any_attitude:  # what is found now has its own way up
+            self.bank.select(np.empty(0, dtype=np.int64))
 
     def _judge(self, E: FloatArray) -> Belief:
         bank = self.bank
@@ -485,9 +421,3 @@ class Tracker:
         ahead = d >= self.localization.refuted[1]
         usual, strong = (t * explained**2 >= least for least in self.settings.agreement)
         return clear | (usual & ahead), clear | (strong & ahead)
-
-    def _robots(self, index: IntArray) -> tuple[AnyPose, FloatArray]:
-        """T_world_robot of places, and covariances with what the map has wrong."""
-        bent = np.diag(np.square(by_coordinate(*self.settings.bent, self.bank.shape[1])))
-        spreads = self.bank.spreads[index] + bent
-        return of_robot(self.site, self._mount.inverse, self.bank.poses[index], spreads)
