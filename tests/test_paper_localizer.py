@@ -277,6 +277,8 @@ def test_bad_questions_are_refused(call, text):
     [
         (["--method", "magic"], "`--method` must be isovist or paper, got magic."),
         (["--norm", "gram"], "`--norm` is for `--method paper`."),
+        (["--method", "paper", "--any-attitude"], "`--any-attitude` is not for `--method paper`."),
+        (["--method", "paper", "--near", "1", "2", "3"], "`--near` is not for `--method paper`."),
         (
             ["--method", "paper", "--norm", "taxi"],
             "`--norm` must be euclid, gram or truncated, got taxi.",

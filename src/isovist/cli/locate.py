@@ -38,12 +38,21 @@ def locate(
 ) -> None:
     """Find where a scan was taken.  Exit code 0: unique, 1: ambiguous or lost, 2: bad input."""
     from isovist.cli.inputs import leaning, region_of, seen_of
-    from isovist.cli.locating import PaperOptions, is_paper, locate_paper, locate_product
+    from isovist.cli.locating import (
+        PaperOptions,
+        check_ignored,
+        is_paper,
+        locate_paper,
+        locate_product,
+    )
     from isovist.viz.figures import check_suffix
 
     check_suffix(figure)
     told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
     paper = is_paper(method, told)
+    if paper:
+        check_ignored(near=near, tilt=tilt, any_attitude=any_attitude, prove=prove,
+                      budget=budget_s, why=why, figure=figure)  # fmt: skip
     prior = region_of(near, heading)
     seen = leaning(seen_of(scan, scan_topic, at, sensor, scans, apart, mirror), roll, pitch)
     if paper:

@@ -45,6 +45,13 @@ def is_paper(method: str, told: PaperOptions) -> bool:
     return method == "paper"
 
 
+def check_ignored(**given: object) -> None:
+    """An error for the first option that is given and that the paper's method knows nothing of."""
+    for name, value in given.items():
+        if value not in (None, False):
+            raise InputError(f"`--{name.replace('_', '-')}` is not for `--method paper`.")
+
+
 def localizer_of(
     world: Path, told: PaperOptions, height: float | None, highest: float | None, view: Any = None
 ) -> "PaperLocalizer":
