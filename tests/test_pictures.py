@@ -123,8 +123,8 @@ def test_legends_and_titles_lie_outside_the_axes_and_inside_the_picture(site):
         draw_answer(site.twin_atlas, scan, answer, site.lonely, told),
         draw_answer(site.twin_atlas, scan, replace(answer, estimates=())),
     ):
-        for _ in range(2):  # as saving does; pixels are not looked at
-            figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)  # as saving does; pixels are not looked at
+        figure.draw_without_rendering()
         texts = [legend.get_window_extent() for legend in figure.legends]
         texts += [axes.title.get_window_extent() for axes in figure.axes]
         heading = figure._suptitle.get_window_extent()
