@@ -17,8 +17,10 @@ from sites import PLANE, SPACE
 
 FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
-    "--ignore-gpu-blocklist", "--disable-accelerated-2d-canvas",
+    "--ignore-gpu-blocklist", "--disable-accelerated-2d-canvas", "--disable-gpu-compositing",
 )  # fmt: skip
+"""A GPU in software for what is drawn in space; putting whole pages together by it takes a second
+of processor time each, so that is left to Chromium's own way."""
 DROP = """async (files) => {
   const carrier = new DataTransfer();
   for (const [name, text] of files)
@@ -98,7 +100,9 @@ class Visit:
         if not request.url.startswith((self.address, "data:", "blob:", "file:", "about:")):
             self.outside.append(request.url)
 
-    def open(self, path="/"):
+    def open(self, path="/", *, size=None):
+        if size is not None:
+            self.page.set_viewport_size({"width": size[0], "height": size[1]})
         self.page.goto(self.address + path)
         self.page.wait_for_selector("body[data-ready=yes]")
         return self.page

@@ -112,7 +112,7 @@ def test_a_site_without_queries_is_left_out(floor, tmp_path):
 def test_storeys_share_most_of_their_walls():
     from isovist.bench.storeys import shared, storeys
 
-    floors = storeys(1, 3)
+    floors = storeys(1, 3, length=30.0)
     common = [shared(a, b) for a, b in zip(floors, [*floors[1:], floors[0]], strict=True)]
     assert 0.75 < min(common) <= max(common) < 0.85
     assert shared(floors[0], floors[0]) == 1.0

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -90,6 +91,14 @@ def test_every_pose_that_is_worth_the_floor_lies_in_a_box(judged):
     assert kept < 0.5 * there
 
 
+@lru_cache
+def rated(kind):
+    """The atlas of a room, a place in it, a scan from there, and its rating."""
+    atlas, truth = atlas_of(room(kind)), iv.Pose(1.9, 2.2, 0.7)
+    scan = LIDAR.scan(atlas.world, truth, np.random.default_rng(1))
+    return atlas, truth, scan, rate_everywhere(atlas, scan)
+
+
 def plainly(atlas, scan):
     """Every other free cell, 0.2 m, and every 3°: rated, the best fitted, and judged."""
     beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
@@ -114,9 +123,8 @@ def plainly(atlas, scan):
     ("kind", "unique"), [("lopsided", True), ("alike after half a turn", False)]
 )
 def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind, unique):
-    atlas, truth = atlas_of(room(kind)), iv.Pose(1.9, 2.2, 0.7)
-    scan = LIDAR.scan(atlas.world, truth, np.random.default_rng(1))
-    told, plain = rate_everywhere(atlas, scan), plainly(atlas, scan)
+    atlas, truth, scan, told = rated(kind)
+    plain = plainly(atlas, scan)
     assert (told.unique, plain[0]) == (unique, unique)
     assert told.probability == pytest.approx(plain[2], abs=0.05)
     assert (told.ahead >= USUAL.refuted[1]) is unique
@@ -130,9 +138,7 @@ def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind,
 
 
 def test_poses_that_are_known_change_nothing():
-    atlas, truth = atlas_of(room("lopsided")), iv.Pose(1.9, 2.2, 0.7)
-    scan = LIDAR.scan(atlas.world, truth, np.random.default_rng(1))
-    plain = rate_everywhere(atlas, scan)
+    atlas, truth, scan, plain = rated("lopsided")
     for known in ([[3.0, 1.5, 1.0]], [truth.vector]):
         told = rate_everywhere(atlas, scan, np.array(known))
         assert told.unique is plain.unique is True
@@ -141,13 +147,10 @@ def test_poses_that_are_known_change_nothing():
 
 
 def test_it_asks_what_a_unique_answer_asks_of_ratings():
-    atlas, truth = atlas_of(room("lopsided")), iv.Pose(1.9, 2.2, 0.7)
-    scan = LIDAR.scan(atlas.world, truth, np.random.default_rng(1))
-    told = rate_everywhere(atlas, scan)
+    atlas, _, scan, told = rated("lopsided")
     beta, none, _ = USUAL.sure
     assert told.unique
-    alike = atlas_of(room("alike after half a turn"))
-    twice = LIDAR.scan(alike.world, truth, np.random.default_rng(1))
+    alike, _, twice, _ = rated("alike after half a turn")
     careless = replace(USUAL, refuted=(1.2, -9.0, 0.05, 0.12))  # the probability alone counts
     assert rate_everywhere(alike, twice, settings=careless).unique is False
     strict = replace(USUAL, sure=(beta, none, 1.0 - 1e-12))

@@ -51,12 +51,12 @@ def nodes_at(world, p, rose, tolerance=1e-12, kinks=()):
 def test_the_exact_quadrature_agrees_with_a_long_sum(name):
     rng = np.random.default_rng(7)
     rose = ROSES[name]
-    for _ in range(3):
+    for _ in range(2):
         world = random_room(rng)
         p = random_point(rng, world)
         F = [Descriptor(rose, signal).at(world, p)[0] for signal in SIGNALS.values()]
         long = describe_plainly(
-            world, p, rose, 200_000, lambda r: np.stack([s.of_ranges(r) for s in SIGNALS.values()])
+            world, p, rose, 100_000, lambda r: np.stack([s.of_ranges(r) for s in SIGNALS.values()])
         )
         np.testing.assert_allclose(F, long, atol=4e-4)
 

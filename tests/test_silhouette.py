@@ -54,12 +54,12 @@ def dense_rays(terms):
 
 @pytest.fixture(scope="module", autouse=True)
 def light():
-    """No other file needs 150 MB of weights."""
+    """No other file needs 80 MB of weights."""
     yield
     dense_rays.cache_clear()
 
 
-def differences(world, signals, step=0.025, terms=800_000, view=None):
+def differences(world, signals, step=0.025, terms=400_000, view=None):
     """Central differences of F for several signals, each (n, 3), from the same dense rays."""
     theta, W = dense_rays(terms)
     if view is not None:
@@ -89,7 +89,7 @@ def errors(world, signals, view=None, **dense):
 @pytest.mark.parametrize("seed", [0, 1])
 def test_in_a_convex_room_only_intensities_have_a_silhouette_term(seed):
     world = convex(seed)
-    errs = errors(world, [Range(), Intensity()], step=0.05, terms=400_000)
+    errs = errors(world, [Range(), Intensity()], step=0.05)
     assert errs[0] < 2e-3
     assert errs[1] == pytest.approx(errs[0], rel=1e-6)
     assert np.abs(silhouette_term(world, POINT, ROSE, Range())).max() < 1e-6
@@ -148,7 +148,7 @@ def test_faces_seen_edge_on_are_integrated_over_their_area():
     # A block whose upper side is 1 cm below the eye: sums over directions hardly meet it.
     block = MeshMap.box([0.6, -0.5, -1.0], [1.8, 0.9, POINT[2] - 0.01])
     world = MeshMap.joined([MeshMap.box([-3, -4, -1.5], [4, 3, 1.7]), block])
-    with_term, without = errors(world, [Range()], step=0.005, terms=1_000_000)
+    with_term, without = errors(world, [Range()], step=0.005)
     assert with_term < 1e-2
     assert without > 10.0 * with_term
 
@@ -208,7 +208,7 @@ def test_surface_gradients_make_a_descriptor_with_the_right_jacobian():
     room = convex(1)
     level = np.random.default_rng(0).uniform(0, 1, len(room.vertices))
     world = MeshMap.from_arrays(room.vertices, room.faces, attribute=level)
-    with_term, without = errors(world, [SurfaceGradient()], step=0.05, terms=400_000)
+    with_term, without = errors(world, [SurfaceGradient()], step=0.05)
     assert with_term < 2e-2
     assert without == pytest.approx(1.0)
 

@@ -63,7 +63,7 @@ def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     z = world.corner[2] + (level + 0.5) * world.resolution
     height = z - floor[row, column]
     rows, columns = plan.floor.shape
-    for r, c in np.column_stack([rng.integers(0, rows, 40), rng.integers(0, columns, 40)]):
+    for r, c in np.column_stack([rng.integers(0, rows, 15), rng.integers(0, columns, 15)]):
         for codes, reach in zip(plan.bits, (1, 2, 4, 8), strict=True):
             beside = (np.abs(row // 4 - r) <= reach) & (np.abs(column // 4 - c) <= reach)
             tall = height[beside & (height >= slices.SLICES[0])]
@@ -187,11 +187,8 @@ def twin_houses():
 
 def test_a_house_of_twins_stays_ambiguous():
     atlas = twin_houses()
-    for seed in range(2):
-        scan = replace(LIDAR, rings=32).scan(
-            house(), at(5.0, 0.0, 0.7), np.random.default_rng(seed)
-        )
-        assert iv.locate(atlas, scan).verdict is Verdict.AMBIGUOUS
+    scan = replace(LIDAR, rings=32).scan(house(), at(5.0, 0.0, 0.7), np.random.default_rng(0))
+    assert iv.locate(atlas, scan).verdict is Verdict.AMBIGUOUS
 
 
 def test_no_box_costs_more_than_one_of_its_halves(town):

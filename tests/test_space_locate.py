@@ -65,7 +65,7 @@ def test_a_tilt_that_nobody_told_is_fitted_when_asked():
     assert gap(answer.best.pose, truth)[0] < 0.1
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_intensity_tells_the_two_places_of_a_symmetric_room_apart(seed):
     rng = np.random.default_rng(seed)
     truth = Pose3(*rng.uniform((1.8, 0.7, -3.0, 1.05), (4.4, 3.5, 3.0, 1.15)))
@@ -162,7 +162,7 @@ def test_a_drone_finds_its_height():
 
 
 def test_the_slope_of_the_descriptor_vanishes_along_a_tunnel():
-    cells = np.zeros((26, 30, 400), np.uint8)
+    cells = np.zeros((26, 30, 240), np.uint8)
     cells[[0, -1]] = 1
     cells[:, [0, -1]] = 1
     tunnel = iv.build(VoxelMap.from_array(cells, 0.1))
@@ -172,7 +172,7 @@ def test_the_slope_of_the_descriptor_vanishes_along_a_tunnel():
     room = iv.build(VoxelMap.from_array(bare, 0.1))
     lidar = iv.Lidar.spinning(16, range_max=8.0, noise=0.0)
     values = []
-    for atlas, x in ((tunnel, 20.0), (room, 2.2)):
+    for atlas, x in ((tunnel, 12.0), (room, 2.2)):
         pose = Pose3(x, 1.3, 0.4, 1.05)
         scan = lidar.scan(atlas.world, pose, np.random.default_rng(0))
         values.append(certify(atlas.world, scan, pose).mu)

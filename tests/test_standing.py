@@ -105,7 +105,7 @@ def places():
     random = np.random.default_rng(5)
     return [
         place @ Pose(*random.uniform(-0.2, 0.2, 2), random.uniform(-3.0, 3.0))
-        for place in PLANE.places * 8
+        for place in PLANE.places * 5
     ]
 
 
@@ -125,9 +125,9 @@ def test_a_tracker_sharpens_while_it_stands_and_its_ellipse_holds():
 
 
 def test_the_covariance_of_a_standing_tracker_has_a_floor():
-    """Scans on the spot are not independent: a hundred know no more than twenty."""
-    for k, truth in enumerate(PLANE.places):
-        tracker, beliefs = stood(truth, 100, seed=k)
+    """Scans on the spot are not independent: sixty know no more than twenty."""
+    for k, truth in enumerate(PLANE.places[:2]):
+        tracker, beliefs = stood(truth, 60, seed=k)
         spreads = np.array([variance(belief) for belief in beliefs])
         assert spreads[-1] > 0.8 * spreads[19]
         assert spreads[-1] > 2.0 * tracker.settings.bent[0] ** 2

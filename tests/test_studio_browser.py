@@ -21,9 +21,9 @@ TAB = "[role=tab]:has-text('{}')"
 
 @pytest.fixture(scope="module")
 def address():
-    """A studio whose drive takes half as long as that of the demonstration."""
+    """A studio whose drive takes a quarter of the time of that of the demonstration."""
     with pytest.MonkeyPatch.context() as patch, running() as found:
-        patch.setattr("isovist.studio.demo.SECONDS", 20.0)
+        patch.setattr("isovist.studio.demo.SECONDS", 10.0)
         yield found
 
 
@@ -161,7 +161,7 @@ def test_a_log_that_is_played_ends_as_the_command_line_says(visit):
     page.keyboard.press(",")
     assert ask(page, "tab.index") == len(log) - 2
     page.locator("#timeline input").fill("10")
-    assert "11 of 200" in page.inner_text("#timeline")
+    assert "11 of 100" in page.inner_text("#timeline")
     page.click("#timeline button")
     until(page, "studio.tab.index > 12")
     page.keyboard.press(" ")
@@ -170,17 +170,17 @@ def test_a_log_that_is_played_ends_as_the_command_line_says(visit):
 def test_a_robot_that_is_dragged_away_is_found_again(visit):
     page = visit.open("/#tab=follow&site=office")
     page.wait_for_selector(".report:not(:empty)")
-    page.locator("#timeline input").fill("75")
+    page.locator("#timeline input").fill("35")
     page.evaluate(
         """() => {
-          const { tab } = studio, { truth } = tab.updates[75], far = tab.updates[190].truth;
+          const { tab } = studio, { truth } = tab.updates[35], far = tab.updates[90].truth;
           tab.grab([truth.x, truth.y])([far.x, far.y], true);
         }"""
     )
     page.wait_for_selector(".report:not(:empty)")
     jump = ask(page, "tab.jump")
-    assert jump["at"] == 75
-    truth = ask(page, "tab.updates[75].truth")
+    assert jump["at"] == 35
+    truth = ask(page, "tab.updates[35].truth")
     assert abs(truth["x"] - jump["x"]) + abs(truth["y"] - jump["y"]) < 0.1
 
 
@@ -216,21 +216,22 @@ def test_a_lost_robot_drives_and_says_why(visit):
 
 @pytest.mark.skipif(not PARTS, reason="three.js is not there: npm could not fetch it")
 def test_a_map_in_space_is_seen_in_space(visit):
-    page = visit.open("/#site=space")
+    page = visit.open("/#site=space", size=(800, 500))
     until(page, "studio.space.ready")
     page.wait_for_selector(".verdict")
     assert page.evaluate("studio.space.count") > 1000
     until(page, "studio.space.group.children.length >= 2")
     frames = page.evaluate("studio.space.frames")
-    page.mouse.move(400, 400)
+    page.mouse.move(250, 250)
     page.mouse.down()
-    page.mouse.move(500, 420, steps=4)
+    page.mouse.move(320, 265, steps=4)
     page.mouse.up()
     until(page, f"studio.space.frames > {frames}")
     page.locator(".slice input").fill("0.4")
     assert page.evaluate("studio.space.plane.constant") < 2.0
-    page.mouse.dblclick(450, 400)
-    until(page, "!studio.tab.busy")
+    answers = ask(page, "tab.answers")
+    page.mouse.dblclick(280, 250)
+    until(page, f"studio.tab.answers > {answers} && !studio.tab.busy")
     page.click("#solid")
     assert page.is_visible("#plan canvas")
 

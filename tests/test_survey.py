@@ -119,7 +119,7 @@ def test_the_picture_has_its_maps_and_their_scales(case):
 
 def test_maps_of_a_tall_site_stand_side_by_side():
     atlas = build(OccupancyMap(np.ascontiguousarray(small_room().cells.T), UNIT))
-    found = survey(atlas, Lidar(range_max=3.0), most=20, localization=QUICK)
+    found = survey(atlas, Lidar(range_max=3.0), most=20, settings=FEW, localization=QUICK)
     figure = draw_survey(atlas, found)
     figure.draw_without_rendering()
     left, middle = (figure.axes[k].get_position() for k in (0, 1))
@@ -131,9 +131,10 @@ def test_a_survey_is_the_same_twice_whatever_the_number_of_threads(monkeypatch):
     atlas = build(small_room())
     lidar = Lidar(field_of_view=np.radians(200.0), beams=200, range_max=5.0)
     monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
-    one = survey(atlas, lidar, most=20, seed=3, localization=QUICK)
+    how = {"most": 20, "seed": 3, "settings": FEW, "localization": QUICK}
+    one = survey(atlas, lidar, **how)
     monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
-    other = survey(atlas, lidar, most=20, seed=3, localization=QUICK)
+    other = survey(atlas, lidar, **how)
     for name, array in (one.arrays() | one.asked.arrays()).items():
         again = (other.arrays() | other.asked.arrays())[name]
         np.testing.assert_array_equal(array, again, err_msg=name)

@@ -41,7 +41,7 @@ def weights(n):
     return W / W.sum(axis=1, keepdims=True) / len(ANGLES)
 
 
-@pytest.mark.parametrize(("height", "width"), [(23, 37), (31, 12), (1, 9), (8, 1)])
+@pytest.mark.parametrize(("height", "width"), [(15, 23), (19, 10), (1, 9), (8, 1)])
 def test_sweeps_agree_with_the_slow_twin(height, width):
     cells = clutter(height, width, seed=height)
     world = OccupancyMap.from_array(cells, 1.0)

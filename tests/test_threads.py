@@ -31,7 +31,7 @@ def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name, monkeypatc
     monkeypatch.setattr(threads, "COUNT", 2)
     plain = answer_of(name)
     with ThreadPoolExecutor(8) as pool:
-        assert set(pool.map(answer_of, [name] * 16)) == {plain}
+        assert set(pool.map(answer_of, [name] * 8)) == {plain}
 
 
 @pytest.mark.parametrize("name", SITES)

@@ -56,7 +56,8 @@ def explain_below(figure: Any, handles: Any) -> None:
 def to_bytes(figure: Any, kind: str, dpi: float = DPI) -> bytes:
     """A figure as the content of a file: png, pdf or svg."""
     # Axes that are true to scale find their place in a second pass, which saving makes.
-    figure.draw_without_rendering()
+    if figure.axes:
+        figure.get_layout_engine().execute(figure)
     stream = BytesIO()
     figure.savefig(stream, format=kind, dpi=dpi)
     return stream.getvalue()
