@@ -141,7 +141,7 @@ def test_rows_tell_how_many_scans_are_unique_where_brute_force_calls_them_so():
         "interval": clopper_pearson(2, 4), "wrong": 1, "wrong_too": 1,
         "withheld": {"rivals": 1, "lead": 1},
         "levels": [
-            {"probability": 0.995, "unique": 3, "too": 1, "share": 1 / 3,
+            {"probability": 0.99, "unique": 3, "too": 1, "share": 1 / 3,
              "interval": clopper_pearson(1, 3), "wrong": 1},
             {"probability": 0.998, "unique": 1, "too": 1, "share": 1.0,
              "interval": clopper_pearson(1, 1), "wrong": 0}],
