@@ -16,7 +16,7 @@ from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.ceilings import Ceilings
 from isovist.localization.judge import chances_of, is_same, verdict_of
-from isovist.localization.locate import CROWDED, DIVIDED
+from isovist.localization.look import CROWDED, DIVIDED
 from isovist.localization.refine import Fits, polish, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings

@@ -10,7 +10,8 @@ import isovist as iv
 import isovist.localization.locate as locate_module
 from isovist.errors import InputError
 from isovist.kernels.bound import ceiling
-from isovist.localization.locate import _agree, _proved, locate
+from isovist.localization.locate import _proved, locate
+from isovist.localization.look import agree
 from isovist.localization.search import search
 from isovist.localization.settings import LocalizationSettings
 from sites import PLANAR, PLANE, SPACE, gap
@@ -126,9 +127,9 @@ def test_two_looks_must_agree_on_a_unique_place():
         iv.Answer(verdict, "", (iv.Estimate(iv.Pose(x, 0.0, 0.0), np.eye(3), 1.0, 1.0, 4.0),))
         for verdict, x in ((iv.Verdict.AMBIGUOUS, 0.0), (iv.Verdict.UNIQUE, 5.0))
     )
-    assert _agree(here, here, USUAL)
-    assert not _agree(here, there, USUAL)
-    assert _agree(replace(here, verdict=iv.Verdict.LOST), there, USUAL)
+    assert agree(here, here, USUAL)
+    assert not agree(here, there, USUAL)
+    assert agree(replace(here, verdict=iv.Verdict.LOST), there, USUAL)
 
 
 @pytest.mark.parametrize("site", [PLANE, SPACE], ids=["plane", "space"])

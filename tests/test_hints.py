@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import isovist as iv
 from isovist.cli.app import app
-from isovist.localization.locate import attempt
+from isovist.localization.look import attempt
 from isovist.localization.twists import MIRRORED, doubt
 from isovist.maps.cells import Cell
 from isovist.poses import Pose

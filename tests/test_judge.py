@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
-import isovist.localization.locate as locate_module
+import isovist.localization.look as look_module
 from isovist.localization.answer import radius
 from isovist.localization.judge import chances_of, judge, verdict_of
 from isovist.localization.refine import Fits, polish, refine, refuted
@@ -105,13 +105,13 @@ def test_following_the_beams_of_every_fit_gives_the_same_answer(site):
 
 @BOTH
 def test_a_place_that_is_not_almost_certain_is_looked_at_again(site, monkeypatch):
-    looks, real = [], locate_module.seek
+    looks, real = [], look_module.seek
 
     def seek(*given, thorough=False):
         looks.append(thorough)
         return real(*given, thorough=thorough)
 
-    monkeypatch.setattr(locate_module, "seek", seek)
+    monkeypatch.setattr(look_module, "seek", seek)
     scan = site.look(site.places[0])
     for least, expected, verdict in (
         (0.0, [False], iv.Verdict.UNIQUE),

@@ -63,7 +63,7 @@ def test_the_time_of_a_first_answer_is_that_of_any(tmp_path):
     iv.write_scan(SITES["plane"].look(SITES["plane"].places[0]), tmp_path / "scan.json")
     code = (
         "import sys, isovist as iv\n"
-        "import isovist.localization.locate as verb\n"
+        "import isovist.localization.look as verb\n"
         "from isovist.kernels.compiled import KERNELS\n"
         "clock, at = verb.perf_counter, []\n"
         "def look():\n"

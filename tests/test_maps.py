@@ -7,6 +7,7 @@ import pytest
 
 import isovist as iv
 import isovist.localization.locate as locate_module
+import isovist.localization.look as look_module
 from isovist.errors import InputError
 from isovist.localization.contrast import contrast
 from isovist.localization.maps import prior_of, seek, site_of
@@ -113,14 +114,15 @@ def test_a_place_of_any_map_that_was_not_looked_at_is_not_absent(site):
 
 @both
 def test_where_candidates_crowd_each_other_out_each_map_has_as_many(site, monkeypatch):
-    look, asked = locate_module._look, []
+    look, asked = look_module.look_once, []
 
     def crowded(site, scan, prior, settings, *rest, thorough=False, **more):
         asked.append(settings.seeds[thorough])
         answer, _ = look(site, scan, prior, settings, *rest, thorough=thorough, **more)
         return answer, len(asked) == 3
 
-    monkeypatch.setattr(locate_module, "_look", crowded)
+    for module in (locate_module, look_module):
+        monkeypatch.setattr(module, "look_once", crowded)
     answer = iv.locate(pair(site), site.look(site.places[0]))
     few, many = iv.LocalizationSettings().seeds
     assert asked == [few, many, 2 * many]

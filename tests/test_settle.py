@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.localization import locate as verb
+from isovist.localization import look as verb
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.maps import on_map
+from isovist.localization.maps import on_map, site_of
 from isovist.localization.refine import refit
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import SIDE, even_beams, last_fit, settle
@@ -99,7 +99,7 @@ def test_on_several_maps_a_place_is_fitted_to_its_own():
     maps = {"left": house_atlas(), "right": iv.build(house(), height=1.0)}
     off = at(5.06, 0.0, 0.7)
     alone = settle(house_atlas(), seen(), answer_at(off), None, USUAL).estimates[0].pose
-    site = verb.site_of(maps)
+    site = site_of(maps)
     told = settle(site, seen(), answer_at(site.placed("right", off)), None, USUAL).estimates[0]
     assert told.map is None
     assert on_map(site, told).map == "right"

@@ -17,7 +17,7 @@ from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
-from isovist.localization.locate import attempt
+from isovist.localization.look import attempt
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, on_map, prior_of, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.twists import SCALES, WIDER, margins, rescaled

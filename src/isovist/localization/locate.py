@@ -10,36 +10,24 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.space import SpaceAtlas
 from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
 from isovist.localization.certify import certify_answer
-from isovist.localization.choice import FEW, Choice
+from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
-from isovist.localization.copies import copies
 from isovist.localization.floors import pays
-from isovist.localization.judge import is_same, judge
-from isovist.localization.maps import (
-    AnyMaps,
-    AnyPrior,
-    Prior,
-    Regions,
-    Sought,
-    prior_of,
-    seek,
-    site_of,
-    told,
-)
+from isovist.localization.judge import judge
+from isovist.localization.look import First, held_by, look_closer, look_once
+from isovist.localization.maps import AnyMaps, AnyPrior, Prior, Regions, prior_of, site_of, told
 from isovist.localization.proof import IN_SPACE
 from isovist.localization.proof import prove as prove_answer
-from isovist.localization.refine import Fits, refine, refit
+from isovist.localization.refine import refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.settle import settle
-from isovist.localization.slices import rivals
-from isovist.localization.tilts import First, upright
+from isovist.localization.tilts import upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.sensing.cloud_scan import CloudScan
@@ -51,14 +39,6 @@ ROUNDS = 3
 OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
     "the map of this place?"
-)
-CROWDED = (
-    "One place explains the scan best, but more places are like it than were tried. Give a prior, "
-    "or move and look again."
-)
-DIVIDED = (
-    "A closer look found another place than the first one did, which explains the scan better. "
-    "Move and look again."
 )
 SIGHT = "At first sight one place explains the scan. A closer look tells whether no other does."
 PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
@@ -170,10 +150,10 @@ def _located(
         maps, as_told = site, None if any_attitude else held
 
         def look(one: Look, leans: bool) -> First:
-            return _look(maps, one, held_to, chosen, leans)
+            return look_once(maps, one, held_to, chosen, leans)
 
         def ask(one: Look, leans: bool, first: First | None) -> Answer:
-            answer = _asked(maps, one, held_to, chosen, leans, first or look(one, leans))
+            answer = look_closer(maps, one, held_to, chosen, leans, first or look(one, leans))
             return settle(maps, one, answer, held_to, chosen, as_told)
 
         if any_attitude:
@@ -203,12 +183,12 @@ def _chosen(
     """The maps of many that must be looked at, the answer, and whether they are all of these."""
     start = perf_counter()
     seen = last_of(scan)
-    answer = _look(choice.part(0.0)[0], scan, None, settings, tilt)[0]
+    answer = look_once(choice.part(0.0)[0], scan, None, settings, tilt)[0]
     limit = choice.limit(seen, answer, settings)
     for _ in range(ROUNDS):
         (part, left), chosen = choice.part(limit), perf_counter() - start
-        first = _look(part, scan, None, settings, tilt)
-        answer = _asked(part, scan, None, settings, tilt, first)
+        first = look_once(part, scan, None, settings, tilt)
+        answer = look_closer(part, scan, None, settings, tilt, first)
         limit = choice.limit(seen, answer, settings)
         if limit <= left:
             break
@@ -216,45 +196,6 @@ def _chosen(
     for step in ("search", "total"):
         timing[step] += 1e3 * chosen
     return part, replace(answer, timing_ms=timing), limit <= left
-
-
-def _asked(
-    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
-) -> Answer:
-    """What a first look gave, or unless that settles it a closer one."""
-    first, sure = look
-    if first.best is None or (sure and first.verdict is Verdict.UNIQUE):
-        return first
-    spent = first.timing_ms
-    if _has_rivals(site, scan, first):
-        answer, sure = _look(site, scan, prior, settings, tilt, thorough=True, against=first)
-        spent = _sum(spent, answer.timing_ms)
-        apart = first.verdict is Verdict.UNIQUE and not _agree(first, answer, settings)
-        if sure and answer.verdict is Verdict.UNIQUE and not apart:
-            return replace(answer, timing_ms=spent)
-    answer, sure = _look(site, scan, prior, settings, tilt, thorough=True)
-    if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
-        # As many candidates as of one map may be too few of all: as many of each, then.
-        spent = _sum(spent, answer.timing_ms)
-        few, many = settings.seeds
-        each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
-        answer, sure = _look(site, scan, prior, each, tilt, thorough=True)
-    answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
-    if answer.verdict is Verdict.UNIQUE and not (sure and _agree(first, answer, settings)):
-        advice = DIVIDED if sure else CROWDED
-        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
-    return answer
-
-
-def _has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
-    """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
-    known = answer.verdict is not Verdict.LOST
-    return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)
-
-
-def _sum(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
-    """Times of two looks, step by step."""
-    return {name: before[name] + spent for name, spent in after.items()}
 
 
 def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
@@ -297,7 +238,7 @@ def _proved(
         known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
         fits = refit(atlas, new.beams, poses, settings, tilt=tilt)
-        fits = _held(atlas, scan, prior, fits)
+        fits = held_by(atlas, scan, prior, fits)
         again = judge(atlas, scan, fits, settings)
         if answer.verdict is Verdict.UNIQUE or again.verdict is not Verdict.UNIQUE:
             answer = replace(again, timing_ms=answer.timing_ms)
@@ -330,17 +271,6 @@ def frame_of(scan: AnyScan) -> str:
     return scan.frame or ("sensor" if place == type(place)() else "robot")
 
 
-def _agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool:
-    """Whether two looks have the same place as their best, unless the first found none that fits.
-
-    Of places that only the closer look finds, many explain a scan that has changed since the map
-    was made better than the right one does.
-    """
-    if first.best is None or second.best is None or first.verdict is Verdict.LOST:
-        return True
-    return is_same(first.best.pose, second.best.pose, settings)
-
-
 def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.bound import bound, tabulate
@@ -354,11 +284,6 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     quick = (*((floors,) if pays(atlas) else ()), *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
     compile_each(*quick, correlate, spread, *atlas.kernels(), *proving)
-
-
-def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
-    """What one look gives; nothing is doubted yet."""
-    return _look(atlas, scan, prior, settings)[0]
 
 
 def preview(
@@ -375,79 +300,7 @@ def preview(
     if held is None:
         return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
     compile_kernels(site)
-    answer, sure = _look(site, held, None, chosen)
+    answer, sure = look_once(site, held, None, chosen)
     if answer.verdict is Verdict.UNIQUE and not sure:
         answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=SIGHT)
     return replace(told(site, answer), frame=frame)
-
-
-def _held(atlas: Site, scan: Look, prior: Prior, fits: Fits) -> Fits:
-    """Those fits that the prior allows."""
-    if prior is None:
-        return fits
-    return fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
-
-
-def _look(
-    atlas: Site,
-    scan: Look,
-    prior: Prior,
-    settings: LocalizationSettings,
-    tilt: bool = False,
-    *,
-    thorough: bool = False,
-    against: Answer | None = None,
-) -> tuple[Answer, bool]:
-    """The answer of the three steps, and whether it is well ahead of what was not looked at.
-
-    In space, `against` an answer, only places that may be as good as its own are looked for.
-    """
-    if thorough and atlas.dimension == 2:
-        from isovist.kernels.bound import bound, tabulate
-
-        for kernel in (bound, tabulate):  # of `copies`; seldom needed, so compiled only now
-            kernel.compile()
-    start = perf_counter()
-    if against is None:
-        candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
-    else:
-        level = scan.T_level_robot.inverse
-        known = [(one.pose @ level).vector for one in against.estimates]
-        assert isinstance(atlas, SpaceAtlas)
-        assert isinstance(scan, CloudScan)
-        assert not isinstance(prior, Regions)
-        trusted = against.verdict is Verdict.UNIQUE
-        candidates = rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
-    searched = perf_counter()
-    fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
-    if thorough and against is None:
-        alike = copies(atlas, scan, fits, settings)
-        if len(alike):
-            fits = fits.joined(refine(atlas, scan, alike, settings, tilt=tilt, thorough=True))
-    fits = _held(atlas, scan, prior, fits)
-    refined = perf_counter()
-    # A first look in space is followed by a closer one unless it leads; only then its ratings count
-    # to the last nat.
-    plain = atlas.dimension == 3 and not thorough
-    answer = judge(atlas, scan, fits, settings, nearby=not plain)
-    sure = _leads(atlas, scan, candidates, answer, settings)
-    if plain and sure:
-        answer = judge(atlas, scan, fits, settings)
-        sure = _leads(atlas, scan, candidates, answer, settings)
-    done = perf_counter()
-    marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
-    timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}
-    answer = replace(answer, timing_ms=timing | {"total": 1e3 * (done - start)})
-    return answer, sure
-
-
-def _leads(
-    atlas: Site, scan: Look, candidates: Sought, answer: Answer, settings: LocalizationSettings
-) -> bool:
-    """Whether an answer is well ahead of what was not looked at; one without a place is."""
-    if answer.best is None:
-        return True
-    sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
-    radius, turn = settings.candidates_apart(atlas)
-    lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
-    return lead >= settings.lead

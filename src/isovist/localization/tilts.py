@@ -17,6 +17,7 @@ import numpy as np
 
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.look import First
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, cost, last_fit, map_of
 from isovist.poses import Pose3
@@ -24,8 +25,6 @@ from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look, last_of
 from isovist.sensing.level import all_on_level_ground, leaning
 
-First = tuple[Answer, bool]
-"""The answer of a look, and whether it is well ahead of what was not looked at."""
 LEAST = float(np.radians(0.7))
 """Fitted tilts below this are not told from none, in rad: a unique answer is to be within 1°, and
 of 100 last fits (`settle`) in a real building 95 err by less than 0.42°."""

@@ -13,7 +13,7 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Site
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
-from isovist.localization.locate import attempt
+from isovist.localization.look import attempt
 from isovist.poses import Pose
 from isovist.sensing.cloud_scan import FEWEST, CloudScan
 from isovist.sensing.joined import joined

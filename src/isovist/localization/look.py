@@ -1,0 +1,159 @@
+"""One look at a map, and a closer one unless that settles it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from time import perf_counter
+
+import numpy as np
+
+from isovist.atlas.base import Site
+from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.space import SpaceAtlas
+from isovist.localization.answer import Answer, Verdict
+from isovist.localization.choice import FEW
+from isovist.localization.copies import copies
+from isovist.localization.judge import is_same, judge
+from isovist.localization.maps import Prior, Regions, Sought, seek
+from isovist.localization.refine import Fits, refine
+from isovist.localization.settings import LocalizationSettings
+from isovist.localization.slices import rivals
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.joined import Look
+
+First = tuple[Answer, bool]
+"""The answer of a look, and whether it is well ahead of what was not looked at."""
+CROWDED = (
+    "One place explains the scan best, but more places are like it than were tried. Give a prior, "
+    "or move and look again."
+)
+DIVIDED = (
+    "A closer look found another place than the first one did, which explains the scan better. "
+    "Move and look again."
+)
+
+
+def look_once(
+    atlas: Site,
+    scan: Look,
+    prior: Prior,
+    settings: LocalizationSettings,
+    tilt: bool = False,
+    *,
+    thorough: bool = False,
+    against: Answer | None = None,
+) -> tuple[Answer, bool]:
+    """The answer of the three steps, and whether it is well ahead of what was not looked at.
+
+    In space, `against` an answer, only places that may be as good as its own are looked for.
+    """
+    if thorough and atlas.dimension == 2:
+        from isovist.kernels.bound import bound, tabulate
+
+        for kernel in (bound, tabulate):  # of `copies`; seldom needed, so compiled only now
+            kernel.compile()
+    start = perf_counter()
+    if against is None:
+        candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
+    else:
+        level = scan.T_level_robot.inverse
+        known = [(one.pose @ level).vector for one in against.estimates]
+        assert isinstance(atlas, SpaceAtlas)
+        assert isinstance(scan, CloudScan)
+        assert not isinstance(prior, Regions)
+        trusted = against.verdict is Verdict.UNIQUE
+        candidates = rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
+    searched = perf_counter()
+    fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
+    if thorough and against is None:
+        alike = copies(atlas, scan, fits, settings)
+        if len(alike):
+            fits = fits.joined(refine(atlas, scan, alike, settings, tilt=tilt, thorough=True))
+    fits = held_by(atlas, scan, prior, fits)
+    refined = perf_counter()
+    # A first look in space is followed by a closer one unless it leads; only then its ratings count
+    # to the last nat.
+    plain = atlas.dimension == 3 and not thorough
+    answer = judge(atlas, scan, fits, settings, nearby=not plain)
+    sure = _leads(atlas, scan, candidates, answer, settings)
+    if plain and sure:
+        answer = judge(atlas, scan, fits, settings)
+        sure = _leads(atlas, scan, candidates, answer, settings)
+    done = perf_counter()
+    marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
+    timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}
+    answer = replace(answer, timing_ms=timing | {"total": 1e3 * (done - start)})
+    return answer, sure
+
+
+def _leads(
+    atlas: Site, scan: Look, candidates: Sought, answer: Answer, settings: LocalizationSettings
+) -> bool:
+    """Whether an answer is well ahead of what was not looked at; one without a place is."""
+    if answer.best is None:
+        return True
+    sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
+    radius, turn = settings.candidates_apart(atlas)
+    lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
+    return lead >= settings.lead
+
+
+def look_closer(
+    site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, tilt: bool, look: First
+) -> Answer:
+    """What a first look gave, or unless that settles it a closer one."""
+    first, sure = look
+    if first.best is None or (sure and first.verdict is Verdict.UNIQUE):
+        return first
+    spent = first.timing_ms
+    if _has_rivals(site, scan, first):
+        answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True, against=first)
+        spent = _sum(spent, answer.timing_ms)
+        apart = first.verdict is Verdict.UNIQUE and not agree(first, answer, settings)
+        if sure and answer.verdict is Verdict.UNIQUE and not apart:
+            return replace(answer, timing_ms=spent)
+    answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True)
+    if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
+        # As many candidates as of one map may be too few of all: as many of each, then.
+        spent = _sum(spent, answer.timing_ms)
+        few, many = settings.seeds
+        each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
+        answer, sure = look_once(site, scan, prior, each, tilt, thorough=True)
+    answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
+    if answer.verdict is Verdict.UNIQUE and not (sure and agree(first, answer, settings)):
+        advice = DIVIDED if sure else CROWDED
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    return answer
+
+
+def agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool:
+    """Whether two looks have the same place as their best, unless the first found none that fits.
+
+    Of places that only the closer look finds, many explain a scan that has changed since the map
+    was made better than the right one does.
+    """
+    if first.best is None or second.best is None or first.verdict is Verdict.LOST:
+        return True
+    return is_same(first.best.pose, second.best.pose, settings)
+
+
+def _has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
+    """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
+    known = answer.verdict is not Verdict.LOST
+    return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)
+
+
+def _sum(before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, float]:
+    """Times of two looks, step by step."""
+    return {name: before[name] + spent for name, spent in after.items()}
+
+
+def attempt(atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings) -> Answer:
+    """What one look gives; nothing is doubted yet."""
+    return look_once(atlas, scan, prior, settings)[0]
+
+
+def held_by(atlas: Site, scan: Look, prior: Prior, fits: Fits) -> Fits:
+    """Those fits that the prior allows."""
+    if prior is None:
+        return fits
+    return fits.select(prior.holds((atlas.lift(fits.poses) @ scan.T_level_robot).vector))
