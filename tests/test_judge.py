@@ -125,6 +125,33 @@ def test_a_place_that_is_not_almost_certain_is_looked_at_again(site, monkeypatch
 
 
 @BOTH
+def test_a_first_look_asks_for_more_agreement_than_a_last_one(site, monkeypatch):
+    looks, (seek, rivals) = [], (look_module.seek, look_module.rivals)
+
+    def sought(*given, thorough=False):
+        looks.append(thorough)
+        return seek(*given, thorough=thorough)
+
+    def rivalled(*given, **options):
+        looks.append(True)
+        return rivals(*given, **options)
+
+    scan = site.look(site.places[0])
+    found = search(site.atlas, scan, None, USUAL)
+    fits = refine(site.atlas, scan, found.poses, USUAL)
+    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    delta = fits.witnesses[0] - fits.witnesses[1:]
+    spoken = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]
+    monkeypatch.setattr(look_module, "seek", sought)
+    monkeypatch.setattr(look_module, "rivals", rivalled)
+    for times, expected in ((1.2, [False]), (1.05, [False, True])):
+        looks.clear()
+        asked = (spoken.min() / times, *USUAL.refuted[1:3], 0.0)
+        iv.locate(site.atlas, scan, settings=replace(USUAL, lead=0.0, refuted=asked))
+        assert looks[:2] == expected
+
+
+@BOTH
 def test_a_place_is_worth_what_its_beams_are(site):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)

@@ -73,10 +73,11 @@ def look_once(
     # A first look in space is followed by a closer one unless it leads; only then its ratings count
     # to the last nat.
     plain = atlas.dimension == 3 and not thorough
-    answer = judge(atlas, scan, fits, settings, nearby=not plain)
+    firm = settings if thorough else settings.careful()
+    answer = judge(atlas, scan, fits, firm, nearby=not plain)
     sure = _leads(atlas, scan, candidates, answer, settings)
     if plain and sure:
-        answer = judge(atlas, scan, fits, settings)
+        answer = judge(atlas, scan, fits, firm)
         sure = _leads(atlas, scan, candidates, answer, settings)
     done = perf_counter()
     marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}

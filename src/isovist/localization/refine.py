@@ -191,7 +191,8 @@ def _alive(fits: Fits, settings: LocalizationSettings) -> int:
     """How many of some fits come before the last that the first does not refute."""
     if len(fits) == 0:
         return 0
-    out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
+    inliers = float(fits.inliers[0])
+    out = refuted(fits.witnesses, fits.scores, inliers, settings.careful())
     return int(np.flatnonzero(~out).max(initial=-1)) + 2
 
 
