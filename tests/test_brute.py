@@ -111,7 +111,8 @@ def plainly(atlas, scan):
     best = np.argsort(-ratings, kind="stable")[:2000]
     fits = refit(atlas, beams, poses[best], USUAL, tilt=False)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    _, totals = polish(atlas, fits, USUAL)
+    worth = fits.forgiven(atlas, USUAL).totals(USUAL)
+    _, totals = polish(atlas, fits, USUAL, worth)
     order = np.argsort(-totals, kind="stable")
     chance = chances_of(totals[order], len(beams.columns), USUAL)[0]
     scores = fits.scores[order]

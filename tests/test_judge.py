@@ -24,14 +24,14 @@ def test_contenders_are_rated_where_they_are_worth_most(site):
     atlas = site.twin_atlas
     fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    reached = fits.totals(USUAL)
+    reached = fits.forgiven(atlas, USUAL).totals(USUAL)
     off = np.zeros(fits.poses.shape[1])
     off[:3] = 0.06, -0.04, 0.02
     moved = replace(fits.fit, poses=fits.poses + off)
     fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, moved.poses, USUAL.model))
-    before = fits.totals(USUAL)
-    best, after = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)))
-    assert (after == best.totals(USUAL)).all()
+    before = fits.forgiven(atlas, USUAL).totals(USUAL)
+    best, after = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
+    assert (after >= before).all()
     near = before >= before.max() - 60.0
     assert 2 <= near.sum() < len(near)
     assert (best.poses == fits.poses).all()
@@ -46,9 +46,9 @@ def test_a_place_without_contenders_stays_as_it_was_fitted(site):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    totals = fits.totals(USUAL)
+    totals = fits.forgiven(site.atlas, USUAL).totals(USUAL)
     assert (totals > totals.max() - USUAL.nearby[2]).sum() == 1
-    kept, same = polish(site.atlas, fits, USUAL)
+    kept, same = polish(site.atlas, fits, USUAL, totals)
     assert kept is fits
     assert (same == totals).all()
 
@@ -59,15 +59,18 @@ def test_no_step_is_tried_twice_from_where_a_place_stays(site, monkeypatch):
     atlas = site.twin_atlas
     fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
+    totals = fits.forgiven(atlas, USUAL).totals(USUAL)
     tried, steps = [], 2 * atlas.fitted(False)
 
     def rate(self, beams, poses, model):
+        if model != USUAL.model:  # as if walls were gone, once
+            return plainly(self, beams, poses, model)
         tried.extend(part.tobytes() for part in np.split(poses, len(poses) // steps))
         return plainly(self, beams, poses, model)
 
     plainly = type(atlas).rate
     monkeypatch.setattr(type(atlas), "rate", rate)
-    polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)))
+    polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), totals)
     assert len(tried) > 0
     assert len(set(tried)) == len(tried)
 
@@ -77,7 +80,7 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site, monkeypatch):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    columns = fits.beams.by_column(fits.blocks)
+    columns = fits.forgiven(site.atlas, USUAL).witnesses
     out = refuted(columns, fits.scores, float(fits.inliers[0]), USUAL)
     assert out.any()
     # As if every place reached what the best one is worth nearby: likely, and yet refuted.
@@ -140,11 +143,12 @@ def test_a_first_look_asks_for_more_agreement_than_a_last_one(site, monkeypatch)
     found = search(site.atlas, scan, None, USUAL)
     fits = refine(site.atlas, scan, found.poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    delta = fits.witnesses[0] - fits.witnesses[1:]
+    told = fits.forgiven(site.atlas, USUAL).witnesses
+    delta = told[0] - told[1:]
     spoken = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]
     monkeypatch.setattr(look_module, "seek", sought)
     monkeypatch.setattr(look_module, "rivals", rivalled)
-    for times, expected in ((1.2, [False]), (1.05, [False, True])):
+    for times, expected in ((1.4, [False]), (1.05, [False, True])):
         looks.clear()
         asked = (spoken.min() / times, *USUAL.refuted[1:3], 0.0)
         iv.locate(site.atlas, scan, settings=replace(USUAL, lead=0.0, refuted=asked))

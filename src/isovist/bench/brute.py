@@ -155,7 +155,8 @@ class _Look:
 
     def _ranked(self, fits: Fits) -> tuple[Fits, FloatArray]:
         """Places as `judge` ranks them, and what each is worth."""
-        _, totals = polish(self.atlas, fits, self.settings)
+        worth = fits.forgiven(self.atlas, self.settings).totals(self.settings)
+        _, totals = polish(self.atlas, fits, self.settings, worth)
         order = np.argsort(-totals, kind="stable")
         return fits.select(order), totals[order]
 

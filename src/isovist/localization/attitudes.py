@@ -160,7 +160,8 @@ def stances(
     if not tried:
         return []
     fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
-    out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
+    told = fits.forgiven(atlas, settings).witnesses
+    out = refuted(told, fits.scores, float(fits.inliers[0]), settings)
     return [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]
 
 
@@ -245,8 +246,9 @@ def _against(
     if apart:
         places = [one.pose @ stance.tilt for one in (best, *apart)]
         fits = _rated(atlas, stance, places, settings)
-        out = refuted(fits.witnesses, fits.scores, float(fits.inliers[0]), settings)
-        alive, worth = unasked + int((~out).sum()), fits.totals(settings)
+        eased = fits.forgiven(atlas, settings)
+        out = refuted(eased.witnesses, fits.scores, float(fits.inliers[0]), settings)
+        alive, worth = unasked + int((~out).sum()), eased.totals(settings)
         chances = best.probability * np.exp(settings.sure[0] * (worth[1:] - worth[0]))
         whole = 1.0 + float(chances.sum())
         apart = [

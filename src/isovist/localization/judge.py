@@ -16,11 +16,15 @@ the C witnesses:
 
     p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 
+Witnesses side by side that look through one wall of the map are one, where what they meet behind it
+is explained: a pane of glass, a door or a partition that is gone (`gone`).  In (1) and (3), for all
+places alike, the others of them are rated as if nothing stood in their way.
+
 A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0c − ℓ_jc,
 
     t_j = Σ_c δ_c / √(Σ_c δ_c² + τ²),       d_j = mean rating of all beams, less the rival's:   (3)
 
-ratings of the fits as they are, since what a place gains nearby is not what makes it the only one.
+of the fits where they are, since what a place gains nearby is not what makes it the only one.
 t is about 1 when a single witness speaks against the rival, something that a moved cupboard can do,
 and √C when all C of them do; the more is seen, the more of it has moved.  The place is unique when
 every rival has
@@ -71,11 +75,14 @@ def judge(
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
     plain = fits.select(unlike(fits.poses, *settings.same))
-    fits, totals = polish(atlas, plain, settings) if nearby else (plain, plain.totals(settings))
+    eased = plain.forgiven(atlas, settings)
+    fits, totals = plain, eased.totals(settings)
+    if nearby:
+        fits, totals = polish(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
     plain, fits, totals = plain.select(order), fits.select(order), totals[order]
     scores, inliers = fits.scores, fits.inliers
-    witnesses = plain.witnesses
+    witnesses = eased.witnesses[order]
     out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
     chances = chances_of(totals, witnesses.shape[1], settings)
     elsewhere = atlas.elsewhere(fits.poses)

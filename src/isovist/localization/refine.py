@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Beams, Fit, Site
+from isovist.localization.gone import forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate, rated
@@ -91,6 +92,16 @@ class Fits:
         fit = self.fit.select(index)
         return Fits(fit, self.beams, self.ratings[index], self.kinds[index], known)
 
+    def forgiven(
+        self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
+    ) -> "Fits":
+        """These with walls that are not there counted once (`gone`), rated from poses near them."""
+        told = forgiven(
+            atlas, self.beams, self.poses if poses is None else poses,
+            (self.ratings, self.kinds), settings,
+        )  # fmt: skip
+        return Fits(self.fit, self.beams, *told, self.known)
+
 
 def refine(
     atlas: Site,
@@ -139,7 +150,9 @@ def refit(
     return _best_first(many, *rated(atlas, many, fit, settings))
 
 
-def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fits, FloatArray]:
+def polish(
+    atlas: Site, fits: Fits, settings: LocalizationSettings, totals: FloatArray
+) -> tuple[Fits, FloatArray]:
     """The fits that contend for the first place, with the ratings of the best pose near each.
 
     A fit brings the ends of beams to walls; what they are worth along the way is not in it, and
@@ -150,17 +163,18 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fit
         atlas: The map, described.
         fits: Of unlike places; those of several scans, which may move against each other, stay.
         settings: How far around them to look.
+        totals: What each is worth (`totals`) with walls that are not there `forgiven`.
 
     Returns:
-        The fits, and what each is then worth (`totals`).
+        The fits, and what each is then worth in the same way, never less.
     """
-    totals = fits.totals(settings)
+    totals = totals.copy()
     step, turn, _ = settings.nearby
     chosen = contenders(totals, settings)
     if len(chosen) < 2 or fits.known is not None:
         return fits, totals
     best = fits.select(chosen)
-    poses, reached, n = best.poses.copy(), totals[chosen], atlas.fitted(False)
+    poses, reached, n = best.poses.copy(), best.totals(settings), atlas.fitted(False)
     ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
     moves = np.zeros((2 * n, poses.shape[1]))
     moves[:n, :n] = np.diag(by_coordinate(step, turn, n))
@@ -178,8 +192,10 @@ def polish(atlas: Site, fits: Fits, settings: LocalizationSettings) -> tuple[Fit
             ratings[chosen[moved]], kinds[chosen[moved]] = near.ratings[at], near.kinds[at]
             if moved.size == 0:  # from where they stayed the same steps would be tried again
                 break
-    totals[chosen] = reached
-    return Fits(fits.fit, fits.beams, ratings, kinds), totals
+    found = Fits(fits.fit, fits.beams, ratings, kinds)
+    best = found.select(chosen).forgiven(atlas, settings, poses)
+    totals[chosen] = np.maximum(totals[chosen], best.totals(settings))
+    return found, totals
 
 
 def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:

@@ -12,7 +12,7 @@ from isovist.atlas.base import Site
 from isovist.atlas.settings import BeamModel
 from isovist.types import FloatArray
 
-CAREFUL = 1.1
+CAREFUL = 4.0 / 3.0
 """Times the agreement of a last look that a first one asks for."""
 
 
@@ -127,7 +127,7 @@ class LocalizationSettings:
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
     sure: tuple[float, float, float] = (0.5, 2.9, 0.98)
     block: tuple[float, float] = (float(np.radians(10.0)), 0.75)
-    refuted: tuple[float, float, float, float] = (1.1, 0.3, 0.05, 0.1)
+    refuted: tuple[float, float, float, float] = (0.9, 0.3, 0.05, 0.0675)
     witnesses: int = 4
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
