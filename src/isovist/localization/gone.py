@@ -6,7 +6,11 @@ that it is wrong, and all of them say the same.  So columns of blocks side by si
 through a wall are taken as one when the map explains what they meet behind it: with ℓ′ the rating
 of a beam as if nothing stood in its way, the column of the run that gains most by ℓ′ keeps ℓ, and
 speaks for all; the others have ℓ′.  What lies behind a wall fits by chance in few places: where it
-does not, ℓ′ is no better than ℓ, and nothing is forgiven.
+does not, ℓ′ is no better than ℓ, and nothing is forgiven.  Nor is it where most of what is seen
+lies behind walls.  A beam that is forgiven is not explained.
+
+Of 45 answers that were unique and wrong without it, among 104 000 of `bench calibrate`, seed 51,
+37 are of scans that look through walls of the map from the right place, for they are of glass.
 """
 
 from dataclasses import replace
@@ -19,43 +23,47 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate
 from isovist.types import BoolArray, Float32Array, FloatArray
 
-Rated = tuple[Float32Array, NDArray[np.uint8]]
-
 
 def forgiven(
-    atlas: Site, beams: Beams, poses: FloatArray, rated: Rated, settings: LocalizationSettings
-) -> Rated:
-    """ℓ and kind of each beam, with each wall that is not there counted once, both (K, m).
+    atlas: Site,
+    beams: Beams,
+    poses: FloatArray,
+    ratings: Float32Array,
+    kinds: NDArray[np.uint8],
+    settings: LocalizationSettings,
+) -> Float32Array:
+    """ℓ of each beam, with each wall that is not there counted once, shape (K, m).
 
     Args:
         atlas: The map, described.
         beams: Of one scan or of several.
         poses: From where they were rated, shape (K, D).
-        rated: ℓ and kind of each beam from each pose, as they are.
+        ratings: ℓ of each beam from each pose as it is, shape (K, m).
+        kinds: What became of each, shape (K, m).
         settings: How to rate, and what says nothing.
     """
     from isovist.kernels.beam import THROUGH
 
-    ratings, kinds = rated
     some = np.flatnonzero((kinds == THROUGH).any(axis=1))
     if len(some) == 0:
-        return rated
+        return ratings
     plain, through = ratings[some], kinds[some] == THROUGH
     model = replace(settings.model, slack=(settings.model.slack[0], 1.0))  # nothing is through
-    bare, sorts = rate(atlas, beams, poses[some], replace(settings, model=model))
+    bare, _ = rate(atlas, beams, poses[some], replace(settings, model=model))
     better = through & (bare > plain)
     eased = np.where(better, bare, plain)
     gain = beams.by_column(beams.by_block(eased)) - beams.by_column(beams.by_block(plain))
     better &= spared(gain, float(np.sqrt(settings.refuted[2])))[:, beams.column_of]
-    ratings, kinds = ratings.copy(), kinds.copy()
-    ratings[some], kinds[some] = np.where(better, bare, plain), np.where(better, sorts, kinds[some])
-    return ratings, kinds
+    told = ratings.copy()
+    told[some] = np.where(better, bare, plain)
+    return told
 
 
 def spared(gain: FloatArray, least: float) -> BoolArray:
     """Which columns are forgiven: of those side by side that gain, all but the one that gains most.
 
-    The last column and the first are side by side, as in a scan all around.
+    The last column and the first are side by side, as in a scan all around.  More than half of all
+    columns are no wall.
 
     Args:
         gain: Of each column from each pose, in nats, shape (K, C).
@@ -69,4 +77,5 @@ def spared(gain: FloatArray, least: float) -> BoolArray:
     number += np.arange(len(gain))[:, None] * (gain.shape[1] + 1)
     most = np.full(number.size + len(gain) + 1, -np.inf)
     np.maximum.at(most, number[on], gain[on])
-    return np.asarray(on & (gain < most[number]))
+    wide = np.bincount(number[on], minlength=len(most))
+    return np.asarray(on & (gain < most[number]) & (2 * wide[number] <= gain.shape[1]))

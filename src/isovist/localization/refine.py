@@ -96,11 +96,9 @@ class Fits:
         self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
     ) -> "Fits":
         """These with walls that are not there counted once (`gone`), rated from poses near them."""
-        told = forgiven(
-            atlas, self.beams, self.poses if poses is None else poses,
-            (self.ratings, self.kinds), settings,
-        )  # fmt: skip
-        return Fits(self.fit, self.beams, *told, self.known)
+        near = self.poses if poses is None else poses
+        told = forgiven(atlas, self.beams, near, self.ratings, self.kinds, settings)
+        return Fits(self.fit, self.beams, told, self.kinds, self.known)
 
 
 def refine(
