@@ -111,7 +111,7 @@ def plainly(atlas, scan):
     best = np.argsort(-ratings, kind="stable")[:2000]
     fits = refit(atlas, beams, poses[best], USUAL, tilt=False)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    worth = fits.forgiven(atlas, USUAL).totals(USUAL)
+    worth = fits.worth(atlas, USUAL)
     _, totals = polish(atlas, fits, USUAL, worth)
     order = np.argsort(-totals, kind="stable")
     chance = chances_of(totals[order], len(beams.columns), USUAL)[0]

@@ -104,6 +104,13 @@ def test_what_is_not_behind_a_wall_is_not_forgiven(site):
 
 
 @BOTH
+def test_worth_is_forgiven_in_the_plane_alone(site):
+    atlas, fits = rated(site, site.places)
+    eased = fits.forgiven(atlas, USUAL) if site.name == "plane" else fits
+    assert fits.worth(atlas, USUAL).tolist() == eased.totals(USUAL).tolist()
+
+
+@BOTH
 def test_a_scan_without_a_wall_of_the_map_is_still_located(site):
     answer = iv.locate(walled(site.name), site.look(site.places[0]))
     near = np.linalg.norm(answer.best.pose.position - site.places[0].position)

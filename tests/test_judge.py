@@ -7,6 +7,7 @@ import pytest
 
 import isovist as iv
 import isovist.localization.look as look_module
+from isovist.kernels.beam import UNSEEN
 from isovist.localization.answer import radius
 from isovist.localization.judge import chances_of, judge, verdict_of
 from isovist.localization.refine import Fits, polish, refine, refuted
@@ -24,12 +25,12 @@ def test_contenders_are_rated_where_they_are_worth_most(site):
     atlas = site.twin_atlas
     fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    reached = fits.forgiven(atlas, USUAL).totals(USUAL)
+    reached = fits.worth(atlas, USUAL)
     off = np.zeros(fits.poses.shape[1])
     off[:3] = 0.06, -0.04, 0.02
     moved = replace(fits.fit, poses=fits.poses + off)
     fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, moved.poses, USUAL.model))
-    before = fits.forgiven(atlas, USUAL).totals(USUAL)
+    before = fits.worth(atlas, USUAL)
     best, after = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
     assert (after >= before).all()
     near = before >= before.max() - 60.0
@@ -46,7 +47,7 @@ def test_a_place_without_contenders_stays_as_it_was_fitted(site):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    totals = fits.forgiven(site.atlas, USUAL).totals(USUAL)
+    totals = fits.worth(site.atlas, USUAL)
     assert (totals > totals.max() - USUAL.nearby[2]).sum() == 1
     kept, same = polish(site.atlas, fits, USUAL, totals)
     assert kept is fits
@@ -59,7 +60,7 @@ def test_no_step_is_tried_twice_from_where_a_place_stays(site, monkeypatch):
     atlas = site.twin_atlas
     fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    totals = fits.forgiven(atlas, USUAL).totals(USUAL)
+    totals = fits.worth(atlas, USUAL)
     tried, steps = [], 2 * atlas.fitted(False)
 
     def rate(self, beams, poses, model):
@@ -153,6 +154,28 @@ def test_a_first_look_asks_for_more_agreement_than_a_last_one(site, monkeypatch)
         asked = (spoken.min() / times, *USUAL.refuted[1:3], 0.0)
         iv.locate(site.atlas, scan, settings=replace(USUAL, lead=0.0, refuted=asked))
         assert looks[:2] == expected
+
+
+@BOTH
+def test_the_place_with_the_highest_mean_rating_is_listed(site):
+    scan = site.look(site.places[0])
+    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
+    fits = fits.select(unlike(fits.poses, *USUAL.same)[:5])
+    # The last ends all its beams in unknown space: first by their mean, last by its worth.
+    levels, kinds = np.array([4.0, 3.99, 3.98, 3.97, 4.3]), np.array([0, 0, 0, 0, UNSEEN])
+    ratings, kinds = (np.repeat(row[:, None], len(fits.beams), axis=1) for row in (levels, kinds))
+    told = Fits(fits.fit, fits.beams, ratings.astype(np.float32), kinds.astype(np.uint8))
+    assert np.argsort(-told.totals(USUAL)).tolist() == [0, 1, 2, 3, 4]
+    assert told.scores.argmax() == 4
+    for most, expected in ((5, [0, 1, 2, 3, 4]), (3, [0, 1, 4])):
+        answer = judge(site.atlas, scan, told, replace(USUAL, listed=most), nearby=False)
+        assert [e.score for e in answer.estimates] == pytest.approx(told.scores[expected])
+        rows = [site.atlas.lift(told.poses[[k]])[0] for k in expected]
+        assert all(
+            gap(e.pose, p) < (1e-6, 1e-6) for e, p in zip(answer.estimates, rows, strict=True)
+        )
+        chances = [e.probability for e in answer.estimates]
+        assert chances == sorted(chances, reverse=True)
 
 
 @BOTH

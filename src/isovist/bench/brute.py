@@ -155,7 +155,7 @@ class _Look:
 
     def _ranked(self, fits: Fits) -> tuple[Fits, FloatArray]:
         """Places as `judge` ranks them, and what each is worth."""
-        worth = fits.forgiven(self.atlas, self.settings).totals(self.settings)
+        worth = fits.worth(self.atlas, self.settings)
         _, totals = polish(self.atlas, fits, self.settings, worth)
         order = np.argsort(-totals, kind="stable")
         return fits.select(order), totals[order]

@@ -246,9 +246,9 @@ def _against(
     if apart:
         places = [one.pose @ stance.tilt for one in (best, *apart)]
         fits = _rated(atlas, stance, places, settings)
-        eased = fits.forgiven(atlas, settings)
-        out = refuted(eased.witnesses, fits.scores, float(fits.inliers[0]), settings)
-        alive, worth = unasked + int((~out).sum()), eased.totals(settings)
+        told = fits.forgiven(atlas, settings).witnesses
+        out = refuted(told, fits.scores, float(fits.inliers[0]), settings)
+        alive, worth = unasked + int((~out).sum()), fits.worth(atlas, settings)
         chances = best.probability * np.exp(settings.sure[0] * (worth[1:] - worth[0]))
         whole = 1.0 + float(chances.sum())
         apart = [

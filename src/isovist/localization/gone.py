@@ -59,6 +59,15 @@ def forgiven(
     return told
 
 
+def counts(atlas: Site) -> bool:
+    """Whether a place is worth what it is with its walls that are gone forgiven: in the plane.
+
+    Behind every wall in space lies a floor, which explains where beams end by chance: scans of
+    another building had places with a probability of 0.3 in the median, where it is 0.01.
+    """
+    return atlas.dimension == 2
+
+
 def spared(gain: FloatArray, least: float) -> BoolArray:
     """Which columns are forgiven: of those side by side that gain, all but the one that gains most.
 

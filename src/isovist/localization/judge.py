@@ -17,8 +17,8 @@ the C witnesses:
     p_j ∝ exp(β L_j),        p_none ∝ exp(β C ℓ₀).                                          (2)
 
 Witnesses side by side that look through one wall of the map are one, where what they meet behind it
-is explained: a pane of glass, a door or a partition that is gone (`gone`).  In (1) and (3), for all
-places alike, the others of them are rated as if nothing stood in their way.
+is explained: a pane of glass, a door or a partition that is gone (`gone`).  In (3), and in the
+plane in (1), the others of them are rated as if nothing stood in their way, at all places alike.
 
 A rival is refuted when the witnesses agree that it is worse.  With δ_c = ℓ_0c − ℓ_jc,
 
@@ -45,13 +45,14 @@ import numpy as np
 
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.gone import counts
 from isovist.localization.refine import Fits, polish, refuted
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
-from isovist.types import FloatArray, readonly
+from isovist.types import FloatArray, IntArray, readonly
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
 UNSURE = (
@@ -76,7 +77,7 @@ def judge(
         return Answer(Verdict.LOST, NOWHERE, ())
     plain = fits.select(unlike(fits.poses, *settings.same))
     eased = plain.forgiven(atlas, settings)
-    fits, totals = plain, eased.totals(settings)
+    fits, totals = plain, (eased if counts(atlas) else plain).totals(settings)
     if nearby:
         fits, totals = polish(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
@@ -90,22 +91,31 @@ def judge(
         faint = elsewhere & out & (chances[:-1] < (1.0 - settings.sure[2]) * chances[0])
         chances[:-1][faint] = 0.0
         chances /= chances.sum()
-    listed = fits.select(np.arange(min(settings.listed, len(fits))))
+    shown = _shown(scores, settings)
+    listed = fits.select(shown)
     known = listed.known
     if known is None:
         known = information(listed.fit, listed.beams.blocks, atlas.cell(listed.poses), settings)
     spreads = covariances(known, settings)
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
     estimates = tuple(
-        Estimate(robots[k], readonly(spreads[k]), float(chances[k]), float(inliers[k]),
-                 float(scores[k]), bool(out[k]))
-        for k in range(len(listed))
+        Estimate(robots[k], readonly(spreads[k]), float(chances[j]), float(inliers[j]),
+                 float(scores[j]), bool(out[j]))
+        for k, j in enumerate(shown.tolist())
     )  # fmt: skip
     alive = int((~out).sum()) - 1
     verdict, advice = verdict_of(
         witnesses.shape[1], alive, estimates[0], float(chances[-1]), settings
     )
     return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
+
+
+def _shown(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
+    """Which places are listed: the first, and the one whose beams rate highest on average."""
+    shown, highest = np.arange(min(settings.listed, len(scores))), int(np.argmax(scores))
+    if highest >= len(shown):
+        shown[-1] = highest
+    return shown
 
 
 def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:

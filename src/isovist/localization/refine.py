@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Beams, Fit, Site
-from isovist.localization.gone import forgiven
+from isovist.localization.gone import counts, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate, rated
@@ -100,6 +100,13 @@ class Fits:
         told = forgiven(atlas, self.beams, near, self.ratings, self.kinds, settings)
         return Fits(self.fit, self.beams, told, self.kinds, self.known)
 
+    def worth(
+        self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
+    ) -> FloatArray:
+        """`totals` of these, `forgiven` where that `counts`, shape (K,)."""
+        told = self.forgiven(atlas, settings, poses) if counts(atlas) else self
+        return told.totals(settings)
+
 
 def refine(
     atlas: Site,
@@ -161,7 +168,7 @@ def polish(
         atlas: The map, described.
         fits: Of unlike places; those of several scans, which may move against each other, stay.
         settings: How far around them to look.
-        totals: What each is worth (`totals`) with walls that are not there `forgiven`.
+        totals: What each is worth (`Fits.worth`).
 
     Returns:
         The fits, and what each is then worth in the same way, never less.
@@ -191,8 +198,7 @@ def polish(
             if moved.size == 0:  # from where they stayed the same steps would be tried again
                 break
     found = Fits(fits.fit, fits.beams, ratings, kinds)
-    best = found.select(chosen).forgiven(atlas, settings, poses)
-    totals[chosen] = np.maximum(totals[chosen], best.totals(settings))
+    totals[chosen] = np.maximum(totals[chosen], found.select(chosen).worth(atlas, settings, poses))
     return found, totals
 
 
