@@ -113,7 +113,7 @@ def judge(
 def _shown(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Which places are listed: the first, and the one whose beams rate highest on average."""
     shown, highest = np.arange(min(settings.listed, len(scores))), int(np.argmax(scores))
-    if highest >= len(shown):
+    if highest >= len(shown) > 1:
         shown[-1] = highest
     return shown
 
