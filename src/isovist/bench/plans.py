@@ -181,13 +181,76 @@ def car_park(random: Random) -> Sketch:
     return sketch
 
 
+def school(random: Random) -> Sketch:
+    """Classrooms of one size around a core that cannot be entered, a corridor all around it."""
+    wide, deep, corridor = (float(v) for v in random.uniform((5.5, 5.5, 2.0), (8.0, 7.0, 3.0)))
+    rooms, core = int(random.integers(3, 5)), random.uniform(2.0, 5.0)
+    length, width = rooms * wide + 2.0 * corridor, 2.0 * (deep + corridor) + float(core)
+    sketch = Sketch((length, width))
+    for k in range(rooms):
+        x = corridor + k * wide
+        sketch.wall_with_door(x, x + wide, deep, x + 0.4)
+        sketch.walls += [(x, 0.0, x, deep), (x + wide, 0.0, x + wide, deep)]
+        sketch.blocks.append((x + 1.0, 0.3, x + 2.0 + float(random.uniform(0.0, 1.0)), 0.8))
+    sketch.add_copy((1, -1))
+    low = deep + corridor
+    sketch.blocks.append((2.0 * corridor, low, length - 2.0 * corridor, width - low))
+    for x in (0.0, length - corridor):
+        if random.random() < 0.5:  # a staircase at an end of the building
+            sketch.blocks.append((x, 0.0, x + corridor, float(random.uniform(1.0, deep))))
+    return sketch
+
+
+def museum(random: Random) -> Sketch:
+    """Rooms with wide openings between them, and walls that stand askew in them."""
+    across, up = (int(v) for v in random.integers((2, 2), (5, 4)))
+    wide, deep = (float(v) for v in random.uniform((5.0, 5.0), (8.0, 8.0)))
+    sketch = Sketch((across * wide, up * deep))
+    for i in range(across):
+        for k in range(up):
+            x, y = i * wide, k * deep
+            gap, at = random.uniform(1.5, 2.5, 2), random.uniform(0.3, 2.0, 2)
+            if i:
+                first, last = y + float(at[0]), y + float(at[0] + gap[0])
+                sketch.walls += [(x, y, x, first), (x, last, x, y + deep)]
+            if k:
+                first, last = x + float(at[1]), x + float(at[1] + gap[1])
+                sketch.walls += [(x, y, first, y), (last, y, x + wide, y)]
+            half, turn = float(random.uniform(0.6, 1.4)), float(random.uniform(0.0, np.pi))
+            u, v = half * np.cos(turn), half * np.sin(turn)
+            mid = x + 0.5 * wide, y + 0.5 * deep
+            sketch.walls.append((mid[0] - u, mid[1] - v, mid[0] + u, mid[1] + v))
+    return sketch
+
+
+def market(random: Random) -> Sketch:
+    """Short shelves in rows of many lengths, equal tills along one side, cold rooms at the other."""
+    length, width = (float(v) for v in random.uniform((18.0, 14.0), (32.0, 22.0)))
+    sketch = Sketch((length, width))
+    aisle, x = float(random.uniform(1.8, 2.4)), 2.0
+    while x < length - 2.5:
+        y = 5.0
+        while y < width - 4.5:
+            stop = min(y + float(random.choice([2.5, 3.75, 5.0])), width - 3.0)
+            sketch.blocks.append((x, y, x + 0.9, stop))
+            y = stop + aisle
+        x += 0.9 + aisle
+    for k in range(int((length - 4.0) / 2.4)):
+        sketch.blocks.append((2.0 + 2.4 * k, 1.8, 2.7 + 2.4 * k, 3.6))
+    for end in (0.0, 1.0):
+        x, wide = end * (length - 6.0), float(random.uniform(2.5, 6.0))
+        sketch.wall_with_door(x, x + wide, width - 1.6, x + 0.3)
+    return sketch
+
+
 KINDS: dict[str, Callable[[Random], Sketch]] = {
     "office": office, "hall": hall, "warehouse": warehouse, "symmetric": symmetric,
     "hotel": hotel, "mirrored": mirrored, "car_park": car_park,
+    "school": school, "museum": museum, "market": market,
 }  # fmt: skip
-HELD_OUT = ("hotel", "mirrored", "car_park")
-"""No number of this package may be chosen by looking at what comes out on these kinds.  But ρ and
-p_min of `LocalizationSettings` were, last with seed 51 (BENCHMARK.md)."""
+HELD_OUT = ("school", "museum", "market")
+"""No number of this package may be chosen by looking at what comes out on these kinds.  Limits of
+`LocalizationSettings` were chosen on the other seven, last with seed 51; these three came after."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
