@@ -106,7 +106,7 @@ def test_rows_tell_all_scans_those_of_kinds_held_out_and_each_kind_and_sensor():
         {"plan": 4, "kind": HELD_OUT[0], "asked": [asked(False, "ambiguous", "90°, 6 m")]},
     ]
     rows = {row["what"]: row for row in rows_of(lines)}
-    assert list(rows) == ["all", "held out", "office", "hotel", "180°, 8 m", "90°, 6 m"]
+    assert list(rows) == ["all", "held out", "office", "school", "180°, 8 m", "90°, 6 m"]
     assert (rows["all"]["scans"], rows["all"]["wrong_and_unique"]) == (3, 1)
     assert rows["held out"]["wrong_and_unique"] == 0
     assert rows["office"]["unique"] == 1.0

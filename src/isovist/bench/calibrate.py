@@ -48,9 +48,7 @@ SENSORS = {
     "90°, 6 m": Lidar(0.5 * np.pi, 181, 6.0, noise=0.02),
 }
 LEVELS = (0.99, 0.998)
-"""Probabilities by brute force above which the share is told, too.  Above p_min, 0.98, brute force
-itself calls a wrong place unique in 0.10 % of the scans (28 of 27 260, seed 77), above the last of
-these in 0.04 %: there it may be held against a bar of 0.05 %."""
+"""Probabilities by brute force above which the share is told, too."""
 CLEARANCE = 0.3
 """Of a sensor from walls and furniture, in m."""
 Line = dict[str, Any]

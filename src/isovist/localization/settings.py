@@ -12,8 +12,8 @@ from isovist.atlas.base import Site
 from isovist.atlas.settings import BeamModel
 from isovist.types import FloatArray
 
-CAREFUL = 4.0 / 3.0
-"""Times the agreement of a last look that a first one asks for."""
+CAREFUL = (4.0 / 3.0, 3.0)
+"""Times t_min and ρ of a last look that a first one asks for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +87,11 @@ class LocalizationSettings:
         block: Width of a block in rad, and in the plane of a column in m.  Of 0 to 3 m
             right places are likeliest by 0.6 to 1.5, fitted with β.
         refuted: t_min, d_min (nats per beam), τ² and ρ of `judge` (3) and (4): more than one
-            witness must speak, and differences below 0.2 nats in all say nothing.  Of 104 000 scans
-            of `bench calibrate` with seed 51 those that were likely and wrong, and one in 16 of
-            those that were likely and right, were asked again to choose p_min and ρ: with 0.98 and
-            0.0675 about 30 are unique and wrong; with 0.99 and 0.083, and walls that are gone
-            counted as often as they are seen (`gone`), 45 were, and no more were unique.
-            Held-out kinds of plans were in view; the others alone would have said ρ 0.083.
+            witness must speak, and differences below 0.2 nats in all say nothing.  p_min and ρ were
+            chosen on 104 000 scans of `bench calibrate`, seed 51, seven kinds of plans: about 36
+            would be unique and wrong with 0.98 and 0.04, 30 with 0.98 and 0.0675, 29 with 0.99 and
+            0.04, but then 3 % fewer scans of real logs are unique.  BENCHMARK.md has what came of
+            it on other plans.
         witnesses: Fewest of them for a unique answer.
         loose: Largest standard deviation of a unique position, in m: half a doorway.  Along an
             axis that no beam constrains it is taken as ten times that, and π for angles.
@@ -128,7 +127,7 @@ class LocalizationSettings:
     nearby: tuple[float, float, float] = (0.05, 0.012, 8.0)
     sure: tuple[float, float, float] = (0.5, 2.9, 0.98)
     block: tuple[float, float] = (float(np.radians(10.0)), 0.75)
-    refuted: tuple[float, float, float, float] = (1.0, 0.3, 0.05, 0.0675)
+    refuted: tuple[float, float, float, float] = (1.0, 0.3, 0.05, 0.04)
     witnesses: int = 4
     loose: float = 0.5
     poor: tuple[float, float] = (1.5, 4.4)
@@ -139,14 +138,14 @@ class LocalizationSettings:
     scatter: tuple[float, float, float, float] = (0.0193649, 3.4, 0.1, 0.3)
 
     def careful(self) -> "LocalizationSettings":
-        """These, asking for a third more agreement: where not all has been looked at yet.
+        """These, asking for more agreement (`CAREFUL`): where not all has been looked at yet.
 
         So a first look is the last only where it leaves no doubt.  With no more agreement than at
         last, the wrong place of one scan of intel revisited is unique at first sight, and the right
         one, which rates higher, is not looked for.
         """
         agreement, margin, soft, share = self.refuted
-        return replace(self, refuted=(CAREFUL * agreement, margin, soft, CAREFUL * CAREFUL * share))
+        return replace(self, refuted=(CAREFUL[0] * agreement, margin, soft, CAREFUL[1] * share))
 
     def candidates_apart(self, atlas: Site) -> tuple[float, float]:
         """Candidates nearer than this, in m, and turned by less, in rad, are alike."""
