@@ -1,12 +1,14 @@
 """How much a server answers, and what it bears.
 
-    python -m benchmarks.serve [--scans N] [--clients N] [--malformed N]
+    python -m benchmarks.serve [--scans N] [--clients N] [--minutes M] [--rest S] [--malformed N]
 
 `isovist serve` in a process of its own on the loopback, with a generated office.  64 clients, each
-with a connection of its own, ask N scans in all, one after the other, while as many connections
-stay idle and as many send a body one byte a second; who is told to wait waits and asks again.
-Rows: errors; the median and the 99th percentile of the time of a request; scans per second, and
-scans per second of CPU time, against `locate_many` on the same scans in this process (bar 0.85).
+with a connection of its own, ask N scans, one after the other and again for M minutes, while as
+many connections stay idle and as many send a body one byte a second; who is told to wait waits and
+asks again, and between two scans a client rests for S seconds.
+Rows: errors; the median and the 99th percentile of the time of a request; memory of the server
+tenth by tenth; scans per second, and scans per second of CPU time, against `locate_many` on the
+same scans in this process (bar 0.85).
 Then N malformed requests, each of which must be refused with a status
 from 400 to 499, and one more scan.  Exits with 1 on an error or a wrong answer.
 """
@@ -23,6 +25,7 @@ import tempfile
 import threading
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 from time import perf_counter, process_time, sleep
@@ -36,6 +39,7 @@ from isovist.atlas.store import write_atlas
 from isovist.bench.demonstration import LIDAR, somewhere
 from isovist.bench.worlds import office_floor
 from isovist.io.scans.read import read_scan, write_scan
+from isovist.localization.answer import Answer
 from isovist.localization.many import locate_many
 from isovist.maps.cells import OccupancyMap
 from isovist.sensing.scan import Scan
@@ -112,27 +116,76 @@ class Nuisance:
         self._thread.join()
 
 
-def load(port: int, bodies: list[bytes], clients: int) -> tuple[list[float], float, list[Any]]:
-    """Time of each request, of all of them, and what was told, in order."""
-    told: list[Any] = [None] * len(bodies)
-    spent: list[float] = [0.0] * len(bodies)
-    turn = count()
+@dataclass(slots=True)
+class Load:
+    """What came of requests: seconds of each, the first place or the status, memory in MB."""
+
+    spent: list[float] = field(default_factory=list)
+    told: list[tuple[int, float | int | None]] = field(default_factory=list)
+    memory: list[float] = field(default_factory=list)
+    whole: float = 0.0
+
+    @property
+    def errors(self) -> int:
+        """Answers that are none."""
+        return sum(isinstance(place, int) for _, place in self.told)
+
+    def differing(self, answers: list[Answer]) -> int:
+        """How many give another place than these, for those scans that these are of."""
+        known = [None if answer.best is None else answer.best.pose.x for answer in answers]
+        return sum(
+            not isinstance(place, int) and k < len(known) and place != known[k]
+            for k, place in self.told
+        )
+
+
+def load(
+    running: subprocess.Popen[str], port: int, bodies: list[bytes], clients: int,
+    minutes: float = 0.0, rest: float = 0.0,
+) -> Load:  # fmt: skip
+    """Ask all bodies, and again until the minutes are over."""
+    came, turn, start = Load(), count(), perf_counter()
 
     def client(_number: int) -> None:
         line = http.client.HTTPConnection("127.0.0.1", port, timeout=300.0)
-        while (k := next(turn)) < len(bodies):
-            start = perf_counter()
-            told[k] = ask(line, bodies[k])
-            while told[k][0] == 429:
-                sleep(float(json.loads(told[k][1])["error"].split()[-2]))
-                told[k] = ask(line, bodies[k])
-            spent[k] = perf_counter() - start
+        while (k := next(turn)) < len(bodies) or perf_counter() < start + 60.0 * minutes:
+            begun = perf_counter()
+            while (told := ask(line, bodies[k % len(bodies)]))[0] == 429:
+                sleep(float(json.loads(told[1])["error"].split()[-2]))
+            came.spent.append(perf_counter() - begun)
+            came.told.append((k % len(bodies), place_of(*told)))
+            sleep(rest)
         line.close()
 
-    start = perf_counter()
+    def watch() -> None:
+        for k in range(1, 11):
+            if over.wait(start + 6.0 * minutes * k - perf_counter()):
+                return
+            came.memory.append(held(running.pid))
+
+    over = threading.Event()
+    watcher = threading.Thread(target=watch)
+    watcher.start()
     with ThreadPoolExecutor(clients) as pool:
         list(pool.map(client, range(clients)))
-    return spent, perf_counter() - start, told
+    came.whole = perf_counter() - start
+    over.set()
+    watcher.join()
+    return came
+
+
+def place_of(status: int, text: bytes) -> float | int | None:
+    """x of the first place, `None` of none; a status that is not 200."""
+    if status != 200:
+        return status
+    places = json.loads(text)["estimates"]
+    return float(places[0]["x"]) if places else None
+
+
+def held(process: int) -> float:
+    """Memory that a process holds now, in MB."""
+    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def cpu_of(process: int) -> float:
@@ -168,6 +221,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--scans", type=int, default=2000)
     parser.add_argument("--clients", type=int, default=64)
+    parser.add_argument("--minutes", type=float, default=0.0)
+    parser.add_argument("--rest", type=float, default=0.0)
     parser.add_argument("--malformed", type=int, default=100_000)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
@@ -176,7 +231,7 @@ def main() -> None:
         atlas, scans, bodies = scans_of(Path(place), given.scans)
         write_atlas(atlas, folder / "office.atlas")
         running, port = begin(folder)
-        load(port, bodies[: given.clients], given.clients)
+        load(running, port, bodies[: given.clients], given.clients)
         some = scans[: min(len(scans), 200)]
         assert isinstance(some[0], Scan)
         locate_many(atlas, some[:4])
@@ -185,26 +240,24 @@ def main() -> None:
         alone, cpu_alone = len(some) / (perf_counter() - start), process_time() - cpu
         nuisance = Nuisance(port, given.clients)
         cpu = cpu_of(running.pid)
-        spent, whole, told = load(port, bodies, given.clients)
+        came = load(running, port, bodies, given.clients, given.minutes, given.rest)
         cpu = cpu_of(running.pid) - cpu
         nuisance.end()
-        errors = sum(status != 200 for status, _ in told)
-        wrong = 0
-        for (status, text), answer in zip(told, mine, strict=False):
-            if status == 200 and answer.best is not None:
-                wrong += json.loads(text)["estimates"][0]["x"] != answer.best.pose.x
-        rate = len(bodies) / whole
-        half, most = np.quantile(spent, [0.5, 0.99])
+        errors, wrong, asked = came.errors, came.differing(mine), len(came.told)
+        rate = asked / came.whole
+        half, most = np.quantile(came.spent, [0.5, 0.99])
         print(
-            f"{len(bodies)} scans from {given.clients} clients, {2 * given.clients} idle and slow "
-            f"connections beside them: {errors} errors, {wrong} answers differ"
+            f"{asked} scans from {given.clients} clients in {came.whole / 60.0:.1f} min, "
+            f"{2 * given.clients} idle and slow connections beside them: {errors} errors, "
+            f"{wrong} answers differ"
         )
         print(f"a request: median {1e3 * half:.0f} ms, 99 % within {1e3 * most:.0f} ms")
+        print(f"memory of the server, MB: {', '.join(f'{mb:.0f}' for mb in came.memory)}")
         print(
             f"{rate:.1f} scans/s, of locate_many {alone:.1f}: {rate / alone:.2f} (bar {BAR})",
             flush=True,
         )
-        each = 1e3 * cpu_alone / len(some), 1e3 * cpu / len(bodies)
+        each = 1e3 * cpu_alone / len(some), 1e3 * cpu / asked
         print(f"CPU of a scan: {each[1]:.1f} ms, of locate_many {each[0]:.1f}: "
               f"{each[0] / each[1]:.2f}", flush=True)  # fmt: skip
         start = perf_counter()
