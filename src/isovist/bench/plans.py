@@ -224,7 +224,7 @@ def museum(random: Random) -> Sketch:
 
 
 def market(random: Random) -> Sketch:
-    """Short shelves in rows of many lengths, equal tills along one side, cold rooms at the other."""
+    """Shelves in rows of many lengths, equal tills along one side, cold rooms at the other."""
     length, width = (float(v) for v in random.uniform((18.0, 14.0), (32.0, 22.0)))
     sketch = Sketch((length, width))
     aisle, x = float(random.uniform(1.8, 2.4)), 2.0

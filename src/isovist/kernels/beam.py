@@ -13,6 +13,9 @@ a hit even when the cast ray went astray at a grazing angle or past a corner; bu
 more than s(z) behind a wall has gone through it.  Beams are rated by ℓ = log(Z p), 0 for a random
 return.
 
+With s₁ = 1 nothing is ever behind a wall.  Such a model asks only where beams end: no ray is cast,
+and all of them are rated as if r were 0, which is right of those that have gone through a wall.
+
 A model is the row σ, Z, a, b, r₀, c, u, λ, s₀, s₁; lengths in m (`atlas.settings.BeamModel`).
 """
 
@@ -22,6 +25,12 @@ from isovist.kernels.compiled import inner
 
 WALL, UNKNOWN = 0, 1
 EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
+
+
+@inner
+def is_open(model):
+    """Whether nothing can be behind a wall, so that no ray need be cast."""
+    return model[9] >= 1.0
 
 
 @inner

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.kernels.align import distance_at
-from isovist.kernels.beam import UNKNOWN, is_through, is_unseen, rate_beam, sort_beam
+from isovist.kernels.beam import UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam, sort_beam
 from isovist.kernels.compiled import kernel
 from isovist.kernels.occupancy import cast_one
 
@@ -56,8 +56,10 @@ def score(
             u, v = ends[k, 0], ends[k, 1]
             z = math.sqrt(u * u + v * v)
             along, across = (c * u - s * v) / z, (s * u + c * v) / z
-            free, ending, _cell, _axis = cast_one(skip, x, y, along, across, reach)
-            r = free * unit
+            r, ending = 0.0, WALL
+            if not is_open(model):
+                free, ending, _cell, _axis = cast_one(skip, x, y, along, across, reach)
+                r = free * unit
             wall = r
             unseen = is_unseen(model, z, r, ending)
             if unseen and ending == UNKNOWN:

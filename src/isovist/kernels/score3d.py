@@ -18,6 +18,7 @@ from isovist.kernels.beam import (
     EXPLAINED,
     UNKNOWN,
     WALL,
+    is_open,
     is_through,
     is_unseen,
     rate_beam,
@@ -35,8 +36,10 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
     at, step, sides, tied, found (3,) are scratch of `cast_one`.
     """
     reach = model[1] / unit
-    free, ending, cell, _axis = cast_one(skip, o, d, reach, at, step, sides, tied, found)
-    r = free * unit
+    r, ending, cell = 0.0, WALL, -1
+    if not is_open(model):
+        free, ending, cell, _axis = cast_one(skip, o, d, reach, at, step, sides, tied, found)
+        r = free * unit
     wall = r
     unseen = is_unseen(model, z, r, ending)
     if unseen and ending == UNKNOWN:

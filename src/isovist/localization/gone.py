@@ -48,7 +48,7 @@ def forgiven(
     if len(some) == 0:
         return ratings
     plain, through = ratings[some], kinds[some] == THROUGH
-    model = replace(settings.model, slack=(settings.model.slack[0], 1.0))  # nothing is through
+    model = replace(settings.model, slack=(settings.model.slack[0], 1.0))  # asks where beams end
     bare, _ = rate(atlas, beams, poses[some], replace(settings, model=model))
     better = through & (bare > plain)
     eased = np.where(better, bare, plain)
