@@ -8,7 +8,15 @@ from scipy.special import bdtr, bdtrc
 from typer.testing import CliRunner
 
 from isovist.bench import calibrate
-from isovist.bench.calibrate import clopper_pearson, read_lines, rows_of, run, text_of, try_plan
+from isovist.bench.calibrate import (
+    clopper_pearson,
+    kind_of,
+    read_lines,
+    rows_of,
+    run,
+    text_of,
+    try_plan,
+)
 from isovist.bench.plans import HELD_OUT, KINDS, draw_plan
 from isovist.cli.app import app
 from isovist.errors import FileError, InputError
@@ -62,7 +70,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
     def quick(number, scans, seed, brute=0):
         assert brute == 0
         tried.append(number)
-        return {"plan": number, "kind": "hall", "asked": [{"k": scans + seed}]}
+        return {"plan": number, "kind": kind_of(number), "asked": [{"k": scans + seed}]}
 
     monkeypatch.setattr(calibrate, "try_plan", quick)
     first = run(3, 2, 0, path)
@@ -77,6 +85,14 @@ def test_a_run_that_is_killed_goes_on_where_it_was(tmp_path, monkeypatch):
         "lines.jsonl is of a run with {'scans': 2, 'seed': 0}, and this one has "
         "{'scans': 2, 'seed': 7}. Name another file, or repeat its numbers."
     )
+    other = whole.replace(b'"hall"', b'"igloo"')
+    path.write_bytes(other)
+    with pytest.raises(FileError) as error:
+        run(5, 2, 0, path)
+    assert str(error.value) == (
+        "lines.jsonl is of a version that draws other kinds of plans. Name another file."
+    )
+    assert path.read_bytes() == other
     path.write_text("a song\n")
     with pytest.raises(
         FileError, match=r"^lines.jsonl has no lines of `isovist bench calibrate`.$"

@@ -59,7 +59,7 @@ def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
 
     Of `brute` scans of a run one is rated by brute force too; none where that is 0.
     """
-    kind = list(KINDS)[number % len(KINDS)]
+    kind = kind_of(number)
     plan = draw_plan(kind, (seed, number))
     atlas = build(plan.world)
     places, asked = standing_places(plan.built, CLEARANCE, 0.0), []
@@ -82,6 +82,11 @@ def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
             asked[-1]["brute"] = by_brute_force(atlas, scan, answer, there)
     return {"plan": number, "kind": kind, "scale": plan.scale, "area_m2": atlas.area,
             "asked": asked}  # fmt: skip
+
+
+def kind_of(number: int) -> str:
+    """Of the plan of that number: kinds come in turn."""
+    return list(KINDS)[number % len(KINDS)]
 
 
 def _is_rated(number: int, brute: int) -> bool:
@@ -182,6 +187,9 @@ def read_lines(path: Path, head: Line) -> dict[int, Line]:
             f"{path.name} is of a run with {quote(first)}, and this one has {quote(head)}. "
             "Name another file, or repeat its numbers."
         )
+    if any(line.get("kind") != kind_of(number) for number, line in lines.items()):
+        raise FileError(f"{path.name} is of a version that draws other kinds of plans. "
+                        "Name another file.")  # fmt: skip
     if whole != text:
         replace_file(path, whole)
     return lines
