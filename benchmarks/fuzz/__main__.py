@@ -13,7 +13,6 @@ import argparse
 import os
 import sys
 import tempfile
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -37,17 +36,17 @@ def main() -> None:
             outcome = run_case(folder, given.seed, given.replay)
             print(f"{outcome.row}: {outcome.finding or 'no finding'}\n{outcome.detail}")
             sys.exit(1 if outcome.finding else 0)
-        found = run(folder, given.seed, given.count, time.monotonic() + 60.0 * given.minutes)
+        found = run(folder, given.seed, given.count, 60.0 * given.minutes)
     sys.exit(1 if found else 0)
 
 
-def run(folder: Path, seed: int, count: int, until: float) -> int:
+def run(folder: Path, seed: int, count: int, seconds: float) -> int:
     """Run the cases, tell findings as they come and a table at the end; how many there were."""
     cases, refused, found = Counter[str](), Counter[str](), Counter[str]()
     told: set[tuple[str, str]] = set()
     from benchmarks.fuzz.workers import outcomes
 
-    for outcome in outcomes(folder, seed, count, until):
+    for outcome in outcomes(folder, seed, count, seconds):
         kind = outcome.row
         cases[kind] += 1
         refused[kind] += outcome.refused and not outcome.finding
@@ -63,6 +62,8 @@ def run(folder: Path, seed: int, count: int, until: float) -> int:
         some = [c[kind] if kind else c.total() for c in (cases, refused, found)]
         accepted = some[0] - some[1] - some[2]
         print(f"| {kind or 'all'} | {some[0]} | {some[1]} | {accepted} | {some[2]} |")
+    if not cases:
+        raise SystemExit("No case was begun.")
     return found.total()
 
 

@@ -1,5 +1,6 @@
 """Processes that run cases within limits of time and memory, and are replaced when they die."""
 
+import math
 import os
 import time
 from collections.abc import Iterator
@@ -72,9 +73,12 @@ class Worker:
         self.pipe.close()
 
 
-def outcomes(folder: Path, seed: int, count: int, until: float) -> Iterator[Outcome]:
-    """What came of the cases, as they end; at most so many, begun before a moment."""
-    turn, begun = rows(folder), 0
+def outcomes(folder: Path, seed: int, count: int, seconds: float) -> Iterator[Outcome]:
+    """What came of the cases, as they end; at most so many, begun in so many seconds.
+
+    These count from when a process is ready, so that there are cases on a slow machine, too.
+    """
+    turn, begun, until = rows(folder), 0, math.inf
     workers = [Worker(folder, seed) for _ in range(PROCESSES)]
     try:
         while workers:
@@ -90,6 +94,7 @@ def outcomes(folder: Path, seed: int, count: int, until: float) -> Iterator[Outc
                     else:
                         if outcome is not None:
                             yield outcome
+                        until = min(until, time.monotonic() + seconds)
                 elif worker.late:
                     finding = f"more than {LIMIT_S:g} s"
                 else:
