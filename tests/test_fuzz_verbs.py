@@ -7,6 +7,7 @@ import pytest
 from benchmarks.fuzz import readers, serving, verbs
 
 import isovist as iv
+from isovist.cli.app import main
 from isovist.report.surveys import sensor_json
 from sites import SITES
 
@@ -89,3 +90,11 @@ def test_a_region_around_no_place_is_refused():
     assert str(refused.value) == (
         "`centre` must lie within 1e+09 m of the origin, got (7, 1e+308)."
     )
+
+
+def test_a_word_with_a_zero_byte_is_refused_in_one_line(capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["isovist", "locate", "a\0b", "scan.json"])
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 2
+    assert capsys.readouterr().err == "isovist: A word of the command line holds a zero byte.\n"

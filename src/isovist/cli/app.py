@@ -91,6 +91,8 @@ def main() -> None:
     notes.setFormatter(logging.Formatter("isovist: %(message)s"))
     logging.getLogger("isovist").addHandler(notes)
     logging.getLogger("isovist").setLevel(logging.INFO)
+    if any("\0" in word for word in sys.argv):  # of no shell; a program that calls this can
+        _refuse("A word of the command line holds a zero byte.")
     try:
         code = app(prog_name="isovist", standalone_mode=bare)
     except (IsovistError, OSError) as error:
