@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.long import held
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.store import write_atlas
@@ -180,12 +181,6 @@ def place_of(status: int, text: bytes) -> float | int | None:
         return status
     places = json.loads(text)["estimates"]
     return float(places[0]["x"]) if places else None
-
-
-def held(process: int) -> float:
-    """Memory that a process holds now, in MB."""
-    pages = int(Path(f"/proc/{process}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def cpu_of(process: int) -> float:
