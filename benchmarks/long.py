@@ -10,6 +10,7 @@ process of its own.  Times are CPU times over all cores.
 
 import argparse
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +20,6 @@ import isovist as iv
 from benchmarks.growth import PITCH, Tile, in_process, peak, tile, timed
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.types import FloatArray
 
 TENTHS = 10
 NEAR = 0.5
@@ -28,12 +28,12 @@ STRETCH = 2000
 """Cells each way of the map for each floor that is drawn into it."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tenths:
-    """A drive in ten parts: CPU time of an update in ms, memory in MB at the end, wrong places."""
+@dataclass(frozen=True, slots=True)
+class Tenth:
+    """Of a drive: CPU time of an update in ms, memory at its end in MB, and wrong places."""
 
-    ms: FloatArray
-    mb: FloatArray
+    ms: float
+    mb: float
     wrong: int
 
 
@@ -43,8 +43,8 @@ def held(process: int | str = "self") -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def drive(updates: int) -> Tenths:
-    """Follow a robot to and fro; odometry is what it drove, without end."""
+def drive(updates: int) -> Iterator[Tenth]:
+    """Follow a robot to and fro, and tell each tenth as it ends; odometry is what it drove."""
     floor = tile(0, 8, 40)
     atlas = iv.build(floor.world)
     there = floor.drive
@@ -52,9 +52,9 @@ def drive(updates: int) -> Tenths:
     way = [*there, *there[-2:0:-1]]
     tracker = iv.Tracker(atlas, prior=iv.Region.around(start, 1.0, 0.5))
     part = max(updates // TENTHS, 1)
-    ms, mb, wrong, done = [], [], 0, 0
+    done = 0
     for _ in range(TENTHS):
-        spent = 0.0
+        spent, wrong = 0.0, 0
         for _ in range(part):
             pose, scan = way[done % len(way)]
             moved = start.inverse @ pose
@@ -63,9 +63,7 @@ def drive(updates: int) -> Tenths:
             best = belief.estimates[0].pose if belief.estimates else Pose(np.inf, np.inf, 0.0)
             wrong += bool(np.hypot(*(best.position - pose.position)) > NEAR)
             done += 1
-        ms.append(1e3 * spent / part)
-        mb.append(held())
-    return Tenths(np.array(ms), np.array(mb), wrong)
+        yield Tenth(1e3 * spent / part, held(), wrong)
 
 
 def wide(side: int) -> tuple[float, int, float, float]:
@@ -86,14 +84,16 @@ def main() -> None:
     parser.add_argument("--side", type=int, default=0, help="of a map to build, in cells")
     given = parser.parse_args()
     if given.updates:
-        told = drive(given.updates)
-        print("| tenth | update ms | MB |\n|---|---|---|")
-        for k, (ms, mb) in enumerate(zip(told.ms, told.mb, strict=True), 1):
-            print(f"| {k} | {ms:.2f} | {mb:.0f} |")
-        cost, memory = told.ms[-1] / told.ms[0], told.mb[-1] / told.mb[0]
+        print("| tenth | update ms | MB |\n|---|---|---|", flush=True)
+        tenths = []
+        for k, tenth in enumerate(drive(given.updates), 1):
+            print(f"| {k} | {tenth.ms:.2f} | {tenth.mb:.0f} |", flush=True)
+            tenths.append(tenth)
+        first, last = tenths[0], tenths[-1]
         print(
-            f"{given.updates} updates: the last tenth costs {cost:.2f} of the first and holds "
-            f"{memory:.3f} of its memory; {told.wrong} places were wrong."
+            f"{given.updates} updates: the last tenth costs {last.ms / first.ms:.2f} of the first "
+            f"and holds {last.mb / first.mb:.3f} of its memory; "
+            f"{sum(tenth.wrong for tenth in tenths)} places were wrong."
         )
     if given.side:
         area, nodes, took, gb = in_process(wide, given.side)  # type: ignore[arg-type,misc]

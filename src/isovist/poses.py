@@ -134,8 +134,14 @@ class Pose(_Rigid):
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> "Pose":
         """From (x, y, yaw), shape (..., 3)."""
-        rows = _rows(vector, 3, "x, y, yaw")
-        return cls(*(rows.tolist() if rows.ndim == 1 else np.moveaxis(rows, -1, 0)))
+        return cls._of(_rows(vector, 3, "x, y, yaw"))
+
+    @classmethod
+    def _of(cls, rows: FloatArray) -> "Pose":
+        """From rows that nobody else holds, shape (..., 3)."""
+        pose = object.__new__(cls)
+        object.__setattr__(pose, "vector", readonly(rows))
+        return pose
 
     def __reduce__(self) -> tuple[Any, tuple[FloatArray, ...]]:
         return Pose.from_vector, (np.asarray(self.vector),)
@@ -155,8 +161,11 @@ class Pose(_Rigid):
         if self.vector.ndim == 1:
             along, across = math.cos(self.vector[2]), math.sin(self.vector[2])
             return np.array([[along, -across], [across, along]])
-        c, s = np.cos(self.vector[..., 2]), np.sin(self.vector[..., 2])
-        return np.stack([np.stack([c, -s], axis=-1), np.stack([s, c], axis=-1)], axis=-2)
+        turn = np.empty((*self.shape, 2, 2))
+        turn[..., 0, 0] = turn[..., 1, 1] = np.cos(self.vector[..., 2])
+        turn[..., 1, 0] = np.sin(self.vector[..., 2])
+        turn[..., 0, 1] = -turn[..., 1, 0]
+        return turn
 
     @overload
     def __matmul__(self, other: "Pose") -> "Pose": ...
@@ -174,8 +183,10 @@ class Pose(_Rigid):
             c, s = math.cos(yaw), math.sin(yaw)
             return _single(x + c * u - s * v, y + s * u + c * v, yaw + turn)
         place = self.apply(other.position)
-        yaw = wrap_angle(self.vector[..., 2] + other.vector[..., 2])
-        return Pose(place[..., 0], place[..., 1], yaw)
+        rows = np.empty((*place.shape[:-1], 3))
+        rows[..., :2] = place
+        rows[..., 2] = wrap_angle(self.vector[..., 2] + other.vector[..., 2])
+        return Pose._of(rows)
 
     @property
     def inverse(self) -> "Pose":
@@ -407,7 +418,7 @@ def _axes(poses: Pose3) -> FloatArray:
 
 
 def _single(x: float, y: float, yaw: float) -> Pose:
-    return Pose(x, y, (yaw + math.pi) % (2.0 * math.pi) - math.pi)
+    return Pose._of(np.array([x, y, (yaw + math.pi) % (2.0 * math.pi) - math.pi]))
 
 
 def _index(index: Any) -> tuple[Any, ...]:

@@ -244,6 +244,8 @@ class Bank:
 
     def select(self, index: IntArray) -> None:
         """Keep only some places, in this order."""
+        if np.array_equal(index, np.arange(len(self))):
+            return
         self.poses, self.spreads = self.poses[index], self.spreads[index]
         self.before = self.before[0][index], self.before[1][index]
         for frame in self.frames:
@@ -269,6 +271,8 @@ class Bank:
 
         Over all frames, or the `last` ones.
         """
+        if len(self) == 1:
+            return np.empty(0), np.empty(0)
         total, square, ahead, views = 0.0, self.localization.refuted[2], 0.0, 0.0
         for frame in self.frames[-last:]:
             said = frame.witnesses
