@@ -1,6 +1,7 @@
 """Kernels as such: one signature each, compiled once, and a line that says so."""
 
 import json
+import math
 import os
 import pickle
 import subprocess
@@ -13,7 +14,10 @@ from typer.testing import CliRunner
 
 import isovist as iv
 from isovist.cli.app import app
-from isovist.kernels.compiled import KERNELS, kernel
+from isovist.kernels import compiled
+from isovist.kernels.compiled import KERNELS, kernel, text_of
+from isovist.kernels.elementary import GONE, decay, logarithm
+from isovist.kernels.score import score
 from sites import SITES
 
 
@@ -108,3 +112,24 @@ def test_warming_up_compiles_every_kernel_and_says_where_they_are():
     words = CliRunner().invoke(app, ["warm-up"]).output
     assert words.startswith(f"{done['kernels']} kernels are ready, ")
     assert words.endswith(f" s. They are kept in {done['folder']}.\n")
+
+
+def test_kernels_are_compiled_anew_when_a_function_of_another_module_changes(tmp_path):
+    """They hold functions of other modules, and Numba asks only for the text of their own."""
+    for name in ("a.py", "b.py"):
+        (tmp_path / name).write_text("x = 1\n")
+    before = text_of.__wrapped__(tmp_path)
+    assert text_of.__wrapped__(tmp_path) == before
+    (tmp_path / "b.py").write_text("x = 2\n")
+    assert text_of.__wrapped__(tmp_path) != before
+    assert score.loop._cache._cache_file._source_stamp == text_of(Path(compiled.__file__).parent)
+
+
+def test_exponentials_and_logarithms_are_those_of_the_library():
+    random = np.random.default_rng(3)
+    t = np.append(random.uniform(0.0, GONE, 2000), [0.0, GONE])
+    assert max(abs(decay(x) / math.exp(-x) - 1.0) for x in t) < 1e-12
+    assert decay(1e9) == decay(GONE) < 1e-17
+    assert math.isnan(decay(math.nan))
+    p = np.append(np.exp(random.uniform(-600.0, 600.0, 2000)), [1.0, 0.5, 2.0, math.sqrt(0.5)])
+    assert max(abs(logarithm(x) - math.log(x)) / max(1.0, abs(math.log(x))) for x in p) < 1e-12

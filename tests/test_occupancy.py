@@ -63,6 +63,27 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
 
 
 @settings(deadline=None)
+@given(rays(), st.one_of(st.just(1e6), st.integers(1, 40).map(lambda k: k / 4)))
+def test_a_fan_of_rays_has_those_of_the_rational_twin_ties_included(ray, maximum):
+    from isovist.kernels.fan import LANES, STATE, cast_fan
+
+    cells, origin, direction = ray
+    angles = np.arctan2(*direction[::-1]) + np.arange(LANES + 3) * np.pi / 8
+    unit = np.stack([np.cos(angles), np.sin(angles)])
+    unit[:, :3] = [[1.0, 0.0, -1.0], [0.0, -1.0, 0.0]]
+    ranges, endings = np.empty(len(angles)), np.empty(len(angles), dtype=np.uint8)
+    skip, lanes = OccupancyMap.from_array(cells, 1.0).skip, np.empty(LANES, dtype=np.int32)
+    rays = np.empty((STATE, LANES))
+    cast_fan(skip, *origin, unit[0], unit[1], maximum, rays, lanes, ranges, endings)
+    for k, (dx, dy) in enumerate(unit.T):
+        t, ending = cast_twin(cells, *origin, dx, dy)
+        if float(t) > maximum:
+            t, ending = maximum, Ending.MAXIMUM
+        assert endings[k] == ending
+        assert ranges[k] == pytest.approx(float(t), rel=1e-13, abs=1e-12)
+
+
+@settings(deadline=None)
 @given(rays())
 def test_skipping_empty_space_changes_no_bit(ray):
     from isovist.kernels.occupancy import cast_rays

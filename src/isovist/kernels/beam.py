@@ -21,48 +21,48 @@ A model is the row σ, Z, a, b, r₀, c, u, λ, s₀, s₁; lengths in m (`atlas
 
 import math
 
-from isovist.kernels.compiled import inner
+from isovist.kernels.compiled import within
+from isovist.kernels.elementary import FREELY, decay, logarithm
 
 WALL, UNKNOWN = 0, 1
 EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
 
 
-@inner
+@within
 def is_open(model):
     """Whether nothing can be behind a wall, so that no ray need be cast."""
     return model[9] >= 1.0
 
 
-@inner
+@within
 def is_unseen(model, z, r, ending):
     """Whether a beam of z m ends where the map knows nothing: beyond r, where no wall is."""
     return ending != WALL and z > r - model[8]
 
 
-@inner
+@within
 def is_through(model, z, wall):
     """Whether a beam of z m has gone through the wall at `wall` m."""
     return z > wall + model[8] + model[9] * z
 
 
-@inner
-def rate_beam(model, z, r, miss, unseen):
-    """ℓ of a beam of z m that ends `miss` m from where it should."""
-    sigma, longest, a, b, nearest, random, u, fading, _slack, _share = model
-    hit = math.exp(-0.5 * (miss / sigma) ** 2) / (math.sqrt(2.0 * math.pi) * sigma)
+@within(fastmath=FREELY)
+def rate_beam(model, sigma, z, r, miss, unseen):
+    """ℓ of a beam of z m, with a σ of its own, that ends `miss` m from where it should."""
+    _sigma, longest, a, b, nearest, random, u, fading, _slack, _share = model
+    off = miss / sigma
+    hit = decay(0.5 * off * off) / (math.sqrt(2.0 * math.pi) * sigma)
     if unseen:
-        p = u * hit + (1.0 - u) * fading * math.exp(-fading * max(z - r, 0.0))
-    elif z < r:
-        p = a * hit + b / max(r, nearest)
+        p = u * hit + (1.0 - u) * fading * decay(fading * max(z - r, 0.0))
     else:
-        p = a * hit
-    return math.log(longest * p + random)
+        p = a * hit + (b / max(r, nearest) if z < r else 0.0)
+    return logarithm(longest * p + random)
 
 
-@inner
-def sort_beam(model, z, r, miss, unseen, through):
+@within
+def sort_beam(sigma, z, r, miss, unseen, through):
     """EXPLAINED (ends within 3σ of a wall that it can see), UNSEEN, THROUGH, SHORT or ASTRAY."""
-    if miss <= 3.0 * model[0] and not through:
+    if miss <= 3.0 * sigma and not through:
         return EXPLAINED
     if unseen:
         return UNSEEN

@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from hashlib import sha256
 from importlib import import_module
 from pathlib import Path
 from threading import Lock
@@ -147,7 +148,15 @@ class _Apart(Compiler):
 
 
 class _Kept(FunctionCache):
-    """What is kept of a kernel, read without all that only compiling needs: 0.2 s in a process."""
+    """What is kept of a kernel, read without all that only compiling needs: 0.2 s in a process.
+
+    Numba would keep it as long as the file of the kernel stays as it is, but functions of others
+    are compiled into it.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file._source_stamp = text_of(Path(__file__).parent)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
@@ -156,6 +165,14 @@ class _Kept(FunctionCache):
         if kept is None:
             _load_arrays()
         return kept
+
+
+@cache
+def text_of(folder: Path) -> str:
+    """What stands for the text of all modules of a folder."""
+    modules = sorted(path for path in folder.iterdir() if path.suffix == ".py")
+    texts = (path.read_bytes() for path in modules)
+    return sha256(b"".join(sha256(text).digest() for text in texts)).hexdigest()
 
 
 COMMON: dict[str, Any] = {"nogil": True, "error_model": "numpy"}

@@ -5,9 +5,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.align import distance_at
+from isovist.kernels.align import look_up
 from isovist.kernels.beam import UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam, sort_beam
-from isovist.kernels.compiled import kernel
+from isovist.kernels.compiled import kernel, within
+from isovist.kernels.elementary import FREELY
+from isovist.kernels.fan import LANES, STATE, cast_fan
 from isovist.kernels.occupancy import cast_one
 
 Floats = NDArray[np.float64]
@@ -47,32 +49,40 @@ def score(
         ratings: Output, ℓ, shape (K, m).
         kinds: Output, what became of each beam, shape (K, m).
     """
-    reach = model[1] / unit
-    own = model.copy()
+    m, reach = len(ends), model[1] / unit
+    cells, z, sigma = np.empty((2, m)), np.empty(m), np.empty(m)
+    for k in range(m):
+        z[k] = math.sqrt(ends[k, 0] ** 2 + ends[k, 1] ** 2)
+        cells[0, k], cells[1, k] = ends[k, 0] / unit, ends[k, 1] / unit
+        sigma[k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
+    seen, corners, at = np.empty((6, m)), np.empty((4, m), dtype=np.float32), np.full(m + 1, -1)
+    rays, lanes = np.empty((STATE, LANES)), np.empty(LANES, dtype=np.int32)
+    along, across, r, wall = np.empty(m), np.empty(m), np.zeros(m), np.zeros(m)
+    endings = np.full(m, WALL, dtype=np.uint8)
     for q in range(first, last):
         x, y = poses[q, 0], poses[q, 1]
-        c, s = math.cos(poses[q, 2]), math.sin(poses[q, 2])
-        for k in range(len(ends)):
-            u, v = ends[k, 0], ends[k, 1]
-            z = math.sqrt(u * u + v * v)
-            along, across = (c * u - s * v) / z, (s * u + c * v) / z
-            r, ending = 0.0, WALL
-            if not is_open(model):
-                free, ending, _cell, _axis = cast_one(skip, x, y, along, across, reach)
-                r = free * unit
-            wall = r
-            unseen = is_unseen(model, z, r, ending)
-            if unseen and ending == UNKNOWN:
-                wall = cast_one(walls, x, y, along, across, reach)[0] * unit
-            through = is_through(model, z, wall)
-            if through:
-                miss = z - r
-            else:
-                miss = distance_at(field, x + z * along / unit, y + z * across / unit)[0] * unit
-            if len(noise) > 0:
-                own[0] = math.hypot(model[0], noise[k])
-            ratings[q, k] = rate_beam(own, z, r, miss, unseen)
-            kinds[q, k] = sort_beam(own, z, r, miss, unseen, through)
+        look_up(field, cells, x, y, poses[q, 2], seen, at, corners)
+        if not is_open(model):
+            for k in range(m):
+                along[k], across[k] = seen[0, k] * unit / z[k], seen[1, k] * unit / z[k]
+            cast_fan(skip, x, y, along, across, reach, rays, lanes, r, endings)
+            for k in range(m):
+                r[k] *= unit
+                wall[k] = r[k]
+                if endings[k] == UNKNOWN and is_unseen(model, z[k], r[k], UNKNOWN):
+                    wall[k] = cast_one(walls, x, y, along[k], across[k], reach)[0] * unit
+        _rate(model, sigma, z, r, wall, endings, seen[2], unit, ratings[q], kinds[q])
+
+
+@within(fastmath=FREELY)
+def _rate(model, sigma, z, r, wall, endings, near, unit, ratings, kinds):
+    """ℓ and kind of each beam, all of shape (m,); `near` has D of their ends, in cells."""
+    for k in range(len(z)):
+        unseen = is_unseen(model, z[k], r[k], endings[k])
+        through = is_through(model, z[k], wall[k])
+        miss = z[k] - r[k] if through else near[k] * unit
+        ratings[k] = rate_beam(model, sigma[k], z[k], r[k], miss, unseen)
+        kinds[k] = sort_beam(sigma[k], z[k], r[k], miss, unseen, through)
 
 
 @kernel(
@@ -119,7 +129,7 @@ def separate(
                         col = min(max(col, 0.0), width - 1.0)
                         row = min(max(row, 0.0), height - 1.0)
                         miss = field[int(row), int(col)] * unit
-                    delta[v, i, j, k] = rate_beam(model, z, wall, miss, False)
+                    delta[v, i, j, k] = rate_beam(model, model[0], z, wall, miss, False)
                 own = delta[v, i, i, k]
                 for j in range(K):
                     delta[v, i, j, k] = own - delta[v, i, j, k]

@@ -48,8 +48,8 @@ def _beam(skip, walls, field, unit, model, o, d, z, at, step, sides, tied, found
     through = is_through(model, z, wall)
     x, y, h = o[0] + z * d[0] / unit, o[1] + z * d[1] / unit, o[2] + z * d[2] / unit
     miss = z - r if through else distance_in_space(field, x, y, h)[0] * unit
-    rating = rate_beam(model, z, r, miss, unseen)
-    kind = sort_beam(model, z, r, miss, unseen, through)
+    rating = rate_beam(model, model[0], z, r, miss, unseen)
+    kind = sort_beam(model[0], z, r, miss, unseen, through)
     if cell < 0 or abs(wall - z) > 3.0 * model[0] + model[8]:
         # The ray went astray: the cell that the beam ends in will do, if it is one.
         columns, rows, levels = size_of(walls, 0), size_of(walls, 1), size_of(walls, 2)
