@@ -86,7 +86,7 @@ def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
     sigma, damping, h = 3.0, 0.5, 1e-5
 
     def fit(pose, damping):
-        poses, normal, sums = pose[None].copy(), np.empty((1, 6, 6)), np.empty((1, 2))
+        poses, normal, sums = pose[None].copy(), np.zeros((1, 6, 6)), np.empty((1, 2))
         align_in_space(field, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
         return poses[0], np.tril(normal[0]) + np.tril(normal[0], -1).T, sums[0]
 

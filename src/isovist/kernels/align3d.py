@@ -14,8 +14,9 @@ import math
 
 import numpy as np
 
-from isovist.kernels.align import REACH
+from isovist.kernels.align import FAINT, INSIDE
 from isovist.kernels.compiled import inner, kernel, within
+from isovist.kernels.elementary import FREELY, decay
 from isovist.kernels.grids import corners_of, extent_of
 
 
@@ -44,7 +45,7 @@ def distance_in_space(field, x, y, z):
     slope_y = (1.0 - c) * (f01 - f00) + c * (f11 - f10)
     slope_z = f1 - f0
     out_x, out_y, out_z = x - 0.5 - u, y - 0.5 - v, z - 0.5 - w
-    if not abs(out_x) + abs(out_y) + abs(out_z) <= 1e-5:
+    if not abs(out_x) + abs(out_y) + abs(out_z) <= INSIDE:
         out = math.sqrt(out_x * out_x + out_y * out_y + out_z * out_z)
         value += out
         slope_x, slope_y, slope_z = out_x / out, out_y / out, out_z / out
@@ -86,74 +87,184 @@ def _solve(H, g, n):
     return True
 
 
+@within(fastmath=FREELY)
+def _find_cells(field, qx, qy, qz, pose, R, x, y, z, a, b, c, out, i, j, k):
+    """R q of each beam, the cell (i, j, k) that it ends in, where in that, and how far outside.
+
+    All of shape (m,).  Returns how many end outside.
+    """
+    wide, deep = extent_of(field, 0) - 1.000001, extent_of(field, 1) - 1.000001
+    high, outside = extent_of(field, 2) - 1.000001, 0
+    for n in range(len(x)):
+        x[n] = R[0, 0] * qx[n] + R[0, 1] * qy[n] + R[0, 2] * qz[n]
+        y[n] = R[1, 0] * qx[n] + R[1, 1] * qy[n] + R[1, 2] * qz[n]
+        z[n] = R[2, 0] * qx[n] + R[2, 1] * qy[n] + R[2, 2] * qz[n]
+        p, q, r = pose[0] + x[n] - 0.5, pose[1] + y[n] - 0.5, pose[3] + z[n] - 0.5
+        # What is no number stands in the first cell, and is outside.
+        u = min(p, wide) if p > 0.0 else 0.0
+        v = min(q, deep) if q > 0.0 else 0.0
+        w = min(r, high) if r > 0.0 else 0.0
+        i[n], j[n], k[n] = np.int32(u), np.int32(v), np.int32(w)
+        a[n], b[n], c[n] = u - np.int32(u), v - np.int32(v), w - np.int32(w)
+        out[n] = abs(p - u) + abs(q - v) + abs(r - w)
+        outside += not out[n] <= INSIDE
+    return outside
+
+
+@within(fastmath=FREELY)
+def _interpolate(c0, c1, c2, c3, c4, c5, c6, c7, e, dx, dy, dz):
+    """D and its gradient from those of the corners, where `dx`, `dy` and `dz` say in the cell."""
+    for n in range(len(e)):
+        a, b, c = dx[n], dy[n], dz[n]
+        f000, f010 = np.float64(c0[n]), np.float64(c2[n])
+        f100, f110 = np.float64(c4[n]), np.float64(c6[n])
+        d00, d01, d10, d11 = c1[n] - f000, c3[n] - f010, c5[n] - f100, c7[n] - f110
+        f00, f01, f10, f11 = f000 + a * d00, f010 + a * d01, f100 + a * d10, f110 + a * d11
+        f0, f1 = f00 + b * (f01 - f00), f10 + b * (f11 - f10)
+        e[n] = f0 + c * (f1 - f0)
+        low, high = d00 + b * (d01 - d00), d10 + b * (d11 - d10)
+        dx[n] = low + c * (high - low)
+        dy[n] = (f01 - f00) + c * ((f11 - f10) - (f01 - f00))
+        dz[n] = f1 - f0
+
+
+@within(fastmath=FREELY)
+def _weigh(scale, e, w):
+    """Weights into w; their sum and Σ w e²."""
+    total = square = 0.0
+    for n in range(len(e)):
+        t = e[n] * e[n] * scale
+        w[n] = 0.0 if t > FAINT else decay(t)
+        total += w[n]
+        square += w[n] * e[n] * e[n]
+    return total, square
+
+
+@within(fastmath=FREELY)
+def _sum_level(w, x, y, e, dx, dy, dz, H, g):
+    """Rows of H and g of x, y, yaw and z."""
+    xx = xy = xa = xz = yy = ya = yz = aa = az = zz = gx = gy = ga = gz = 0.0
+    for n in range(len(w)):
+        p, q, r, v = dx[n], dy[n], dz[n], w[n]
+        s = q * x[n] - p * y[n]
+        wp, wq, ws, wr = v * p, v * q, v * s, v * r
+        xx += wp * p
+        xy += wp * q
+        xa += wp * s
+        xz += wp * r
+        yy += wq * q
+        ya += wq * s
+        yz += wq * r
+        aa += ws * s
+        az += ws * r
+        zz += wr * r
+        gx += wp * e[n]
+        gy += wq * e[n]
+        ga += ws * e[n]
+        gz += wr * e[n]
+    H[0, 0], H[1, 0], H[1, 1], H[2, 0], H[2, 1], H[2, 2] = xx, xy, yy, xa, ya, aa
+    H[3, 0], H[3, 1], H[3, 2], H[3, 3] = xz, yz, az, zz
+    g[0], g[1], g[2], g[3] = -gx, -gy, -ga, -gz
+
+
+@within(fastmath=FREELY)
+def _sum_tilt(w, x, y, z, e, dx, dy, dz, R, yaw, H, g):
+    """Rows of H and g of roll and pitch."""
+    ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
+    bx, by = -math.sin(yaw), math.cos(yaw)
+    rx = ry = ra = rz = rr = px = py = pa = pz = pr = pp = gr = gp = 0.0
+    for n in range(len(w)):
+        p, q, s, u, v, h = dx[n], dy[n], dz[n], x[n], y[n], z[n]
+        turn = q * u - p * v
+        roll = p * (ay * h - az * v) + q * (az * u - ax * h) + s * (ax * v - ay * u)
+        pitch = p * by * h - q * bx * h + s * (bx * v - by * u)
+        wr, wp = w[n] * roll, w[n] * pitch
+        rx += wr * p
+        ry += wr * q
+        ra += wr * turn
+        rz += wr * s
+        rr += wr * roll
+        px += wp * p
+        py += wp * q
+        pa += wp * turn
+        pz += wp * s
+        pr += wp * roll
+        pp += wp * pitch
+        gr += wr * e[n]
+        gp += wp * e[n]
+    H[4, 0], H[4, 1], H[4, 2], H[4, 3], H[4, 4] = rx, ry, ra, rz, rr
+    H[5, 0], H[5, 1], H[5, 2], H[5, 3], H[5, 4], H[5, 5] = px, py, pa, pz, pr, pp
+    g[4], g[5] = -gr, -gp
+
+
 @within
-def _sum_beams(field, ends, sigma, pose, H, g, R, J):
+def _sum_beams(field, ends, sigma, fitted, pose, H, g, R, seen, at, corners):
     """Fill H (6, 6), lower half, and g (6,) with Σ w J Jᵀ and −Σ w J e.  Returns Σ w and Σ w e².
 
-    R (3, 3) and J (6,) are scratch.
+    Rows of roll and pitch stay as they are where these are not fitted.
+
+    Ends (3, m) are looked up as in `kernels.align`: the numbers of cells, in `at` (3, m + 1), end
+    with −1.  R (3, 3), `seen` (9, m) and `corners` (8, m) are scratch.
     """
     turn(pose, R)
-    ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
-    bx, by = -math.sin(pose[2]), math.cos(pose[2])
-    scale, reach = 0.5 / (sigma * sigma), REACH * sigma
-    for i in range(6):
-        g[i] = 0.0
-        for j in range(6):
-            H[i, j] = 0.0
-    total = square = 0.0
-    for k in range(len(ends)):
-        a, b, c = ends[k, 0], ends[k, 1], ends[k, 2]
-        x = R[0, 0] * a + R[0, 1] * b + R[0, 2] * c
-        y = R[1, 0] * a + R[1, 1] * b + R[1, 2] * c
-        z = R[2, 0] * a + R[2, 1] * b + R[2, 2] * c
-        e, dx, dy, dz = distance_in_space(field, pose[0] + x, pose[1] + y, pose[3] + z)
-        if e > reach:
-            continue
-        w = math.exp(-e * e * scale)
-        J[0], J[1], J[2], J[3] = dx, dy, dy * x - dx * y, dz
-        J[4] = dx * (ay * z - az * y) + dy * (az * x - ax * z) + dz * (ax * y - ay * x)
-        J[5] = dx * by * z - dy * bx * z + dz * (bx * y - by * x)
-        for i in range(6):
-            g[i] -= w * J[i] * e
-            for j in range(i + 1):
-                H[i, j] += w * J[i] * J[j]
-        total += w
-        square += w * e * e
+    x, y, z, e, w = seen[0], seen[1], seen[2], seen[3], seen[4]
+    dx, dy, dz, out = seen[5], seen[6], seen[7], seen[8]
+    outside = _find_cells(
+        field, ends[0], ends[1], ends[2], pose, R, x, y, z, dx, dy, dz, out, at[0], at[1], at[2]
+    )
+    n = 0
+    while at[0, n] >= 0:
+        (
+            corners[0, n], corners[1, n], corners[2, n], corners[3, n],
+            corners[4, n], corners[5, n], corners[6, n], corners[7, n],
+        ) = corners_of(field, at[0, n], at[1, n], at[2, n])  # fmt: skip
+        n += 1
+    _interpolate(
+        corners[0], corners[1], corners[2], corners[3], corners[4], corners[5], corners[6],
+        corners[7], e, dx, dy, dz,
+    )  # fmt: skip
+    if outside > 0:
+        for n in range(len(e)):
+            if not out[n] <= INSIDE:
+                e[n], dx[n], dy[n], dz[n] = distance_in_space(
+                    field, pose[0] + x[n], pose[1] + y[n], pose[3] + z[n]
+                )
+    total, square = _weigh(0.5 / (sigma * sigma), e, w)
+    _sum_level(w, x, y, e, dx, dy, dz, H, g)
+    if fitted > 4:
+        _sum_tilt(w, x, y, z, e, dx, dy, dz, R, pose[2], H, g)
     return total, square
 
 
 @inner
-def _fit(field, ends, widths, damping, arm, fitted, pose, normal, sums):
-    """Improve one pose (6,); normal (6, 6) and sums (2,) as in `align_in_space`."""
-    m = len(ends)
-    H, g = np.zeros((6, 6)), np.zeros(6)
-    R, J = np.empty((3, 3)), np.empty(6)
-    for sigma in widths:
-        _sum_beams(field, ends, sigma, pose, H, g, R, J)
-        for i in range(6):
-            H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
-        if not _solve(H, g, fitted):
-            break
-        if fitted < 4:
-            g[3] = 0.0
-        length = math.sqrt(g[0] ** 2 + g[1] ** 2 + g[3] ** 2)
-        shrink = min(1.0, sigma / length) if length > 0.0 else 1.0
-        for i in range(fitted):
-            if i < 2 or i == 3:
-                pose[i] += shrink * g[i]
-            else:
-                pose[i] += min(max(g[i], -0.1), 0.1)
-    sums[0], sums[1] = _sum_beams(field, ends, widths[-1], pose, normal, g, R, J)
-
-
-@inner
 def _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
-    arm = 0.0
-    for k in range(len(ends)):
+    m, arm = len(ends), 0.0
+    for k in range(m):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
-    arm /= len(ends)
+    arm /= m
+    across, H, g, R = np.ascontiguousarray(ends.T), np.zeros((6, 6)), np.zeros(6), np.empty((3, 3))
+    seen, corners = np.empty((9, m)), np.empty((8, m), dtype=np.float32)
+    at = np.full((3, m + 1), -1, dtype=np.int32)
     for q in range(first, last):
-        _fit(field, ends, widths, damping, arm, fitted, poses[q], normal[q], sums[q])
+        pose = poses[q]
+        for sigma in widths:
+            _sum_beams(field, across, sigma, fitted, pose, H, g, R, seen, at, corners)
+            for i in range(6):
+                H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
+            if not _solve(H, g, fitted):
+                break
+            if fitted < 4:
+                g[3] = 0.0
+            length = math.sqrt(g[0] ** 2 + g[1] ** 2 + g[3] ** 2)
+            shrink = min(1.0, sigma / length) if length > 0.0 else 1.0
+            for i in range(fitted):
+                if i < 2 or i == 3:
+                    pose[i] += shrink * g[i]
+                else:
+                    pose[i] += min(max(g[i], -0.1), 0.1)
+        sums[q, 0], sums[q, 1] = _sum_beams(
+            field, across, widths[-1], fitted, pose, normal[q], g, R, seen, at, corners
+        )
 
 
 @kernel(
@@ -169,7 +280,8 @@ def align_in_space(first, last, field, ends, widths, damping, fitted, poses, nor
         damping: Added to the normal matrix, as a share of the beams.
         fitted: How many of x, y, yaw, z, roll, pitch are fitted, from the front; the others stay.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6); overwritten.
-        normal: Output, Σ w J Jᵀ at the improved pose with the last σ, lower half, shape (K, 6, 6).
+        normal: Output, Σ w J Jᵀ at the improved pose with the last σ, lower half, of what is
+            fitted, shape (K, 6, 6).
         sums: Output, Σ w and Σ w e² there, shape (K, 2).
     """
     _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums)
