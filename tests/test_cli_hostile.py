@@ -55,6 +55,7 @@ LINES = {
     "survey NO.yaml": NO_FILE,
     "bench carmen": "Missing argument 'LOG'. See `isovist bench carmen --help`.",
     "bench carmen NO.log": NO_FILE,
+    "bench simulate PLAN NO.yaml": NO_FILE,
     "bench carmen NPZ": "set.npz has no FLASER, ROBOTLASER1 or RAWLASER1 line.",
     "bench scans ROS NO.npz": NO_FILE,
     "bench scans ROS SCAN": "scan.json is not a sound .npz file: ",
@@ -190,6 +191,25 @@ def test_a_command_line_that_cannot_work_is_one_line(line, files, typed):
     assert LINES[line] in err
     assert err.rstrip().endswith(".")
     assert out == "" or line.startswith("bench")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "bench simulate PLAN NO.yaml",
+        "bench simulate3d PLAN NO.yaml",
+        "bench carmen LOG NO.log",
+        "bench starts LOG NO.log",
+        "bench cross LOG NO.log",
+        "bench descriptors PLAN NO.yaml",
+    ],
+)
+def test_all_files_are_there_before_the_first_is_worked_on(line, files, typed, monkeypatch):
+    for name in ("isovist.cli.rows._simulated", "isovist.cli.inputs.carmen_of"):
+        monkeypatch.setattr(name, lambda *_, **__: pytest.fail("It worked on the first one."))
+    code, _out, err = typed(*words_of(line, files))
+    assert code == 2
+    assert NO_FILE in err
 
 
 def test_there_are_many_of_them():

@@ -39,13 +39,13 @@ def carmen(
 ) -> None:
     """Real logs with corrected poses: a map from some scans, the others ask."""
     from isovist.bench import trials as protocol
-    from isovist.cli.inputs import carmen_of
+    from isovist.cli.inputs import all_there, carmen_of
     from isovist.cli.rows import report
 
     if every < 1:
         raise InputError(f"`every` must be 1 or more, got {every}.")
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
-    sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in logs)
+    sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in all_there(logs))
     some = ((name, world, trials[::every]) for name, world, trials in sites)
     report(some, as_json, prove=prove, budget_s=budget_s)
 
@@ -137,10 +137,10 @@ def cross(
 ) -> None:
     """Scans of every log on the maps of all the others: none should be "unique"."""
     from isovist.bench.trials import cross_trials
-    from isovist.cli.inputs import carmen_of
+    from isovist.cli.inputs import all_there, carmen_of
     from isovist.cli.progress import bar
 
-    sites = {log.name: carmen_of(log) for log in logs}
+    sites = {log.name: carmen_of(log) for log in all_there(logs)}
     with bar("Asking elsewhere") as advance:
         row = cross_trials(sites, count, advance)
     text = "{asked} scans asked on maps of other buildings: {unique} unique, {lost} lost"

@@ -20,11 +20,11 @@ def starts(
 ) -> None:
     """Unknown starts along real logs; odometry noise of 2 % of distance and 1° per m."""
     from isovist.bench.drives import start_logs, summarise_starts
-    from isovist.cli.inputs import carmen_of
+    from isovist.cli.inputs import all_there, carmen_of
     from isovist.cli.rows import print_rows, tracked
 
     rows = []
-    for log in logs:
+    for log in all_there(logs):
         noise = (0.02, math.radians(1.0))
         world, pieces = start_logs(carmen_of(log), count, reach, seed=seed, noise=noise)
         site = log.name.split(".")[0]

@@ -1,7 +1,7 @@
 """Maps, atlases and logs as the verbs want them, read with a bar."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ import numpy as np
 from isovist.atlas.base import Atlas
 from isovist.atlas.store import read_atlas
 from isovist.errors import InputError
-from isovist.io.files import is_folder, make_folder, quote
+from isovist.io.files import existing_file, is_folder, make_folder, quote
 from isovist.poses import Pose, Pose3
 
 if TYPE_CHECKING:
@@ -220,6 +220,11 @@ def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
     if options.pop("prefix"):
         raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
     return read_clouds(path, scan_topic=scan_topic, **options)
+
+
+def all_there(paths: Iterable[Path], kind: str = "a CARMEN log") -> list[Path]:
+    """Files that are worked on one after the other, all of them there before the first is."""
+    return [existing_file(path, kind) for path in paths]
 
 
 def carmen_of(path: Path) -> "ScanSet":

@@ -55,9 +55,10 @@ def simulated(
     **turned: Any,
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
     """Sites with simulated trials; where the map is a mesh, the sensor sees the mesh."""
+    from isovist.cli.inputs import all_there
     from isovist.io.maps.read import read_map
 
-    for path in paths:
+    for path in all_there(paths, "a map"):
         yield path.stem, *_simulated(read_map(path), lidar, count, seed, height, **turned)
 
 
@@ -104,9 +105,9 @@ def sites_of(
 ) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
     """Logs with held-out scans, and maps with simulated ones, at most `count` queries each."""
     from isovist.bench.trials import carmen_trials
-    from isovist.cli.inputs import carmen_of
+    from isovist.cli.inputs import all_there, carmen_of
 
-    for path in paths:
+    for path in all_there(paths, "a log or a map"):
         if path.suffix in (".gz", ".bz2", ".log"):
             world, trials = carmen_trials(carmen_of(path))
             few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
