@@ -219,3 +219,8 @@ def test_bad_maps_are_refused(make, text):
     with pytest.raises(InputError) as caught:
         make()
     assert str(caught.value) == text
+
+
+def test_a_point_too_far_away_for_a_distance_is_refused():
+    with pytest.raises(InputError, match="too far from the walls"):
+        SegmentMap.room(2.0, 2.0).clearance([1e300, 0.0])

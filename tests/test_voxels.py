@@ -189,3 +189,10 @@ def test_bad_voxels_are_one_clear_line(make, text):
     with pytest.raises(InputError) as error:
         make()
     assert str(error.value) == text
+
+
+def test_a_cloud_too_far_away_for_its_cells_is_refused():
+    with pytest.raises(
+        InputError, match=r"up to 1e\+25 m from its origin, too far for cells of 0.1"
+    ):
+        VoxelMap.from_points(np.tile([1e25, 0.0, 1.0], (100, 1)), 0.1)

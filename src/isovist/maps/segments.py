@@ -229,7 +229,8 @@ class SegmentMap:
         p = as_floats("points", points)
         flat = shapely.points(p.reshape(-1, 2))
         (_, near), gaps = self._tree.query_nearest(flat, return_distance=True, all_matches=False)
-        assert len(near) == len(flat)  # every point has one nearest wall
+        if len(near) != len(flat):  # the square of such a distance is no number any more
+            raise InputError("Some points lie too far from the walls for a distance to be told.")
         return gaps.reshape(p.shape[:-1])
 
     @cached_property

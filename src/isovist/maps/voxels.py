@@ -35,6 +35,9 @@ MOST_CELLS = 1 << 30
 FEWEST_POINTS = 100
 WIDEST = 2000.0  # m; a wider cloud is rather in mm
 
+FARTHEST = 2.0**53
+"""Cells from the origin: beyond it floats do not tell one from the next."""
+
 
 @dataclass(frozen=True, eq=False)
 class VoxelMap:
@@ -105,7 +108,13 @@ class VoxelMap:
         check_length("resolution", resolution)
         if fewest < 1:
             raise InputError(f"`fewest` must be at least 1 point, got {fewest}.")
-        first, last = (np.floor(end / resolution).astype(np.int64) for end in (p.min(0), p.max(0)))
+        ends = np.floor(np.stack([p.min(0), p.max(0)]) / resolution)
+        if not np.abs(ends).max() < FARTHEST:
+            raise InputError(
+                f"The cloud lies up to {np.abs(p).max():.3g} m from its origin, too far for cells "
+                f"of {resolution:g} m."
+            )
+        first, last = ends.astype(np.int64)
         low = first - 1
         columns, rows, levels = (int(k) for k in last - low + 2)
         shape = levels, rows, columns
