@@ -156,7 +156,9 @@ class _Kept(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        self._cache_file._source_stamp = text_of(Path(__file__).parent)
+        folder = Path(__file__).parent
+        if folder.is_dir():  # not in a program that was packed into one file
+            self._cache_file._source_stamp = text_of(folder)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         rtsys.initialize(target_context)
