@@ -87,7 +87,7 @@ def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
 
     def fit(pose, damping):
         poses, normal, sums = pose[None].copy(), np.zeros((1, 6, 6)), np.empty((1, 2))
-        align_in_space(field, ends, np.array([sigma]), damping, fitted, poses, normal, sums)
+        align_in_space(field, ends, np.array([sigma]), damping, np.inf, fitted, poses, normal, sums)
         return poses[0], np.tril(normal[0]) + np.tril(normal[0], -1).T, sums[0]
 
     # So damped that it stays where it is.
@@ -108,6 +108,56 @@ def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
     e = np.array([distance(field, *Pose3(*start).apply(q)) for q in ends])
     w = np.where(e <= 3.5 * sigma, np.exp(-0.5 * (e / sigma) ** 2), 0.0)
     np.testing.assert_allclose(sums, [w.sum(), (w * e * e).sum()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("fitted", [4, 6])
+@pytest.mark.parametrize("held", [0.0, 4.0])
+def test_beams_may_end_before_walls_all_by_as_much(fitted, held):
+    """Equation (3) is what least squares say of (2), with a column for d and a row that holds it."""
+    field = distance_to_walls(house().cells)
+    rng = np.random.default_rng(5)
+    ends = rng.normal(0.0, 12.0, (40, 3)) * [1.0, 1.0, 0.4]
+    start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
+    sigma, damping, h = 3.0, 0.5, 1e-5
+
+    def away(pose, q):
+        return distance(field, *Pose3(*pose).apply(q))
+
+    e = np.array([away(start, q) for q in ends])
+    sign = np.where(np.array([away(start, (1.0 + h) * q) for q in ends]) > e, 1.0, -1.0)
+    J = np.array(
+        [[(away(start + s, q) - away(start - s, q)) / (2.0 * h) for s in h * np.eye(6)]
+         for q in ends]
+    )[:, :fitted]  # fmt: skip
+    e, rows = sign * e, np.column_stack([sign[:, None] * J, -np.ones(len(ends))])
+
+    def normal_equations(d):
+        """Of steps of the pose and of d, with weights of a d before; and Σ w."""
+        w = np.where(abs(e - d) <= 3.5 * sigma, np.exp(-0.5 * ((e - d) / sigma) ** 2), 0.0)
+        full = (rows * w[:, None]).T @ rows
+        full[-1, -1] += held
+        return full, -(rows * w[:, None]).T @ e, w
+
+    def fit(damping):
+        poses, normal, sums = start[None].copy(), np.zeros((1, 6, 6)), np.empty((1, 2))
+        align_in_space(field, ends, np.array([sigma]), damping, held, fitted, poses, normal, sums)
+        return poses[0, :fitted] - start[:fitted], normal[0, :fitted, :fitted], sums[0]
+
+    full, downhill, _ = normal_equations(0.0)
+    arm = (ends[:, :2] ** 2).sum(axis=1).mean()
+    extra = damping * len(ends) * np.array([1.0, 1.0, 0.1 * arm, 1.0, 0.1 * arm, 0.1 * arm])
+    damped = full + np.diag(np.append(extra[:fitted], 0.0))
+    step = np.linalg.solve(damped, downhill)[:fitted]
+    np.testing.assert_allclose(fit(damping)[0], step, rtol=1e-4, atol=1e-6)
+    # So damped that it stays where it is, with the weights of the d that the step found.
+    full, _, w = normal_equations(downhill[-1] / full[-1, -1])
+    d = (w * e).sum() / (w.sum() + held)
+    H = full[:-1, :-1] - np.outer(full[:-1, -1], full[:-1, -1]) / full[-1, -1]
+    stayed, found, sums = fit(1e15)
+    np.testing.assert_allclose(stayed, 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.tril(found), np.tril(H), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(sums, [w.sum(), (w * (e - d) ** 2).sum() + held * d * d], rtol=1e-9)
+    assert abs(d) > 0.1
 
 
 @pytest.mark.parametrize("shiny", [False, True])

@@ -173,8 +173,8 @@ def test_stairs_that_cells_make_of_a_slope_turn_the_last_fit_less():
         last = last_fit(atlas, flat, start, 6, USUAL)[0].poses[0]
         before.append(tilt_between(Pose3.from_vector(first) @ mount, truth))
         after.append(tilt_between(Pose3.from_vector(last) @ mount, truth))
-    assert np.mean(after) < 0.6 * np.mean(before)
-    assert max(after) < 0.25 < max(before)  # cells of 0.5 m
+    assert np.mean(after) < 0.4 * np.mean(before)
+    assert max(after) < 0.35 < max(before)  # cells of 0.5 m
 
 
 @pytest.mark.parametrize("sigma", [0.4, 2.1])
@@ -242,7 +242,8 @@ def test_a_unique_attitude_is_within_a_degree():
     assert right == 12
 
 
-def test_attitudes_err_by_about_their_standard_deviation():
+def test_attitudes_err_by_less_than_their_standard_deviation():
+    """Of which 0.17° are for what a perfect map does not have."""
     rng, atlas = np.random.default_rng(9), house_atlas()
     ratios = []
     for truth in small_leans(30, rng, least=0.0):
@@ -250,7 +251,7 @@ def test_attitudes_err_by_about_their_standard_deviation():
         start = np.atleast_2d((truth @ scan.T_level_robot.inverse).vector)
         fit, spreads = last_fit(atlas, scan, start, 6, USUAL)
         ratios.append((fit.poses[0] - start[0])[4:] / np.sqrt(np.diag(spreads[0]))[4:])
-    assert 0.4 < np.sqrt(np.mean(np.square(ratios))) < 1.2
+    assert 0.15 < np.sqrt(np.mean(np.square(ratios))) < 0.6
 
 
 @pytest.mark.parametrize(("better", "leans"), [(True, True), (False, True), (True, False)])

@@ -130,14 +130,23 @@ class SpaceAtlas(Atlas):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
         return Beams.of(ends, number, column, strengths)
 
-    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
+        """As that of every site; `held`, c of `kernels.align3d`, lets beams end before walls."""
         unit = self.world.resolution
         moved = self.to_cells(poses)
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
         align, _ = self.kernels()
         align(
-            self.wall_distance.parts, beams.ends / unit, widths / unit, DAMPING, fitted, moved,
-            normal, sums,
+            self.wall_distance.parts, beams.ends / unit, widths / unit, DAMPING, held, fitted,
+            moved, normal, sums,
         )  # fmt: skip
         per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]
         half = np.tril(normal[:, :fitted, :fitted])

@@ -8,6 +8,16 @@ D the distance to the nearest wall and R of `poses`, equation (1),
 from a wide σ to a narrow one.  A pose is (x, y, yaw, z, roll, pitch); the first three, the first
 four or all are fitted.  With v = R q and g = ∇D, turning about an axis a changes e by g·(a × v),
 and the axes of yaw, roll and pitch are ẑ, R_z R_y x̂ and R_z ŷ.
+
+D is 0 at the centres of cells, and beams may end before these, at faces: all by the same d, in a
+last fit.  With s = 1 where D grows along a beam and −1 where it falls, and c beams' worth of d = 0,
+
+    e_k = s_k D(p + R q_k),     minimise Σ_k w_k (e_k − d)² + c d²,                         (2)
+
+with weights of e − d, the d of the step before.  With J = ∇e, m = Σ w J and u = Σ w e the best d is
+u / (Σ w + c), and what is left without it
+
+    H = Σ w J Jᵀ − m mᵀ / (Σ w + c),       −∇ = −Σ w J e + m u / (Σ w + c).                 (3)
 """
 
 import math
@@ -129,11 +139,11 @@ def _interpolate(c0, c1, c2, c3, c4, c5, c6, c7, e, dx, dy, dz):
 
 
 @within(fastmath=FREELY)
-def _weigh(scale, e, w):
+def _weigh(scale, d, e, w):
     """Weights into w; their sum and Σ w e²."""
     total = square = 0.0
     for n in range(len(e)):
-        t = e[n] * e[n] * scale
+        t = (e[n] - d) * (e[n] - d) * scale
         w[n] = 0.0 if t > FAINT else decay(t)
         total += w[n]
         square += w[n] * e[n] * e[n]
@@ -197,14 +207,45 @@ def _sum_tilt(w, x, y, z, e, dx, dy, dz, R, yaw, H, g):
     g[4], g[5] = -gr, -gp
 
 
-@within
-def _sum_beams(field, ends, sigma, fitted, pose, H, g, R, seen, at, corners):
-    """Fill H (6, 6), lower half, and g (6,) with Σ w J Jᵀ and −Σ w J e.  Returns Σ w and Σ w e².
+@within(fastmath=FREELY)
+def _sign(x, y, z, e, dx, dy, dz):
+    """s of (2) times D and its gradient, in place."""
+    for n in range(len(e)):
+        s = 1.0 if dx[n] * x[n] + dy[n] * y[n] + dz[n] * z[n] > 0.0 else -1.0
+        e[n] *= s
+        dx[n] *= s
+        dy[n] *= s
+        dz[n] *= s
 
-    Rows of roll and pitch stay as they are where these are not fitted.
+
+@within(fastmath=FREELY)
+def _sum_once(w, x, y, z, e, dx, dy, dz, R, yaw, m):
+    """Fill m (6,) of (3); returns u."""
+    ax, ay, az = R[0, 0], R[1, 0], R[2, 0]
+    bx, by = -math.sin(yaw), math.cos(yaw)
+    mx = my = ma = mz = mr = mp = total = 0.0
+    for n in range(len(w)):
+        p, q, s, u, v, h = dx[n], dy[n], dz[n], x[n], y[n], z[n]
+        mx += w[n] * p
+        my += w[n] * q
+        ma += w[n] * (q * u - p * v)
+        mz += w[n] * s
+        mr += w[n] * (p * (ay * h - az * v) + q * (az * u - ax * h) + s * (ax * v - ay * u))
+        mp += w[n] * (p * by * h - q * bx * h + s * (bx * v - by * u))
+        total += w[n] * e[n]
+    m[0], m[1], m[2], m[3], m[4], m[5] = mx, my, ma, mz, mr, mp
+    return total
+
+
+@within
+def _sum_beams(field, ends, sigma, held, d, fitted, pose, H, g, m, R, seen, at, corners):
+    """Fill H (6, 6), lower half, and g (6,) as (3) says.  Returns Σ w, the sum of (2), and d.
+
+    Rows of roll and pitch stay as they are where these are not fitted.  An infinite c holds d at 0,
+    and (2) is (1).
 
     Ends (3, m) are looked up as in `kernels.align`: the numbers of cells, in `at` (3, m + 1), end
-    with −1.  R (3, 3), `seen` (9, m) and `corners` (8, m) are scratch.
+    with −1.  m (6,), R (3, 3), `seen` (9, m) and `corners` (8, m) are scratch.
     """
     turn(pose, R)
     x, y, z, e, w = seen[0], seen[1], seen[2], seen[3], seen[4]
@@ -229,28 +270,40 @@ def _sum_beams(field, ends, sigma, fitted, pose, H, g, R, seen, at, corners):
                 e[n], dx[n], dy[n], dz[n] = distance_in_space(
                     field, pose[0] + x[n], pose[1] + y[n], pose[3] + z[n]
                 )
-    total, square = _weigh(0.5 / (sigma * sigma), e, w)
+    if held < math.inf:
+        _sign(x, y, z, e, dx, dy, dz)
+    total, square = _weigh(0.5 / (sigma * sigma), d, e, w)
     _sum_level(w, x, y, e, dx, dy, dz, H, g)
     if fitted > 4:
         _sum_tilt(w, x, y, z, e, dx, dy, dz, R, pose[2], H, g)
-    return total, square
+    if held < math.inf:
+        d = _sum_once(w, x, y, z, e, dx, dy, dz, R, pose[2], m) / (total + held)
+        for i in range(fitted):
+            g[i] += m[i] * d
+            for j in range(i + 1):
+                H[i, j] -= m[i] * m[j] / (total + held)
+        square -= (total + held) * d * d
+    return total, square, d
 
 
 @inner
-def _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
-    m, arm = len(ends), 0.0
-    for k in range(m):
+def _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums):
+    count, arm = len(ends), 0.0
+    for k in range(count):
         arm += ends[k, 0] ** 2 + ends[k, 1] ** 2
-    arm /= m
+    arm /= count
     across, H, g, R = np.ascontiguousarray(ends.T), np.zeros((6, 6)), np.zeros(6), np.empty((3, 3))
-    seen, corners = np.empty((9, m)), np.empty((8, m), dtype=np.float32)
-    at = np.full((3, m + 1), -1, dtype=np.int32)
+    m, seen, corners = np.empty(6), np.empty((9, count)), np.empty((8, count), dtype=np.float32)
+    at = np.full((3, count + 1), -1, dtype=np.int32)
     for q in range(first, last):
         pose = poses[q]
+        d = 0.0
         for sigma in widths:
-            _sum_beams(field, across, sigma, fitted, pose, H, g, R, seen, at, corners)
+            _, _, d = _sum_beams(
+                field, across, sigma, held, d, fitted, pose, H, g, m, R, seen, at, corners
+            )
             for i in range(6):
-                H[i, i] += damping * m * (1.0 if i < 2 or i == 3 else 0.1 * arm)
+                H[i, i] += damping * count * (1.0 if i < 2 or i == 3 else 0.1 * arm)
             if not _solve(H, g, fitted):
                 break
             if fitted < 4:
@@ -262,15 +315,15 @@ def _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, s
                     pose[i] += shrink * g[i]
                 else:
                     pose[i] += min(max(g[i], -0.1), 0.1)
-        sums[q, 0], sums[q, 1] = _sum_beams(
-            field, across, widths[-1], fitted, pose, normal[q], g, R, seen, at, corners
+        sums[q, 0], sums[q, 1], _ = _sum_beams(
+            field, across, widths[-1], held, d, fitted, pose, normal[q], g, m, R, seen, at, corners
         )
 
 
 @kernel(
-    "f4[:,:,::1], f8[:,::1], f8[::1], f8, i8 -> f8[:,::1], f8[:,:,::1], f8[:,::1]", over="poses"
+    "f4[:,:,::1], f8[:,::1], f8[::1], f8, f8, i8 -> f8[:,::1], f8[:,:,::1], f8[:,::1]", over="poses"
 )
-def align_in_space(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
+def align_in_space(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums):
     """Improve poses, each on its own.
 
     Args:
@@ -278,20 +331,21 @@ def align_in_space(first, last, field, ends, widths, damping, fitted, poses, nor
         ends: q in cells, shape (m, 3).
         widths: σ of each step in cells, shape (steps,).
         damping: Added to the normal matrix, as a share of the beams.
+        held: c of (2).
         fitted: How many of x, y, yaw, z, roll, pitch are fitted, from the front; the others stay.
         poses: (x, y, yaw, z, roll, pitch) in cells and rad, shape (K, 6); overwritten.
-        normal: Output, Σ w J Jᵀ at the improved pose with the last σ, lower half, of what is
+        normal: Output, H of (3) at the improved pose with the last σ, lower half, of what is
             fitted, shape (K, 6, 6).
-        sums: Output, Σ w and Σ w e² there, shape (K, 2).
+        sums: Output, Σ w and the sum of (2) there, shape (K, 2).
     """
-    _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums)
+    _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums)
 
 
 @kernel(
-    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1], f4[::1])), f8[:,::1], f8[::1], f8, i8 "
+    "Tuple((i4[:,:,::1], u1[:,:,:,::1], i8[::1], f4[::1])), f8[:,::1], f8[::1], f8, f8, i8 "
     "-> f8[:,::1], f8[:,:,::1], f8[:,::1]",
     over="poses",
 )
-def align_by_blocks(first, last, field, ends, widths, damping, fitted, poses, normal, sums):
+def align_by_blocks(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums):
     """The same where D comes by blocks."""
-    _fit_all(first, last, field, ends, widths, damping, fitted, poses, normal, sums)
+    _fit_all(first, last, field, ends, widths, damping, held, fitted, poses, normal, sums)
