@@ -113,7 +113,7 @@ def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
 @pytest.mark.parametrize("fitted", [4, 6])
 @pytest.mark.parametrize("held", [0.0, 4.0])
 def test_beams_may_end_before_walls_all_by_as_much(fitted, held):
-    """Equation (3) is what least squares say of (2), with a column for d and a row that holds it."""
+    """Equation (3) is what least squares say of (2): a column for d, and a row that holds it."""
     field = distance_to_walls(house().cells)
     rng = np.random.default_rng(5)
     ends = rng.normal(0.0, 12.0, (40, 3)) * [1.0, 1.0, 0.4]

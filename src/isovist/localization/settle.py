@@ -39,8 +39,8 @@ MORE = 6
 """So often at most a fit is begun again where it ended: from 5° off one alone stops half way."""
 SHARP = 0.5
 """σ of the steps from then on, in those of a second fit: what is no wall of the map pulls less.  Of
-0.35, 0.5, 0.7 and 1 attitudes in a house of 0.1 m cells are the better the less (at most 0.17, 0.43,
-0.58 and 1.05° off), and by 0.5 those on streets and of real scans still as good as by 1."""
+0.35, 0.5, 0.7 and 1 attitudes in a house of 0.1 m cells are the better the less: off by at most
+0.17, 0.43, 0.58 and 1.05°.  By 0.5 those on streets and of real scans are as good as by 1."""
 SHARES = (1.0, 0.5, 0.0)
 """Of the lean that was found, from which fits with roll and pitch begin."""
 HELD = 4.0
