@@ -14,6 +14,8 @@ LENGTH = "must be a positive length in m, got "
 
 LINES = {
     # what is not there
+    "map " + 300 * "x" + " -o made.yaml": "File name too long.",
+    "check ATLAS SCAN 4.1 2.6 0.4 --spread 0.1 1e308": "`--spread` takes standard deviations",
     "foo": "No such command 'foo'. See `isovist --help`.",
     "--foo": "No such option: --foo. See `isovist --help`.",
     "bench": "Missing command. See `isovist bench --help`.",

@@ -200,7 +200,7 @@ def test_what_is_no_file_is_refused(tmp_path):
     with pytest.raises(FileError) as error:
         read_ros_map(tmp_path / "gone.yaml")
     assert str(error.value) == f"{tmp_path / 'gone.yaml'}: there is no such file."
-    with pytest.raises(FileError, match="is a folder, not an image"):
+    with pytest.raises(FileError, match=r"^map.yaml: `image` names .*, which is a folder\.$"):
         read_ros_map(write_yaml(tmp_path, image="."))
 
 

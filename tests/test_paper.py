@@ -170,6 +170,10 @@ def test_without_values_the_setup_is_that_of_the_paper(rows):
         (["--channels", "1"], "A rose needs at least 2 directions, got 1."),
         (["--temperature", "0"], "`--temperature` must be a positive number, got 0.0. "
          "Small is sharp; 0.5 suits 8 directions."),
+        (["--temperature", "1e-308"], "`--temperature` must be a positive number, got 1e-308. "
+         "Small is sharp; 0.5 suits 8 directions."),
+        (["--temperature", "1e-200"], "The descriptor does not change from place to place, so that "
+         "nothing bounds an error. Take another `--temperature`."),
         (["--profile", "gauss"], "`--profile` must be softmax, bump or cosine, got gauss."),
         (["--profile", "cosine", "--temperature", "0.6"],
          "`--temperature` of a cosine power is at most 0.5, got 0.6."),

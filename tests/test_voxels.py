@@ -196,3 +196,17 @@ def test_a_cloud_too_far_away_for_its_cells_is_refused():
         InputError, match=r"up to 1e\+25 m from its origin, too far for cells of 0.1"
     ):
         VoxelMap.from_points(np.tile([1e25, 0.0, 1.0], (100, 1)), 0.1)
+
+
+def test_reflectances_that_memory_cannot_hold_are_refused(monkeypatch):
+    def none_left(*given, **options):
+        if "minlength" in options:
+            raise MemoryError
+        return count(*given)
+
+    points, count = np.random.default_rng(0).uniform(0.0, 3.0, (200, 3)), np.bincount
+    monkeypatch.setattr(np, "bincount", none_left)
+    with pytest.raises(
+        InputError, match=r"^Reflectances of \d+ × \d+ × \d+ cells take more memory"
+    ):
+        VoxelMap.from_points(points, 0.1, reflectance=np.ones(200))

@@ -95,8 +95,10 @@ def main() -> None:
         _refuse("A word of the command line holds a zero byte.")
     try:
         code = app(prog_name="isovist", standalone_mode=bare)
-    except (IsovistError, OSError) as error:
+    except IsovistError as error:
         _refuse(str(error))
+    except OSError as error:
+        _refuse(_of_system(error))
     except UsageError as error:
         _refuse(_usage(error))
     except MemoryError as error:
@@ -105,6 +107,14 @@ def main() -> None:
         sys.stderr.write("isovist: interrupted; nothing was written.\n")
         raise SystemExit(130) from None
     raise SystemExit(code)
+
+
+def _of_system(error: OSError) -> str:
+    """What the operating system does not allow, and with which file."""
+    if error.strerror is None:
+        return str(error)
+    named = "" if error.filename is None else f"{str(error.filename)[:200]}: "
+    return f"{named}{error.strerror}."
 
 
 def _usage(error: Any) -> str:

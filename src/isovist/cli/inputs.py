@@ -189,12 +189,13 @@ def spread_of(spread: tuple[float, float] | None) -> "FloatArray | None":
     if spread is None:
         return None
     metres, radians = spread
-    if not (math.isfinite(metres + radians) and metres > 0.0 and radians > 0.0):
+    variances = metres * metres, metres * metres, radians * radians
+    if not (all(map(math.isfinite, variances)) and metres > 0.0 and radians > 0.0):
         raise InputError(
             "`--spread` takes standard deviations above 0, in m and rad, "
             f"got {metres:g} {radians:g}."
         )
-    return np.diag([metres**2, metres**2, radians**2])
+    return np.diag(variances)
 
 
 def log_of(path: Path, **options: Any) -> "Log":

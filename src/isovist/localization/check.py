@@ -34,6 +34,7 @@ from isovist.localization.maps import AnyMaps, seek, site_of, told
 from isovist.localization.refine import Fits, contenders, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.settle import settled
 from isovist.poses import AnyPose, Pose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
@@ -182,6 +183,8 @@ def _judged(
 
     def judged(nearby: bool) -> _Compared:
         answer = judge(site, scan, fits, settings, nearby=nearby)
+        places = settled(site, scan, answer.estimates, None, settings)
+        answer = replace(answer, estimates=places)
         return _compared(told(site, answer), claim, settings)
 
     compared = judged(nearby=False)

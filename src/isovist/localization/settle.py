@@ -103,11 +103,26 @@ def settle(
     if not isinstance(scan, CloudScan):
         return answer
     start, level = perf_counter(), told if isinstance(told, CloudScan) else scan
-    estimates = tuple(_settled(site, scan, one, prior, settings, level) for one in answer.estimates)
+    estimates = settled(site, scan, answer.estimates, prior, settings, level)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("refine", "total"):
         timing[step] += spent
     return replace(answer, estimates=estimates, timing_ms=timing)
+
+
+def settled(
+    site: Site,
+    scan: Look,
+    estimates: tuple[Estimate, ...],
+    prior: Prior,
+    settings: LocalizationSettings,
+    told: CloudScan | None = None,
+) -> tuple[Estimate, ...]:
+    """Estimates as `settle` leaves them."""
+    if not isinstance(scan, CloudScan):
+        return estimates
+    level = scan if told is None else told
+    return tuple(_settled(site, scan, one, prior, settings, level) for one in estimates)
 
 
 def _settled(

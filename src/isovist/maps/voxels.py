@@ -129,7 +129,14 @@ class VoxelMap:
         values = None
         if reflectance is not None:
             given = as_floats("reflectance", reflectance, (len(p),))
-            sums = np.bincount(flat, given, minlength=levels * rows * columns)
+            try:
+                sums = np.bincount(flat, given, minlength=levels * rows * columns)
+            except MemoryError:
+                raise InputError(
+                    f"Reflectances of {columns} × {rows} × {levels} cells take more memory than "
+                    "there is. Take a coarser `resolution`, cut the cloud, or leave its "
+                    "intensities out."
+                ) from None
             values = sums.astype(np.float64, copy=False)
             values[met] /= counts
         grid = grid_of_walls(met[counts >= fewest], shape)

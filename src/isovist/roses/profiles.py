@@ -18,6 +18,9 @@ import numpy as np
 from isovist.errors import InputError
 from isovist.types import BoolArray, FloatArray
 
+LEAST = 1e-300
+"""Temperatures below would overflow in (1)."""
+
 
 class Profile(Protocol):
     """A profile with one parameter: one of these three, or one of your own."""
@@ -55,7 +58,7 @@ class Softmax(Profile):
     temperature: float
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.temperature) and self.temperature > 0.0):
+        if not (np.isfinite(self.temperature) and self.temperature > LEAST):
             raise InputError(
                 f"`temperature` must be a positive number, got {self.temperature}. "
                 "Small is sharp; 0.5 suits 8 directions."

@@ -256,6 +256,11 @@ def _static_and_dynamic(example: Example) -> dict[str, float]:
     least = float(np.linalg.eigvalsh(step * np.einsum("tni,tnj->ij", J, J))[0])
     L = float(np.linalg.norm(J, ord=2, axis=(1, 2)).max())
     mu = float(np.linalg.svd(here, compute_uv=False)[-1])
+    if not min(mu, least) > 0.0:
+        raise InputError(
+            "The descriptor does not change from place to place, so that nothing bounds an error. "
+            "Take another `temperature`."
+        )
     return {
         "noise": NOISE,
         "mu": mu,
