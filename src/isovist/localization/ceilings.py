@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps
 from isovist.maps.cells import Cell, wall_faces
-from isovist.types import BoolArray, once_for_each, readonly
+from isovist.maps.distance import distance_to
+from isovist.types import BoolArray, FloatArray, once_for_each, readonly
 
 WALLS = np.concatenate(
     [
@@ -22,6 +23,9 @@ WALLS = np.concatenate(
 """Lower edges of the classes of D in m: fine where a beam's worth falls, then as boxes halve."""
 FRONTIERS = np.array([0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0])
 """Lower edges of the classes of U in m; its exponential has a length of 1/λ = 1.7 m."""
+EXACT = 1000.0
+"""In cells: squares of singles below it are off by less than a quarter.  Cells of a map on which
+5 m are more would be smaller than 5 mm."""
 RIM = 16
 """Cells this near to the rim of the map hold ends from outside, where (3) has one more √½."""
 
@@ -50,28 +54,21 @@ class Ceilings:
     @once_for_each
     def of(atlas: PlaneAtlas) -> "Ceilings":
         """Those of an atlas; made once for each."""
-        from scipy.ndimage import binary_dilation, distance_transform_edt
+        from scipy.ndimage import binary_dilation
 
         unit = atlas.world.resolution
         pad = math.ceil(WALLS[-1] / unit) + 2
         clear = bridge_gaps(atlas.world, atlas.settings.gap).cells
-        D = distance_transform_edt(
-            np.pad(~wall_faces(atlas.world.cells), pad, constant_values=True)
-        )
-        rim = np.ones(D.shape, dtype=np.bool_)
-        rim[pad + RIM : -pad - RIM, pad + RIM : -pad - RIM] = False
-        D[rim] -= math.sqrt(0.5)
+        inner = (slice(pad + RIM, -pad - RIM),) * 2
+        plain, near = _classes(np.pad(wall_faces(atlas.world.cells), pad), unit, WALLS)
+        near[inner] = plain[inner]
         free = clear == Cell.FREE
         around = np.ones((3, 3), dtype=np.bool_)
         unknown = np.pad(clear == Cell.UNKNOWN, pad, constant_values=True)
         enterable = unknown & binary_dilation(np.pad(free, pad), around)
-        U = distance_transform_edt(~enterable) if enterable.any() else np.full(D.shape, np.inf)
-        near = np.searchsorted(WALLS, np.maximum(D, 0.0) * unit, side="right") - 1
         # A ray enters a cell at its rim, √½ from its middle.
-        dark = np.searchsorted(
-            FRONTIERS, np.maximum(U - math.sqrt(0.5), 0.0) * unit, side="right"
-        ) - 1  # fmt: skip
-        codes = (near * len(FRONTIERS) + dark).astype(np.uint8)
+        _, dark = _classes(enterable, unit, FRONTIERS)
+        codes = near * np.uint8(len(FRONTIERS)) + dark
         return Ceilings(
             readonly(codes), pad, free, bits_of(clear == Cell.OCCUPIED, fill=False),
             bits_of(clear == Cell.UNKNOWN, fill=True),
@@ -93,6 +90,23 @@ class Ceilings:
             found = np.argwhere(self.standing(size))[:, ::-1].astype(np.int32)
             self.seen[-size] = readonly(np.ascontiguousarray(found))
         return self.seen[-size]
+
+
+def _classes(met: BoolArray, unit: float, edges: FloatArray) -> list[NDArray[np.uint8]]:
+    """The class, by lower edges in m, of the distance of each cell to the nearest of some cells,
+    and that of the same less √½ cells.
+    """
+    if not met.any():
+        return 2 * [np.full(met.shape, len(edges) - 1, dtype=np.uint8)]
+    # Distances are roots of whole numbers, and singles tell of which.
+    beyond = min(edges[-1] / unit + 2.0, EXACT)
+    squares = np.rint(np.square(np.minimum(distance_to(met), np.float32(beyond)))).astype(np.int32)
+    roots = np.sqrt(np.arange(int(squares.max()) + 1))
+    return [
+        (np.searchsorted(edges, np.maximum(roots - less, 0.0) * unit, side="right") - 1)
+        .astype(np.uint8)[squares]
+        for less in (0.0, math.sqrt(0.5))
+    ]  # fmt: skip
 
 
 def bits_of(mask: BoolArray, *, fill: bool) -> tuple[NDArray[np.uint64], ...]:
