@@ -6,9 +6,11 @@ With s the residual of the beams and H their normal matrix scaled to one beam pe
 
 of its pose.  In a perfect map s is what the cells leave, about s₀, and H / s² would do.  Beyond
 that the residual comes from walls that the map bends or doubles, and these shift all beams at once.
-What shifts all beams turns none: in space, where there are thousands, angles are known by H / s².
-Roll and pitch of a last fit (`settle`) then err by 0.3 to 1.0 standard deviations in the root mean
-square, over a house of 0.1 m cells, a real building of 0.08 m and streets of 0.2 and 0.4 m.
+In space, where fits find how far before the centres of cells beams end, s is s₀ at least: each wall
+may lie elsewhere in its cells.  What shifts all beams turns none: in space, where there are
+thousands, angles are known by H / s².  Roll and pitch of a last fit (`settle`) then err by 0.3 to
+1.0 standard deviations in the root mean square, over a house of 0.1 m cells, a real building of
+0.08 m and streets of 0.2 and 0.4 m.
 """
 
 import numpy as np
@@ -34,7 +36,9 @@ def information(
     residual = np.maximum(fit.square / np.maximum(fit.weight, 1.0), settings.floor[0] ** 2)
     metres, inflation, *cells = settings.scatter
     share = cells[fit.normal.shape[-1] > 3]
-    variance = inflation * residual**2 / (metres**2 + (share * cell) ** 2)
+    least = metres**2 + (share * cell) ** 2
+    believed = residual if fit.normal.shape[-1] == 3 else np.maximum(residual, least)
+    variance = inflation * believed**2 / least
     known = fit.normal / (variance * crowding)[..., None, None]
     n = known.shape[-1]
     if n > 3:
