@@ -102,8 +102,8 @@ def settle(
     """
     if not isinstance(scan, CloudScan):
         return answer
-    start, level = perf_counter(), told if isinstance(told, CloudScan) else scan
-    estimates = settled(site, scan, answer.estimates, prior, settings, level)
+    start = perf_counter()
+    estimates = settled(site, scan, answer.estimates, prior, settings, told)
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("refine", "total"):
         timing[step] += spent
@@ -116,12 +116,12 @@ def settled(
     estimates: tuple[Estimate, ...],
     prior: Prior,
     settings: LocalizationSettings,
-    told: CloudScan | None = None,
+    told: Look | None = None,
 ) -> tuple[Estimate, ...]:
     """Estimates as `settle` leaves them."""
     if not isinstance(scan, CloudScan):
         return estimates
-    level = scan if told is None else told
+    level = told if isinstance(told, CloudScan) else scan
     return tuple(_settled(site, scan, one, prior, settings, level) for one in estimates)
 
 
