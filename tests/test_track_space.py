@@ -42,7 +42,7 @@ def test_starts_are_found_and_none_is_wrong(site, atlas, aided):
     runs = [
         drive(
             Tracker(atlas),
-            site,
+            site.reality,
             LIDAR,
             wander(site.ground, 3.0, rng, stride),
             rng,
@@ -62,7 +62,7 @@ def test_a_robot_that_is_carried_away_is_found_again(site, atlas):
     rng = np.random.default_rng(2)
     first, second = wander(site.ground, 2.0, rng), wander(site.ground, 4.0, rng)
     away = len(first)
-    run = drive(Tracker(atlas), site, LIDAR, [*first, *second], rng, carried=[away])
+    run = drive(Tracker(atlas), site.reality, LIDAR, [*first, *second], rng, carried=[away])
     row = summarise_kidnaps("office", [run[away - 1 :]], 1, 4.0)
     assert (row["noticed"], row["found_again"]) == (1.0, 1.0)
 
@@ -72,5 +72,5 @@ def test_the_height_is_not_taken_from_what_stands_in_the_way(site, atlas):
     narrow = SpinningLidar(16, -0.2, 0.2, azimuths=180, noise=0.02, clutter=0.3)
     for seed in (1, 2):
         rng = np.random.default_rng(seed)
-        run = drive(Tracker(atlas), site, narrow, wander(site.ground, 5.0, rng), rng)
+        run = drive(Tracker(atlas), site.reality, narrow, wander(site.ground, 5.0, rng), rng)
         assert max(abs(update.offset[3]) for update in run) < 0.15

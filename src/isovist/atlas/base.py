@@ -267,7 +267,15 @@ class Site(ABC):
         """
 
     @abstractmethod
-    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
         """Move poses to where the beams end at walls.
 
         Args:
@@ -275,6 +283,7 @@ class Site(ABC):
             poses: From where to begin, shape (K, D).
             widths: σ of each step in m.
             fitted: How many coordinates are fitted, from the front; 3 in the plane.
+            held: In space, c of `kernels.align3d`: less than infinite lets beams end before walls.
         """
 
     @abstractmethod

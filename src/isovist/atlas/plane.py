@@ -149,8 +149,16 @@ class PlaneAtlas(Atlas):
             return ""
         return left_out(self.shine, flat.intensities[flat.valid])
 
-    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
-        del fitted
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
+        del fitted, held
         unit, R = self.world.resolution, self.world.origin.rotation
         moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
         order, back = _by_place(moved)

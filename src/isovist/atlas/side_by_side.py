@@ -143,10 +143,18 @@ class SideBySide(Site):
         chosen = self._first.beams(scan, thin, block)
         return chosen if len(self.names) == 1 else replace(chosen, strengths=np.empty(0))
 
-    def fit(self, beams: Beams, poses: FloatArray, widths: FloatArray, fitted: int) -> Fit:
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
         def on_one(part: tuple[Atlas, FloatArray, FloatArray]) -> Fit:
             atlas, rows, shift = part
-            own = atlas.fit(beams, rows, widths, fitted)
+            own = atlas.fit(beams, rows, widths, fitted, held=held)
             return replace(own, poses=own.poses + shift)
 
         parts = in_groups(on_one, list(self._by_map(poses)), hands())

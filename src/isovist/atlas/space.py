@@ -139,7 +139,6 @@ class SpaceAtlas(Atlas):
         *,
         held: float = np.inf,
     ) -> Fit:
-        """As that of every site; `held`, c of `kernels.align3d`, lets beams end before walls."""
         unit = self.world.resolution
         moved = self.to_cells(poses)
         normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))

@@ -1,4 +1,4 @@
-"""Drives through a generated building in space, with a spinning lidar, from unknown starts.
+"""Drives in space with a spinning lidar, through a generated building above all.
 
 The robot knows the plan of the building as voxels; its lidar sees the same building with furniture
 up to the ceiling.  It wanders: turns on the spot, drives on as far as there is room, a stride
@@ -93,7 +93,7 @@ def _leg(
 
 def drive(
     tracker: Follower,
-    site: Building,
+    reality: MeshMap,
     lidar: SpinningLidar,
     poses: Sequence[Pose3],
     rng: np.random.Generator,
@@ -106,8 +106,8 @@ def drive(
 
     Args:
         tracker: From an unknown start.
-        site: Where.
-        lidar: What it sees with.
+        reality: What is there.
+        lidar: What it is seen with.
         poses: T_world_robot at each.
         rng: Noise of lidar and odometry.
         aided: Whether there is odometry.
@@ -121,9 +121,10 @@ def drive(
         if k and k not in carried:
             step = poses[k - 1].flat.inverse @ pose.flat
             odometry = odometry @ usual.simulate(step, rng)
+            height += pose.z - poses[k - 1].z
             height += float(rng.normal(0.0, 0.2 * usual.along * np.sqrt(way_of(step)[0])))
         told = Pose3(odometry.x, odometry.y, odometry.yaw, height, pose.roll, pose.pitch)
-        scan = lidar.scan(site.reality, pose, rng)
+        scan = lidar.scan(reality, pose, rng)
         belief = tracker.update(told if aided else None, scan, time=pause * k)
         updates.append(Update(k, pause * k, told if aided else None, belief, pose))
     return updates

@@ -12,7 +12,7 @@ import numpy as np
 
 from isovist.errors import InputError
 from isovist.maps.mesh import MeshMap
-from isovist.poses import Pose3
+from isovist.poses import Pose3, unit_vectors, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.spinning import SpinningLidar
 from isovist.types import FloatArray
@@ -29,6 +29,12 @@ LANE, EVERY = -1.8, 16.0
 """Where on a street the map's drives go, and how far apart its scans are."""
 NEAR, FAR = 2.0, 10.0
 """How far scans that are asked lie from the nearest one of the map."""
+SWAY, CURVE = 1.2, 6.0
+"""How far from the middle robots drive at most, and the radius of their turns."""
+ROOM = 2.4
+"""Between the middles of a driving robot and of any car."""
+LEAN = float(np.radians(1.0))
+"""Standard deviation of roll and pitch of a driving robot on the slope, in rad."""
 
 Corners = tuple[FloatArray, FloatArray]
 """Lowest and highest corners of boxes, each of shape (k, 3), z above the ground."""
@@ -106,6 +112,42 @@ class Quarter:
             yield pose, replace(seen, roll=0.0, pitch=0.0)
             count -= 1
 
+    def wander(self, reach: float, rng: np.random.Generator, stride: float) -> list[Pose3]:
+        """Poses of a robot that begins anywhere on a street and drives `reach` m, a stride apart.
+
+        At every other crossing it turns.
+        """
+        while True:
+            places = self._way(reach, rng, stride)
+            free = np.hypot(*(places[:, None, :2] - self.cars).T).min() > ROOM
+            if free and places[:, :2].min() > CURVE and places[:, :2].max() < self.size - CURVE:
+                break
+        cos, sin = np.cos(places[:, 2]), np.sin(places[:, 2])
+        tilts = np.arctan(SLOPE * np.stack([-sin, -cos], axis=1))
+        tilts += rng.normal(0.0, LEAN, tilts.shape)
+        return [_standing(place, *tilt) for place, tilt in zip(places, tilts, strict=True)]
+
+    def _way(self, reach: float, rng: np.random.Generator, stride: float) -> FloatArray:
+        """(x, y, yaw) from anywhere on, wherever that leads."""
+        axis, sense = int(rng.integers(2)), float(rng.choice([-1.0, 1.0]))
+        lane = rng.choice(self.streets[axis][:, 0]) + rng.uniform(-SWAY, SWAY)
+        place, yaw = rng.uniform(CURVE, self.size - CURVE, 2), _along(axis, sense)
+        place[axis] = lane
+        rows = [(*place, yaw)]
+        while len(rows) * stride <= reach:
+            ahead = sense * (self.streets[1 - axis][:, 0] - place[1 - axis]) - CURVE
+            met = np.flatnonzero((ahead >= 0.0) & (ahead < stride))
+            if met.size and rng.random() < 0.5:
+                lane = self.streets[1 - axis][met[0], 0] + rng.uniform(-SWAY, SWAY)
+                axis, sense = 1 - axis, float(rng.choice([-1.0, 1.0]))
+            aim = _along(axis, sense)
+            right = sense * (place[axis] - lane) * (1.0 if axis == 0 else -1.0)
+            turn = wrap_angle(aim + np.clip(right / CURVE, -0.8, 0.8) - yaw)
+            yaw = float(yaw + np.clip(turn, -stride / CURVE, stride / CURVE))
+            place = place + stride * unit_vectors(yaw)
+            rows.append((*place, yaw))
+        return np.array(rows)
+
 
 def quarter(seed: int = 0, *, size: float = 150.0) -> Quarter:
     """A quarter of a town, the same for the same seed.
@@ -129,6 +171,11 @@ def quarter(seed: int = 0, *, size: float = 150.0) -> Quarter:
 def _standing(place: FloatArray, roll: float = 0.0, pitch: float = 0.0) -> Pose3:
     x, y, yaw = (float(v) for v in place)
     return Pose3(x, y, yaw, SLOPE * x + HEIGHT, roll, pitch)
+
+
+def _along(axis: int, sense: float) -> float:
+    """Heading along a street of such an axis, up or down its coordinate."""
+    return 0.5 * np.pi * sense if axis == 0 else 0.5 * np.pi * (1.0 - sense)
 
 
 def _thinned(points: FloatArray, side: float) -> FloatArray:

@@ -15,6 +15,7 @@ from isovist.localization.copies import copies
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import Prior, Regions, Sought, seek
 from isovist.localization.refine import Fits, refine
+from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slices import rivals
 from isovist.sensing.cloud_scan import CloudScan
@@ -55,13 +56,7 @@ def look_once(
     if against is None:
         candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
     else:
-        level = scan.T_level_robot.inverse
-        known = [(one.pose @ level).vector for one in against.estimates]
-        assert isinstance(atlas, SpaceAtlas)
-        assert isinstance(scan, CloudScan)
-        assert not isinstance(prior, Regions)
-        trusted = against.verdict is Verdict.UNIQUE
-        candidates = rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
+        candidates = rivals_of(against, atlas, scan, prior, settings)
     searched = perf_counter()
     fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
     if thorough and against is None:
@@ -75,10 +70,10 @@ def look_once(
     plain = atlas.dimension == 3 and not thorough
     firm = settings if thorough else settings.careful()
     answer = judge(atlas, scan, fits, firm, nearby=not plain)
-    sure = _leads(atlas, scan, candidates, answer, settings)
+    sure = leads(atlas, scan, candidates, answer, settings)
     if plain and sure:
         answer = judge(atlas, scan, fits, firm)
-        sure = _leads(atlas, scan, candidates, answer, settings)
+        sure = leads(atlas, scan, candidates, answer, settings)
     done = perf_counter()
     marks = {"search": (start, searched), "refine": (searched, refined), "judge": (refined, done)}
     timing = {name: 1e3 * (b - a) for name, (a, b) in marks.items()}
@@ -86,7 +81,20 @@ def look_once(
     return answer, sure
 
 
-def _leads(
+def rivals_of(
+    answer: Answer, atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings
+) -> Candidates:
+    """Places of an answer in space, where it `has_rivals`, and those that may be as good."""
+    level = scan.T_level_robot.inverse
+    known = [(one.pose @ level).vector for one in answer.estimates]
+    assert isinstance(atlas, SpaceAtlas)
+    assert isinstance(scan, CloudScan)
+    assert not isinstance(prior, Regions)
+    trusted = answer.verdict is Verdict.UNIQUE
+    return rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
+
+
+def leads(
     atlas: Site, scan: Look, candidates: Sought, answer: Answer, settings: LocalizationSettings
 ) -> bool:
     """Whether an answer is well ahead of what was not looked at; one without a place is."""
@@ -106,7 +114,7 @@ def look_closer(
     if first.best is None or (sure and first.verdict is Verdict.UNIQUE):
         return first
     spent = first.timing_ms
-    if _has_rivals(site, scan, first):
+    if has_rivals(site, scan, first):
         answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True, against=first)
         spent = _sum(spent, answer.timing_ms)
         apart = first.verdict is Verdict.UNIQUE and not agree(first, answer, settings)
@@ -137,7 +145,7 @@ def agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool
     return is_same(first.best.pose, second.best.pose, settings)
 
 
-def _has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
+def has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
     """Whether `slices.rivals` can tell if there is another place as good as that of an answer."""
     known = answer.verdict is not Verdict.LOST
     return known and isinstance(site, SpaceAtlas) and isinstance(scan, CloudScan)

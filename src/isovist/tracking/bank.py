@@ -23,6 +23,7 @@ from isovist.atlas.base import Beams, Site
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.settle import HELD
 from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import AnyPose, Pose3, swing, wrap_angle
 from isovist.sensing.drift import UNTOLD, Drift
@@ -312,7 +313,7 @@ class Bank:
         if n == 3:
             fit = atlas.fit(beams, poses, np.concatenate([coarse, fine]), n)
         else:  # wide steps would take the height from whatever stands in the way
-            fit = atlas.fit(beams, atlas.fit(beams, poses, coarse, 3).poses, fine, n)
+            fit = atlas.fit(beams, atlas.fit(beams, poses, coarse, 3).poses, fine, n, held=HELD)
         step = _wrapped(fit.poses - poses)[:, :n]
         known = information(fit, beams.blocks, atlas.cell(fit.poses), settings)
         R = covariances(known, settings)

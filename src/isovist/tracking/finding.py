@@ -6,8 +6,11 @@ from functools import partial
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Site
-from isovist.localization.maps import Prior, seek
-from isovist.localization.refine import refine
+from isovist.localization.answer import Verdict
+from isovist.localization.judge import judge
+from isovist.localization.look import has_rivals, leads, rivals_of
+from isovist.localization.maps import Prior, Sought, seek
+from isovist.localization.refine import Fits, refine
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information
 from isovist.poses import AnyPose
@@ -32,7 +35,14 @@ class Finder:
     localization: LocalizationSettings
 
     def find(
-        self, scan: AnyScan, prior: Prior, tilt: bool, settled: bool, thorough: bool = False
+        self,
+        scan: AnyScan,
+        prior: Prior,
+        tilt: bool,
+        settled: bool,
+        *,
+        closer: bool = False,
+        thorough: bool = False,
     ) -> Found:
         """Places of a scan that knows up from down.
 
@@ -41,17 +51,36 @@ class Finder:
             prior: Where the robot may be.
             tilt: In space, fit roll and pitch too.
             settled: Whether one place is left, and this is a check.
+            closer: In space, look a second time unless the first settles it.
             thorough: In space, fit the height from the start.
         """
         settings = self.localization
-        seeds = seek(self.site, scan, prior, settings).poses
-        most = self.settings.found[settled]
-        fits = refine(self.site, scan, seeds, settings, keep=most, tilt=tilt, thorough=thorough)
+        seeds = seek(self.site, scan, prior, settings)
+        kept = partial(
+            refine, self.site, scan, settings=settings, keep=self.settings.found[settled], tilt=tilt
+        )
+        fits = kept(seeds.poses, thorough=thorough)
+        if closer and self.site.dimension == 3:
+            more = self._closer(scan, prior, seeds, fits)
+            fits = fits if more is None else fits.joined(kept(more, thorough=True))
         fits = fits.select(self._hopeful(fits.scores))
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)
         tight = by_coordinate(*self.settings.tight, spreads.shape[-1])
         return fits.poses, spreads + np.diag(np.square(tight)), fits.scores
+
+    def _closer(self, scan: AnyScan, prior: Prior, seeds: Sought, fits: Fits) -> FloatArray | None:
+        """Candidates of a closer look, as `locate` has it; `None` where the first look settles it.
+
+        On streets descriptors, which see the cars, miss the place of one scan in five.
+        """
+        site, settings = self.site, self.localization
+        answer = judge(site, scan, fits, settings.careful(), nearby=False)
+        if answer.verdict is Verdict.UNIQUE and leads(site, scan, seeds, answer, settings):
+            return None
+        if answer.estimates and has_rivals(site, scan, answer):
+            return rivals_of(answer, site, scan, prior, settings).poses
+        return seek(site, scan, prior, settings, thorough=True).poses
 
     def find_turned(self, scan: AnyScan, mount: AnyPose, prior: Prior, settled: bool) -> Found:
         """Places of a scan in any attitude, in the level frame of T_robot_level."""

@@ -264,7 +264,7 @@ class Tracker(Moving):
             # Who was carried away is not where the prior said that it began.
             began = self._odometry == self._start and not surprised
             prior = self._prior if began else None
-            found = self._find(scan, prior, turned=surprised or not self._settled)
+            found = self._find(scan, prior, anywhere=surprised or not self._settled)
             if surprised:
                 self._stand = None
                 margin = self.localization.refuted[1]
@@ -339,12 +339,16 @@ class Tracker(Moving):
         return lead
 
     def _find(
-        self, scan: AnyScan, prior: Prior = None, *, turned: bool = False
+        self, scan: AnyScan, prior: Prior = None, *, anywhere: bool = False
     ) -> tuple[FloatArray, FloatArray]:
-        """Places that explain one scan, as the bank wants them; `turned`, in any attitude."""
-        if turned and self.any_attitude:
-            return self._finder.find_turned(scan, self._mount, prior, self._settled)[:2]
-        return self._finder.find(scan, prior, self.bank.tilt, self._settled)[:2]
+        """Places that explain one scan, as the bank wants them.
+
+        `anywhere`, the place is open: all of the prior is looked at closely, in any attitude.
+        """
+        finder, settled = self._finder, self._settled
+        if anywhere and self.any_attitude:
+            return finder.find_turned(scan, self._mount, prior, settled)[:2]
+        return finder.find(scan, prior, self.bank.tilt, settled, closer=anywhere)[:2]
 
     def _begin(
         self, scan: AnyScan, poses: FloatArray, spreads: FloatArray
