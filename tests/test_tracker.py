@@ -21,7 +21,7 @@ from isovist.sensing.scan import Scan
 from isovist.tracking.bank import Bank, Frame
 from isovist.tracking.settings import TrackingSettings
 from isovist.tracking.tracker import Tracker
-from reference_locate import building, twin_rooms
+from reference_locate import UNIT, building, twin_rooms
 from sites import ABSURD, PLANE, SPACE
 
 LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=270, range_max=12.0, noise=0.02)
@@ -126,6 +126,24 @@ def test_a_robot_carried_away_is_noticed_and_found_again(atlas):
     assert not any(wrong[2:])
     assert beliefs[-1].verdict is Verdict.UNIQUE
     assert far[-1] < 0.1
+
+
+@pytest.mark.parametrize("cupboard", [(2, 40, 48, 60), (2, 30, 70, 94), (40, 98, 2, 12)])
+def test_a_robot_carried_to_a_room_that_is_nearly_the_same_is_noticed(cupboard):
+    """The room that was believed explains what is seen, but for the cupboard of the other one."""
+    cells, (low, high, left, right) = np.array(twin_rooms().cells), cupboard
+    cells[low:high, 106 + left : 106 + right] = Cell.OCCUPIED
+    atlas, beside = build(OccupancyMap(cells, UNIT)), Pose(104 * UNIT, 0.0, 0.0)
+    before = way([(1.0, 4.0), (3.2, 4.0), (3.2, 3.0)])
+    after = [beside @ pose for pose in way([(3.2, 2.7), (3.2, 2.2), (2.4, 2.2), (2.4, 3.4)])]
+    # Odometry says that it went straight on.
+    jump = len(before), after[0].inverse @ before[-1] @ Pose(0.3, 0.0, 0.0)
+    beliefs = drive(Tracker(atlas), atlas.world, [*before, *after], noise=0.0, slip=jump)
+    far, _ = errors(beliefs, [*before, *after])
+    unique = np.array([b.verdict is Verdict.UNIQUE for b in beliefs])
+    assert unique[len(before) - 1]
+    assert not (unique & (far > 0.1))[len(before) :].any()
+    assert unique[-1]
 
 
 def test_odometry_that_slips_once_is_caught_up(atlas):

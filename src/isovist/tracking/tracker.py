@@ -257,27 +257,29 @@ class Tracker(Moving):
     def _seek(self, scan: AnyScan) -> float:
         """Search the map when it is time to; milliseconds spent."""
         start = perf_counter()
-        surprised = self._settled and self._surprised()
+        doubted = self._settled and self._doubted()
+        surprised = doubted and self._surprised()
         pause = self.settings.search_every[self._settled]
-        if surprised or self.travelled - self._searched >= pause:
+        if doubted or self.travelled - self._searched >= pause:
             self._searched = self.travelled
             # Who was carried away is not where the prior said that it began.
             began = self._odometry == self._start and not surprised
             prior = self._prior if began else None
-            found = self._find(scan, prior, anywhere=surprised or not self._settled)
-            if surprised:
-                self._stand = None
+            found = self._find(scan, prior, anywhere=doubted or not self._settled)
+            if doubted:
                 margin = self.localization.refuted[1]
-                lead = self._recapture(scan, found)
-                self._shaken = lead < margin
+                lead = self._recapture(scan, found) if surprised else self._lead(found)
+                self._shaken = lead < (margin if surprised else -margin)
                 self._surprises = 0 if lead > -margin else self._surprises + 1
+                if surprised or self._shaken:
+                    self._stand = None
                 if self._surprises >= self.settings.surprise[0]:
                     self._forget()
             if self.any_attitude and len(self.bank) == 0 and len(found[0]):
                 found = self._begin(scan, *found)
             self.bank.add(*found)
             self._keep_to_prior()
-        if not surprised:
+        if not doubted:
             self._shaken, self._surprises = False, 0
         return 1e3 * (perf_counter() - start)
 
@@ -297,12 +299,34 @@ class Tracker(Moving):
     def _surprised(self) -> bool:
         """Whether the last scan fits the best place much worse than usual, or far from the pace."""
         last = self.bank.frames[-1]
-        score = float(last.scores[0])
         astray = not self._aided and last.slips[0] >= self.localization.slip
-        if astray or score < self._least_score():
-            return True
-        self._usual += self.settings.surprise[1] * (score - self._usual)
-        return False
+        return bool(astray or last.scores[0] < self._least_score())
+
+    def _doubted(self) -> bool:
+        """Whether the last scan may fit another place better, or another did fit the one before.
+
+        One that fits as well as scans usually do would lead by what the last one lacks.
+        """
+        last = float(self.bank.frames[-1].scores[0])
+        lacks = last < self._usual - self.settings.doubted
+        doubted = lacks or self._surprises > 0 or self._surprised()
+        if not self._surprised():
+            self._usual += self.settings.surprise[1] * (last - self._usual)
+        return doubted
+
+    def _lead(self, found: tuple[FloatArray, FloatArray]) -> float:
+        """By how much the first place explains the last scan better than others, in nats a beam.
+
+        Those count that explain it about as well as scans usually are, as where the robot is would.
+        """
+        if len(found[0]) == 0:
+            return np.inf
+        said, here = self.bank.frames[-1].again(), self.bank.poses[0]
+        poses, _ = self.bank.compare(said, *found, 1.0)
+        usual = self._usual - self.localization.refuted[1]
+        apart = ~self.bank.alike(poses, here) & (said.scores >= usual)
+        best = float(said.scores[apart].max(initial=-np.inf))
+        return float(self.bank.frames[-1].scores[0]) - best
 
     def _least_score(self) -> float:
         """Mean rating below which a scan surprises, in nats: it would be lost, or fell as far."""
