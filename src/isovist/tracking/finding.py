@@ -57,12 +57,13 @@ class Finder:
         settings = self.localization
         seeds = seek(self.site, scan, prior, settings)
         kept = partial(
-            refine, self.site, scan, settings=settings, keep=self.settings.found[settled], tilt=tilt
-        )
-        fits = kept(seeds.poses, thorough=thorough)
+            refine, self.site, scan, settings=settings, keep=self.settings.found[settled],
+            tilt=tilt, thorough=thorough,
+        )  # fmt: skip
+        fits = kept(seeds.poses)
         if closer and self.site.dimension == 3:
             more = self._closer(scan, prior, seeds, fits)
-            fits = fits if more is None else fits.joined(kept(more, thorough=True))
+            fits = fits if more is None else fits.joined(kept(more))
         fits = fits.select(self._hopeful(fits.scores))
         known = information(fits.fit, fits.beams.blocks, self.site.cell(fits.poses), settings)
         spreads = covariances(known, settings)

@@ -317,16 +317,28 @@ class Tracker(Moving):
     def _lead(self, found: tuple[FloatArray, FloatArray]) -> float:
         """By how much the first place explains the last scan better than others, in nats a beam.
 
-        Those count that explain it about as well as scans usually are, as where the robot is would.
+        It is taken from where a search found it, if it is much better there.  Of the others those
+        count that explain the scan about as well as the usual one, as where the robot is would.
         """
         if len(found[0]) == 0:
             return np.inf
-        said, here = self.bank.frames[-1].again(), self.bank.poses[0]
-        poses, _ = self.bank.compare(said, *found, 1.0)
-        usual = self._usual - self.localization.refuted[1]
-        apart = ~self.bank.alike(poses, here) & (said.scores >= usual)
-        best = float(said.scores[apart].max(initial=-np.inf))
-        return float(self.bank.frames[-1].scores[0]) - best
+        bank, margin = self.bank, self.localization.refuted[1]
+        frame = bank.frames[-1]
+        said = frame.again()
+        poses, spreads = bank.compare(said, *found, 1.0)
+        here = bank.alike(poses, bank.poses[0])
+        best = int(np.argmax(np.where(here, said.scores, -np.inf)))
+        if here.any() and said.scores[best] > frame.scores[0] + margin:
+            self._take(said, best, poses, spreads)
+        apart = ~here & (said.scores >= self._usual - margin)
+        return float(frame.scores[0] - said.scores[apart].max(initial=-np.inf))
+
+    def _take(self, said: Frame, k: int, poses: FloatArray, spreads: FloatArray) -> None:
+        """Have the first place where one of some poses is, which the last scan was compared at."""
+        said.slips[k] = self.localization.slip
+        self.bank.poses[0], self.bank.spreads[0] = poses[k], spreads[k]
+        for name in PER_PLACE:
+            getattr(self.bank.frames[-1], name)[0] = getattr(said, name)[k]
 
     def _least_score(self) -> float:
         """Mean rating below which a scan surprises, in nats: it would be lost, or fell as far."""
@@ -356,10 +368,7 @@ class Tracker(Moving):
         if score < self._least_score():
             return -np.inf
         if lead > -self.localization.refuted[1]:
-            said.slips[best] = self.localization.slip
-            bank.poses[0], bank.spreads[0] = poses[best], spreads[best]
-            for name in PER_PLACE:
-                getattr(frame, name)[0] = getattr(said, name)[best]
+            self._take(said, best, poses, spreads)
         return lead
 
     def _find(
