@@ -268,12 +268,15 @@ class Tracker(Moving):
             found = self._find(scan, prior, anywhere=doubted or not self._settled)
             if doubted:
                 margin = self.localization.refuted[1]
+                before = self.bank.poses[:1].copy()
                 lead = self._recapture(scan, found) if surprised else self._lead(found)
+                jumped = not self.bank.alike(before, self.bank.poses[0])[0]
                 self._shaken = lead < (margin if surprised else -margin)
                 self._surprises = 0 if lead > -margin else self._surprises + 1
                 if surprised or self._shaken:
                     self._stand = None
-                if self._surprises >= self.settings.surprise[0]:
+                # Across a jump, too, what was seen before says nothing of the other places.
+                if self._surprises >= self.settings.surprise[0] or (jumped and self._shaken):
                     self._forget()
             if self.any_attitude and len(self.bank) == 0 and len(found[0]):
                 found = self._begin(scan, *found)
