@@ -74,3 +74,15 @@ def test_the_height_is_not_taken_from_what_stands_in_the_way(site, atlas):
         rng = np.random.default_rng(seed)
         run = drive(Tracker(atlas), site.reality, narrow, wander(site.ground, 5.0, rng), rng)
         assert max(abs(update.offset[3]) for update in run) < 0.15
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_height_that_is_put_right_does_not_go_on_without_odometry(site, atlas, seed):
+    """Where neither floor nor ceiling is in view nothing would stop it."""
+    flat, rng = (
+        SpinningLidar(16, -0.1, 0.1, azimuths=180, clutter=0.05),
+        np.random.default_rng(seed),
+    )
+    way = wander(site.ground, 4.0, rng, SHORT)
+    run = drive(Tracker(atlas), site.reality, flat, way, rng, aided=False, pause=0.1)
+    assert max(abs(update.offset[3]) for update in run) < 0.2

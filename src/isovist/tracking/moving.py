@@ -161,8 +161,14 @@ class Moving:
         """Let scans say what odometry would have said since the best place was there."""
         if robot is None or before is None or elapsed == 0.0 or len(self.bank) == 0:
             return
-        motion = robot.inverse @ self._best_robot()
-        self._odometry, self._step = before @ motion, part_of(motion, 1.0 / elapsed)
+        here = self._best_robot()
+        motion = robot.inverse @ here
+        pace = motion
+        if isinstance(here, Pose3) and isinstance(robot, Pose3) and not self.any_attitude:
+            # Ground does not rise much between two scans; a height that is put right would go on.
+            level = Pose3(here.x, here.y, here.yaw, robot.z, here.roll, here.pitch)
+            pace = robot.inverse @ level
+        self._odometry, self._step = before @ motion, part_of(pace, 1.0 / elapsed)
         self._sensor = self.bank.frames[-1].T_odom_sensor = self._odometry @ self._mount
 
     def _best_robot(self) -> AnyPose:
