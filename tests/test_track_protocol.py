@@ -132,6 +132,9 @@ def test_summaries_count_what_they_say():
     late = [*before, *(update(1.0 + k, True, 8.0) for k in range(3)), update(9.0, True, 0.1)]
     row = summarise_kidnaps("x", [good, late], 3, 5.0)
     assert (row["noticed"], row["found_again"]) == (0.5, 0.5)
+    assert row["p95_way_m"] == pytest.approx(0.95 * 8.0 + 0.05 * 1.0)
+    lost = [*before, *(update(1.0 + k, False, 8.0) for k in range(3))]
+    assert summarise_kidnaps("x", [good, late, lost], 3, 5.0)["p95_way_m"] == np.inf
 
 
 def test_the_benchmarks_run_and_find_the_robot(scans, tmp_path):

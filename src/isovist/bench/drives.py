@@ -162,6 +162,8 @@ def summarise_kidnaps(
     """
     after = [run[before:] for run in runs]
     ways = np.array([_found(run) for run in after])
+    whole = np.isfinite(ways).all()  # between a way and an endless one there is nothing
+    p95 = np.quantile(ways, 0.95) if whole else np.quantile(ways, 0.95, method="higher")
     noticed = [not any(update.wrong for update in run[NOTICED - 1 :]) for run in after]
     return {
         "site": site,
@@ -169,7 +171,7 @@ def summarise_kidnaps(
         "noticed": float(np.mean(noticed)),
         "found_again": float((ways <= within).mean()),
         "median_way_m": float(np.median(ways)),
-        "p95_way_m": float(np.quantile(ways, 0.95)),
+        "p95_way_m": float(p95),
     }
 
 

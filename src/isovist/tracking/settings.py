@@ -37,9 +37,6 @@ class TrackingSettings:
         surprise: Scans in a row whose mean rating falls below the usual by the `poor` of
             `LocalizationSettings` after which what was seen before is forgotten; and the weight of
             the present scan in the usual.
-        doubted: A scan that falls below the usual by this, in nats per beam, is held against what a
-            search finds: twice the margin by which places are told apart, so that where the robot
-            is would be well ahead.  One update in ten on intel, one in six on fr079.
         slipped: How far odometry may slip between two scans, in m and rad.
         tight: Least standard deviation of a place just found, in m and rad.
         bent: Standard deviation that no way averages out, in m and rad: what the map has wrong.
@@ -56,7 +53,6 @@ class TrackingSettings:
     lasting: float = 1.0
     gone: tuple[float, int] = (30.0, 250)
     surprise: tuple[int, float] = (2, 0.2)
-    doubted: float = 0.6
     slipped: tuple[float, float] = (1.5, 0.8)
     tight: tuple[float, float] = (0.1, 0.04)
     bent: tuple[float, float] = (0.025, float(np.radians(0.4)))
