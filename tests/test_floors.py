@@ -61,6 +61,46 @@ def test_the_candidates_are_those_of_trying_every_node(site, thorough, large, mo
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_a_closer_look_at_a_large_site_has_more_finalists_and_knows_what_it_left_out(
+    site, monkeypatch
+):
+    usual = iv.LocalizationSettings()
+    few = replace(usual, finalists=(12, 4), seeds=(20, 40))
+    more = replace(usual, finalists=(12 * searching.CLOSER, 4), seeds=(40, 40))
+    atlas = site.atlas
+    for place in site.places:
+        scan = site.look(place)
+        poses, costs = everywhere(atlas, scan, more, thorough=False)
+        with monkeypatch.context() as patch:
+            patch.setattr("isovist.localization.floors.MANY", 0)
+            found = search(atlas, scan, None, few, thorough=True)
+        np.testing.assert_array_equal(found.poses, poses)
+        np.testing.assert_array_equal(found.costs, costs)
+        window = atlas.window(scan, few.seen_share[atlas.dimension - 2])
+        every, _ = best_headings(
+            atlas.descriptors, np.arange(len(atlas.nodes)), window.rough, 1, few.short
+        )
+        assert (every <= found.cut).sum() >= few.share(atlas, few.finalists[0]) * searching.CLOSER
+        sensor = (place @ scan.T_level_robot.inverse).vector
+        lead = found.lead(np.asarray(sensor), 1.0, 0.5)
+        assert lead <= found.cut / every.min()
+
+
+def test_floors_that_are_asked_twice_are_reckoned_once(monkeypatch):
+    monkeypatch.setattr("isovist.localization.floors.MANY", 0)
+    atlas, (here, there, *_) = SITES["plane"].atlas, SITES["plane"].places
+    floors, turned = Floors.make(atlas), np.zeros(atlas.settings.channels * PHASES, dtype=np.bool_)
+    turned[:3] = True
+    windows = [atlas.window(SITES["plane"].look(place), 0.5) for place in (here, there)]
+    asked = [(w, some, s) for w in windows for some in (turned, ~turned) for s in (SHORT, 0.3)]
+    fresh = [Floors.make(atlas).under(*one) for one in asked]
+    for one, told in zip(asked, fresh, strict=True):
+        first = floors.under(*one)
+        np.testing.assert_array_equal(first, told)
+        assert floors.under(*one) is first
+
+
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 def test_most_nodes_are_never_tried(site, monkeypatch):
     tried = []
 

@@ -6,12 +6,13 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import Site
+from isovist.atlas.base import Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.space import SpaceAtlas
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import FEW
 from isovist.localization.copies import copies
+from isovist.localization.floors import MANY
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import Prior, Regions, Sought, seek
 from isovist.localization.refine import Fits, refine
@@ -127,6 +128,11 @@ def look_closer(
         few, many = settings.seeds
         each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
         answer, sure = look_once(site, scan, prior, each, tilt, thorough=True)
+    large = isinstance(site, Atlas) and site.size > MANY
+    if large and answer.verdict is Verdict.UNIQUE and not sure:  # so far not all was looked at
+        spent = _sum(spent, answer.timing_ms)
+        every = replace(settings, finalists=(2 * site.size, settings.finalists[1]))
+        answer, sure = look_once(site, scan, prior, every, tilt, thorough=True)
     answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
     if answer.verdict is Verdict.UNIQUE and not (sure and agree(first, answer, settings)):
         advice = DIVIDED if sure else CROWDED
