@@ -270,7 +270,8 @@ class Tracker(Moving):
             # Who was carried away is not where the prior said that it began.
             began = self._odometry == self._start and not surprised
             prior = self._prior if began else None
-            found = self._find(scan, prior, anywhere=doubted or not self._settled)
+            lost = surprised or not self._settled
+            found = self._find(scan, prior, turned=lost, closer=lost or doubted)
             if doubted:
                 margin = self.localization.refuted[1]
                 before = self.bank.poses[:1].copy()
@@ -380,16 +381,16 @@ class Tracker(Moving):
         return lead
 
     def _find(
-        self, scan: AnyScan, prior: Prior = None, *, anywhere: bool = False
+        self, scan: AnyScan, prior: Prior = None, *, turned: bool = False, closer: bool = False
     ) -> tuple[FloatArray, FloatArray]:
         """Places that explain one scan, as the bank wants them.
 
-        `anywhere`, the place is open: all of the prior is looked at closely, in any attitude.
+        `turned`, in any attitude, where the robot may be; `closer`, with a second look.
         """
         finder, settled = self._finder, self._settled
-        if anywhere and self.any_attitude:
+        if turned and self.any_attitude:
             return finder.find_turned(scan, self._mount, prior, settled)[:2]
-        return finder.find(scan, prior, self.bank.tilt, settled, closer=anywhere)[:2]
+        return finder.find(scan, prior, self.bank.tilt, settled, closer=closer)[:2]
 
     def _begin(
         self, scan: AnyScan, poses: FloatArray, spreads: FloatArray
