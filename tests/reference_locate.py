@@ -38,6 +38,12 @@ def twin_rooms() -> OccupancyMap:
     return OccupancyMap(cells, UNIT)
 
 
+def steps_above(f, codes):
+    """Channels of nodes in the steps of a scan, in singles as the search does it."""
+    above = (f - np.float32(codes.base)) * np.float32(1.0 / codes.step) + np.float32(0.5)
+    return np.clip(np.floor(above), 0, 32767)
+
+
 def costs_of_node(f, windows, seen, short, long):
     """Equation (1) of `kernels.correlate` at every heading, shape (n P,)."""
     n, (phases, m) = len(f), windows.shape

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 
+from isovist.atlas.base import Window
 from isovist.atlas.build import build
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps
@@ -10,9 +11,22 @@ from isovist.backends.base import computing
 from isovist.kernels.align import REACH, align, distance_at
 from isovist.kernels.align3d import distance_in_space
 from isovist.kernels.correlate import spread
+from isovist.kernels.terms import LANES, VECTORS, add_plain, add_terms
+from isovist.localization.search import best_headings
 from isovist.maps.cells import distance_to_walls
 from isovist.sensing.scan import Scan
-from reference_locate import UNIT, bilinear, building, costs_of_node, fit_step, rating, spread_out
+from reference_locate import (
+    UNIT,
+    bilinear,
+    building,
+    costs_of_node,
+    fit_step,
+    rating,
+    spread_out,
+    steps_above,
+)
+
+SHORT = 0.25
 
 
 @pytest.fixture
@@ -20,60 +34,117 @@ def random():
     return np.random.default_rng(7)
 
 
-@pytest.mark.parametrize(("phases", "window"), [(1, 16), (2, 9), (2, 5)])
-def test_correlation_finds_the_smallest_local_minima_of_the_twin(backend, random, phases, window):
-    n, keep = 16, 3
+def correlated(backend, nodes, windows, seen, active, keep, allowed=None):
+    """Costs and headings, from nodes of one ring; and the codes by which they were found."""
+    window = Window(windows[:, None], seen[:, None])
+    codes = window.codes(SHORT)
+    costs, headings = np.empty((len(active), keep), np.float32), np.empty((len(active), keep), "i4")
+    if allowed is None:
+        allowed = np.ones(nodes.shape[1] * len(windows), np.bool_)
+    backend.correlate(
+        nodes[:, None], 0, active, codes.values, window.seen, allowed, codes.base, codes.step,
+        codes.short, codes.long, costs, headings,
+    )  # fmt: skip
+    return costs, headings, codes
+
+
+@pytest.mark.parametrize(
+    ("n", "phases", "window"),
+    [
+        *((16, 1, 16), (16, 2, 9), (16, 2, 5), (64, 2, 33)),
+        *((72, 2, 72), (5, 3, 4), (1, 8, 1), (130, 1, 100)),
+    ],
+)
+def test_correlation_finds_the_least_local_minima_of_the_twin(backend, random, n, phases, window):
+    keep = 3
     nodes = random.uniform(0.0, 3.0, (12, n)).astype(np.float32)
     nodes[random.uniform(size=nodes.shape) < 0.2] = 1e3
     windows = random.uniform(0.0, 3.0, (phases, window)).astype(np.float32)
     seen = random.uniform(size=windows.shape) < 0.8
     active = np.array([11, 0, 4, 7])
-    costs = np.empty((4, keep), np.float32)
-    headings = np.empty((4, keep), np.int32)
-    allowed = np.ones(n * phases, np.bool_)
-    backend.correlate(
-        nodes[:, None], active, windows[:, None], seen[:, None], allowed, 0.25, 0.5, costs, headings
-    )
+    costs, headings, codes = correlated(backend, nodes, windows, seen, active, keep)
+    steps = steps_above(nodes, codes)
     for row, node in enumerate(active):
-        twin = costs_of_node(nodes[node], windows, seen, 0.25, 0.5)
-        least = (twin <= np.roll(twin, 1)) & (twin <= np.roll(twin, -1))
-        best = np.sort(twin[least])[:keep]
+        whole = costs_of_node(steps[node], codes.values[:, 0], seen, codes.short, codes.long)
+        least = (whole <= np.roll(whole, 1)) & (whole <= np.roll(whole, -1))
+        order = np.flatnonzero(least)[np.argsort(whole[least], kind="stable")][:keep]
         found = np.isfinite(costs[row])
-        np.testing.assert_allclose(costs[row][found], best[: found.sum()], rtol=1e-5)
-        np.testing.assert_allclose(twin[headings[row][found]], costs[row][found], rtol=1e-5)
+        assert found.sum() == len(order)
+        np.testing.assert_array_equal(headings[row][found], order)
+        np.testing.assert_array_equal(costs[row][found], whole[order] * codes.step)
+        exact = costs_of_node(nodes[node], windows, seen, SHORT, 2.0 * SHORT)
+        off = 1.01 * codes.step * seen.sum(axis=1).max()
+        np.testing.assert_allclose(costs[row][found], exact[order], rtol=0.0, atol=off)
 
 
-def test_correlation_keeps_to_the_allowed_headings(backend, random):
+def test_one_heading_is_the_first_of_the_cheapest(backend, random):
+    """Of two phases that are the same, heading 2 k costs what 2 k + 1 does."""
+    nodes = random.uniform(0.0, 3.0, (40, 64)).astype(np.float32)
+    windows = np.repeat(random.uniform(0.0, 3.0, (1, 40)).astype(np.float32), 2, axis=0)
+    seen = np.ones(windows.shape, np.bool_)
+    one = correlated(backend, nodes, windows, seen, np.arange(40), 1)
+    more = correlated(backend, nodes, windows, seen, np.arange(40), 2)
+    for few, many in zip(one[:2], more[:2], strict=True):
+        np.testing.assert_array_equal(few[:, 0], many[:, 0])
+    assert (one[1] % 2 == 0).all()
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_correlation_keeps_to_the_allowed_headings(backend, random, keep):
     nodes = random.uniform(0.0, 3.0, (3, 16)).astype(np.float32)
     windows = nodes[1:2].copy()
     allowed = np.zeros(16, np.bool_)
     allowed[5:8] = True
-    costs, headings = np.empty((3, 2), np.float32), np.empty((3, 2), np.int32)
-    backend.correlate(
-        nodes[:, None],
-        np.arange(3),
-        windows[:, None],
-        np.ones((1, 1, 16), np.bool_),
-        allowed,
-        0.25,
-        0.5,
-        costs,
-        headings,
-    )
+    every = np.ones((1, 16), np.bool_)
+    costs, headings, _ = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed)
+    assert np.isfinite(costs[:, 0]).all()
     assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
+    nowhere = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed & False)
+    assert np.isinf(nowhere[0]).all()
 
 
 def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(backend, random):
     node = random.uniform(0.0, 3.0, (1, 16)).astype(np.float32)
-    window = np.roll(node, -3, axis=1)
-    costs, headings = np.empty((1, 1), np.float32), np.empty((1, 1), np.int32)
     every = np.ones((1, 16), np.bool_)
-    backend.correlate(
-        node[:, None], np.arange(1), window[:, None], every[:, None], every[0], 0.25, 0.5, costs,
-        headings,
-    )  # fmt: skip
-    assert costs[0, 0] == 0.0
-    assert headings[0, 0] == 3
+    found = correlated(backend, node, np.roll(node, -3, axis=1), every, np.arange(1), 1)
+    assert found[0][0, 0] == 0.0
+    assert found[1][0, 0] == 3
+
+
+@pytest.mark.parametrize("short", [0.001, 0.25, 40.0])
+def test_codes_hold_whatever_the_limits_are(backend, random, short):
+    """Steps are as fine as 16 bits allow, and saturated channels cost what they should."""
+    n = 16
+    nodes = random.uniform(-1.0, 9.0, (5, n)).astype(np.float32)
+    nodes[:, 3] = 1e3
+    window = Window(random.uniform(0.0, 8.0, (1, 1, n)).astype(np.float32), np.ones((1, 1, n), "?"))
+    step = window.codes(short).step
+    assert step <= max(short / 256.0, 20.0 * short / 32767.0, 20.0 / 32767.0)
+    costs, headings = best_headings(nodes[:, None], np.arange(5), window, 1, short)
+    assert computing() is backend
+    for node, cost, heading in zip(nodes, costs[:, 0], headings[:, 0], strict=True):
+        exact = costs_of_node(node, window.values[:, 0], window.seen[:, 0], short, 2.0 * short)
+        assert cost == pytest.approx(exact[heading], abs=1.01 * n * step)
+        assert cost == pytest.approx(exact.min(), abs=1.01 * n * step)
+
+
+@pytest.mark.parametrize("headings", [LANES, VECTORS * LANES, (VECTORS + 3) * LANES])
+def test_terms_are_those_of_the_plain_loop(random, headings):
+    m = 40
+    f = random.integers(0, 32768, headings + m).astype(np.int16)
+    o = random.integers(1000, 31000, m)
+    low, high = o - random.integers(0, 1000, m), o + random.integers(0, 1000, m)
+    given = [part.astype(np.int16) for part in (o, low, high)]
+    channels = random.permutation(m)[:30]
+    begin = random.integers(0, 1000, headings).astype(np.uint16)
+    sums, twin = begin.copy(), begin.copy()
+    add_terms(f, channels, 2, 27, *given, sums)
+    for start in range(0, headings, LANES):
+        add_plain(f, start, channels, 2, 27, *given, twin)
+    np.testing.assert_array_equal(sums, twin)
+    for k in (0, headings - 1):
+        terms = [abs(int(np.clip(f[c + k], low[c], high[c])) - int(o[c])) for c in channels[2:27]]
+        assert sums[k] == begin[k] + sum(terms)
 
 
 def test_spread_chooses_like_its_twin(random):

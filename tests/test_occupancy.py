@@ -65,22 +65,56 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
 @settings(deadline=None)
 @given(rays(), st.one_of(st.just(1e6), st.integers(1, 40).map(lambda k: k / 4)))
 def test_a_fan_of_rays_has_those_of_the_rational_twin_ties_included(ray, maximum):
-    from isovist.kernels.fan import LANES, STATE, cast_fan
+    from isovist.kernels.fan import cast_fan
+    from isovist.kernels.follow import LANES, STATE
 
     cells, origin, direction = ray
     angles = np.arctan2(*direction[::-1]) + np.arange(LANES + 3) * np.pi / 8
     unit = np.stack([np.cos(angles), np.sin(angles)])
     unit[:, :3] = [[1.0, 0.0, -1.0], [0.0, -1.0, 0.0]]
     ranges, endings = np.empty(len(angles)), np.empty(len(angles), dtype=np.uint8)
-    skip, lanes = OccupancyMap.from_array(cells, 1.0).skip, np.empty(LANES, dtype=np.int32)
-    rays = np.empty((STATE, LANES))
-    cast_fan(skip, *origin, unit[0], unit[1], maximum, rays, lanes, ranges, endings)
+    skip, rays = OccupancyMap.from_array(cells, 1.0).skip, np.empty((STATE, LANES))
+    cast_fan(skip, *origin, unit[0], unit[1], maximum, rays, ranges, endings)
     for k, (dx, dy) in enumerate(unit.T):
         t, ending = cast_twin(cells, *origin, dx, dy)
         if float(t) > maximum:
             t, ending = maximum, Ending.MAXIMUM
         assert endings[k] == ending
         assert ranges[k] == pytest.approx(float(t), rel=1e-13, abs=1e-12)
+
+
+def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
+    from numba import njit
+
+    from isovist.kernels import follow as group
+
+    random = np.random.default_rng(3)
+    cells = (random.random((40, 50)) < 0.05).astype(np.uint8)
+    skip = OccupancyMap.from_array(cells, 1.0).skip
+
+    @njit
+    def vector(every, width, x, y, maximum, rays):
+        group.follow_vector(every, width, x, y, maximum, rays)
+
+    ended = np.zeros(2, dtype=int)
+    for _ in range(300):
+        x, y = random.uniform(1.0, [49.0, 39.0])
+        around = float(skip[int(y) + 1, int(x) + 1]) - group.FREE
+        angles = random.uniform(-np.pi, np.pi, group.LANES)
+        rays = np.zeros((group.STATE, group.LANES))
+        rays[group.DX], rays[group.DY] = np.cos(angles), np.sin(angles)
+        rays[group.PER_X : group.PER_Y + 1] = 1.0 / rays[: group.DY + 1]
+        rays[group.CX], rays[group.CY] = int(x), int(y)
+        rays[group.AROUND] = around
+        rays[group.AROUND, 0] = -1.0  # one that has ended before
+        twin, out = rays.copy(), slice(group.AROUND, None)
+        for some, way in ((rays, vector), (twin, group.follow_plain)):
+            way(skip.reshape(-1), float(skip.shape[1]), x, y, 15.0, some)
+        np.testing.assert_allclose(rays[out], twin[out], rtol=1e-12, atol=1e-12)
+        if around >= 0.0:
+            far = twin[group.FAR, 1:] > 15.0
+            ended += far.sum(), (~far).sum()
+    assert (ended > 100).all()
 
 
 @settings(deadline=None)

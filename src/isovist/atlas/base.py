@@ -33,6 +33,9 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_fo
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
+FINE = 512
+"""Steps of a search in the most that a channel costs that is too short: 0.05 % of a range, where
+nodes and noise leave several percent."""
 MAJORITY = 0.5 - 1e-5
 """Least known share of a channel that counts: half, however sums are rounded."""
 DAMPING = 0.02
@@ -69,11 +72,50 @@ class Window:
         seen[:, :, 1::2] = False
         return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
 
+    def codes(self, short: float) -> "Codes":
+        """These values as the search counts them.
+
+        Args:
+            short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
+                that is longer costs up to twice that.
+        """
+        from isovist.kernels.correlate import HIGHEST
+
+        known = self.values[self.seen].astype(np.float64)
+        base, top = known.min(initial=0.0) - 2.0 * short, known.max(initial=0.0) + short
+        # A power of two, so that costs are the same numbers as floats.
+        step = 2.0 ** np.ceil(np.log2(max(short / FINE, (top - base) / (HIGHEST - 2))))
+        base = float(np.float32(base - step))
+        # As `kernels.correlate` does it with nodes, so that what is the same costs nothing.
+        above = (self.values - np.float32(base)) * np.float32(1.0 / step) + np.float32(0.5)
+        values = np.where(self.seen, above, 0.0).astype(np.int16)
+        whole = round(short / step)
+        return Codes(values, base, step, whole, 2 * whole)
+
     def yaws(self, n: int, heading: float) -> FloatArray:
         """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
         phases = len(self.values)
         turns = np.arange(n * phases) / phases - self.first
         return np.asarray(2.0 * np.pi * turns / n + heading)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """A window in whole steps above a base, which is below all that differs in cost.
+
+    Attributes:
+        values: Of 16 bits, shape (P, rings, m); 0 where nothing was seen.
+        base: In log(1 + r).
+        step: Likewise.
+        short: Most that a channel costs that is shorter than the map says, in steps.
+        long: The same for one that is longer.
+    """
+
+    values: NDArray[np.int16]
+    base: float
+    step: float
+    short: int
+    long: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)

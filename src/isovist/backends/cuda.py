@@ -208,24 +208,26 @@ class CudaBackend(Backend):
         self.launch("fields.cu", name, (-(-width // BLOCK), height), BLOCK, *arguments)
 
     def correlate(self, *arguments: Any) -> None:
-        nodes, active, windows, seen, allowed, short, long, costs, headings = arguments
+        nodes, lowest, active, windows, seen, allowed, base, step, short, long, *out = arguments
+        costs, headings = out
         cp = self.cp
         phases, rings, m = windows.shape
         n, keep = nodes.shape[2], costs.shape[1]
         counts = seen.sum(axis=-1, dtype=np.int32)
         channels = np.argsort(~seen, axis=-1, kind="stable").astype(np.int32)
-        out = cp.empty(costs.shape, dtype=cp.float32), cp.empty(costs.shape, dtype=cp.int32)
+        found = cp.empty(costs.shape, dtype=cp.float32), cp.empty(costs.shape, dtype=cp.int32)
         threads = -(-n * phases // 32) * 32
         shared = 4 * (2 * n * rings + n * phases)
         self.launch(
             "search.cu", "correlate", (min(len(active), 1 << 20), 1), threads,
-            self.on_card(nodes), np.int32(rings), np.int32(n), cp.asarray(active),
-            np.int64(len(active)), cp.asarray(windows), cp.asarray(channels), cp.asarray(counts),
-            np.int32(phases), np.int32(m), cp.asarray(allowed), np.float32(-short),
-            np.float32(long), np.int32(keep), *out, shared=shared,
+            self.on_card(nodes), *(np.int32(v) for v in (nodes.shape[1], lowest, rings, n)),
+            cp.asarray(active), np.int64(len(active)), cp.asarray(windows), cp.asarray(channels),
+            cp.asarray(counts), np.int32(phases), np.int32(m), cp.asarray(allowed),
+            np.float32(base), np.float32(1.0 / step), np.float64(step), np.int32(-short),
+            np.int32(long), np.int32(keep), *found, shared=shared,
         )  # fmt: skip
-        out[0].get(out=costs)
-        out[1].get(out=headings)
+        found[0].get(out=costs)
+        found[1].get(out=headings)
 
     def align(self, *arguments: Any) -> None:
         field, ends, noise, widths, damping, poses, normal = arguments

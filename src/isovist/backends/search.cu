@@ -1,8 +1,9 @@
 // Every node and every heading against scans: `kernels.correlate`, a node a block.
 //
-// Terms are added in the order of `kernels.correlate`, so that costs are the same bit by bit.
+// Terms are whole steps, as there, so that costs are the same bit by bit.
 
-#define NEVER __int_as_float(0x7f800000)
+#define NEVER 0x7fffffff
+#define HIGHEST 32767.0f
 
 __device__ __forceinline__ unsigned long long least(unsigned long long key)
 {
@@ -13,44 +14,48 @@ __device__ __forceinline__ unsigned long long least(unsigned long long key)
     return key;
 }
 
-// nodes: f, shape (N, rings, n).
-// windows: o, shape (scans, phases, rings, m); channels: those that count, shape (scans, phases,
+// nodes: f, shape (N, all rings, n), of which those of the scans begin at `lowest`.
+// windows: o in steps above the base, shape (scans, phases, rings, m); channels: those that count, shape (scans, phases,
 //     rings, m), and how many they are, counts, shape (scans, phases, rings).
 // allowed: shape (scans, n phases).
 // active: nodes to try, shape (A,), for every scan.
+// base, per: what counts as 0, and steps of 1; step: one over that; low, high: limits in steps.
 // costs, headings: shape (scans, A, keep).
-// A thread for each heading; shared memory holds 2 n rings floats, windows and costs.
+// A thread for each heading; shared memory holds 2 n rings codes, and costs.
 extern "C" __global__ void correlate(
-    const float *__restrict__ nodes, int rings, int n, const long long *__restrict__ active, long long tried, const float *__restrict__ windows,
+    const float *__restrict__ nodes, int all, int lowest, int rings, int n,
+    const long long *__restrict__ active, long long tried, const short *__restrict__ windows,
     const int *__restrict__ channels, const int *__restrict__ counts, int phases, int m,
-    const bool *__restrict__ allowed, float low, float high, int keep, float *__restrict__ costs,
-    int *__restrict__ headings)
+    const bool *__restrict__ allowed, float base, float per, double step, int low, int high,
+    int keep, float *__restrict__ costs, int *__restrict__ headings)
 {
-    extern __shared__ float shared[];
-    float *f = shared;                   // (rings, 2 n)
-    float *cost = f + 2 * n * rings;     // (n phases)
+    extern __shared__ int shared[];
+    int *f = shared;                   // (rings, 2 n)
+    int *cost = f + 2 * n * rings;     // (n phases)
     __shared__ unsigned long long found[32];
 
     const int turns = n * phases, scan = blockIdx.y;
     const int j = threadIdx.x, k = j / phases, p = j % phases;
-    const float *o = windows + (long long)(scan * phases + p) * rings * m;
+    const short *o = windows + (long long)(scan * phases + p) * rings * m;
     const int *which = channels + (long long)(scan * phases + p) * rings * m;
     const int *many = counts + (scan * phases + p) * rings;
     const bool counted = j < turns && allowed[scan * turns + j];
 
     for (long long i = blockIdx.x; i < tried; i += gridDim.x) {
         __syncthreads();
-        const float *node = nodes + active[i] * rings * n;
-        for (int c = threadIdx.x; c < 2 * n * rings; c += blockDim.x)
-            f[c] = node[(c / (2 * n)) * n + c % n];
+        const float *node = nodes + (active[i] * all + lowest) * n;
+        for (int c = threadIdx.x; c < 2 * n * rings; c += blockDim.x) {
+            const float above = __fmul_rn(__fsub_rn(node[(c / (2 * n)) * n + c % n], base), per);
+            f[c] = (int)fminf(fmaxf(__fadd_rn(above, 0.5f), 0.0f), HIGHEST);
+        }
         __syncthreads();
         if (j < turns) {
-            float sum = 0.0f;
+            int sum = 0;
             for (int ring = 0; ring < rings; ++ring) {
-                const float *mine = f + ring * 2 * n + k;
+                const int *mine = f + ring * 2 * n + k;
                 for (int q = 0; q < many[ring]; ++q) {
                     const int c = which[ring * m + q];
-                    sum += fabsf(fminf(fmaxf(o[ring * m + c] - mine[c], low), high));
+                    sum += abs(min(max(o[ring * m + c] - mine[c], low), high));
                 }
             }
             cost[j] = counted ? sum : NEVER;
@@ -58,11 +63,11 @@ extern "C" __global__ void correlate(
         __syncthreads();
         unsigned long long key = ~0ull;
         if (j < turns) {
-            const float value = cost[j];
-            const float before = cost[j == 0 ? turns - 1 : j - 1];
-            const float after = cost[j + 1 == turns ? 0 : j + 1];
-            if (value < NEVER && !(before < value) && !(after < value))
-                key = (unsigned long long)__float_as_uint(value) << 32 | j;
+            const int value = cost[j];
+            const int before = cost[j == 0 ? turns - 1 : j - 1];
+            const int after = cost[j + 1 == turns ? 0 : j + 1];
+            if (value < NEVER && before >= value && after >= value)
+                key = (unsigned long long)value << 32 | j;
         }
         const long long at = ((long long)scan * tried + i) * keep;
         for (int r = 0; r < keep; ++r) {
@@ -81,7 +86,7 @@ extern "C" __global__ void correlate(
             if (key == all)
                 key = ~0ull;
             if (threadIdx.x == 0) {
-                costs[at + r] = all == ~0ull ? NEVER : __uint_as_float((unsigned)(all >> 32));
+                costs[at + r] = all == ~0ull ? __int_as_float(0x7f800000) : (float)((int)(all >> 32) * step);
                 headings[at + r] = all == ~0ull ? 0 : (int)(all & 0xffffffffu);
             }
             __syncthreads();

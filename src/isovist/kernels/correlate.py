@@ -9,6 +9,9 @@ count.  For a heading of k channels,
 so that a beam shorter than the map (people, furniture) costs at most a, one longer than the map
 (through a wall) at most b, and a channel that the map does not know costs a, like clutter.  In
 space (1) is summed over rings of latitude, of which the plane has one.
+
+Everything is counted in whole steps above a base (`atlas.base.Codes`), in 16 bits, so that one
+instruction works on eight headings or more, and sums are exact: a term is off by a step at most.
 """
 
 import math
@@ -17,164 +20,211 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.kernels.compiled import inner, kernel, within
+from isovist.kernels.terms import FULL, LANES, add_terms
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int32]
 
 # Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
 FINITE = {"nnan", "nsz"}
+HIGHEST = 32767
+"""Largest code."""
+NEVER = 2**31 - 1
+"""Cost of headings that do not count."""
 
 
 @within(fastmath=FINITE)
-def _term(f: np.float32, o: np.float32, low: np.float32, high: np.float32) -> np.float32:
-    return abs(min(max(o - f, low), high))
-
-
-@within(fastmath=FINITE)
-def _add_cost(f: Singles, o: np.float32, low: np.float32, high: np.float32, cost: Singles) -> None:
-    """One term of equation (1) for all headings; f starts at its channel.  Shapes (n,)."""
-    for k in range(len(cost)):
-        cost[k] += _term(f[k], o, low, high)
-
-
-@within(fastmath=FINITE)
-def _add_costs(
-    f: Singles, channels: NDArray[np.int64], o: Singles, low: np.float32, high: np.float32,
-    cost: Singles,
-) -> None:  # fmt: skip
-    """Terms of eight channels, one after the other, which saves loads.  f has shape (2 n,)."""
-    n = len(cost)
-    c0, c1, c2, c3 = channels[0], channels[1], channels[2], channels[3]
-    c4, c5, c6, c7 = channels[4], channels[5], channels[6], channels[7]
-    f0, f1, f2, f3 = f[c0 : c0 + n], f[c1 : c1 + n], f[c2 : c2 + n], f[c3 : c3 + n]
-    f4, f5, f6, f7 = f[c4 : c4 + n], f[c5 : c5 + n], f[c6 : c6 + n], f[c7 : c7 + n]
-    o0, o1, o2, o3, o4, o5, o6, o7 = o[c0], o[c1], o[c2], o[c3], o[c4], o[c5], o[c6], o[c7]
-    for k in range(n):
-        sum_ = cost[k] + _term(f0[k], o0, low, high)
-        sum_ += _term(f1[k], o1, low, high)
-        sum_ += _term(f2[k], o2, low, high)
-        sum_ += _term(f3[k], o3, low, high)
-        sum_ += _term(f4[k], o4, low, high)
-        sum_ += _term(f5[k], o5, low, high)
-        sum_ += _term(f6[k], o6, low, high)
-        cost[k] = sum_ + _term(f7[k], o7, low, high)
+def _encode(f: Singles, base: np.float32, per: np.float32, codes: NDArray[np.int16]) -> None:
+    """Steps above the base, to the nearest; what is outside is at the end.  f has shape (n,)."""
+    for c in range(len(f)):
+        above = max((f[c] - base) * per + np.float32(0.5), np.float32(0.0))
+        codes[c] = np.int16(np.int32(min(above, np.float32(HIGHEST))))
 
 
 @within
-def _add_ring(
-    f: Singles, windows: Singles, channels: NDArray[np.int64], counts: NDArray[np.int64],
-    ring: int, low: np.float32, high: np.float32, table: Singles,
-) -> None:  # fmt: skip
-    """Terms of one ring for all headings of all phases.  Shapes as in `correlate`."""
-    n = table.shape[1]
-    for p in range(len(windows)):
-        o, which, count = windows[p, ring], channels[p, ring], counts[p, ring]
-        whole = count - count % 8
-        for j in range(0, whole, 8):
-            _add_costs(f, which[j : j + 8], o, low, high, table[p])
-        for j in range(whole, count):
-            c = which[j]
-            _add_cost(f[c : c + n], o[c], low, high, table[p])
+def _around(codes: NDArray[np.int16], n: int) -> None:
+    """Repeat the first n codes until the end."""
+    for c in range(np.uint64(n), np.uint64(len(codes))):  # vector code: no index from the end
+        codes[c] = codes[c - np.uint64(n)]
 
 
 @within
-def _place(cost: Singles, blocked: Singles, p: int, phases: int, around: Singles) -> None:
-    """Costs of phase p among those of all headings, which begin at 1.  Shapes (n,)."""
-    for k in range(len(cost)):
-        around[1 + k * phases + p] = cost[k] + blocked[k]
+def _empty_into(sums: NDArray[np.uint16], table: Numbers) -> None:
+    """Add sums to a table (n,), and begin anew."""
+    for k in range(len(table)):
+        table[k] += np.int32(sums[k])
+    for k in range(len(sums)):
+        sums[k] = 0
 
 
 @within
-def _keep_valleys(around: Singles, valleys: Singles) -> None:
-    """Costs that are not above those of either neighbour; `inf` for the others.  Shape (turns,)."""
-    turns = len(valleys)
-    around[0], around[turns + 1] = around[turns], around[1]
-    for k in range(turns):
-        lower = min(around[k], around[k + 2])
-        valleys[k] = np.float32(np.inf) if lower < around[k + 1] else around[k + 1]
+def _bar(blocked: Numbers, table: Numbers) -> None:
+    """Put costs of headings that do not count where those of the others are.  Shapes (n,)."""
+    for k in range(len(blocked)):
+        table[k] = max(table[k], blocked[k])
 
 
 @within
-def _sort_in(valleys: Singles, costs: Singles, headings: NDArray[np.int32]) -> None:
-    """The smallest, ascending, the first of equal ones first.  Shape (keep,)."""
-    keep = len(costs)
-    for j in range(keep):
-        costs[j] = np.inf
-        headings[j] = 0
-    worst = np.float32(np.inf)
+def _keep_valleys(before: Numbers, costs: Numbers, behind: Numbers, valleys: Numbers) -> None:
+    """Costs that are not above those of either neighbour; `NEVER` for the others.  Shapes (n,)."""
     for k in range(len(valleys)):
-        value = valleys[k]
-        if value < worst:
-            j = keep - 1
-            while j > 0 and costs[j - 1] > value:
-                costs[j] = costs[j - 1]
-                headings[j] = headings[j - 1]
+        lower = min(before[k], behind[k])
+        valleys[k] = np.int32(NEVER) if lower < costs[k] else costs[k]
+
+
+@within
+def _least(costs: Numbers) -> np.int32:
+    least = np.int32(NEVER)
+    for k in range(len(costs)):
+        least = min(least, costs[k])
+    return least
+
+
+@within
+def _sort_in(valleys: Numbers, p: int, phases: int, best: Numbers, headings: Numbers) -> None:
+    """Those of phase p among the smallest, ascending, the first of equal ones first."""
+    keep = len(best)
+    worst = best[keep - 1]
+    for k in range(len(valleys)):
+        value, heading = valleys[k], k * phases + p
+        if value <= worst and value < NEVER:
+            j = keep
+            while j > 0 and (
+                best[j - 1] > value or (best[j - 1] == value and headings[j - 1] > heading)
+            ):
                 j -= 1
-            costs[j] = value
-            headings[j] = k
-            worst = costs[keep - 1]
+                if j + 1 < keep:
+                    best[j + 1], headings[j + 1] = best[j], headings[j]
+            if j < keep:
+                best[j], headings[j] = value, heading
+                worst = best[keep - 1]
+
+
+@within
+def _find_least(table: Numbers, n: int, best: Numbers, headings: Numbers) -> None:
+    """The first that costs least, as `_choose` would find it."""
+    phases = len(table)
+    for p in range(phases):
+        least, k = _least(table[p, 1 : n + 1]), 0
+        if least < NEVER and least <= best[0]:
+            while table[p, 1 + k] > least:
+                k += 1
+            heading = k * phases + p
+            if least < best[0] or heading < headings[0]:
+                best[0], headings[0] = least, heading
+
+
+@within
+def _choose(table: Numbers, valleys: Numbers, best: Numbers, headings: Numbers) -> None:
+    """The smallest local minima of a table (P, n + 2) that is closed to a circle."""
+    phases, n = len(table), len(valleys)
+    best[:], headings[:] = NEVER, 0
+    if len(best) == 1:
+        _find_least(table, n, best, headings)
+        return
+    for p in range(phases):
+        table[p, 0], table[p, n + 1] = table[p, n], table[p, 1]
+    for p in range(phases):
+        costs = table[p, 1 : n + 1]
+        before = table[p - 1, 1 : n + 1] if p > 0 else table[phases - 1, :n]
+        behind = table[p + 1, 1 : n + 1] if p < phases - 1 else table[0, 2:]
+        if _least(costs) <= best[len(best) - 1]:
+            _keep_valleys(before, costs, behind, valleys)
+            _sort_in(valleys, p, phases, best, headings)
 
 
 @kernel(
-    "f4[:,:,:], i8[::1], f4[:,:,::1], b1[:,:,::1], b1[::1], f8, f8 -> f4[:,::1], i4[:,::1]",
+    "f4[:,:,::1], i8, i8[::1], i2[:,:,::1], b1[:,:,::1], b1[::1], f8, f8, i8, i8 -> "
+    "f4[:,::1], i4[:,::1]",
     over="active",
 )
 def correlate(
     first: int,
     last: int,
     nodes: Singles,
+    lowest: int,
     active: NDArray[np.int64],
-    windows: Singles,
+    windows: NDArray[np.int16],
     seen: NDArray[np.bool_],
     allowed: NDArray[np.bool_],
-    short: float,
-    long: float,
+    base: float,
+    step: float,
+    short: int,
+    long: int,
     costs: Singles,
-    headings: NDArray[np.int32],
+    headings: Numbers,
 ) -> None:
     """The best headings of each active node.
 
     Args:
-        nodes: f, shape (N, rings, n).  Finite.
+        nodes: f, shape (N, all rings, n).  Finite.
+        lowest: The ring that the first of the scan is.
         active: Which nodes to try, shape (A,).
-        windows: o, one row for each fraction of a channel, shape (P, rings, m), m ≤ n.
+        windows: o, one row for each fraction of a channel, in steps above the base, shape
+            (P, rings, m), m ≤ n.  Those that count are at least `long`, and `short` below 2^15.
         seen: w, which channels of the scan count, shape (P, rings, m).
         allowed: Which headings count, shape (n P,); heading k P + p is k channels and p/P.
-        short: a of equation (1).
-        long: b of equation (1).
+        base: What counts as 0.
+        step: One step.
+        short: a of equation (1) in steps.
+        long: b of equation (1) in steps.
         costs: Output, the smallest local minima of (1) over headings, ascending, `inf` where
             there are fewer; shape (A, keep).
         headings: Output, their headings, shape (A, keep).
     """
-    rings, n = nodes.shape[1:]
-    phases, _rings, m = windows.shape
-    low, high = np.float32(-short), np.float32(long)
-    f = np.empty(2 * n, dtype=np.float32)
-    table = np.empty((phases, n), dtype=np.float32)
-    around = np.empty(n * phases + 2, dtype=np.float32)
-    valleys = np.empty(n * phases, dtype=np.float32)
-    blocked = np.zeros((phases, n), dtype=np.float32)
+    n = nodes.shape[2]
+    phases, rings, m = windows.shape
+    wide = -(-n // LANES) * LANES
+    bottom, per = np.float32(base), np.float32(1.0 / step)
+    low, high = np.zeros_like(windows), np.zeros_like(windows)
     channels = np.empty((phases, rings, m), dtype=np.int64)
     counts = np.zeros((phases, rings), dtype=np.int64)
+    blocked = np.zeros((phases, n), dtype=np.int32)
     for p in range(phases):
         for k in range(n):
             if not allowed[k * phases + p]:
-                blocked[p, k] = np.inf
+                blocked[p, k] = NEVER
         for ring in range(rings):
             for c in range(m):
                 if seen[p, ring, c]:
+                    low[p, ring, c] = windows[p, ring, c] - long
+                    high[p, ring, c] = windows[p, ring, c] + short
                     channels[p, ring, counts[p, ring]] = c
                     counts[p, ring] += 1
-    for i in range(first, last):
-        table[:] = 0.0
-        for ring in range(rings):
-            for c in range(n):
-                f[c] = f[n + c] = nodes[active[i], ring, c]
-            _add_ring(f, windows, channels, counts, ring, low, high, table)
-        for p in range(phases):
-            _place(table[p], blocked[p], p, phases, around)
-        _keep_valleys(around, valleys)
-        _sort_in(valleys, costs[i], headings[i])
+    together = max(FULL // max(short, long, 1), 1)
+    sums, valleys = np.zeros(wide, dtype=np.uint16), np.empty(n, dtype=np.int32)
+    best = np.empty(costs.shape[1], dtype=np.int32)
+    # Nodes follow each other from stage to stage: what was just written in pieces of other sizes
+    # is not there to be read at once.
+    codes = np.zeros((2, rings, wide + m), dtype=np.int16)
+    tables = np.empty((2, phases, n + 2), dtype=np.int32)
+    for i in range(first, last + 2):
+        if i < last:
+            for ring in range(rings):
+                row = codes[i % 2, ring]
+                _encode(nodes[active[i], lowest + ring], bottom, per, row[:n])
+                _around(row, n)
+        if first < i <= last:
+            table = tables[(i - 1) % 2]
+            table[:] = 0
+            for ring in range(rings):
+                for p in range(phases):
+                    begin, count = 0, counts[p, ring]
+                    while begin < count:
+                        end = min(begin + together, count)
+                        add_terms(
+                            codes[(i - 1) % 2, ring], channels[p, ring], begin, end,
+                            windows[p, ring], low[p, ring], high[p, ring], sums,
+                        )  # fmt: skip
+                        _empty_into(sums, table[p, 1 : n + 1])
+                        begin = end
+            for p in range(phases):
+                _bar(blocked[p], table[p, 1 : n + 1])
+        if first <= i - 2:
+            _choose(tables[i % 2], valleys, best, headings[i - 2])
+            for j in range(len(best)):
+                costs[i - 2, j] = np.inf if best[j] == NEVER else best[j] * step
 
 
 @inner

@@ -10,12 +10,12 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-from numba.np.arrayobj import make_array
 
 from isovist.kernels.compiled import inner
 from isovist.kernels.mesh_flat import CHILD, ROWS, WIDE
 from isovist.kernels.mesh_tree import LEAF
 from isovist.kernels.threads import NUMBA
+from isovist.kernels.vectors import data_of, spread_out, vector_at
 
 WIDER = np.float32(1.0 + 1e-6)  # of the distance at which a ray leaves a box
 
@@ -68,10 +68,10 @@ def entering(places):
             boxes_, node_, rows_, ray_, reach_, out_ = arguments
             wide = ir.VectorType(ir.FloatType(), places)
             index = ir.IntType(64)
-            at = partial(_vector_at, context, builder, wide)
+            at = partial(vector_at, context, builder, wide)
 
             def of(numbers, k):
-                return _spread(builder, builder.extract_value(numbers, k), wide)
+                return spread_out(builder, builder.extract_value(numbers, k), wide)
 
             def extreme(sign, x, y):
                 chosen = builder.fcmp_ordered(sign, x, y, flags=("nnan", "nsz"))
@@ -86,8 +86,8 @@ def entering(places):
                 gap = builder.fsub(builder.load(place, align=4), of(ray_, k % 3))
                 t.append(builder.fmul(gap, of(ray_, 3 + k)))
             near = larger(larger(t[0], t[1]), larger(t[2], ir.Constant(wide, [0.0] * places)))
-            far = smaller(smaller(t[3], t[4]), smaller(t[5], _spread(builder, reach_, wide)))
-            place = make_array(signature.args[5])(context, builder, out_).data
+            far = smaller(smaller(t[3], t[4]), smaller(t[5], spread_out(builder, reach_, wide)))
+            place = data_of(context, builder, out_, signature.args[5])
             builder.store(near, builder.bitcast(place, wide.as_pointer()), align=4)
             met = builder.fcmp_ordered("<=", near, far)
             return builder.zext(builder.bitcast(met, ir.IntType(places)), index)
@@ -110,7 +110,7 @@ def below(places):
             index = ir.IntType(64)
             start = builder.mul(node_, ir.Constant(index, ROWS * places))
             place = builder.add(start, builder.add(s_, ir.Constant(index, CHILD * places)))
-            data = make_array(signature.args[0])(context, builder, boxes_).data
+            data = data_of(context, builder, boxes_, signature.args[0])
             whole = builder.bitcast(data, ir.IntType(32).as_pointer())
             return builder.sext(builder.load(builder.gep(whole, [place])), index)
 
@@ -156,10 +156,10 @@ def meet_vector(_typing, corners, group, axes, sheared, edges):
         corners_, group_, axes_, sheared_, edges_ = arguments
         wide = ir.VectorType(ir.DoubleType(), LEAF)
         index = ir.IntType(64)
-        at = partial(_vector_at, context, builder, wide)
+        at = partial(vector_at, context, builder, wide)
         zero = ir.Constant(wide, [0.0] * LEAF)
         qx, qy, qz, sx, sy = (
-            _spread(builder, builder.extract_value(sheared_, k), wide) for k in range(5)
+            spread_out(builder, builder.extract_value(sheared_, k), wide) for k in range(5)
         )
         start = builder.mul(group_, ir.Constant(index, 9 * LEAF))
 
@@ -194,20 +194,6 @@ def meet_vector(_typing, corners, group, axes, sheared, edges):
         return builder.zext(builder.bitcast(met, ir.IntType(LEAF)), index)
 
     return types.int64(corners, group, axes, sheared, edges), code
-
-
-def _spread(builder, value, wide):
-    """A vector of one number."""
-    undefined = ir.Constant(wide, ir.Undefined)
-    first = builder.insert_element(undefined, value, ir.Constant(ir.IntType(32), 0))
-    mask = ir.Constant(ir.VectorType(ir.IntType(32), wide.count), [0] * wide.count)
-    return builder.shuffle_vector(first, undefined, mask)
-
-
-def _vector_at(context, builder, wide, array, array_type, offset):
-    """Where a vector of an array begins."""
-    data = make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [offset]), wide.as_pointer())
 
 
 @intrinsic

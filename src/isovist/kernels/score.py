@@ -9,7 +9,8 @@ from isovist.kernels.align import look_up
 from isovist.kernels.beam import UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam, sort_beam
 from isovist.kernels.compiled import kernel, within
 from isovist.kernels.elementary import FREELY
-from isovist.kernels.fan import LANES, STATE, cast_fan
+from isovist.kernels.fan import cast_fan
+from isovist.kernels.follow import LANES, STATE
 from isovist.kernels.occupancy import cast_one
 
 Floats = NDArray[np.float64]
@@ -56,7 +57,7 @@ def score(
         cells[0, k], cells[1, k] = ends[k, 0] / unit, ends[k, 1] / unit
         sigma[k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
     seen, corners, at = np.empty((6, m)), np.empty((4, m), dtype=np.float32), np.full(m + 1, -1)
-    rays, lanes = np.empty((STATE, LANES)), np.empty(LANES, dtype=np.int32)
+    rays = np.empty((STATE, LANES))
     along, across, r, wall = np.empty(m), np.empty(m), np.zeros(m), np.zeros(m)
     endings = np.full(m, WALL, dtype=np.uint8)
     for q in range(first, last):
@@ -65,7 +66,7 @@ def score(
         if not is_open(model):
             for k in range(m):
                 along[k], across[k] = seen[0, k] * unit / z[k], seen[1, k] * unit / z[k]
-            cast_fan(skip, x, y, along, across, reach, rays, lanes, r, endings)
+            cast_fan(skip, x, y, along, across, reach, rays, r, endings)
             for k in range(m):
                 r[k] *= unit
                 wall[k] = r[k]

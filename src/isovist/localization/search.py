@@ -282,14 +282,16 @@ def best_headings(
     Descriptors have shape (N, rings, n); all headings are `allowed` when `None`.  Channels cost
     `short` at most when they are shorter than the map says, and twice that when they are longer.
     """
-    values, seen = window.values, window.seen
-    nodes = descriptors[:, window.ring : window.ring + seen.shape[1]]
+    codes, seen = window.codes(short), window.seen
     if allowed is None:
-        allowed = np.ones(nodes.shape[2] * len(seen), dtype=np.bool_)
+        allowed = np.ones(descriptors.shape[2] * len(seen), dtype=np.bool_)
     costs = np.empty((len(active), keep), dtype=np.float32)
     headings = np.empty((len(active), keep), dtype=np.int32)
     allowed = np.ascontiguousarray(allowed)
-    computing().correlate(nodes, active, values, seen, allowed, short, 2.0 * short, costs, headings)
+    computing().correlate(
+        descriptors, window.ring, active, codes.values, seen, allowed, codes.base, codes.step,
+        codes.short, codes.long, costs, headings,
+    )  # fmt: skip
     return costs, headings
 
 
