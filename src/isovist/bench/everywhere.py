@@ -127,12 +127,10 @@ def boxes(
             break
         if many:
             return None
-        cells, heads = children(alive.cells, alive.heads, turned=True)
         size, share, turns = (size // 2, 1, 2 * turns) if size > 1 else (1, 2 * share, 2 * turns)
+        cells, heads = children(alive.cells, alive.heads, turned=True, share=share)
         if share == 1:
-            standing = ceilings.standing(size)
-            held = (cells[:, 1] < standing.shape[0]) & (cells[:, 0] < standing.shape[1])
-            held[held] = standing[cells[held, 1], cells[held, 0]]
+            held = ceilings.stands(cells, size)
             cells, heads = cells[held], heads[held]
     n = len(alive.cells)
     rows = np.column_stack(

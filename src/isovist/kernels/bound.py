@@ -26,10 +26,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.compiled import inner, kernel, within
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
+
+TOGETHER = 4
+"""Beams that are looked up before boxes are dropped."""
 
 
 @inner
@@ -46,10 +49,10 @@ def ceiling(model, z, miss, dark):
     return math.log(longest * max(seen, unseen) + random)
 
 
-@kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8 -> u2[:,::1], f8[::1]")
+@kernel("f8[::1], f8[::1], f8[::1], f8[::1], f8[:,::1], f8 -> u2[:,::1], f8[::1]", over="lengths")
 def tabulate(
-    model: Floats, lengths: Floats, walls: Floats, frontiers: Floats, taken: Floats,
-    unit: float, tables: NDArray[np.uint16], tops: Floats,
+    first: int, last: int, model: Floats, lengths: Floats, walls: Floats, frontiers: Floats,
+    taken: Floats, unit: float, tables: NDArray[np.uint16], tops: Floats,
 ) -> None:  # fmt: skip
     """Deficits of beams by code, in parts of a nat, rounded down.
 
@@ -63,7 +66,7 @@ def tabulate(
         tables: Output, shape (m, 256).
         tops: Output, the most that each beam can be worth, in nats, shape (m,).
     """
-    for k in range(len(lengths)):
+    for k in range(first, last):
         tops[k] = ceiling(model, lengths[k], 0.0, 0.0)
         for i in range(len(walls)):
             for j in range(len(frontiers)):
@@ -72,6 +75,48 @@ def tabulate(
                 )
                 lost = max(0.0, (tops[k] - most) / unit - 1e-6)
                 tables[k, i * len(frontiers) + j] = np.uint16(min(lost, 65535.0))
+
+
+@within
+def _add_four(flat, width, offsets, tables, budget, sums, index, which):
+    """Add four deficits to each sum, and keep those that the budget allows; how many they are.
+
+    The four wait for each other's look-ups less than one after the other would.
+    """
+    s0 = offsets[0, 1] * width + offsets[0, 0]
+    s1 = offsets[1, 1] * width + offsets[1, 0]
+    s2 = offsets[2, 1] * width + offsets[2, 0]
+    s3 = offsets[3, 1] * width + offsets[3, 0]
+    t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
+    kept = 0
+    for j in range(len(sums)):
+        at = index[j]
+        first = np.int32(t0[flat[np.uint64(at + s0)]]) + np.int32(t1[flat[np.uint64(at + s1)]])
+        other = np.int32(t2[flat[np.uint64(at + s2)]]) + np.int32(t3[flat[np.uint64(at + s3)]])
+        total = np.int32(sums[j] + first + other)
+        sums[kept], index[kept], which[kept] = total, at, which[j]
+        kept += total <= budget
+    return kept
+
+
+@within
+def _add_some(flat, shape, offsets, tables, budget, places, sums, index, which):
+    """The same for any number of beams, some of which end outside: there the rim counts.
+
+    Beyond the padding nothing is nearer than at its rim.
+    """
+    top, rim = np.int64(shape[0] - 1), np.int64(shape[1] - 1)
+    width, kept = np.int64(shape[1]), 0
+    for j in range(len(sums)):
+        total, box = sums[j], np.uint64(which[j])
+        column, row = np.int64(places[box, 0]), np.int64(places[box, 1])
+        for beam in range(len(offsets)):
+            u = min(max(column + offsets[beam, 0], 0), rim)
+            v = min(max(row + offsets[beam, 1], 0), top)
+            total += np.int32(tables[beam, flat[np.uint64(v * width + u)]])
+        sums[kept], index[kept], which[kept] = total, index[j], which[j]
+        kept += total <= budget
+    return kept
 
 
 @kernel(
@@ -109,7 +154,7 @@ def bound(
         alive = stop - start
         sums = np.zeros(alive, dtype=np.int32)
         index = np.empty(alive, dtype=np.int64)
-        which = np.empty(alive, dtype=np.int64)
+        which = np.empty(alive, dtype=np.int32)
         left, right, low, high = width, -1, height, -1
         for j in range(alive):
             column, row = places[start + j, 0], places[start + j, 1]
@@ -118,28 +163,26 @@ def bound(
             low, high = min(low, row), max(high, row)
             deficits[start + j] = -1
         count = 0
-        for k in range(m):
-            dx, dy = offsets[group, k, 0], offsets[group, k, 1]
-            count += alive
-            if left + dx >= 0 and right + dx < width and low + dy >= 0 and high + dy < height:
-                shift = dy * width + dx
-                for j in range(alive):
-                    sums[j] += tables[k, flat[np.uint64(index[j] + shift)]]
+        for k in range(0, m, TOGETHER):
+            end = min(k + TOGETHER, m)
+            count += (end - k) * alive
+            inside = end == k + TOGETHER
+            for beam in range(k, end):
+                dx, dy = offsets[group, beam, 0], offsets[group, beam, 1]
+                inside &= left + dx >= 0 and right + dx < width
+                inside &= low + dy >= 0 and high + dy < height
+            if inside:
+                alive = _add_four(
+                    flat, width, offsets[group, k:end], tables[k:end], budget, sums[:alive], index,
+                    which,
+                )  # fmt: skip
             else:
-                # Beyond the padding nothing is nearer than at its rim.
-                for j in range(alive):
-                    column, row = places[which[j], 0] + dx, places[which[j], 1] + dy
-                    row, column = min(max(row, 0), height - 1), min(max(column, 0), width - 1)
-                    sums[j] += tables[k, codes[row, column]]
-            if k % 4 == 3 or k == m - 1:
-                kept = 0
-                for j in range(alive):
-                    if sums[j] <= budget:
-                        sums[kept], index[kept], which[kept] = sums[j], index[j], which[j]
-                        kept += 1
-                alive = kept
-                if alive == 0:
-                    break
+                alive = _add_some(
+                    flat, codes.shape, offsets[group, k:end], tables[k:end], budget, places,
+                    sums[:alive], index, which,
+                )  # fmt: skip
+            if alive == 0:
+                break
         for j in range(alive):
             deficits[which[j]] = sums[j]
         looked[t] = count

@@ -4,7 +4,6 @@ A box is a square of cells and a heading.  In the first round of a complete sear
 before all headings, and are not listed one by one; later those are whose parents may hold a place.
 """
 
-import itertools
 import math
 from dataclasses import dataclass
 
@@ -15,8 +14,10 @@ from isovist.backends.base import computing
 from isovist.localization.ceilings import Ceilings
 from isovist.types import FloatArray, IntArray
 
-CHUNK = 128
+CHUNK = 512
 """Boxes that are looked up together: their sums stay in the fastest memory."""
+BATCH = 1 << 20
+"""Boxes of a first round that are listed at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,7 +77,7 @@ class Round:
             alive = total <= self.budget
             if not alive.any():
                 break
-            gain = cost[alive].sum(axis=0)
+            gain = alive.astype(np.float64) @ cost
             gain[~rest] = -1.0
             best = int(np.argmax(gain))
             rest[best] = False
@@ -90,12 +91,16 @@ class Round:
         """All squares, as `Ceilings.squares` gives them, at each of some headings."""
         places, parts = self._places(squares)
         offsets = self._offsets(heads, np.broadcast_to(parts[:1], (len(heads), 2)))
-        tasks = tasks_of(np.zeros(len(squares), dtype=np.int64))
-        found, lookups = [], 0
-        for head, some in zip(heads, offsets, strict=True):
-            sums, looked = self._bound(tasks, places, some[None], order)
+        count, found, lookups = len(squares), [], 0
+        together = max(BATCH // count, 1)
+        for first in range(0, len(heads), together):
+            some = heads[first : first + together]
+            tasks = tasks_of(np.repeat(np.arange(len(some)), count))
+            every = np.tile(places, (len(some), 1))
+            sums, looked = self._bound(tasks, every, offsets[first : first + together], order)
             alive = np.flatnonzero(sums >= 0)
-            found.append((alive, np.full(len(alive), head), sums[alive]))
+            head, square = np.divmod(alive, count)
+            found.append((square, some[head], sums[alive]))
             lookups += looked
         alive, turned, sums = (np.concatenate(parts) for parts in zip(*found, strict=True))
         return Alive(squares[alive], turned, sums, lookups)
@@ -103,12 +108,13 @@ class Round:
     def among(self, cells: IntArray, heads: IntArray, order: IntArray) -> Alive:
         """Some squares at a heading each, heading after heading."""
         places, parts = self._places(cells)
-        # Boxes of one heading whose middles lie alike in their cells are a group; groups ascend.
-        key = np.column_stack([heads, np.rint(parts * 64.0)]).astype(np.int64)
-        key = (key[:, 0] * 64 + key[:, 1]) * 64 + key[:, 2]
-        _, first, groups = np.unique(key, return_index=True, return_inverse=True)
+        # Those that follow each other with one heading and middles that lie alike are a group.
+        new = np.diff(heads, prepend=-1) != 0
+        new[1:] |= (np.diff(parts, axis=0) != 0.0).any(axis=1)
+        first = np.flatnonzero(new)
         offsets = self._offsets(heads[first], parts[first])
-        sums, lookups = self._bound(tasks_of(groups.astype(np.int64)), places, offsets, order)
+        tasks = tasks_of(np.cumsum(new) - 1)
+        sums, lookups = self._bound(tasks, places, offsets, order)
         alive = np.flatnonzero(sums >= 0)
         return Alive(cells[alive], heads[alive], sums[alive], lookups)
 
@@ -146,7 +152,8 @@ class Round:
 def tasks_of(groups: IntArray) -> IntArray:
     """Group, first and end of runs of boxes of one group, at most `CHUNK` long, shape (t, 3)."""
     edge = np.flatnonzero(np.diff(groups, prepend=-1, append=-1))
-    starts = [np.arange(a, b, CHUNK) for a, b in itertools.pairwise(edge)]
-    first = np.concatenate(starts)
-    ends = np.minimum(np.append(first[1:], len(groups)), first + CHUNK)
+    count = -(-np.diff(edge) // CHUNK)
+    number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+    first = np.repeat(edge[:-1], count) + CHUNK * number
+    ends = np.minimum(np.repeat(edge[1:], count), first + CHUNK)
     return np.column_stack([groups[first], first, ends]).astype(np.int64)

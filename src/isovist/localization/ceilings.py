@@ -11,7 +11,7 @@ from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bridge_gaps
 from isovist.maps.cells import Cell, wall_faces
 from isovist.maps.distance import distance_to
-from isovist.types import BoolArray, FloatArray, once_for_each, readonly
+from isovist.types import BoolArray, FloatArray, IntArray, once_for_each, readonly
 
 WALLS = np.concatenate(
     [
@@ -83,6 +83,14 @@ class Ceilings:
         rows, columns = padded.shape
         held = padded.reshape(rows // size, size, columns // size, size).any(axis=(1, 3))
         return self.seen.setdefault(size, readonly(np.asarray(held)))
+
+    def stands(self, squares: IntArray, size: int) -> BoolArray:
+        """Whether squares, column and row, hold a free cell; quarters may lie beyond the map."""
+        held = self.standing(size)
+        rows, columns = held.shape
+        beyond = np.pad(held, ((0, 1), (0, 1))).ravel()
+        row, column = np.minimum(squares[:, 1], rows), np.minimum(squares[:, 0], columns)
+        return beyond[row * (columns + 1) + column]
 
     def squares(self, size: int) -> NDArray[np.int32]:
         """Column and row of these."""

@@ -17,6 +17,7 @@ no pose in it can reach the floor, by a ceiling that is sound for all of its pos
        ℓ ≤ log(Z a N(s(z); σ) + c).                                                         (2)
 """
 
+import itertools
 import math
 from dataclasses import dataclass
 from time import perf_counter
@@ -125,12 +126,10 @@ def complete(
         if done or late:
             return Survivors(np.concatenate([*settled, found]), len(found), done, lookups, wedges)
         size, share = (size // 2, share) if size > 1 else (1, 2 * share)
-        cells, heads = children(cells, heads, turned=yaws is None)
+        cells, heads = children(cells, heads, turned=yaws is None, share=share)
         turns *= 2 if yaws is None else 1  # headings that were asked for are narrow enough
         if share == 1:
-            standing = ceilings.standing(size)
-            held = (cells[:, 1] < standing.shape[0]) & (cells[:, 0] < standing.shape[1])
-            held[held] = standing[cells[held, 1], cells[held, 0]]
+            held = ceilings.stands(cells, size)
             cells, heads = cells[held], heads[held]
     return Survivors(np.concatenate([np.empty((0, 6)), *settled]), 0, True, lookups, wedges)
 
@@ -263,14 +262,27 @@ def _see(
     return deficits, int(looked.sum())
 
 
-def children(cells: IntArray, heads: IntArray, *, turned: bool) -> tuple[IntArray, IntArray]:
-    """The four quarters of each box, or the eighths when `turned`, heading after heading."""
-    corner = np.array([[0, 0], [1, 0], [0, 1], [1, 1]])
-    parts, heads = (2 * cells[:, None] + corner).reshape(-1, 2), np.repeat(heads, 4)
-    if turned:
-        parts, heads = np.concatenate([parts, parts]), np.concatenate([2 * heads, 2 * heads + 1])
-    order = np.lexsort((parts[:, 0], parts[:, 1], heads))
-    return parts[order], heads[order]
+def children(
+    cells: IntArray, heads: IntArray, *, turned: bool, share: int = 1
+) -> tuple[IntArray, IntArray]:
+    """The four quarters of each box, or the eighths when `turned`, heading after heading.
+
+    Of a heading those come together whose middles lie alike in cells, of which they are `share`
+    parts each way; then row after row.
+    """
+    column, row, fine, low = 2 * cells[:, 0], 2 * cells[:, 1], share.bit_length() - 1, share - 1
+    bits = int(max(column.max(initial=0), row.max(initial=0)) + 1).bit_length()
+    # One number for each box, in this order.  Those of one part of all are in order for the most.
+    keys = []
+    for head in (2 * heads, 2 * heads + 1) if turned else (heads,):
+        for dy, dx in itertools.product((0, 1), (0, 1)):
+            alike = (head << fine | (row + dy) & low) << fine | (column + dx) & low
+            keys.append((alike << bits | (row + dy) >> fine) << bits | (column + dx) >> fine)
+    key = np.sort(np.concatenate(keys), kind="stable")
+    alike, mask = key >> 2 * bits, (1 << bits) - 1
+    column = (key & mask) << fine | alike & low
+    row = (key >> bits & mask) << fine | alike >> fine & low
+    return np.column_stack([column, row]), alike >> 2 * fine
 
 
 def _inside(boxes: FloatArray, a: float, b: float, known: FloatArray | None) -> BoolArray:
