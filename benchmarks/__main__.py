@@ -20,6 +20,7 @@ RUNS = {
     "library": ("--floors", "20", "--scans", "4"),
     "many": ("--count", "24", "DATA/carmen/seattle-corrected.log.gz"),
     "against": (".", "--count", "6", "DATA/carmen/seattle-corrected.log.gz"),
+    "inner": (),
     "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
     "explore": ("--starts", "2", "hall"),
     "survey": ("--count", "50", "--sensor", "360,10", "DATA/maps/tb3_sandbox.yaml"),

@@ -65,6 +65,7 @@ def ask(path: Path, other: Path, count: int) -> str:
             kept, cells=world.cells, unit=world.resolution, origin=world.origin.vector,
             reach=reach, count=len(scans), **arrays,  # type: ignore[arg-type]
         )  # fmt: skip
+        known = [part for part in [os.environ.get("PYTHONPATH")] if part]
         trees = [Path(__file__).parents[1] / "src", other / "src"]
         workers = [
             subprocess.Popen(
@@ -72,7 +73,7 @@ def ask(path: Path, other: Path, count: int) -> str:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,
-                env=os.environ | {"PYTHONPATH": str(tree)},
+                env=os.environ | {"PYTHONPATH": os.pathsep.join([str(tree), *known])},
             )
             for tree in trees
         ]

@@ -27,6 +27,7 @@ from isovist.bench import demonstration, streets
 from isovist.bench.drives import summarise_kidnaps, summarise_starts
 from isovist.bench.outcomes import Row
 from isovist.bench.space_drives import SHORT, STRIDE, building, drive, wander
+from isovist.errors import InputError
 from isovist.maps.cloud import Cloud
 from isovist.maps.mesh import MeshMap
 from isovist.poses import Pose3
@@ -90,7 +91,11 @@ def main() -> None:
     parser.add_argument("--street", type=float, metavar="SIZE", help="a quarter of so many m")
     given = parser.parse_args()
     aided, rng = not given.unaided, np.random.default_rng(given.seed)
-    course = street(given.seed, given.street) if given.street else office(given.seed, aided)
+    try:
+        on_street = given.street is not None
+        course = street(given.seed, given.street) if on_street else office(given.seed, aided)
+    except InputError as error:
+        parser.error(str(error))
     starts = []
     for _ in range(given.starts):
         starts.append(_driven(course, course.way(REACH, rng), rng, aided))

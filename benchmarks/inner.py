@@ -1,0 +1,144 @@
+"""How fast are the loops in which a scan of the plane spends its time, and what is their limit?
+
+    python -m benchmarks.inner
+
+On one core.  Rays: 180 from each of 500 random places of a generated office floor, in groups
+(`kernels.fan`) and one by one (`kernels.occupancy.cast_one`), which must agree.  Costs: all nodes of
+that floor against a scan of 270° at every heading, by 16 bits (`kernels.correlate`), in terms per
+second, beside those of one long row of headings that stays in the first cache (`kernels.terms`) and
+beside singles added up by numpy, heading by heading.
+"""
+
+import platform
+import time
+from collections.abc import Callable
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from isovist.atlas.base import Window
+from isovist.atlas.build import build
+from isovist.atlas.plane import PlaneAtlas
+from isovist.bench.worlds import office_floor
+from isovist.kernels import threads
+from isovist.kernels.fan import cast_fan
+from isovist.kernels.follow import LANES, STATE
+from isovist.kernels.occupancy import cast_one
+from isovist.kernels.terms import add_terms
+from isovist.localization.search import best_headings
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.cells import OccupancyMap
+from isovist.sensing.lidar import Lidar
+from isovist.sensing.simulate import random_scans
+from isovist.types import FloatArray
+
+PLACES, RAYS = 500, 180
+SENSOR = Lidar(field_of_view=np.radians(270.0), beams=270, range_max=12.0, noise=0.02)
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[misc]
+def in_groups(skip, places, along, across, reach, ranges, endings):  # type: ignore[no-untyped-def]
+    rays = np.empty((STATE, LANES))
+    for q in range(len(places)):
+        x, y = places[q]
+        cast_fan(skip, x, y, along, across, reach, rays, ranges[q], endings[q])
+
+
+@njit(nogil=True, error_model="numpy")  # type: ignore[misc]
+def one_by_one(skip, places, along, across, reach, ranges, endings):  # type: ignore[no-untyped-def]
+    for q in range(len(places)):
+        for k in range(len(along)):
+            ray = cast_one(skip, places[q, 0], places[q, 1], along[k], across[k], reach)
+            ranges[q, k], endings[q, k] = ray[0], ray[1]
+
+
+@njit(nogil=True)  # type: ignore[misc]
+def only_terms(times, f, channels, o, low, high, sums):  # type: ignore[no-untyped-def]
+    for _ in range(times):
+        sums[:] = 0
+        add_terms(f, channels, 0, len(channels), o, low, high, sums)
+
+
+def seconds_of(work: Callable[[], object], times: int = 7) -> float:
+    """Of the fastest of some runs, after one that compiles."""
+    work()
+    best = np.inf
+    for _ in range(times):
+        start = time.perf_counter()
+        work()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def rays(atlas: PlaneAtlas) -> None:
+    """How long a ray takes, in groups and alone."""
+    random = np.random.default_rng(0)
+    nodes = atlas.nodes[random.integers(0, len(atlas.nodes), PLACES)]
+    rows, columns = np.divmod(nodes, atlas.world.shape[1])
+    places = np.column_stack([columns, rows]) + random.uniform(0.01, 0.99, (PLACES, 2))
+    angles = np.linspace(-np.pi, np.pi, RAYS, endpoint=False) + 0.003
+    asked = (
+        atlas.clear, places, np.cos(angles), np.sin(angles),
+        atlas.settings.reach / atlas.world.resolution,
+    )  # fmt: skip
+    found, took = [], []
+    for way in (in_groups, one_by_one):
+        out = np.empty((PLACES, RAYS)), np.empty((PLACES, RAYS), dtype=np.uint8)
+        took.append(seconds_of(lambda way=way, out=out: way(*asked, *out)) / out[0].size)
+        found.append(out)
+    assert np.allclose(found[0][0], found[1][0], rtol=1e-12)
+    assert (found[0][1] == found[1][1]).all()
+    group, alone = (1e9 * t for t in took)
+    print(
+        f"a ray: {group:.0f} ns in groups of {LANES}, {alone:.0f} ns alone, {alone / group:.2f} ×"
+    )
+
+
+def costs(atlas: PlaneAtlas, window: Window, short: float) -> None:
+    """Terms of costs per second: in the search, in the first cache, and plainly."""
+    every, nodes = np.arange(len(atlas.nodes)), atlas.descriptors
+    n, terms = nodes.shape[2], int(window.seen.sum()) * nodes.shape[2]
+    search = seconds_of(lambda: best_headings(nodes, every, window, 1, short)) / len(every) / terms
+    few = every[:300]
+    plain = seconds_of(lambda: _plain(nodes[few, 0], window, short), 3) / len(few) / terms
+    codes = window.codes(short)
+    o = codes.values[0, 0]
+    channels = np.flatnonzero(window.seen[0, 0])
+    low, high = o - np.int16(codes.long), o + np.int16(codes.short)
+    f, sums = np.resize(o, n + len(o)), np.zeros(n, dtype=np.uint16)
+    work = 20_000
+    cached = seconds_of(lambda: only_terms(work, f, channels, o, low, high, sums))
+    cached /= work * n * len(channels)
+    print(
+        f"costs, 10⁹ terms/s: {1e-9 / search:.1f} in the search, {1e-9 / cached:.1f} in the first "
+        f"cache, {1e-9 / plain:.2f} by numpy; the search {plain / search:.0f} × as fast as numpy"
+    )
+
+
+def _plain(nodes: NDArray[np.float32], window: Window, short: float) -> FloatArray:
+    n, m = nodes.shape[1], window.values.shape[2]
+    least = np.full(len(nodes), np.inf)
+    for o, seen in zip(window.values[:, 0], window.seen[:, 0], strict=True):
+        for k in range(n):
+            gap = o - nodes[:, (k + np.arange(m)) % n]
+            cost = (np.abs(np.clip(gap, -short, 2.0 * short)) * seen).sum(axis=1)
+            least = np.minimum(least, cost)
+    return least
+
+
+def main() -> None:
+    threads.COUNT = 1
+    floor = office_floor(0, length=40.0, rows=6)
+    world = OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), 0.05)
+    atlas = build(world)
+    assert isinstance(atlas, PlaneAtlas)
+    print(f"{platform.machine()}, one core, {len(atlas.nodes)} nodes")
+    rays(atlas)
+    settings = LocalizationSettings()
+    (_, scan), *_ = random_scans(world, floor.reality, SENSOR, 1, seed=0)
+    costs(atlas, atlas.window(scan, settings.seen_share[0]), settings.short)
+
+
+if __name__ == "__main__":
+    main()
