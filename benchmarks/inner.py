@@ -3,20 +3,19 @@
     python -m benchmarks.inner
 
 On one core.  Rays: 180 from each of 500 random places of a generated office floor, in groups
-(`kernels.fan`) and one by one (`kernels.occupancy.cast_one`), which must agree.  Costs: all nodes of
-that floor against a scan of 270° at every heading, by 16 bits (`kernels.correlate`), in terms per
-second, beside those of one long row of headings that stays in the first cache (`kernels.terms`) and
+(`kernels.fan`) and one by one (`kernels.occupancy.cast_one`), which must agree.  Costs: all nodes
+of that floor against a scan of 270° at every heading, by 16 bits (`kernels.correlate`), in terms
+per second, beside those of one row of headings that stays in the first cache (`kernels.terms`) and
 beside singles added up by numpy, heading by heading.
 """
 
 import platform
-import time
-from collections.abc import Callable
 
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from benchmarks.voxels import best_of
 from isovist.atlas.base import Window
 from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
@@ -60,17 +59,6 @@ def only_terms(times, f, channels, o, low, high, sums):  # type: ignore[no-untyp
         add_terms(f, channels, 0, len(channels), o, low, high, sums)
 
 
-def seconds_of(work: Callable[[], object], times: int = 7) -> float:
-    """Of the fastest of some runs, after one that compiles."""
-    work()
-    best = np.inf
-    for _ in range(times):
-        start = time.perf_counter()
-        work()
-        best = min(best, time.perf_counter() - start)
-    return best
-
-
 def rays(atlas: PlaneAtlas) -> None:
     """How long a ray takes, in groups and alone."""
     random = np.random.default_rng(0)
@@ -85,7 +73,7 @@ def rays(atlas: PlaneAtlas) -> None:
     found, took = [], []
     for way in (in_groups, one_by_one):
         out = np.empty((PLACES, RAYS)), np.empty((PLACES, RAYS), dtype=np.uint8)
-        took.append(seconds_of(lambda way=way, out=out: way(*asked, *out)) / out[0].size)
+        took.append(best_of(lambda way=way, out=out: way(*asked, *out)) / out[0].size)
         found.append(out)
     assert np.allclose(found[0][0], found[1][0], rtol=1e-12)
     assert (found[0][1] == found[1][1]).all()
@@ -99,16 +87,16 @@ def costs(atlas: PlaneAtlas, window: Window, short: float) -> None:
     """Terms of costs per second: in the search, in the first cache, and plainly."""
     every, nodes = np.arange(len(atlas.nodes)), atlas.descriptors
     n, terms = nodes.shape[2], int(window.seen.sum()) * nodes.shape[2]
-    search = seconds_of(lambda: best_headings(nodes, every, window, 1, short)) / len(every) / terms
+    search = best_of(lambda: best_headings(nodes, every, window, 1, short)) / len(every) / terms
     few = every[:300]
-    plain = seconds_of(lambda: _plain(nodes[few, 0], window, short), 3) / len(few) / terms
+    plain = best_of(lambda: _plain(nodes[few, 0], window, short), 3) / len(few) / terms
     codes = window.codes(short)
     o = codes.values[0, 0]
     channels = np.flatnonzero(window.seen[0, 0])
     low, high = o - np.int16(codes.long), o + np.int16(codes.short)
     f, sums = np.resize(o, n + len(o)), np.zeros(n, dtype=np.uint16)
     work = 20_000
-    cached = seconds_of(lambda: only_terms(work, f, channels, o, low, high, sums))
+    cached = best_of(lambda: only_terms(work, f, channels, o, low, high, sums))
     cached /= work * n * len(channels)
     print(
         f"costs, 10⁹ terms/s: {1e-9 / search:.1f} in the search, {1e-9 / cached:.1f} in the first "

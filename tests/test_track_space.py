@@ -5,13 +5,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from drives import way as along
 from isovist.atlas.build import build
 from isovist.bench.demonstration import HEIGHT
 from isovist.bench.drives import summarise_kidnaps, summarise_starts
 from isovist.bench.space_drives import ROOM, SHORT, STRIDE, building, drive, wander
-from isovist.poses import way_of
+from isovist.localization.answer import Verdict
+from isovist.maps.voxels import VoxelMap
+from isovist.poses import Pose3, way_of
 from isovist.sensing.spinning import SpinningLidar
 from isovist.tracking.tracker import Tracker
+from reference_locate import UNIT, twin_rooms
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)
 
@@ -86,3 +90,32 @@ def test_a_height_that_is_put_right_does_not_go_on_without_odometry(site, atlas,
     way = wander(site.ground, 4.0, rng, SHORT)
     run = drive(Tracker(atlas), site.reality, flat, way, rng, aided=False, pause=0.1)
     assert max(abs(update.offset[3]) for update in run) < 0.2
+
+
+@pytest.mark.parametrize("cupboard", [(2, 40, 48, 60), (2, 30, 70, 94), (40, 98, 2, 12)])
+def test_a_robot_carried_to_a_room_that_is_nearly_the_same_is_noticed(cupboard):
+    """As in the plane (`test_tracker`), with a floor and a ceiling, and 2.4 m high."""
+    flat, (low, high, left, right) = np.array(twin_rooms().cells), cupboard
+    flat[low:high, 106 + left : 106 + right] = flat[0, 0]
+    cells = np.repeat(flat[None, ::2, ::2], 24, axis=0)
+    cells[[0, -1]] = flat[0, 0]
+    world = VoxelMap.from_array(cells, 2.0 * UNIT)
+    before, after = (
+        along("space", corners)
+        for corners in (
+            [(1.0, 4.0), (3.2, 4.0), (3.2, 3.0)],
+            [(3.2, 2.7), (3.2, 2.2), (2.4, 2.2), (2.4, 3.4)],
+        )
+    )
+    beside = Pose3(104 * UNIT)
+    poses, away = [*before, *(beside @ pose for pose in after)], len(before)
+    run = drive(
+        Tracker(build(world, height=1.45)), world, LIDAR, poses, np.random.default_rng(0),
+        carried=[away],
+    )  # fmt: skip
+    unique = [update.belief.verdict is Verdict.UNIQUE for update in run]
+    assert unique[away - 1]
+    assert unique[-1]
+    # Two scans in a row must fit elsewhere before what was seen is forgotten.
+    wrong = [u for u, one in zip(unique, run, strict=True) if u and one.error[0] > 0.2]
+    assert len(wrong) <= 1, (unique, [round(one.error[0], 2) for one in run])
