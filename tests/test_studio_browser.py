@@ -58,7 +58,7 @@ def test_a_dropped_map_and_scan_give_what_the_command_line_says(visit, tmp_path,
     until(page, "studio.site.name === 'room.yaml'")
     drop(page, tmp_path / "scan.json")
     page.wait_for_selector("text=Scan scan.json")
-    page.wait_for_selector(".verdict")
+    until(page, "!studio.tab.busy && studio.tab.told && !studio.tab.told.truth")  # of the scan
     files = [tmp_path / "room.yaml", tmp_path / "scan.json"]
     expected = json.loads(typed("locate", *files, "--json")[1])
     shown = ask(page, "tab.told.answer")
