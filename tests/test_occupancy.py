@@ -94,7 +94,7 @@ def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
 
     @njit
     def vector(every, width, x, y, maximum, rays):
-        group.follow_vector(every, width, x, y, maximum, rays)
+        group.follow(every, width, x, y, maximum, rays)
 
     ended = np.zeros(2, dtype=int)
     for _ in range(300):
