@@ -17,7 +17,7 @@ slow=(
   locate_kernels.py::test_ratings_are_those_of_the_twin
   complete_kernels.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one
 )
-files=(segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined lidar)
+files=(ends segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined lidar)
 .venv/bin/python -m coverage run -m pytest -W ignore::RuntimeWarning \
   $(printf -- "--deselect tests/test_%s " "${slow[@]}") \
   $(printf "tests/test_%s.py " "${files[@]}")

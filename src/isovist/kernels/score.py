@@ -5,13 +5,13 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.align import look_up
-from isovist.kernels.beam import UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam, sort_beam
-from isovist.kernels.compiled import kernel, within
-from isovist.kernels.elementary import FREELY
+from isovist.kernels.beam import ASTRAY, UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam
+from isovist.kernels.compiled import kernel
+from isovist.kernels.ends import FAR, lay_out, near_ends, padded
 from isovist.kernels.fan import cast_fan
 from isovist.kernels.follow import LANES, STATE
 from isovist.kernels.occupancy import cast_one
+from isovist.kernels.ratings import BEHIND, LIMIT, NEAR, RANGE, ROWS, SIGMA, Z, rate_beams
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -50,40 +50,43 @@ def score(
         ratings: Output, ℓ, shape (K, m).
         kinds: Output, what became of each beam, shape (K, m).
     """
-    m, reach = len(ends), model[1] / unit
-    cells, z, sigma = np.empty((2, m)), np.empty(m), np.empty(m)
+    m, n, reach = len(ends), padded(len(ends)), model[1] / unit
+    if min(field.shape) < 2:  # nothing can be between two walls
+        ratings[first:last], kinds[first:last] = 0.0, ASTRAY
+        return
+    cells = np.empty((2, n), dtype=np.float32)
+    lay_out(ends, unit, cells)
+    beams, rated = np.ones((ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
+    sorts, z, ways = np.empty(n, dtype=np.uint8), np.empty(m), np.empty((2, m))
     for k in range(m):
         z[k] = math.sqrt(ends[k, 0] ** 2 + ends[k, 1] ** 2)
-        cells[0, k], cells[1, k] = ends[k, 0] / unit, ends[k, 1] / unit
-        sigma[k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
-    seen, corners, at = np.empty((6, m)), np.empty((4, m), dtype=np.float32), np.full(m + 1, -1)
+        ways[0, k], ways[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
+        beams[SIGMA, k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
+        beams[Z, k] = min(z[k], FAR)
     rays = np.empty((STATE, LANES))
-    along, across, r, wall = np.empty(m), np.empty(m), np.zeros(m), np.zeros(m)
+    along, across, r = np.empty(m), np.empty(m), np.zeros(m)
     endings = np.full(m, WALL, dtype=np.uint8)
+    beams[RANGE], beams[BEHIND], beams[LIMIT] = 0.0, 0.0, np.inf
     for q in range(first, last):
-        x, y = poses[q, 0], poses[q, 1]
-        look_up(field, cells, x, y, poses[q, 2], seen, at, corners)
+        x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
+        near_ends(field, cells, x, y, yaw, beams[NEAR])
+        for k in range(n):
+            beams[NEAR, k] *= np.float32(unit)
         if not is_open(model):
+            c, s = math.cos(yaw), math.sin(yaw)
             for k in range(m):
-                along[k], across[k] = seen[0, k] * unit / z[k], seen[1, k] * unit / z[k]
+                along[k] = c * ways[0, k] - s * ways[1, k]
+                across[k] = s * ways[0, k] + c * ways[1, k]
             cast_fan(skip, x, y, along, across, reach, rays, r, endings)
             for k in range(m):
-                r[k] *= unit
-                wall[k] = r[k]
-                if endings[k] == UNKNOWN and is_unseen(model, z[k], r[k], UNKNOWN):
-                    wall[k] = cast_one(walls, x, y, along[k], across[k], reach)[0] * unit
-        _rate(model, sigma, z, r, wall, endings, seen[2], unit, ratings[q], kinds[q])
-
-
-@within(fastmath=FREELY)
-def _rate(model, sigma, z, r, wall, endings, near, unit, ratings, kinds):
-    """ℓ and kind of each beam, all of shape (m,); `near` has D of their ends, in cells."""
-    for k in range(len(z)):
-        unseen = is_unseen(model, z[k], r[k], endings[k])
-        through = is_through(model, z[k], wall[k])
-        miss = z[k] - r[k] if through else near[k] * unit
-        ratings[k] = rate_beam(model, sigma[k], z[k], r[k], miss, unseen)
-        kinds[k] = sort_beam(sigma[k], z[k], r[k], miss, unseen, through)
+                free = wall = r[k] * unit
+                unseen = is_unseen(model, z[k], free, endings[k])
+                if unseen and endings[k] == UNKNOWN:
+                    wall = cast_one(walls, x, y, along[k], across[k], reach)[0] * unit
+                beams[RANGE, k], beams[BEHIND, k] = free, wall
+                beams[LIMIT, k] = 0.0 if unseen else np.inf
+        rate_beams(model, beams, rated, sorts)
+        ratings[q], kinds[q] = rated[:m], sorts[:m]
 
 
 @kernel(

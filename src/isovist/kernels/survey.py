@@ -16,8 +16,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.align import REACH, distance_at
 from isovist.kernels.compiled import kernel, within
+from isovist.kernels.ends import REACH, distance_at
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]

@@ -16,9 +16,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.align import distance_at
 from isovist.kernels.bound import ceiling
 from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.ends import distance_at
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
