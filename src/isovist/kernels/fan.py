@@ -15,44 +15,48 @@ from isovist.kernels.compiled import inner, within
 from isovist.kernels.follow import (
     AROUND,
     ASIDE,
-    AT,
     CX,
     CY,
     DX,
     DY,
+    ERROR,
     FAR,
-    LANES,
     PER_X,
     PER_Y,
     RIM,
+    Singles,
     follow,
 )
-from isovist.kernels.occupancy import CLEAR, EDGE, FREE, MAXIMUM, Skip, cast_one
+from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, Skip, cast_one
+from isovist.kernels.vectors import SINGLES
 
 Floats = NDArray[np.float64]
 
+# Rays nearer to an axis than this, in rad, are cast on their own.
+SLANT = 1e-3
 # Cells of a grid whose numbers vector code can count with.
 COUNTED = 2**31
 
 
 @within
-def _begin(first: int, along: Floats, across: Floats, around: float, rays: Floats) -> None:
+def _begin(first: int, along: Floats, across: Floats, around: float, rays: Singles) -> None:
     """Have the next group of rays begin in a cell with so many free ones around it."""
-    for k in range(LANES):
+    for k in range(SINGLES):
         n = min(first + k, len(along) - 1)
         dx, dy = along[n], across[n]
         rays[DX, k], rays[DY, k], rays[PER_X, k], rays[PER_Y, k] = dx, dy, 1.0 / dx, 1.0 / dy
-        slanted = min(abs(dx), abs(dy)) > CLEAR
+        slanted = min(abs(dx), abs(dy)) > SLANT
         rays[AROUND, k] = around if slanted else -1.0
         rays[FAR, k], rays[ASIDE, k] = 0.0, 0.0 if slanted else 0.5
+        rays[CX, k], rays[CY, k] = 0.0, 0.0
 
 
 @inner
 def cast_fan(
-    skip: Skip, x: float, y: float, along: Floats, across: Floats, maximum: float, rays: Floats,
-    ranges: Floats, endings: NDArray[np.uint8],
+    skip: Skip, x: float, y: float, along: Floats, across: Floats, maximum: float, rays: Singles,
+    at: NDArray[np.int32], ranges: Floats, endings: NDArray[np.uint8],
 ) -> None:  # fmt: skip
-    """Rays from (x, y) along unit vectors, as `cast_one` has them but for the last bit.
+    """Rays from (x, y) along unit vectors, as `cast_one` has them but for `ERROR` of each range.
 
     Args:
         skip: The map as `cast_one` wants it.
@@ -61,7 +65,8 @@ def cast_fan(
         along: x of the unit vectors, shape (m,).
         across: y of them.
         maximum: Longest range.
-        rays: Scratch, shape (STATE, LANES).
+        rays: Scratch, shape (STATE, SINGLES).
+        at: Scratch, shape (SINGLES,).
         ranges: Output, shape (m,).
         endings: Output, shape (m,).
     """
@@ -69,21 +74,23 @@ def cast_fan(
     every = skip.reshape(-1)
     column, row = math.floor(x), math.floor(y)
     between = x != column and y != row and skip.size < COUNTED
-    begins = np.uint8(EDGE)
+    begins, number = np.uint8(EDGE), 0
     if between and 0.0 < x < width - 2 and 0.0 < y < height - 2:
-        begins = skip[np.int64(row) + 1, np.int64(column) + 1]
-    m = len(along)
-    for first in range(0, m, LANES):
+        number = (np.int64(row) + 1) * width + np.int64(column) + 1
+        begins = every[number]
+    m, place = len(along), (x - column, y - row, maximum)
+    for first in range(0, m, SINGLES):
         if begins >= FREE:
             _begin(first, along, across, float(begins) - FREE, rays)
-            rays[CX], rays[CY] = column, row
-            follow(every, float(width), x, y, maximum, rays)
-        for n in range(first, min(first + LANES, m)):
+            follow(every, number, width, place, rays, at)
+        for n in range(first, min(first + SINGLES, m)):
             k = n - first
-            if begins < FREE or not rays[ASIDE, k] < RIM:
+            far = float(rays[FAR, k])
+            unsure = not rays[ASIDE, k] < RIM or abs(far - maximum) <= ERROR * maximum
+            if begins < FREE or unsure:
                 ranges[n], ending, _cell, _axis = cast_one(skip, x, y, along[n], across[n], maximum)
                 endings[n] = ending
-            elif rays[FAR, k] <= maximum:
-                ranges[n], endings[n] = rays[FAR, k], every[np.uint64(rays[AT, k])]
+            elif far < maximum:
+                ranges[n], endings[n] = far, every[np.uint64(number + at[k])]
             else:
                 ranges[n], endings[n] = maximum, MAXIMUM

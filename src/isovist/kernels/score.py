@@ -9,9 +9,10 @@ from isovist.kernels.beam import ASTRAY, UNKNOWN, WALL, is_open, is_through, is_
 from isovist.kernels.compiled import kernel
 from isovist.kernels.ends import FAR, lay_out, near_ends, padded
 from isovist.kernels.fan import cast_fan
-from isovist.kernels.follow import LANES, STATE
+from isovist.kernels.follow import STATE
 from isovist.kernels.occupancy import cast_one
 from isovist.kernels.ratings import BEHIND, LIMIT, NEAR, RANGE, ROWS, SIGMA, Z, rate_beams
+from isovist.kernels.vectors import SINGLES
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -63,7 +64,7 @@ def score(
         ways[0, k], ways[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
         beams[SIGMA, k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
         beams[Z, k] = min(z[k], FAR)
-    rays = np.empty((STATE, LANES))
+    rays, at = np.empty((STATE, SINGLES), dtype=np.float32), np.empty(SINGLES, dtype=np.int32)
     along, across, r = np.empty(m), np.empty(m), np.zeros(m)
     endings = np.full(m, WALL, dtype=np.uint8)
     beams[RANGE], beams[BEHIND], beams[LIMIT] = 0.0, 0.0, np.inf
@@ -77,7 +78,7 @@ def score(
             for k in range(m):
                 along[k] = c * ways[0, k] - s * ways[1, k]
                 across[k] = s * ways[0, k] + c * ways[1, k]
-            cast_fan(skip, x, y, along, across, reach, rays, r, endings)
+            cast_fan(skip, x, y, along, across, reach, rays, at, r, endings)
             for k in range(m):
                 free = wall = r[k] * unit
                 unseen = is_unseen(model, z[k], free, endings[k])

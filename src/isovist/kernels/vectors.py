@@ -32,14 +32,6 @@ def vector_at(
     return builder.bitcast(builder.gep(data, [offset]), wide.as_pointer())
 
 
-def function_of(builder: Any, name: str, wide: Any) -> Any:
-    """A function of vectors of singles or doubles: `floor`, `fabs`, `sqrt`."""
-    width = 32 if isinstance(wide.element, ir.FloatType) else 64
-    name = f"llvm.{name}.v{wide.count}f{width}"
-    known = builder.module.globals.get(name)
-    return known or ir.Function(builder.module, ir.FunctionType(wide, [wide]), name)
-
-
 class Lanes:
     """A vector of singles, or of what a comparison of them gave, to reckon with as with numbers.
 
@@ -102,8 +94,14 @@ class Lanes:
 
     def call(self, name: str) -> "Lanes":
         """`floor`, `fabs` or `sqrt` of it."""
-        function = function_of(self.builder, name, self.value.type)
-        return Lanes(self.builder, self.builder.call(function, [self.value]))
+        kind = self.value.type
+        return self._function(f"llvm.{name}.v{kind.count}f32", kind, [self.value])
+
+    def _function(self, name: str, kind: Any, given: list[Any], **flags: Any) -> "Lanes":
+        shape = ir.FunctionType(kind, [value.type for value in given])
+        known = self.builder.module.globals.get(name)
+        function = known or ir.Function(self.builder.module, shape, name)
+        return Lanes(self.builder, self.builder.call(function, given, **flags))
 
     def whole(self) -> "Lanes":
         """Cut off to integers."""
@@ -118,14 +116,10 @@ class Lanes:
 
     def total(self) -> Any:
         """The sum of all lanes, as a double."""
-        kind = self.value.type
+        kind, zero = self.value.type, ir.Constant(self.value.type.element, 0.0)
         name = f"llvm.vector.reduce.fadd.v{kind.count}f32"
-        shape = ir.FunctionType(kind.element, [kind.element, kind])
-        function = self.builder.module.globals.get(name)
-        function = function or ir.Function(self.builder.module, shape, name)
-        zero = ir.Constant(kind.element, 0.0)
-        sum_ = self.builder.call(function, [zero, self.value], fastmath=("reassoc",))
-        return self.builder.fpext(sum_, ir.DoubleType())
+        total = self._function(name, kind.element, [zero, self.value], fastmath=("reassoc",))
+        return self.builder.fpext(total.value, ir.DoubleType())
 
 
 def decay(t: Lanes) -> Lanes:
