@@ -76,7 +76,7 @@ def rays(atlas: PlaneAtlas) -> None:
         out = np.empty((PLACES, RAYS)), np.empty((PLACES, RAYS), dtype=np.uint8)
         took.append(best_of(lambda way=way, out=out: way(*asked, *out)) / out[0].size)
         found.append(out)
-    assert np.allclose(found[0][0], found[1][0], rtol=1e-6)
+    assert np.allclose(found[0][0], found[1][0], rtol=1e-6, atol=1e-4)
     assert (found[0][1] == found[1][1]).all()
     group, alone = (1e9 * t for t in took)
     print(

@@ -24,6 +24,7 @@ from isovist.kernels.follow import (
     PER_X,
     PER_Y,
     RIM,
+    SLANT,
     Singles,
     follow,
 )
@@ -32,8 +33,6 @@ from isovist.kernels.vectors import SINGLES
 
 Floats = NDArray[np.float64]
 
-# Rays nearer to an axis than this, in rad, are cast on their own.
-SLANT = 1e-3
 # Cells of a grid whose numbers vector code can count with.
 COUNTED = 2**31
 
@@ -56,7 +55,7 @@ def cast_fan(
     skip: Skip, x: float, y: float, along: Floats, across: Floats, maximum: float, rays: Singles,
     at: NDArray[np.int32], ranges: Floats, endings: NDArray[np.uint8],
 ) -> None:  # fmt: skip
-    """Rays from (x, y) along unit vectors, as `cast_one` has them but for `ERROR` of each range.
+    """Rays from (x, y) along unit vectors, as `cast_one` has them but for `ERROR` of their ranges.
 
     Args:
         skip: The map as `cast_one` wants it.
@@ -78,6 +77,7 @@ def cast_fan(
     if between and 0.0 < x < width - 2 and 0.0 < y < height - 2:
         number = (np.int64(row) + 1) * width + np.int64(column) + 1
         begins = every[number]
+    slack = ERROR[0] + ERROR[1] * maximum
     m, place = len(along), (x - column, y - row, maximum)
     for first in range(0, m, SINGLES):
         if begins >= FREE:
@@ -86,7 +86,7 @@ def cast_fan(
         for n in range(first, min(first + SINGLES, m)):
             k = n - first
             far = float(rays[FAR, k])
-            unsure = not rays[ASIDE, k] < RIM or abs(far - maximum) <= ERROR * maximum
+            unsure = not rays[ASIDE, k] < RIM or abs(far - maximum) <= slack
             if begins < FREE or unsure:
                 ranges[n], ending, _cell, _axis = cast_one(skip, x, y, along[n], across[n], maximum)
                 endings[n] = ending

@@ -1,8 +1,8 @@
 """A group of rays through a grid of cells, all of which take a step at a time, until the last ends.
 
 They are followed in singles, counting from the cell that they begin in.  At a distance r these err
-by less than `ERROR` r, so that a ray which meets a face nearer to its rim than that may have come
-to the wrong cell: it ends, and whoever asked follows it otherwise.
+by less than ε₀ + ε r (`ERROR`), so that a ray which meets a face nearer to its rim than that may
+have come to the wrong cell: it ends, and whoever asked follows it otherwise.
 
 There are two ways with the same answers but for the last bits: vector code, which is taken, and a
 plain loop that says what it does.
@@ -29,9 +29,12 @@ STATE = 9
 """Rows of a group of rays: direction, one over it, cell, how many cells around that are free, below
 0 where the ray has ended, how far it came, and how far from the middle of its cell it entered that,
 with what that may be off by."""
-ERROR = 1e-6
-"""Seven roundings of singles in a row err by 4e-7."""
-RIM = 0.5 - 1e-5
+SLANT = 1e-3
+"""Rays nearer to an axis than this, in rad, are for others to follow."""
+ERROR = (1e-4, 1e-6)
+"""ε₀ in cells: a place in a cell is rounded by 6e-8, and 1/`SLANT` times that along a ray; and ε:
+seven roundings of singles in a row err by 4e-7."""
+RIM = float(np.float32(0.5 - ERROR[0]))
 
 
 def follow_plain(
@@ -66,7 +69,7 @@ def follow_plain(
             cell = math.floor(met)
             cx, cy = (jx + sx, cell) if upright else (cell, jy + sy)
             at[k] = int(cy) * width + int(cx)
-            aside = abs(met - cell - 0.5) + ERROR * reached
+            aside = abs(met - cell - 0.5) + ERROR[1] * reached
             around = float(every[begin + at[k]]) - FREE
             goes = around >= 0.0 and reached <= maximum and aside < RIM
             rays[CX:, k] = cx, cy, around if goes else min(around, -1.0), reached, aside
@@ -133,7 +136,7 @@ def follow_vector(_typing, every, begin, width, place, rays, at):
             met_code = builder.load(builder.gep(cells, [place]))
             codes = builder.insert_element(codes, met_code, lane)
         around = Lanes(builder, builder.uitofp(codes, wide)) - float(FREE)
-        away = (met - cell - 0.5).call("fabs") + reached * ERROR
+        away = (met - cell - 0.5).call("fabs") + reached * ERROR[1]
         ended = around.of(-1.0)
         around = (reached > maximum).where(ended, (away < RIM).where(around, ended))
         after = {
