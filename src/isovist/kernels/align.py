@@ -19,8 +19,13 @@ from isovist.kernels.ends import SUMS, lay_out, padded, sum_ends
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 
+FEW = 8
+"""Poses that are fitted, or rated, in about the time that it takes to wake a helper."""
 
-@kernel("f4[:,::1], f8[:,::1], f8[::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses")
+
+@kernel(
+    "f4[:,::1], f8[:,::1], f8[::1], f8[::1], f8 -> f8[:,::1], f8[:,::1]", over="poses", block=FEW
+)
 def align(
     first: int, last: int, field: Singles, ends: Floats, noise: Floats, widths: Floats,
     damping: float, poses: Floats, normal: Floats,

@@ -138,6 +138,7 @@ def _choose(table: Numbers, valleys: Numbers, best: Numbers, headings: Numbers) 
     "f4[:,:,::1], i8, i8[::1], i2[:,:,::1], b1[:,:,::1], b1[::1], f8, f8, i8, i8 -> "
     "f4[:,::1], i4[:,::1]",
     over="active",
+    block=256,
 )
 def correlate(
     first: int,

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.kernels.align import FEW
 from isovist.kernels.beam import ASTRAY, UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam
 from isovist.kernels.compiled import kernel
 from isovist.kernels.ends import FAR, lay_out, near_ends, padded
@@ -22,6 +23,7 @@ Singles = NDArray[np.float32]
     "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[::1], f8[:,::1] -> "
     "f4[:,::1], u1[:,::1]",
     over="poses",
+    block=FEW,
 )
 def score(
     first: int,

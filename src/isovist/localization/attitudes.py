@@ -171,7 +171,7 @@ def _stance(
     """The scan with that way up, in the frame of the sensor, at a glance."""
     level, tilt = _levelled(scan, last_of(scan).T_robot_sensor.rotation @ up)
     few = fewer(settings)
-    seeds = seek(atlas, level, prior, few, both=False).poses
+    seeds = seek(atlas, level, prior, few).poses
     fits = refine(atlas, level, seeds, few, keep=1, tilt=True, thorough=True)
     if len(fits) == 0:
         return None

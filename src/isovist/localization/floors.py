@@ -50,10 +50,12 @@ class Floors:
     last: list[tuple[bytes, Float32Array]] = field(default_factory=list)
 
     @staticmethod
-    @once_for_each
-    def of(atlas: Atlas) -> "Floors":
-        """Those of an atlas; made once for each."""
-        return Floors.make(atlas)
+    def of(atlas: Atlas, every: int = 1) -> "Floors":
+        """Those of an atlas, or of every so manieth node; made once."""
+        made = _made(atlas)
+        if every not in made:
+            made[every] = Floors.make(atlas, every)
+        return made[every]
 
     @classmethod
     def make(cls, atlas: Atlas, every: int = 1) -> "Floors":
@@ -108,3 +110,10 @@ class Floors:
         if self.count > MANY:
             self.last[:] = [(asked, told)]
         return told
+
+
+@once_for_each
+def _made(atlas: Atlas) -> dict[int, Floors]:
+    """Those of every so manieth node of an atlas, by this number, as far as they were needed."""
+    del atlas
+    return {}

@@ -13,7 +13,7 @@ from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
-from isovist.types import Float32Array, FloatArray, IntArray, once_for_each
+from isovist.types import Float32Array, FloatArray, IntArray
 
 GLANCES = (2000, 6)
 """Rings of nodes that a glance looks at, and least share on large maps: of 3000 and 2000 both miss
@@ -67,20 +67,10 @@ def _cheap(
     active = np.arange(0, len(atlas.nodes), step)
     if not pays(atlas) or computing().exhaustive:
         return active, *tried(active)
-    kept = _floors(atlas)
-    if step not in kept:
-        kept[step] = Floors.make(atlas, step)
     allowed = np.ones(atlas.descriptors.shape[2] * len(window.seen), dtype=np.bool_)
-    floors = kept[step].under(window, allowed, settings.short)
+    floors = Floors.of(atlas, step).under(window, allowed, settings.short)
     few = min(GLIMPSED, len(active))
     costs = tried(active[np.argpartition(floors, few - 1)[:few]])[0]
     # No node whose floor is higher can be among them.
     active = active[floors <= np.partition(costs.ravel(), few - 1)[few - 1]]
     return active, *tried(active)
-
-
-@once_for_each
-def _floors(atlas: Atlas) -> dict[int, Floors]:
-    """Those of every so manieth node of an atlas, by this number, as far as they were needed."""
-    del atlas
-    return {}

@@ -143,12 +143,12 @@ def _views(found: Found) -> tuple[tuple[Candidates, Any], ...]:
 
 def seek(
     site: Site, scan: Look, prior: Prior, settings: LocalizationSettings, *,
-    thorough: bool = False, both: bool = True,
+    thorough: bool = False, every: int = 1,
 ) -> Sought:  # fmt: skip
     """`several.seek` on one map, or on each of several."""
     if isinstance(site, Atlas):
         assert not isinstance(prior, Regions)
-        return several.seek(site, scan, prior, settings, thorough=thorough, both=both)
+        return several.seek(site, scan, prior, settings, thorough=thorough, every=every)
     assert isinstance(site, SideBySide)  # there is no third kind
     scan = unlit(scan)
     most, limit = settings.share(site, settings.seeds[thorough]), np.inf
@@ -159,7 +159,7 @@ def seek(
         name = site.names[number]
         return several.seek(
             site.maps[name], scan, regions[name], settings, thorough=thorough, limit=limit,
-            only=site.only.get(name), both=both,
+            only=site.only.get(name), every=every,
         )  # fmt: skip
 
     known: dict[int, Found] = {}

@@ -148,10 +148,19 @@ def refine(
 
 
 def refit(
-    atlas: Site, many: Beams, poses: FloatArray, settings: LocalizationSettings, *, tilt: bool
+    atlas: Site,
+    many: Beams,
+    poses: FloatArray,
+    settings: LocalizationSettings,
+    *,
+    tilt: bool,
+    widths: FloatArray | None = None,
 ) -> Fits:
-    """Poses that are nearly right, shape (K, D), fitted with many beams."""
-    fit = atlas.fit(many, poses, settings.fine_widths(atlas), atlas.fitted(tilt))
+    """Poses that are nearly right, shape (K, D), fitted with many beams, from σ of the first step
+    of `widths` to that of the last; of those for poses that were fitted before when `None`.
+    """
+    widths = settings.fine_widths(atlas) if widths is None else widths
+    fit = atlas.fit(many, poses, widths, atlas.fitted(tilt))
     return _best_first(many, *rated(atlas, many, fit, settings))
 
 

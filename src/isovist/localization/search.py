@@ -99,6 +99,7 @@ def search(
     thorough: bool = False,
     limit: float = np.inf,
     only: IntArray | None = None,
+    every: int = 1,
 ) -> Candidates:
     """Every node and heading, and the unlike best of them.
 
@@ -111,6 +112,7 @@ def search(
             as many candidates.
         limit: Of a closer look: hand on none that costs more.
         only: Nodes to search, in order, where there is no prior; all when `None`.
+        every: Of all nodes, search one in so many.
     """
     window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
     yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
@@ -124,11 +126,12 @@ def search(
         active = active[prior.contains(places, margin)]
         allowed = prior.heads(yaws + mount.yaw, step)
     else:
-        active = np.arange(len(atlas.nodes)) if only is None else only
+        active = np.arange(0, len(atlas.nodes), every) if only is None else only
     if active.size == 0 or not allowed.any() or not window.seen.any():
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
-    view = _View(atlas, window, allowed, settings)
+    whole = prior is None and only is None
+    view = _View(atlas, window, allowed, settings, every if whole else 1)
     most = settings.share(atlas, settings.seeds[thorough])
     if not thorough and len(active) > quick.MANY:
         most *= MORE
@@ -191,12 +194,14 @@ class _View:
         window: The scan in its channels.
         allowed: Which headings count, shape (n P,).
         settings: How to search.
+        every: One node in so many is before it, all of these; any of all where that is 1.
     """
 
     atlas: Atlas
     window: Window
     allowed: BoolArray
     settings: LocalizationSettings
+    every: int = 1
 
     def tried(self, active: IntArray) -> _Tried:
         """Nodes in full."""
@@ -259,7 +264,7 @@ class _View:
             count *= 2
 
     def _floors(self, active: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
-        floors = Floors.of(self.atlas).under(window, allowed, self.settings.short)
+        floors = Floors.of(self.atlas, self.every).under(window, allowed, self.settings.short)
         return floors if len(active) == len(floors) else floors[active]
 
     def _costs(

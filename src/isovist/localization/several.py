@@ -93,29 +93,29 @@ def seek(
     thorough: bool = False,
     limit: float = np.inf,
     only: IntArray | None = None,
-    both: bool = True,
+    every: int = 1,
 ) -> Candidates | ManyCandidates:
     """`search` for one scan, in a closer look in space by both doors, or for each of several.
 
     Several scans have no one cost to limit, and are searched for everywhere.
     """
     if not isinstance(scan, Joined):
-        found = search(atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only)
-        doors = both and thorough and isinstance(atlas, SpaceAtlas)
-        if not (doors and isinstance(scan, CloudScan)):
+        found = search(
+            atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only, every=every
+        )
+        if not (thorough and isinstance(atlas, SpaceAtlas) and isinstance(scan, CloudScan)):
             return found
-        assert isinstance(atlas, SpaceAtlas)
         other = nothing(np.inf)  # the prior leaves nothing, or nothing that is described is seen
         if len(found.poses):
             other = by_slices(atlas, scan, prior, settings, thorough=True)
-        every = np.concatenate([other.poses, found.poses])
-        return ManyCandidates(every, ((found, Pose3()), (other, Pose3())), atlas)
+        from_both = np.concatenate([other.poses, found.poses])
+        return ManyCandidates(from_both, ((found, Pose3()), (other, Pose3())), atlas)
     each, poses, ranks = [], [], []
     for one, robot, place in zip(scan.scans, scan.robots, scan.views, strict=True):
         reach = None
         if prior is not None:
             reach = prior.grown(float(np.linalg.norm(robot.position[:2])), robot.yaw)
-        found = search(atlas, one, reach, settings, thorough=thorough)
+        found = search(atlas, one, reach, settings, thorough=thorough, every=every)
         each.append((found, place))
         poses.append((atlas.lift(found.poses) @ place.inverse).vector)
         ranks.append(np.arange(len(found.poses)))
