@@ -1,7 +1,8 @@
 """One look at a map, and a closer one unless that settles it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from time import perf_counter
 
 import numpy as np
@@ -21,6 +22,7 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slices import rivals
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look
+from isovist.types import FloatArray
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
@@ -43,10 +45,12 @@ def look_once(
     *,
     thorough: bool = False,
     against: Answer | None = None,
+    known: Sequence[Answer] = (),
 ) -> tuple[Answer, bool]:
     """The answer of the three steps, and whether it is well ahead of what was not looked at.
 
     In space, `against` an answer, only places that may be as good as its own are looked for.
+    Places of answers that are `known` are judged again beside what is found now.
     """
     if thorough and atlas.dimension == 2:
         from isovist.kernels.bound import bound, tabulate
@@ -59,7 +63,10 @@ def look_once(
     else:
         candidates = rivals_of(against, atlas, scan, prior, settings)
     searched = perf_counter()
-    fits = refine(atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough)
+    found = None if not known else np.concatenate([_sensors(one, scan) for one in known])
+    fits = refine(
+        atlas, scan, candidates.poses, settings, tilt=tilt, thorough=thorough, known=found
+    )
     if thorough and against is None:
         alike = copies(atlas, scan, fits, settings)
         if len(alike):
@@ -86,13 +93,17 @@ def rivals_of(
     answer: Answer, atlas: Site, scan: Look, prior: Prior, settings: LocalizationSettings
 ) -> Candidates:
     """Places of an answer in space, where it `has_rivals`, and those that may be as good."""
-    level = scan.T_level_robot.inverse
-    known = [(one.pose @ level).vector for one in answer.estimates]
     assert isinstance(atlas, SpaceAtlas)
     assert isinstance(scan, CloudScan)
     assert not isinstance(prior, Regions)
     trusted = answer.verdict is Verdict.UNIQUE
-    return rivals(atlas, scan, prior, settings, np.stack(known), trusted=trusted)
+    return rivals(atlas, scan, prior, settings, _sensors(answer, scan), trusted=trusted)
+
+
+def _sensors(answer: Answer, scan: Look) -> FloatArray:
+    """Poses of the level frame of the sensor at the places of an answer that has any, (K, D)."""
+    level = scan.T_level_robot.inverse
+    return np.stack([(one.pose @ level).vector for one in answer.estimates])
 
 
 def leads(
@@ -114,25 +125,27 @@ def look_closer(
     first, sure = look
     if first.best is None or (sure and first.verdict is Verdict.UNIQUE):
         return first
-    spent = first.timing_ms
+    spent, known = first.timing_ms, [first]
     if has_rivals(site, scan, first):
         answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True, against=first)
         spent = _sum(spent, answer.timing_ms)
+        known.append(answer)
         apart = first.verdict is Verdict.UNIQUE and not agree(first, answer, settings)
         if sure and answer.verdict is Verdict.UNIQUE and not apart:
             return replace(answer, timing_ms=spent)
-    answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True)
+    look_again = partial(look_once, site, scan, prior, tilt=tilt, thorough=True, known=known)
+    answer, sure = look_again(settings)
     if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
         # As many candidates as of one map may be too few of all: as many of each, then.
         spent = _sum(spent, answer.timing_ms)
         few, many = settings.seeds
         each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
-        answer, sure = look_once(site, scan, prior, each, tilt, thorough=True)
+        answer, sure = look_again(each)
     large = isinstance(site, Atlas) and site.size > MANY
     if large and answer.verdict is Verdict.UNIQUE and not sure:  # so far not all was looked at
         spent = _sum(spent, answer.timing_ms)
         every = replace(settings, finalists=(2 * site.size, settings.finalists[1]))
-        answer, sure = look_once(site, scan, prior, every, tilt, thorough=True)
+        answer, sure = look_again(every)
     answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
     if answer.verdict is Verdict.UNIQUE and not (sure and agree(first, answer, settings)):
         advice = DIVIDED if sure else CROWDED

@@ -117,6 +117,7 @@ def refine(
     keep: int | None = None,
     tilt: bool = False,
     thorough: bool = False,
+    known: FloatArray | None = None,
 ) -> Fits:
     """Fit all candidates roughly, then the best unlike ones with many beams.
 
@@ -130,6 +131,7 @@ def refine(
         keep: How many are fitted with many beams; as many as the settings say when `None`.
         tilt: In space, fit roll and pitch too.
         thorough: In space, fit the height from the start, in case that of the nodes is wrong.
+        known: Places found before, shape (J, D): fitted with many beams whatever few say.
     """
     few = beams_of(atlas, scan, settings.beams[0], settings.block)
     # Few beams say little of the height, and nodes should have it right.
@@ -143,6 +145,8 @@ def refine(
     if thorough and keep is None:
         most = max(most, _alive(rough, settings))
     poses = rough.poses[:most]
+    if known is not None:
+        poses = np.concatenate([known, poses])
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
     return refit(atlas, many, poses, settings, tilt=tilt)
 

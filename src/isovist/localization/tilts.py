@@ -90,7 +90,7 @@ def upright(
         return _said(_no_looser(level), last), flat
     if answer.best is not None and _leans(atlas, scan, answer.best, settings):
         again = ask(scan, True, None)
-        if _score(again) > answer.best.score:
+        if _fits_better(again, answer, settings):
             return _said(_no_looser(again), last), scan
         if answer.verdict is Verdict.UNIQUE:
             answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=UNSURE)
@@ -99,13 +99,23 @@ def upright(
             first = look(turned, True)
             if _score(first[0]) > _score(answer):
                 again = ask(turned, True, first)
-                if _score(again) > _score(answer) and _lean(again.best, last) > LEAST:
+                if _fits_better(again, answer, settings) and _lean(again.best, last) > LEAST:
                     answer, scan = _said(_no_looser(again), last), turned
     return answer, scan
 
 
 def _score(answer: Answer) -> float:
     return -np.inf if answer.best is None else answer.best.score
+
+
+def _fits_better(leaning: Answer, told: Answer, settings: LocalizationSettings) -> bool:
+    """Whether a scan fits better with its roll and pitch fitted than as told: where it hardly knows
+    them, by as much as refutes a rival, since what is fitted besides always gains a little.
+    """
+    if leaning.best is None:
+        return False
+    margin = 0.0 if loosest(leaning.best) <= FIRM else settings.refuted[1]
+    return _score(leaning) > _score(told) + margin
 
 
 def _firm(answer: Answer, scan: CloudScan) -> bool:
