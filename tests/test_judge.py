@@ -11,7 +11,7 @@ from isovist.kernels.beam import UNSEEN
 from isovist.localization.answer import radius
 from isovist.localization.judge import chances_of, judge, verdict_of
 from isovist.localization.refine import Fits, polish, refine, refuted
-from isovist.localization.search import search, unlike
+from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap
 
@@ -154,6 +154,30 @@ def test_a_first_look_asks_for_more_agreement_than_a_last_one(site, monkeypatch)
         asked = (spoken.min() / times, *USUAL.refuted[1:3], 0.0)
         iv.locate(site.atlas, scan, settings=replace(USUAL, lead=0.0, refuted=asked))
         assert looks[:2] == expected
+
+
+@BOTH
+def test_a_closer_look_forgets_no_place_that_was_found(site, monkeypatch):
+    """The search of the closer look finds nothing near the place that the first one found."""
+    real = look_module.seek
+
+    def seek(*given, thorough=False):
+        found = real(*given, thorough=thorough)
+        if thorough:
+            away = np.hypot(*(found.poses[:, :2] - site.places[0].position[:2]).T)
+            return Candidates(
+                found.poses[away > 1.0][:50], np.zeros(50), 1.0, np.empty((0, 3)), 1.0
+            )
+        return found
+
+    scan = site.look(site.places[0])
+    monkeypatch.setattr(look_module, "seek", seek)
+    monkeypatch.setattr(look_module, "has_rivals", lambda *_: False)
+    settings = replace(USUAL, lead=0.0, sure=(*USUAL.sure[:2], 1.1))
+    answer = iv.locate(site.atlas, scan, settings=settings)
+    away, turn = gap(answer.best.pose, site.places[0])
+    assert away < 0.1
+    assert turn < 0.05
 
 
 @BOTH

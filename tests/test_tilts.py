@@ -276,3 +276,22 @@ def test_a_place_that_fits_better_levelled_is_not_unique_as_told(better, leans, 
     else:
         assert held is scan
         assert answer.verdict is Verdict.UNIQUE
+
+
+@pytest.mark.parametrize(
+    ("gain", "degrees", "taken"), [(0.1, 0.3, True), (0.1, 1.2, False), (0.4, 1.2, True)]
+)
+def test_a_lean_that_is_hardly_known_must_fit_better_by_far(gain, degrees, taken, monkeypatch):
+    scan = untold(INDOORS.scan(house(), at(5.0, 0.0, 0.7), np.random.default_rng(4)))
+    monkeypatch.setattr("isovist.localization.tilts.all_on_level_ground", lambda one: one)
+    monkeypatch.setattr("isovist.localization.tilts._leans", lambda *_: True)
+    monkeypatch.setattr("isovist.localization.tilts.leaning", lambda _: ())
+    spread = np.diag([1e-4, 1e-4, 1e-4, 1e-4, *[np.radians(degrees) ** 2] * 2])
+    told = Estimate(at(5.0, 0.0, 0.7), np.eye(4), 0.5, 0.9, 4.0, False)
+    lean = Estimate(at(5.0, 0.0, 0.7, roll=0.1), spread, 0.5, 0.9, 4.0 + gain, False)
+
+    def ask(_one, tilt, _first):
+        return Answer(Verdict.AMBIGUOUS, "Here.", (lean if tilt else told,))
+
+    answer, _ = upright(house_atlas(), scan, False, ask, pytest.fail, USUAL)
+    assert answer.best is (lean if taken else told)

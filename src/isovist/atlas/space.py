@@ -53,6 +53,8 @@ worker takes 600 MB for them, and for the cells as many as its rays reach."""
 PULL = 4.6
 """On large maps, beams that end so many spacings from walls, a spacing counting as at least 0.25 m,
 do not pull the widest fit: they are 2.3 σ off there, and weigh 0.07."""
+FINEST = float(np.radians(1.0))
+"""Between beams that are fitted, in rad: beams nearer to each other see the same."""
 FARTHEST = 2.8
 """In m: farther off they need not pull, however far apart nodes are."""
 
@@ -112,11 +114,16 @@ class SpaceAtlas(Atlas):
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """One return for each patch of `thin[1]` rad that holds any.
 
+        Of a narrow field of view these are few: then patches are as much finer as gives `thin[0]`.
         What stands on the floor fills several blocks above each other, and these err together:
         columns of blocks share an azimuth.
         """
         cloud = _solid(scan)
-        return self.beams_of(cloud, cloud.spread(thin[1]), block)
+        index = cloud.spread(thin[1])
+        finer = max(thin[1] * float(np.sqrt(len(index) / thin[0])), FINEST)
+        if finer < thin[1]:
+            index = cloud.spread(finer)
+        return self.beams_of(cloud, index, block)
 
     def beams_of(self, cloud: CloudScan, index: IntArray, block: tuple[float, float]) -> Beams:
         """Those of some returns."""

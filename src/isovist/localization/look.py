@@ -129,7 +129,7 @@ def look_closer(
     if has_rivals(site, scan, first):
         answer, sure = look_once(site, scan, prior, settings, tilt, thorough=True, against=first)
         spent = _sum(spent, answer.timing_ms)
-        known.append(answer)
+        known += [answer] if answer.estimates else []
         apart = first.verdict is Verdict.UNIQUE and not agree(first, answer, settings)
         if sure and answer.verdict is Verdict.UNIQUE and not apart:
             return replace(answer, timing_ms=spent)

@@ -63,8 +63,9 @@ class LocalizationSettings:
             more in 99 of 100, the wrong ones on infinite-corridor 1.2 and less.
         apart: Candidates, then fits, are farther apart than this, in m, or turned by more, in
             rad; candidates in m at least 1.2 spacings of the nodes.
-        beams: Of the first and of the second fit: at most so many in the plane, and the angle
-            between them in space, in rad.  More of them see the same walls again.
+        beams: Of the first and of the second fit: at most so many in the plane; in space the angle
+            between them, in rad, and a finer one where these would be fewer than so many, as those
+            of a sensor that sees a small field.  More of them see the same walls again.
         coarse: σ of the steps of the first fit, in spacings of the nodes, a spacing counting as
             at least 0.25 m: from where nodes lie to within two cells.
         fine: σ of the steps of the second fit, in m, scaled up where cells are larger than the
