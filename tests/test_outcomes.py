@@ -79,3 +79,20 @@ def test_a_row_of_proofs_counts_the_proved_among_the_unique():
     assert row["proof_wrong"] == 1
     assert row["prove_ms"] == 8.0
     assert row["listed_complete"] == 0.75
+
+
+def test_ambiguous_is_said_and_lost_is_not_ambiguous():
+    """Neither asks whether the truth is listed; that is a share of its own."""
+    asked = [
+        replace(outcome(0.9, right), verdict=verdict, listed=listed)
+        for right, verdict, listed in (
+            (True, iv.Verdict.UNIQUE, True),
+            (False, iv.Verdict.AMBIGUOUS, False),
+            (False, iv.Verdict.LOST, True),
+            (True, iv.Verdict.LOST, True),
+            (False, iv.Verdict.UNIQUE, True),
+        )
+    ]
+    row = summarise(asked)
+    assert row["right_or_ambiguous"] == 0.6
+    assert row["listed"] == 0.8

@@ -120,6 +120,10 @@ def summarise(
 ) -> Row:
     """Shares and quantiles over trials.  Errors and coverage are those of the right answers.
 
+    `listed` has the share of trials with the truth among the places that an answer lists, and
+    `listed_complete` with those in which it rates no higher than one of these: of a bare wall there
+    are hundreds of places, and ten are listed.
+
     Args:
         outcomes: Of the trials.
         timed: What some of them took alone, in ms; what the answers say when `None`.
@@ -128,6 +132,7 @@ def summarise(
     right = np.array([o.right for o in outcomes])
     unique = np.array([o.verdict is Verdict.UNIQUE for o in outcomes])
     lost = np.array([o.verdict is Verdict.LOST for o in outcomes])
+    ambiguous = ~(unique | lost)
     listed = np.array([o.listed for o in outcomes])
     error = np.array([o.error_m for o in outcomes])[right]
     turn = np.degrees([o.error_rad for o in outcomes])[right]
@@ -141,7 +146,7 @@ def summarise(
         "lost": float(lost.mean()),
         "listed": float(listed.mean()),
         "listed_complete": float(np.mean([o.complete for o in outcomes])),
-        "right_or_ambiguous": float((right | (~unique & listed)).mean()),
+        "right_or_ambiguous": float((right | ambiguous).mean()),
         "false_confident": float((unique & ~right).mean()),
         "median_error_m": _quantile(error, 0.5),
         "median_error_deg": _quantile(turn, 0.5),
