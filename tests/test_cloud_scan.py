@@ -7,12 +7,11 @@ import pytest
 
 import isovist as iv
 from isovist.errors import InputError
-from isovist.localization.settings import LocalizationSettings
 from isovist.maps.mesh import MeshMap
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.spinning import SpinningLidar
-from reference_space import LIDAR, at, house, house_atlas
+from reference_space import house
 
 
 def cloud(k=400, seed=0):
@@ -200,14 +199,3 @@ def test_the_level_frames_are_made_once_for_a_scan():
     np.testing.assert_allclose(there.vector, scan.T_level_sensor.vector, atol=1e-12)
     assert scan.T_level_sensor is scan.T_level_sensor
     assert scan.T_level_robot is scan.T_level_robot
-
-
-@pytest.mark.parametrize(("field", "least", "most"), [(2.0 * np.pi, 200, 1000), (1.2, 120, 260)])
-def test_a_narrow_field_of_view_has_beams_enough(field, least, most):
-    """A fifth of a circle would have a fifth of the beams."""
-    lidar = replace(LIDAR, azimuths=900, rings=48, low=-0.2, high=0.2, field_of_view=field)
-    scan = lidar.scan(house(), at(5.0, 0.0, 0.7), np.random.default_rng(0))
-    settings = LocalizationSettings()
-    assert least <= len(house_atlas().beams(scan, settings.beams[1], settings.block)) <= most
-    apart = len(scan.spread(settings.beams[1][1]))
-    assert (apart < settings.beams[1][0]) == (field < 2.0)

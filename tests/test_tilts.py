@@ -295,3 +295,13 @@ def test_a_lean_that_is_hardly_known_must_fit_better_by_far(gain, degrees, taken
 
     answer, _ = upright(house_atlas(), scan, False, ask, pytest.fail, USUAL)
     assert answer.best is (lean if taken else told)
+
+
+@pytest.mark.parametrize(("field", "least", "most"), [(2.0 * np.pi, 200, 1000), (1.2, 120, 260)])
+def test_a_narrow_field_of_view_has_beams_enough(field, least, most):
+    """A fifth of a circle would have a fifth of the beams."""
+    lidar = replace(INDOORS, azimuths=900, rings=48, low=-0.2, high=0.2, field_of_view=field)
+    scan = lidar.scan(house(), at(5.0, 0.0, 0.7), np.random.default_rng(0))
+    assert least <= len(house_atlas().beams(scan, USUAL.beams[1], USUAL.block)) <= most
+    apart = len(scan.spread(USUAL.beams[1][1]))
+    assert (apart < USUAL.beams[1][0]) == (field < 2.0)
