@@ -6,7 +6,9 @@ On one core.  Rays: 180 from each of 500 random places of a generated office flo
 (`kernels.fan`) and one by one (`kernels.occupancy.cast_one`), which must agree.  Costs: all nodes
 of that floor against a scan of 270° at every heading, by 16 bits (`kernels.correlate`), in terms
 per second, beside those of one row of headings that stays in the first cache (`kernels.terms`) and
-beside singles added up by numpy, heading by heading.
+beside singles added up by numpy, heading by heading.  Fits: a step of a fit from 500 random places,
+for each of its beams (`kernels.align`), beside the look-up of distances alone by scipy, and ratings
+of beams whose rays need not be cast (`kernels.score`).
 """
 
 import platform
@@ -14,21 +16,25 @@ import platform
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
+from scipy.ndimage import map_coordinates
 
 from benchmarks.voxels import best_of
-from isovist.atlas.base import Window
+from isovist.atlas.base import AnyScan, Window
 from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.bench.worlds import office_floor
 from isovist.kernels import threads
+from isovist.kernels.align import align
 from isovist.kernels.fan import cast_fan
 from isovist.kernels.follow import STATE
 from isovist.kernels.occupancy import cast_one
+from isovist.kernels.score import score
 from isovist.kernels.terms import add_terms
 from isovist.kernels.vectors import SINGLES
 from isovist.localization.search import best_headings
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import OccupancyMap
+from isovist.poses import Pose
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.simulate import random_scans
 from isovist.types import FloatArray
@@ -105,6 +111,37 @@ def costs(atlas: PlaneAtlas, window: Window, short: float) -> None:
     )
 
 
+def fits(atlas: PlaneAtlas, scan: AnyScan) -> None:
+    """How long a beam takes in a step of a fit, and to be rated."""
+    settings, unit = LocalizationSettings(), atlas.world.resolution
+    beams = atlas.beams(scan, settings.beams[1], settings.block)
+    random = np.random.default_rng(1)
+    places = atlas.seeds(random.integers(0, len(atlas.nodes), PLACES), np.zeros(PLACES))
+    places[:, 2] = random.uniform(-np.pi, np.pi, PLACES)
+    poses, normal, widths = atlas.to_cells(places), np.empty((PLACES, 8)), np.full(7, 0.1 / unit)
+    work = PLACES * len(beams)
+    fit = best_of(
+        lambda: align(
+            atlas.wall_distance, beams.ends / unit, np.empty(0), widths, 0.02, poses.copy(), normal
+        )
+    )
+    model = atlas.model(settings.model)
+    model[9] = 1.0  # nothing is behind a wall
+    ratings, kinds = np.empty((PLACES, len(beams)), "f4"), np.empty((PLACES, len(beams)), "u1")
+    fixed = (atlas.clear, atlas.bare, atlas.wall_distance, unit, model, beams.ends, np.empty(0))
+    rate = best_of(lambda: score(*fixed, poses, ratings, kinds))
+    ends = np.concatenate([Pose.from_vector(p).apply(beams.ends / unit) for p in poses])
+
+    def plain() -> None:
+        map_coordinates(atlas.wall_distance, ends.T[::-1] - 0.5, order=1, mode="nearest")
+
+    step, look = fit / work / (len(widths) + 1), best_of(plain, 3) / work
+    print(
+        f"a beam: {1e9 * step:.1f} ns in a step of a fit, {1e9 * rate / work:.1f} ns rated; scipy "
+        f"looks its distance up in {1e9 * look:.0f} ns"
+    )
+
+
 def _plain(nodes: NDArray[np.float32], window: Window, short: float) -> FloatArray:
     n, m = nodes.shape[1], window.values.shape[2]
     least = np.full(len(nodes), np.inf)
@@ -126,6 +163,7 @@ def main() -> None:
     rays(atlas)
     settings = LocalizationSettings()
     (_, scan), *_ = random_scans(world, floor.reality, SENSOR, 1, seed=0)
+    fits(atlas, scan)
     costs(atlas, atlas.window(scan, settings.seen_share[0]), settings.short)
 
 
