@@ -1,106 +1,153 @@
 """What nodes cost at least, from descriptors kept in bytes.
 
-With a step q, let l = ⌊f/q⌋ be the byte of a channel f of a node, so that f < (l + 1) q.  Then each
-term of equation (1) of `kernels.correlate` is at least q times
+With a step q, let l be the byte of a channel f of a node and k that of a channel o of the scan,
+both to the nearest step, so that f and o differ by no less than |l − k| − 1 steps.  Then each term
+of equation (1) of `kernels.correlate` is at least q times
 
-    min(⌊o/q⌋ − l − 1, b/q)   or   min(l − ⌈o/q⌉, a/q)   or   0,                            (1)
+    |clip(l, k − b/q, k + a/q) − k| − 1.                                                    (1)
 
-whichever is largest.  Bytes lie node beside node, so that one instruction works on dozens of them;
-terms are summed `TOGETHER` before they are put into wider numbers.
+Bytes are signed, from −128 on, since machines tell how far such numbers are apart in one go.  They
+lie node beside node, so that one instruction works on dozens of them; terms are summed
+`TOGETHER` before they are put into wider numbers, and the ones are left to whoever asks.
 """
 
+from typing import Any
+
 import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from isovist.kernels.compiled import inner, kernel
+from isovist.kernels.compiled import kernel
+from isovist.kernels.threads import NUMBA
+from isovist.kernels.vectors import data_of, loop, spread_out
 
-Bytes = NDArray[np.uint8]
+Bytes = NDArray[np.int8]
 
 WIDTH = 256
 """Nodes of a block: its table stays in the first cache."""
 TOGETHER = 8
 HIGHEST = 31
 """Largest term of (1): eight of them fit a byte."""
+LANES = 32
+"""Bytes of a vector: a register of AVX2, two of NEON."""
+VECTORS = 2
+"""Whose sums are kept in registers at once."""
 
 
-@inner
-def _term(f: np.uint8, o: tuple[np.uint8, np.uint8], a: np.uint8, b: np.uint8) -> np.uint8:
-    """Equation (1) of one channel; o is ⌊o/q⌋ − 1 and ⌈o/q⌉."""
-    low, high = o
-    longer = min(np.uint8(max(low, f) - f), b)
-    shorter = min(np.uint8(max(high, f) - high), a)
-    return np.uint8(longer + shorter)
+def lower_plain(
+    f: Bytes, rows: NDArray[np.int32], levels: Bytes, start: int, at: int, least: NDArray[np.uint16]
+) -> None:
+    """Lower what some nodes of a block cost at least to what they do at one heading.
+
+    Args:
+        f: l of the block, shape (rings n, WIDTH).
+        rows: Of the channels that the scan saw, at this heading, shape (m,).
+        levels: k, k − b/q and k + a/q of each, shape (m, 3).
+        start: Added to all sums.
+        at: The first of the nodes, `LANES` times `VECTORS` of them.
+        least: Lowered, shape (WIDTH,).
+    """
+    for i in range(at, at + LANES * VECTORS):
+        total = start
+        for row, (middle, low, high) in zip(rows, levels.astype(int), strict=True):
+            total += abs(min(max(int(f[row, i]), low), high) - middle)
+        least[i] = min(least[i], total)
 
 
-@inner
-def _add(
-    f0: Bytes, f1: Bytes, f2: Bytes, f3: Bytes, f4: Bytes, f5: Bytes, f6: Bytes, f7: Bytes,
-    o: Bytes, a: np.uint8, b: np.uint8, sums: Bytes,
-) -> None:  # fmt: skip
-    """Terms of eight channels.  Shapes (WIDTH,); o has shape (8, 2)."""
-    o0, o1, o2, o3 = (o[0, 0], o[0, 1]), (o[1, 0], o[1, 1]), (o[2, 0], o[2, 1]), (o[3, 0], o[3, 1])
-    o4, o5, o6, o7 = (o[4, 0], o[4, 1]), (o[5, 0], o[5, 1]), (o[6, 0], o[6, 1]), (o[7, 0], o[7, 1])
-    for i in range(WIDTH):
-        s = np.uint8(_term(f0[i], o0, a, b) + _term(f1[i], o1, a, b))
-        t = np.uint8(_term(f2[i], o2, a, b) + _term(f3[i], o3, a, b))
-        u = np.uint8(_term(f4[i], o4, a, b) + _term(f5[i], o5, a, b))
-        v = np.uint8(_term(f6[i], o6, a, b) + _term(f7[i], o7, a, b))
-        sums[i] = np.uint8(np.uint8(s + t) + np.uint8(u + v))
+@intrinsic
+def lower_vector(_typing, f, rows, levels, start, at, least):
+    """As `lower_plain`, in vector code by hand."""
+
+    def code(context, builder, signature, arguments):
+        start_, at_ = arguments[3:5]
+        index = ir.IntType(64)
+        byte, word = (ir.VectorType(ir.IntType(bits), LANES) for bits in (8, 16))
+        table, numbers, bounds, lowered = (
+            data_of(context, builder, arguments[k], signature.args[k]) for k in (0, 1, 2, 5)
+        )
+        shape = cgutils.create_struct_proxy(signature.args[1])(context, builder, arguments[1]).shape
+        (count,) = cgutils.unpack_tuple(builder, shape, 1)
+
+        def larger(sign: str, x: Any, y: Any) -> Any:
+            return builder.select(builder.icmp_signed(sign, x, y), x, y)
+
+        def of(data: Any, k: Any) -> Any:
+            return builder.load(builder.gep(data, [k]))
+
+        first = spread_out(builder, builder.trunc(start_, ir.IntType(16)), word)
+        totals = [cgutils.alloca_once(builder, word) for _ in range(VECTORS)]
+        for total in totals:
+            builder.store(first, total)
+        with loop(builder, count, TOGETHER) as (j, _):
+            zero = ir.Constant(byte, [0] * LANES)
+            sums = [zero] * VECTORS
+            for c in range(TOGETHER):
+                channel = builder.add(j, ir.Constant(index, c))
+                number = builder.sext(of(numbers, channel), index)
+                row = builder.mul(number, ir.Constant(index, WIDTH))
+                place = builder.mul(channel, ir.Constant(index, 3))
+                middle, low, high = (
+                    spread_out(builder, of(bounds, builder.add(place, ir.Constant(index, k))), byte)
+                    for k in range(3)
+                )
+                begin = builder.add(row, at_)
+                for v in range(VECTORS):
+                    where = builder.gep(table, [builder.add(begin, ir.Constant(index, v * LANES))])
+                    known = builder.load(builder.bitcast(where, byte.as_pointer()), align=1)
+                    near = larger("<", larger(">", known, low), high)
+                    gap = builder.sub(near, middle, flags=("nsw",))
+                    size = larger(">", gap, builder.sub(zero, gap, flags=("nsw",)))
+                    sums[v] = builder.add(sums[v], size)
+            for total, added in zip(totals, sums, strict=True):
+                builder.store(builder.add(builder.load(total), builder.zext(added, word)), total)
+        for v, total in enumerate(totals):
+            where = builder.gep(lowered, [builder.add(at_, ir.Constant(index, v * LANES))])
+            where = builder.bitcast(where, word.as_pointer())
+            before, now = builder.load(where, align=2), builder.load(total)
+            less = builder.icmp_unsigned("<", before, now)
+            builder.store(builder.select(less, before, now), where, align=2)
+        return context.get_dummy_value()
+
+    return types.none(f, rows, levels, start, at, least), code
 
 
-@inner
-def _widen(sums: Bytes, total: NDArray[np.uint16]) -> None:
-    for i in range(WIDTH):
-        total[i] += sums[i]
+lower: Any = lower_plain if NUMBA.DISABLE_JIT else lower_vector
 
 
-@inner
-def _keep_least(total: NDArray[np.uint16], least: NDArray[np.uint16]) -> None:
-    for i in range(WIDTH):
-        least[i] = min(least[i], total[i])
-
-
-@kernel("u1[:,:,::1], i8[:,::1], u1[:,::1], i8, b1[::1], i8, i8 -> u2[:,::1]", over="table")
+@kernel("i1[:,:,::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="table")
 def floors(
     first: int,
     last: int,
-    table: NDArray[np.uint8],
+    table: NDArray[np.int8],
     channels: NDArray[np.int64],
     levels: Bytes,
     n: int,
     allowed: NDArray[np.bool_],
-    short: int,
-    long: int,
+    start: int,
     least: NDArray[np.uint16],
 ) -> None:
-    """What each node costs at least, over all headings, in steps.
+    """What each node costs at least, over all headings, in steps, and one for each channel more.
 
     Args:
         table: l, block by block, shape (B, rings n, WIDTH).
         channels: Ring and channel of what the scan saw, shape (m, 2), m a multiple of `TOGETHER`.
-        levels: ⌊o/q⌋ − 1 and ⌈o/q⌉ of each, shape (m, 2); (0, 255) costs nothing.
+        levels: k, k − b/q and k + a/q of each, no farther from k than `HIGHEST`, shape (m, 3);
+            three equal ones cost nothing.
         n: Channels of a ring.
         allowed: Which headings count, shape (n,).
-        short: a/q, at most `HIGHEST`.
-        long: b/q, at most `HIGHEST`.
+        start: Added to all sums.
         least: Lowered, shape (B, WIDTH).
     """
-    a, b = np.uint8(short), np.uint8(long)
-    sums, total = np.empty(WIDTH, dtype=np.uint8), np.empty(WIDTH, dtype=np.uint16)
-    row = np.empty(TOGETHER, dtype=np.int64)
+    rows = np.empty((n, len(channels)), dtype=np.int32)
+    for k in range(n):
+        for c in range(len(channels)):
+            turned = k + channels[c, 1]
+            rows[k, c] = channels[c, 0] * n + (turned - n if turned >= n else turned)
     for block in range(first, last):
-        f = table[block]
         for k in range(n):
-            if not allowed[k]:
-                continue
-            total[:] = 0
-            for j in range(0, len(channels), TOGETHER):
-                for c in range(TOGETHER):
-                    turned = k + channels[j + c, 1]
-                    row[c] = channels[j + c, 0] * n + (turned - n if turned >= n else turned)
-                _add(
-                    f[row[0]], f[row[1]], f[row[2]], f[row[3]], f[row[4]], f[row[5]], f[row[6]],
-                    f[row[7]], levels[j : j + TOGETHER], a, b, sums,
-                )  # fmt: skip
-                _widen(sums, total)
-            _keep_least(total, least[block])
+            if allowed[k]:
+                for at in range(0, WIDTH, LANES * VECTORS):
+                    lower(table[block], rows[k], levels, start, at, least[block])

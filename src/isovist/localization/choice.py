@@ -69,7 +69,7 @@ class Glances:
             rows = made[0].n if library[next(iter(library))].dimension == 2 else None
             tables = [floors.table[:, :rows] for floors in made]
             starts = np.cumsum([0, *map(len, tables[:-1])])
-            table: NDArray[np.uint8] = np.concatenate(tables)
+            table: NDArray[np.int8] = np.concatenate(tables)
             whole = Floors(table, made[0].step, table.shape[0] * table.shape[2], made[0].n)
             library.glances = cls(whole, starts, np.array([one.count for one in made]))
         assert isinstance(library.glances, cls)

@@ -16,6 +16,8 @@ LEVELS = 207
 """Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
 shorter, with the usual settings, and 30 one that is longer.  The rest of a byte tells unknown."""
 UNKNOWN = 255
+LOWEST = 128
+"""What a byte of nothing is less than 0."""
 LARGE = 20_000
 """Nodes from which on floors are worth it: on fewer they save less than their kernel takes to
 compile, and no more than they cost."""
@@ -43,7 +45,7 @@ class Floors:
             first one did.
     """
 
-    table: NDArray[np.uint8]
+    table: NDArray[np.int8]
     step: float
     count: int
     n: int
@@ -65,12 +67,12 @@ class Floors:
         nodes = atlas.descriptors[::every]
         count, rings, n = nodes.shape
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
-        table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN, dtype=np.uint8)
+        table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN - LOWEST, dtype=np.int8)
         for block, part in enumerate(table):
             f = nodes[block * WIDTH : (block + 1) * WIDTH].reshape(-1, rings * n)
-            known = np.clip(f, 0.0, FAR) / np.float32(step)
+            known = np.rint(np.clip(f, 0.0, FAR) / np.float32(step))
             levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
-            part[:, : len(f)] = levels.astype(np.uint8).T
+            part[:, : len(f)] = (levels.T - LOWEST).astype(np.int8)
         return cls(table, step, count, n)
 
     def under(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
@@ -89,22 +91,23 @@ class Floors:
             if known == asked:
                 return answer
         least = np.full((len(self.table), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)
-        highest = [min(int(limit / self.step), HIGHEST) for limit in (short, 2.0 * short)]
-        for phase, channels in enumerate(window.seen):
-            rings, columns = np.nonzero(channels)
+        shorter, longer = (min(int(limit / self.step), HIGHEST) for limit in (short, 2.0 * short))
+        between = np.array([0, -longer, shorter])
+        most = int(window.seen.sum(axis=(1, 2)).max(initial=0))
+        for phase, seen in enumerate(window.seen):
+            rings, columns = np.nonzero(seen)
             pad = -rings.size % TOGETHER
             rows = np.zeros((rings.size + pad, 2), dtype=np.int64)
             rows[: rings.size] = np.column_stack([rings + window.ring, columns])
-            level = window.values[phase][channels] / self.step
-            levels = np.tile(np.array([0, UNKNOWN], dtype=np.uint8), (len(rows), 1))
-            levels[: rings.size, 0] = np.clip(np.floor(level) - 1.0, 0, UNKNOWN)
-            levels[: rings.size, 1] = np.clip(np.ceil(level), 0, UNKNOWN)
+            middle = np.rint(window.values[phase][seen] / self.step)[:, None]
+            levels = np.zeros((len(rows), 3), dtype=np.int8)
+            middle = np.clip(middle, 0, UNKNOWN)
+            levels[: rings.size] = np.clip(middle + between, 0, UNKNOWN) - LOWEST
             some = np.ascontiguousarray(allowed[phase :: len(window.seen)])
-            floors(self.table, rows, levels, self.n, some, *highest, least)
-        nodes = least.ravel()[: self.count]
+            floors(self.table, rows, levels, self.n, some, most - rings.size, least)
+        nodes = least.ravel()[: self.count].astype(np.float32) - np.float32(most)
         # The search counts in steps of its own, and is off by one of them in each channel.
-        channels = window.seen.sum(axis=(1, 2)).max(initial=0)
-        rounded = channels * window.codes(short).step * (1.0 + 10.0 * SLACK)
+        rounded = most * window.codes(short).step * (1.0 + 10.0 * SLACK)
         told = nodes * np.float32(self.step * (1.0 - SLACK))
         told = readonly(np.maximum(told - np.float32(rounded), np.float32(0.0)))
         if self.count > MANY:
