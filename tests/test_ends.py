@@ -1,4 +1,4 @@
-"""Vector code for the ends of beams and their ratings, against the plain loops."""
+"""Vector code for ends of beams, their ratings and floors of costs, against the plain loops."""
 
 import math
 
@@ -9,6 +9,7 @@ from numba import njit
 from isovist.atlas.settings import BeamModel
 from isovist.kernels.beam import ASTRAY, EXPLAINED, SHORT, THROUGH, UNSEEN
 from isovist.kernels.ends import SUMS, lay_out, near_ends, near_plain, padded, sum_ends, sum_plain
+from isovist.kernels.floors import HIGHEST, LANES, TOGETHER, VECTORS, WIDTH, floors, lower_plain
 from isovist.kernels.ratings import ROWS, rate_beams, rate_plain
 from isovist.kernels.vectors import SINGLES
 
@@ -117,3 +118,28 @@ def test_ratings_are_those_of_the_plain_loop_for_beams_of_every_kind(random):
     np.testing.assert_allclose(ratings, twin, rtol=1e-5, atol=2e-5)
     assert (kinds != sorts).sum() <= 1  # at a limit, where rounding decides
     assert set(sorts) == {EXPLAINED, SHORT, THROUGH, UNSEEN, ASTRAY}
+
+
+def test_floors_in_vector_code_are_those_of_the_plain_loop():
+    random = np.random.default_rng(2)
+    channels, n, start = 3 * TOGETHER, 12, 5
+    table = random.integers(-128, 128, (2, 2 * n, WIDTH)).astype(np.int8)
+    asked = np.column_stack([random.integers(0, 2, channels), random.integers(0, n, channels)])
+    middle = random.integers(-128, 128, (channels, 1))
+    between = np.array([0, -HIGHEST, 15])
+    levels = np.clip(middle + between, -128, 127).astype(np.int8)
+    levels[-1] = 7  # fills up, and costs nothing
+    allowed = np.arange(n) % 5 != 1
+    least = np.full((2, WIDTH), 65535, dtype=np.uint16)
+    twin = least.copy()
+    floors(table, asked, levels, n, allowed, start, least)
+    for block in range(2):
+        for turn in np.flatnonzero(allowed):
+            rows = (asked[:, 0] * n + (asked[:, 1] + turn) % n).astype(np.int32)
+            for at in range(0, WIDTH, LANES * VECTORS):
+                lower_plain(table[block], rows, levels, start, at, twin[block])
+    np.testing.assert_array_equal(least, twin)
+    terms = np.abs(
+        np.clip(table[1, rows, 3], levels[:, 1], levels[:, 2]) - levels[:, 0].astype(int)
+    )
+    assert twin[1, 3] <= start + terms.sum()

@@ -8,8 +8,6 @@ import pytest
 import isovist as iv
 from isovist.atlas.base import FAR, PHASES, Window
 from isovist.atlas.side_by_side import SideBySide
-from isovist.kernels.floors import HIGHEST, LANES, TOGETHER, VECTORS, WIDTH, lower_plain
-from isovist.kernels.floors import floors as lowering
 from isovist.localization import glance as glancing
 from isovist.localization import search as searching
 from isovist.localization.floors import Floors
@@ -204,31 +202,6 @@ def test_a_prior_asks_only_the_rows_that_it_reaches():
         assert (np.diff(asked) == 1).all()
     few = atlas.nodes_in(*iv.Region.circle(middle, 0.5).box())
     assert 0 < len(few) < 0.6 * len(atlas.nodes)
-
-
-def test_floors_in_vector_code_are_those_of_the_plain_loop():
-    random = np.random.default_rng(2)
-    channels, n, start = 3 * TOGETHER, 12, 5
-    table = random.integers(-128, 128, (2, 2 * n, WIDTH)).astype(np.int8)
-    asked = np.column_stack([random.integers(0, 2, channels), random.integers(0, n, channels)])
-    middle = random.integers(-128, 128, (channels, 1))
-    between = np.array([0, -HIGHEST, 15])
-    levels = np.clip(middle + between, -128, 127).astype(np.int8)
-    levels[-1] = 7  # fills up, and costs nothing
-    allowed = np.arange(n) % 5 != 1
-    least = np.full((2, WIDTH), 65535, dtype=np.uint16)
-    twin = least.copy()
-    lowering(table, asked, levels, n, allowed, start, least)
-    for block in range(2):
-        for turn in np.flatnonzero(allowed):
-            rows = (asked[:, 0] * n + (asked[:, 1] + turn) % n).astype(np.int32)
-            for at in range(0, WIDTH, LANES * VECTORS):
-                lower_plain(table[block], rows, levels, start, at, twin[block])
-    np.testing.assert_array_equal(least, twin)
-    terms = np.abs(
-        np.clip(table[1, rows, 3], levels[:, 1], levels[:, 2]) - levels[:, 0].astype(int)
-    )
-    assert twin[1, 3] <= start + terms.sum()
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
