@@ -127,13 +127,11 @@ def measure(
     world, corners = site(tiles, columns, every)
     atlas, build_s = timed(partial(iv.build, world))
     iv.locate(atlas, asked[0][2])  # so that no scan is charged for what is made once
-    times, right, unique, wrong = np.full((len(asked), 2), np.inf), 0, 0, 0
-    for _ in range(2):  # not twice in a row: an atlas keeps some of what was asked last
-        for k, (_, _, scan) in enumerate(asked):
-            took = timed(partial(iv.locate, atlas, scan))[1]
-            times[k] = np.minimum(times[k], took)
-    for number, pose, scan in asked:
-        answer = iv.locate(atlas, scan)
+    right = unique = wrong = 0
+    # Not twice in a row: an atlas keeps some of what was asked last.
+    rounds = [[timed(partial(iv.locate, atlas, scan)) for *_, scan in asked] for _ in range(2)]
+    times = np.min([[took for _, took in one] for one in rounds], axis=0)
+    for (number, pose, _), (answer, _) in zip(asked, rounds[0], strict=True):
         truth, best = pose.position + corners[number], answer.best
         found = best is not None and bool(np.hypot(*(best.pose.position - truth)) <= NEAR)
         sure = answer.verdict is iv.Verdict.UNIQUE

@@ -43,9 +43,6 @@ def align(
             Σ w and Σ w e²; shape (K, 8).
     """
     m, steps = len(ends), len(widths)
-    if min(field.shape) < 2:  # nothing can be between two walls
-        normal[first:last] = 0.0
-        return
     across, arm = np.empty((2, padded(m)), dtype=np.float32), 0.0
     lay_out(ends, 1.0, across)
     for k in range(m):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.kernels.align import FEW
-from isovist.kernels.beam import ASTRAY, UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam
+from isovist.kernels.beam import UNKNOWN, WALL, is_open, is_through, is_unseen, rate_beam
 from isovist.kernels.compiled import kernel
 from isovist.kernels.ends import FAR, lay_out, near_ends, padded
 from isovist.kernels.fan import cast_fan
@@ -54,9 +54,6 @@ def score(
         kinds: Output, what became of each beam, shape (K, m).
     """
     m, n, reach = len(ends), padded(len(ends)), model[1] / unit
-    if min(field.shape) < 2:  # nothing can be between two walls
-        ratings[first:last], kinds[first:last] = 0.0, ASTRAY
-        return
     cells = np.empty((2, n), dtype=np.float32)
     lay_out(ends, unit, cells)
     beams, rated = np.ones((ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
