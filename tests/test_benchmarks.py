@@ -81,7 +81,7 @@ def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
             raise error
 
         monkeypatch.setitem(readers.USES, "scan", use)
-        outcome = cases.run_case(tmp_path, 0, 3)
+        outcome = cases.run_case(tmp_path, 0, "scan.csv", 3)
         assert (outcome.row, outcome.finding) == ("scan.csv", finding)
         assert outcome.refused == (not finding)
 
@@ -89,7 +89,7 @@ def test_the_fuzzing_tells_findings_from_refusals(tmp_path, monkeypatch):
         raise KeyError("x")
 
     monkeypatch.setitem(readers.USES, "scan", fail)
-    outcome = cases.run_case(tmp_path, 0, 3)
+    outcome = cases.run_case(tmp_path, 0, "scan.csv", 3)
     assert outcome.finding.startswith("KeyError at ")
 
 

@@ -1,12 +1,13 @@
 """Damaged files of every kind and destroyed scans: is every one refused with words, or harmless?
 
-    python -m benchmarks.fuzz [--minutes N] [--count N] [--seed S] [--replay K]
+    python -m benchmarks.fuzz [--minutes N] [--count N] [--seed S] [--jobs N] [--replay KIND K]
 
-Sound little files are made first; case k damages one of them and reads it, or destroys a scan and
-locates it.  Cases run in two processes.  These are findings: an error that is not ours, a text that
+Sound little files are made first; a case damages one of them and reads it, destroys a scan and
+locates it, sends a broken request or types a wrong command line.  Every kind of these gets the same
+time.  These are findings: an error that is not ours, a text that
 is not one printable line with the file's name in front, a warning, more than 30 s, more than 4 GB,
 a process that dies, an answer that is unique and wrong or not finite.  Exits with 1 on findings.
-`--replay K` runs case K of the seed alone and says all about it.
+`--replay KIND K` runs case K of a kind alone and says all about it.
 """
 
 import argparse
@@ -22,40 +23,45 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=20.0, help="begin no case after these")
     parser.add_argument("--count", type=int, default=20_000, help="most cases")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--replay", type=int, metavar="K", help="one case, and all about it")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--replay", nargs=2, metavar=("KIND", "K"), help="one case, and all of it")
     given = parser.parse_args()
     os.environ.update(NUMBA_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
     with tempfile.TemporaryDirectory(prefix="isovist-seeds-") as scratch:
         folder = Path(scratch) / "seeds"
-        from benchmarks.fuzz.cases import run_case, warm
+        from benchmarks.fuzz.cases import rows, run_case, warm
         from benchmarks.fuzz.seeds import write_seeds
 
         write_seeds(folder)
+        if given.replay is not None and given.replay[0] not in rows(folder):
+            raise SystemExit(f"No kind {given.replay[0]!r}; there are {', '.join(rows(folder))}.")
         warm(folder)  # and so the kernels are compiled before time is taken
         if given.replay is not None:
-            outcome = run_case(folder, given.seed, given.replay)
+            outcome = run_case(folder, given.seed, given.replay[0], int(given.replay[1]))
             print(f"{outcome.row}: {outcome.finding or 'no finding'}\n{outcome.detail}")
             sys.exit(1 if outcome.finding else 0)
-        found = run(folder, given.seed, given.count, 60.0 * given.minutes)
+        found = run(folder, given.seed, given.count, 60.0 * given.minutes, given.jobs)
     sys.exit(1 if found else 0)
 
 
-def run(folder: Path, seed: int, count: int, seconds: float) -> int:
+def run(folder: Path, seed: int, count: int, seconds: float, jobs: int = 2) -> int:
     """Run the cases, tell findings as they come and a table at the end; how many there were."""
     cases, refused, found = Counter[str](), Counter[str](), Counter[str]()
     told: set[tuple[str, str]] = set()
     from benchmarks.fuzz.workers import outcomes
 
-    for outcome in outcomes(folder, seed, count, seconds):
+    for outcome in outcomes(folder, seed, count, seconds, jobs):
         kind = outcome.row
         cases[kind] += 1
         refused[kind] += outcome.refused and not outcome.finding
         found[kind] += bool(outcome.finding)
         if outcome.finding and (kind, outcome.finding) not in told:
             told.add((kind, outcome.finding))
-            print(f"--seed {seed} --replay {outcome.number}: {kind}: {outcome.finding}", flush=True)
+            print(
+                f"--seed {seed} --replay '{kind}' {outcome.number}: {outcome.finding}", flush=True
+            )
         done = cases.total()
-        if done % 500 == 0:
+        if done % 5000 == 0:
             print(f"{done} of {count} cases, {found.total()} findings", file=sys.stderr, flush=True)
     print("| reader | cases | refused with words | accepted | findings |\n|---|---|---|---|---|")
     for kind in [*sorted(cases), ""]:

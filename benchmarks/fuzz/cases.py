@@ -1,7 +1,7 @@
-"""One case: a seed, a wound, and what came of it.
+"""One case: a kind, a wound, and what came of it.
 
-Case k of seed S is always the same: its kind is the k-th in turn, and all that is random comes
-from a generator of (S, k).
+Case k of a kind is always the same for the same seed: all that is random comes from a generator of
+the three.
 """
 
 import re
@@ -18,44 +18,38 @@ import numpy as np
 import isovist as iv
 from benchmarks.fuzz import readers, requests, scans, serving, verbs
 
-SHARE = 6
-"""So many turns of each kind of destroyed scan or request come in a round of all kinds."""
-
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """What came of a case.
 
     Attributes:
+        row: The kind: what was read or asked, e.g. "cloud.laz".
         number: k.
-        row: What was read or asked, e.g. "cloud.laz".
         refused: Whether it was refused with words.
         finding: What should not have happened, in one line; empty when all is well.
         detail: The traceback of a finding, or the words of a refusal.
     """
 
-    number: int
     row: str
+    number: int
     refused: bool = False
     finding: str = ""
     detail: str = ""
 
 
 def rows(folder: Path) -> list[str]:
-    """All that is tried, in turn."""
-    files = sorted(path.name for path in folder.iterdir())
-    return files + SHARE * list(_asked())
+    """All kinds of what is tried."""
+    return sorted(path.name for path in folder.iterdir()) + list(_asked())
 
 
 def _asked() -> dict[str, Callable[[np.random.Generator], None]]:
     return {**scans.ASKED, **requests.ASKED, **serving.ASKED, **verbs.ASKED}
 
 
-def run_case(folder: Path, seed: int, number: int) -> Outcome:
+def run_case(folder: Path, seed: int, row: str, number: int) -> Outcome:
     """Try one case; nothing that it raises gets out but an interruption."""
-    turn = rows(folder)
-    row = turn[number % len(turn)]
-    random = np.random.default_rng([seed, number])
+    random = np.random.default_rng([seed, number, *row.encode()])
     with tempfile.TemporaryDirectory(prefix="isovist-fuzz-") as scratch:
         try:
             if row in _asked():
@@ -63,14 +57,14 @@ def run_case(folder: Path, seed: int, number: int) -> Outcome:
             else:
                 _read(folder / row, Path(scratch), random)
         except iv.IsovistError as error:
-            return _refused(number, row, error)
+            return _refused(row, number, error)
         except readers.WrongError as error:
-            return Outcome(number, row, finding=str(error), detail=traceback.format_exc())
+            return Outcome(row, number, finding=str(error), detail=traceback.format_exc())
         except KeyboardInterrupt:
             raise
         except BaseException as error:  # a panic of a compiled part is no Exception
-            return Outcome(number, row, finding=_site(error), detail=traceback.format_exc())
-    return Outcome(number, row)
+            return Outcome(row, number, finding=_site(error), detail=traceback.format_exc())
+    return Outcome(row, number)
 
 
 def _read(home: Path, scratch: Path, random: np.random.Generator) -> None:
@@ -91,7 +85,7 @@ def _use(home: Path) -> None:
     readers.USES[home.name.split(".")[0]](_target(home))
 
 
-def _refused(number: int, row: str, error: iv.IsovistError) -> Outcome:
+def _refused(row: str, number: int, error: iv.IsovistError) -> Outcome:
     """A refusal, which must be one clear line, and that of a file must name it first."""
     text, finding = str(error), ""
     if not text.isprintable() or not text.endswith((".", "?")) or len(text) > 600:
@@ -100,7 +94,7 @@ def _refused(number: int, row: str, error: iv.IsovistError) -> Outcome:
         r"(/.*/)?seed", text.split(maxsplit=1)[0]
     ):
         finding = f"the file is not named first: {text[:200]!r}"
-    return Outcome(number, row, not finding, finding, text)
+    return Outcome(row, number, not finding, finding, text)
 
 
 def warm(folder: Path) -> None:

@@ -31,6 +31,9 @@ VALUES: tuple[Any, ...] = (
 WHOLE = (0, 1, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF,
          0x7FFFFFFFFFFFFFFF, 0xFFFFFFFFFFFFFFFF)  # fmt: skip
 
+LARGE = 1 << 25
+"""Bytes after which a file is wounded no more."""
+
 
 def damage(name: str, content: bytes, random: Random) -> bytes:
     """Other content for a file of that name, mostly one wound, sometimes several."""
@@ -49,6 +52,8 @@ def damage(name: str, content: bytes, random: Random) -> bytes:
         ways += [damage_header]
     for _ in range(int(random.choice([1, 1, 1, 2, 4]))):
         content = ways[int(random.integers(len(ways)))](content or b"\0", random)
+        if len(content) > LARGE:
+            break  # lines that were doubled and doubled again would fill the memory here
     return content
 
 

@@ -3,6 +3,7 @@
 import math
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from multiprocessing import connection, get_context
@@ -12,7 +13,6 @@ from typing import Any
 from benchmarks.fuzz.cases import Outcome, rows, run_case, warm
 
 LIMIT_S, MEMORY = 30.0, 4 << 30
-PROCESSES = 2
 
 
 def work(pipe: Any, folder: Path, seed: int) -> None:
@@ -26,7 +26,7 @@ def work(pipe: Any, folder: Path, seed: int) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     pipe.send(None)
     while True:
-        pipe.send(run_case(folder, seed, pipe.recv()))
+        pipe.send(run_case(folder, seed, *pipe.recv()))
 
 
 @dataclass
@@ -36,13 +36,13 @@ class Worker:
     Attributes:
         folder: Of the seeds.
         seed: Of all that is random.
-        case: Number of the case, or `None` before the first.
+        case: Kind and number of the case, or `None` before the first.
         since: When it began, in s.
     """
 
     folder: Path
     seed: int
-    case: int | None = None
+    case: tuple[str, int] | None = None
     since: float = 0.0
     process: Any = field(init=False)
     pipe: Any = field(init=False)
@@ -56,7 +56,7 @@ class Worker:
         other.close()
         self.case, self.since = None, time.monotonic()
 
-    def give(self, case: int) -> None:
+    def give(self, case: tuple[str, int]) -> None:
         """Begin a case."""
         self.case, self.since = case, time.monotonic()
         self.pipe.send(case)
@@ -73,13 +73,15 @@ class Worker:
         self.pipe.close()
 
 
-def outcomes(folder: Path, seed: int, count: int, seconds: float) -> Iterator[Outcome]:
+def outcomes(folder: Path, seed: int, count: int, seconds: float, jobs: int) -> Iterator[Outcome]:
     """What came of the cases, as they end; at most so many, begun in so many seconds.
 
-    These count from when a process is ready, so that there are cases on a slow machine, too.
+    These count from when a process is ready, so that there are cases on a slow machine, too.  Every
+    kind gets the same time: the next case is of the one that has had the least, so that the dear
+    ones (a scan in space, a command line) leave room for very many of the cheap ones.
     """
-    turn, begun, until = rows(folder), 0, math.inf
-    workers = [Worker(folder, seed) for _ in range(PROCESSES)]
+    spent, given, until = dict.fromkeys(rows(folder), 0.0), Counter[str](), math.inf
+    workers = [Worker(folder, seed) for _ in range(jobs)]
     try:
         while workers:
             ready = connection.wait([worker.pipe for worker in workers], timeout=1.0)
@@ -93,6 +95,7 @@ def outcomes(folder: Path, seed: int, count: int, seconds: float) -> Iterator[Ou
                         finding = f"the process died ({worker.process.exitcode})"
                     else:
                         if outcome is not None:
+                            spent[outcome.row] += time.monotonic() - worker.since
                             yield outcome
                         until = min(until, time.monotonic() + seconds)
                 elif worker.late:
@@ -102,14 +105,16 @@ def outcomes(folder: Path, seed: int, count: int, seconds: float) -> Iterator[Ou
                 if finding:
                     if worker.case is None:
                         raise RuntimeError(f"A process cannot start: {finding}.")
-                    yield Outcome(worker.case, turn[worker.case % len(turn)], finding=finding)
+                    spent[worker.case[0]] += time.monotonic() - worker.since
+                    yield Outcome(*worker.case, finding=finding)
                     worker.end()
                     workers.remove(worker)
                     worker = Worker(folder, seed)  # noqa: PLW2901
                     workers.append(worker)
-                elif begun < count and time.monotonic() < until:
-                    worker.give(begun)
-                    begun += 1
+                elif given.total() < count and time.monotonic() < until:
+                    row = min(spent, key=lambda row: spent[row])
+                    worker.give((row, given[row]))
+                    given[row] += 1
                 else:
                     worker.end()
                     workers.remove(worker)
