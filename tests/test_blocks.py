@@ -1,5 +1,7 @@
 """Cells by blocks against grids that are laid out."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from scipy.ndimage import distance_transform_cdt, distance_transform_edt
@@ -8,6 +10,7 @@ from isovist.atlas.space import COARSE, near_limit
 from isovist.errors import InputError
 from isovist.kernels.layout import OPEN, OWN, SIDE
 from isovist.localization.settings import LocalizationSettings
+from isovist.maps import blocks as maps_blocks
 from isovist.maps.blocks import Blocks
 from isovist.maps.cells import wall_faces
 from isovist.maps.fields import Near, Walk
@@ -49,6 +52,27 @@ def test_blocks_hold_the_cells_that_they_were_made_of(cells):
     assert blocks.has_unknown
     some = np.random.default_rng(1).integers(0, cells.size, (30, 40))
     np.testing.assert_array_equal(blocks.at(some), cells.ravel()[some])
+
+
+@pytest.mark.parametrize("portion", [1, 3 * 7 * SIDE**3, 1 << 26])
+def test_blocks_are_the_same_whatever_is_sorted_at_once(cells, monkeypatch, portion):
+    whole = Blocks.from_array(cells)
+    monkeypatch.setattr(maps_blocks, "PORTION", portion)
+    blocks = Blocks.from_array(cells)
+    np.testing.assert_array_equal(blocks.index, whole.index)
+    np.testing.assert_array_equal(blocks.table, whole.table)
+
+
+def test_a_map_one_cell_high_takes_no_sixteen_times_its_bytes():
+    cells = np.full((1, 8192, 8192), 2, dtype=np.uint8)
+    cells[0, 4000:4020, 4000:4020] = 0
+    tracemalloc.start()
+    blocks = Blocks.from_array(cells)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * cells.nbytes
+    np.testing.assert_array_equal(blocks.walls(), [])
+    assert (blocks.at(np.array([4000 * 8192 + 4000, 0])) == [0, 2]).all()
 
 
 def test_blocks_of_walls_alone_are_those_of_their_cells(cells):

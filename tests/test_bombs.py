@@ -136,7 +136,7 @@ def test_the_metadata_of_a_bag_has_a_limit(tmp_path):
     size = bags.MOST_METADATA + 1
     (path / "metadata.yaml").write_bytes(b"#" * size)
     assert told(iv.read_scan, path) == (
-        f"metadata.yaml has {size} bytes; that of a bag has at most {bags.MOST_METADATA}. "
+        f"run/metadata.yaml has {size} bytes; that of a bag has at most {bags.MOST_METADATA}. "
         "Is it the right file?"
     )
 
@@ -148,7 +148,7 @@ def test_the_metadata_of_a_bag_has_a_limit(tmp_path):
         ({"map.yaml": b"- " * 40_000, "map.pgm": b"P5"}, "map.yaml has 80000 bytes; a ROS map has"),
         (
             {"a/metadata.yaml": b"#" * ((1 << 20) + 1), "a/a.mcap": b"x"},
-            "metadata.yaml has 1048577",
+            "a/metadata.yaml has 1048577",
         ),
     ],
 )

@@ -25,6 +25,7 @@ from isovist.io.logs.carmen import read_carmen
 from isovist.io.maps.mesh_files import read_mesh
 from isovist.io.scans.sets import read_scan_set
 from isovist.maps import split
+from isovist.sensing.planes import normals_of
 from sites import SITES
 from space_writer import POINTS, octree, ply
 
@@ -462,3 +463,52 @@ def test_a_cloud_as_wide_as_numbers_go_is_refused():
     assert said(lambda cloud: iv.VoxelMap.from_points(cloud, resolution=0.1), points).startswith(
         text
     )
+
+
+def test_columns_of_a_ply_file_have_names_of_their_own(tmp_path):
+    for form in ("ascii", "binary_little_endian"):
+        path = tmp_path / "cloud.ply"
+        path.write_bytes(ply(form).replace(b"float y", b"float x", 1).replace(b" y\n", b" x\n", 1))
+        assert said(read_cloud, path) == "cloud.ply: two columns of 'vertex' have one name."
+
+
+def test_a_ply_file_without_vertices_says_so(tmp_path):
+    for form in ("ascii", "binary_little_endian"):
+        path = tmp_path / "cloud.ply"
+        count = f"vertex {len(POINTS)}".encode()
+        assert count in ply(form)
+        path.write_bytes(ply(form).replace(count, b"vertex 0", 1))
+        assert said(read_cloud, path) == "cloud.ply has no vertices."
+
+
+def test_bearings_as_far_apart_as_numbers_go_are_refused(tmp_path):
+    path = tmp_path / "scan.csv"
+    path.write_text("bearing,range\n-1e308,1\n1.7e308,1\n")
+    assert said(iv.read_scan, path).startswith("scan.csv: The bearings of the scan span inf turns.")
+
+
+def test_an_image_that_is_no_file_is_named_after_its_map(tmp_path):
+    path = tmp_path / "map.yaml"
+    path.write_text(
+        "image: /dev/zero\nresolution: 0.1\norigin: [0, 0, 0]\nnegate: 0\n"
+        "occupied_thresh: 0.65\nfree_thresh: 0.2\n"
+    )
+    assert said(iv.read_map, path) == (
+        "map.yaml: `image` names '/dev/zero', which is not a regular file."
+    )
+
+
+def test_an_empty_part_is_named_after_its_folder(tmp_path):
+    bag = write_bag(tmp_path, [scan(0.5)], "mcap", "run")
+    (bag / "metadata.yaml").write_bytes(b"")
+    assert said(iv.read_scan, bag) == "run/metadata.yaml is empty; a part of a bag was expected."
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / MANIFEST).write_bytes(b"")
+    assert said(iv.read_atlas, tmp_path / "site") == (
+        "site/manifest.json is empty; a manifest was expected."
+    )
+
+
+def test_a_scan_in_space_that_looks_one_way_has_no_plane():
+    some = iv.CloudScan(np.linspace(1.0, 2.0, 100)[:, None] * [1.0, 0.5, 0.2])
+    assert normals_of(some).shape == (0, 3)

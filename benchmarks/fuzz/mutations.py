@@ -185,6 +185,8 @@ def damage_arrays(content: bytes, random: Random) -> bytes:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
     except Exception:  # damaged before
+        members = {}
+    if not members:
         return damage_bytes(content, random)
     name = sorted(members)[int(random.integers(len(members)))]
     if random.random() < 0.4:

@@ -89,10 +89,16 @@ def existing_file(path: PathLike, kind: str) -> Path:
             raise FileError(f"{path} is not a regular file, so it cannot be {kind}.")
         with path.open("rb") as stream:  # what may not be read is told before any decoder tries
             if not stream.read(1):
-                raise FileError(f"{path.name} is empty; {kind} was expected.")
+                raise FileError(f"{called(path)} is empty; {kind} was expected.")
     except OSError as error:
         raise unreadable(path, error) from error
     return path
+
+
+def called(path: Path) -> str:
+    """The name of a file, after that of its folder where all such folders have one of the name."""
+    part = path.name in ("manifest.json", "metadata.yaml")
+    return f"{path.parent.name}/{path.name}" if part else path.name
 
 
 def is_folder(path: PathLike) -> bool:
@@ -123,7 +129,7 @@ def check_size(path: Path, kind: str, limit: int) -> None:
     size = path.stat().st_size
     if size > limit:
         raise FileError(
-            f"{path.name} has {size} bytes; {kind} has at most {limit}. Is it the right file?"
+            f"{called(path)} has {size} bytes; {kind} has at most {limit}. Is it the right file?"
         )
 
 

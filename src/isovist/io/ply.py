@@ -52,6 +52,8 @@ def read_vertices(path: PathLike) -> dict[str, NDArray[np.float64]]:
         skipped += element.rows * (1 if form == "ascii" else _row(element, form).itemsize)
     else:
         raise FileError(f"{path.name} has no vertices.")
+    if not element.rows:
+        raise FileError(f"{path.name} has no vertices.")
     if any(kind is None for _, kind in element.columns):
         raise FileError(f"{path.name}: its vertices hold a list, which is not read.")
     names = [name for name, _ in element.columns]
@@ -102,4 +104,7 @@ def _header(path: Path, content: bytes) -> tuple[str, list[_Element], int]:
             raise FileError(f"{path.name}: a line of its header is {quote(line)}.") from error
     if form not in _ORDERS or any(element.rows < 0 for element in elements):
         raise FileError(f"{path.name}: its numbers are in the form {quote(form)}, not a PLY one.")
+    for element in elements:
+        if len({name for name, _ in element.columns}) < len(element.columns):
+            raise FileError(f"{path.name}: two columns of {quote(element.name)} have one name.")
     return form, elements, start

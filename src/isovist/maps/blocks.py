@@ -5,6 +5,7 @@ Blocks of 16³ cells that are all free, or all unknown with nothing else beside 
 blocks holds a wall.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from isovist.types import BoolArray, IntArray, readonly, restore
 FREE, OCCUPIED, UNKNOWN = 0, 1, 2
 MOST_BLOCKS = 1 << 26
 """Of the box around a map: an index of 268 MB, and 1.7 km³ of cells of 0.2 m."""
+PORTION = 1 << 26
+"""Bytes of cells that are sorted into blocks at once."""
 
 Shape = tuple[int, int, int]
 
@@ -41,15 +44,20 @@ class Blocks:
     def from_array(cls, cells: NDArray[np.uint8]) -> "Blocks":
         """From codes, shape (levels, rows, columns)."""
         levels, rows, columns = cells.shape
-        z, y, x = blocks_of(cells.shape)
-        whole = np.pad(cells, [(0, -n % SIDE) for n in cells.shape], mode="edge")
-        parts = whole.reshape(z, SIDE, y, SIDE, x, SIDE).transpose(0, 2, 4, 1, 3, 5)
-        low, high = parts.min(axis=(3, 4, 5)), parts.max(axis=(3, 4, 5))
-        free, unknown = high == FREE, low == UNKNOWN
+        counts = blocks_of(cells.shape)
+        free, unknown = np.empty(counts, dtype=bool), np.empty(counts, dtype=bool)
+        for held in _portions(counts):
+            parts = _parts(cells, *held)
+            free[held] = parts.max(axis=(3, 4, 5)) == FREE
+            unknown[held] = parts.min(axis=(3, 4, 5)) == UNKNOWN
         own = ~free & ~_deep(unknown)
         index = np.where(free, FREE_ROW, UNKNOWN_ROW).astype(np.int32)
         index[own] = OWN + np.arange(np.count_nonzero(own), dtype=np.int32)
-        table = np.concatenate([_uniform(), parts[own]])
+        table = np.empty((OWN + np.count_nonzero(own), SIDE, SIDE, SIDE), dtype=np.uint8)
+        table[:OWN] = _uniform()
+        for held in _portions(counts):
+            if own[held].any():
+                table[index[held][own[held]]] = _parts(cells, *held)[own[held]]
         return cls(readonly(index), readonly(table), (levels, rows, columns))
 
     @classmethod
@@ -172,6 +180,27 @@ def blocks_of(shape: tuple[int, ...]) -> Shape:
             f"{MOST_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map."
         )
     return z, y, x
+
+
+def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
+    """Blocks along z and y, few enough to be taken out of a map with their rims at once.
+
+    All of a map that is one cell high would have 16 times its bytes.
+    """
+    z, y, x = counts
+    across = max(PORTION // (x * SIDE**3), 1)
+    along = max(across // y, 1)
+    for k in range(0, z, along):
+        for j in range(0, y, across):
+            yield slice(k, k + along), slice(j, j + across)
+
+
+def _parts(cells: NDArray[np.uint8], along: slice, across: slice) -> NDArray[np.uint8]:
+    """Blocks, shape (z, y, x, 16, 16, 16); cells at the rim of a map go on beyond it."""
+    part = cells[along.start * SIDE : along.stop * SIDE, across.start * SIDE : across.stop * SIDE]
+    whole = np.pad(part, [(0, -n % SIDE) for n in part.shape], mode="edge")
+    z, y, x = (n // SIDE for n in whole.shape)
+    return whole.reshape(z, SIDE, y, SIDE, x, SIDE).transpose(0, 2, 4, 1, 3, 5)
 
 
 def _uniform() -> NDArray[np.uint8]:

@@ -40,6 +40,8 @@ def normals_of(scan: CloudScan) -> FloatArray:
 
     scan = replace(scan, T_robot_sensor=Pose3(), roll=0.0, pitch=0.0)  # what it tells counts not
     cloud, patches = (scan.points[scan.spread(angle)] for angle in (BETWEEN, PATCHES))
+    if len(cloud) < 3:
+        return np.empty((0, 3))  # no plane
     _, near = cKDTree(cloud).query(patches, k=min(NEIGHBOURS, len(cloud)))
     off = cloud[near] - cloud[near].mean(axis=1, keepdims=True)
     variances, axes = np.linalg.eigh(np.einsum("nki,nkj->nij", off, off))

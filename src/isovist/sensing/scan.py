@@ -55,7 +55,8 @@ class Scan:
 
     def __post_init__(self) -> None:
         bearings = as_floats("bearings", self.bearings, (None,))
-        turns = (float(np.ptp(bearings)) if bearings.size else 0.0) / (2.0 * np.pi)
+        with np.errstate(over="ignore"):
+            turns = (float(np.ptp(bearings)) if bearings.size else 0.0) / (2.0 * np.pi)
         if turns > MOST_TURNS:
             raise InputError(
                 f"The bearings of the scan span {turns:.1f} turns. Are they in degrees? "

@@ -181,8 +181,9 @@ def read_ros_map(path: PathLike) -> OccupancyMap:
         raise FileError(
             f"{path.name}: `image` names {quote(str(head.image))}, and there is no such file."
         )
-    if head.image.is_dir():
-        raise FileError(f"{path.name}: `image` names {quote(str(head.image))}, which is a folder.")
+    if not head.image.is_file():
+        what = "a folder" if head.image.is_dir() else "not a regular file"
+        raise FileError(f"{path.name}: `image` names {quote(str(head.image))}, which is {what}.")
     cells = _cells(head, read_brightness(head.image, average_alpha=head.mode == "trinary"))
     if not (cells == Cell.FREE).any():
         raise FileError(
