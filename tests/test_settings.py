@@ -70,3 +70,21 @@ def test_a_plan_of_walls_is_built_like_its_cells():
     )
     answer = iv.locate(atlas, scan)
     assert any(abs(e.pose.x - 1.3) + abs(e.pose.y - 1.7) < 0.1 for e in answer.estimates)
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind is not iv.Drift])
+def test_a_setting_of_another_kind_is_refused_in_one_line(kind):
+    usual = kind()
+    for field in fields(kind):
+        value = getattr(usual, field.name)
+        wrong = [None, "0.3", np.nan, np.inf, -1.0, 1e300, True, [], {}, (1.0, (2.0,))]
+        if isinstance(value, tuple):
+            wrong += [(np.nan,) * len(value), ("x",) * len(value)]
+            wrong += [] if "..." in str(field.type) else [(*value, 1.0), value[:-1]]
+        if isinstance(value, int):
+            wrong += [value + 0.5]
+        for other in wrong:
+            with pytest.raises(InputError) as error:
+                replace(usual, **{field.name: other})
+            assert "\n" not in str(error.value)
+    assert replace(usual) == usual

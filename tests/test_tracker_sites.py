@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from benchmarks.fuzz.mutations import damage_tree
 
 import isovist as iv
 from drives import AWAY, drive, errors, way
@@ -16,6 +17,7 @@ from isovist.localization.spread import by_coordinate
 from isovist.poses import Pose, Pose3, part_of, swing, way_of
 from isovist.sensing.drift import Drift
 from isovist.tracking.motion import UNAIDED
+from isovist.tracking.state import checksum
 from isovist.tracking.tracker import Tracker
 from sites import SITES, SPACE, gap
 
@@ -296,3 +298,29 @@ def test_parts_of_a_motion_make_up_its_turn(motion):
     assert way_of(half @ half)[1] == pytest.approx(whole)
     np.testing.assert_allclose(part_of(motion, 1.0).vector, motion.vector, atol=1e-12)
     np.testing.assert_allclose(part_of(motion, 0.0).vector, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_state_that_was_forged_goes_on_or_is_refused_in_words(name):
+    """Whoever can write a state can write its checksum; what it says is still looked at."""
+    tracker = Tracker(SITES[name].atlas)
+    poses = way(name)
+    drive(tracker, name, poses[:3])
+    state = json.loads(json.dumps(tracker.state()))
+    scan = SITES[name].look(poses[3])
+    odometry = tracker._odometry @ (poses[2].inverse @ poses[3])
+    random = np.random.default_rng(7)
+    refused = []
+    for _ in range(60):
+        forged = damage_tree(state, random)
+        if not isinstance(forged, dict):
+            continue
+        forged["crc32"] = checksum(forged)
+        try:
+            belief = Tracker.from_state(SITES[name].atlas, forged).update(odometry, scan)
+        except InputError as error:
+            refused.append(str(error))
+        else:
+            assert np.isfinite(belief.best.pose.vector).all()
+    assert 20 < len(refused) < 60
+    assert all(text.isprintable() for text in refused)

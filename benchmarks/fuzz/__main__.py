@@ -1,6 +1,7 @@
 """Damaged files of every kind and destroyed scans: is every one refused with words, or harmless?
 
-    python -m benchmarks.fuzz [--minutes N] [--count N] [--seed S] [--jobs N] [--replay KIND K]
+    python -m benchmarks.fuzz [--minutes N] [--count N] [--seed S] [--jobs N] [--kinds A,B,…]
+    python -m benchmarks.fuzz --replay KIND K [--seed S]
 
 Sound little files are made first; a case damages one of them and reads it, destroys a scan and
 locates it, sends a broken request or types a wrong command line.  Every kind of these gets the same
@@ -15,7 +16,12 @@ import os
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from benchmarks.fuzz.cases import Outcome
 
 
 def main() -> None:
@@ -24,6 +30,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=20_000, help="most cases")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--kinds", help="these alone, e.g. state.json,cloud.ply")
     parser.add_argument("--replay", nargs=2, metavar=("KIND", "K"), help="one case, and all of it")
     given = parser.parse_args()
     os.environ.update(NUMBA_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1")
@@ -31,26 +38,28 @@ def main() -> None:
         folder = Path(scratch) / "seeds"
         from benchmarks.fuzz.cases import rows, run_case, warm
         from benchmarks.fuzz.seeds import write_seeds
+        from benchmarks.fuzz.workers import outcomes
 
         write_seeds(folder)
-        if given.replay is not None and given.replay[0] not in rows(folder):
-            raise SystemExit(f"No kind {given.replay[0]!r}; there are {', '.join(rows(folder))}.")
+        kinds = given.kinds.split(",") if given.kinds else rows(folder)
+        for kind in [*kinds, *(given.replay or ())[:1]]:
+            if kind not in rows(folder):
+                raise SystemExit(f"No kind {kind!r}; there are {', '.join(rows(folder))}.")
         warm(folder)  # and so the kernels are compiled before time is taken
         if given.replay is not None:
             outcome = run_case(folder, given.seed, given.replay[0], int(given.replay[1]))
             print(f"{outcome.row}: {outcome.finding or 'no finding'}\n{outcome.detail}")
             sys.exit(1 if outcome.finding else 0)
-        found = run(folder, given.seed, given.count, 60.0 * given.minutes, given.jobs)
+        cases = outcomes(folder, given.seed, kinds, given.count, 60.0 * given.minutes, given.jobs)
+        found = tell(cases, given.seed, given.count)
     sys.exit(1 if found else 0)
 
 
-def run(folder: Path, seed: int, count: int, seconds: float, jobs: int = 2) -> int:
-    """Run the cases, tell findings as they come and a table at the end; how many there were."""
+def tell(outcomes: Iterable["Outcome"], seed: int, count: int) -> int:
+    """Findings as they come and a table at the end; how many there were."""
     cases, refused, found = Counter[str](), Counter[str](), Counter[str]()
     told: set[tuple[str, str]] = set()
-    from benchmarks.fuzz.workers import outcomes
-
-    for outcome in outcomes(folder, seed, count, seconds, jobs):
+    for outcome in outcomes:
         kind = outcome.row
         cases[kind] += 1
         refused[kind] += outcome.refused and not outcome.finding

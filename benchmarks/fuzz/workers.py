@@ -10,7 +10,7 @@ from multiprocessing import connection, get_context
 from pathlib import Path
 from typing import Any
 
-from benchmarks.fuzz.cases import Outcome, rows, run_case, warm
+from benchmarks.fuzz.cases import Outcome, run_case, warm
 
 LIMIT_S, MEMORY = 30.0, 4 << 30
 
@@ -73,14 +73,16 @@ class Worker:
         self.pipe.close()
 
 
-def outcomes(folder: Path, seed: int, count: int, seconds: float, jobs: int) -> Iterator[Outcome]:
-    """What came of the cases, as they end; at most so many, begun in so many seconds.
+def outcomes(
+    folder: Path, seed: int, kinds: list[str], count: int, seconds: float, jobs: int
+) -> Iterator[Outcome]:
+    """What came of cases of some kinds, as they end; at most so many, begun in so many seconds.
 
     These count from when a process is ready, so that there are cases on a slow machine, too.  Every
     kind gets the same time: the next case is of the one that has had the least, so that the dear
     ones (a scan in space, a command line) leave room for very many of the cheap ones.
     """
-    spent, given, until = dict.fromkeys(rows(folder), 0.0), Counter[str](), math.inf
+    spent, given, until = dict.fromkeys(kinds, 0.0), Counter[str](), math.inf
     workers = [Worker(folder, seed) for _ in range(jobs)]
     try:
         while workers:

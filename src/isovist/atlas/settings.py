@@ -1,11 +1,12 @@
 """What was chosen about atlases and about beams: every number with its unit and its origin."""
 
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeVar
+from dataclasses import MISSING, asdict, dataclass, fields
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.io.files import LARGEST, quote
 from isovist.types import FloatArray
 
 S = TypeVar("S")
@@ -17,6 +18,30 @@ def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> 
     if not isinstance(settings, kind):
         raise InputError(f"`settings` must be {kind.__name__}, got {type(settings).__name__}.")
     return settings
+
+
+def check_numbers(settings: Any) -> None:
+    """An error unless each setting is a number, or as many numbers, as what it usually is."""
+    for field in fields(settings):
+        value, made = getattr(settings, field.name), field.default_factory
+        if made is not MISSING:
+            sound, usual = isinstance(value, cast(type, made)), made()
+        else:
+            usual = field.default
+            sound = _alike(value, usual, any_number="..." in str(field.type))
+        if not sound:
+            raise InputError(f"`{field.name}` must be like {usual}, got {quote(value)}.")
+
+
+def _alike(value: Any, usual: Any, *, any_number: bool = False) -> bool:
+    """Whether numbers are as many as usual and none of them absurd, and whole where those are."""
+    if isinstance(usual, tuple):
+        if not isinstance(value, tuple | list) or not value:
+            return False
+        usual = len(value) * usual[:1] if any_number else usual
+        return len(value) == len(usual) and all(map(_alike, value, usual))
+    kind = int | np.integer if isinstance(usual, int) else int | float | np.number
+    return isinstance(value, kind) and not isinstance(value, bool) and 0.0 <= value <= LARGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +79,7 @@ class AtlasSettings:
             value = getattr(self, field.name)
             if not (isinstance(value, int | float) and np.isfinite(value) and value > 0.0):
                 raise InputError(f"`{field.name}` must be a positive number, got {value}.")
+        check_numbers(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":
@@ -101,6 +127,9 @@ class BeamModel:
     unseen: tuple[float, float] = (0.5, 0.6)
     slack: tuple[float, float] = (0.1, 0.1)
     gloss: tuple[float, float] = (0.2, 0.8)
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def row(self, reach: float, off: float, *, extra: float = 0.0) -> FloatArray:
         """As `kernels.beam` wants it, shape (10,).

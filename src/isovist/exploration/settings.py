@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.atlas.settings import check_numbers
 from isovist.types import FloatArray
 
 
@@ -35,6 +36,9 @@ class ExplorationSettings:
     cost: tuple[float, float, float, float] = (15.0, 0.3, 0.05, 0.8)
     beams: tuple[float, float] = (float(np.radians(7.5)), 0.15)
     slopes: tuple[float, float] = (4.0, 0.05)
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     @property
     def radius(self) -> float:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.settings import BeamModel
+from isovist.atlas.settings import BeamModel, check_numbers
+from isovist.errors import InputError
 from isovist.types import FloatArray
 
 CAREFUL = (4.0 / 3.0, 3.0)
@@ -37,6 +38,9 @@ class ProofSettings:
     finest: float = 0.00625
     most: int = 4_000_000
     seconds: float = 5.0
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def first(self, cell: float) -> tuple[int, int]:
         """Width of the first boxes in cells, a power of two, and how many headings there are."""
@@ -137,6 +141,11 @@ class LocalizationSettings:
     listed: int = 10
     floor: tuple[float, float] = (0.01, float(np.radians(0.17)))
     scatter: tuple[float, float, float, float] = (0.0193649, 3.4, 0.1, 0.3)
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
+        if self.loose == 0.0:
+            raise InputError("`loose` must be a positive number, got 0: it is divided by.")
 
     def careful(self) -> "LocalizationSettings":
         """These, asking for more agreement (`CAREFUL`): where not all has been looked at yet.

@@ -8,6 +8,8 @@ from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose, swing, way_of
 from isovist.types import FloatArray
 
+LARGEST = 1e9
+"""Beyond this a standard deviation in m or rad is none, and its square may be infinite."""
 UNTOLD = 1.0
 """Time between two updates that say none, in s: about that of the logs that `Drift` is from."""
 
@@ -35,7 +37,7 @@ class Drift:
     def __post_init__(self) -> None:
         for name in ("along", "heading", "turning", "still"):
             value = getattr(self, name)
-            if not (np.isfinite(value) and value > 0.0):
+            if not 0.0 < value <= LARGEST:
                 raise InputError(f"`{name}` must be a positive number, got {value}.")
 
     def covariance(self, motion: AnyPose, elapsed: float = UNTOLD) -> FloatArray:

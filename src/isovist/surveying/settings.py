@@ -9,6 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.atlas.settings import check_numbers
+
 
 @dataclass(frozen=True, slots=True)
 class SurveyingSettings:
@@ -35,6 +37,9 @@ class SurveyingSettings:
     compared: tuple[int, int, int, int] = (7000, 4, 40, 4)
     asked: tuple[int, int, int, int, float] = (250, 50, 1000, 9000, 0.0125)
     chance: tuple[float, float, float, float, float] = (1.0, 0.005, 0.01, 1.5, 3.0)
+
+    def __post_init__(self) -> None:
+        check_numbers(self)
 
     def affordable(self, nodes: int, dimension: int) -> int:
         """Poses to ask at most: 1000, and 600 with 25 000 nodes; in space 250."""

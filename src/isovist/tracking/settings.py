@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from isovist.atlas.settings import check_numbers
 from isovist.localization.settings import LocalizationSettings
 
 ON_THE_WAY = LocalizationSettings(scatter=(0.0193649, 6.0, 0.1, 0.3))
@@ -56,3 +57,6 @@ class TrackingSettings:
     slipped: tuple[float, float] = (1.5, 0.8)
     tight: tuple[float, float] = (0.1, 0.04)
     bent: tuple[float, float] = (0.025, float(np.radians(0.4)))
+
+    def __post_init__(self) -> None:
+        check_numbers(self)

@@ -15,11 +15,11 @@ from isovist.atlas.base import Atlas, Beams, Site
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
-from isovist.io.files import first_line, quote
+from isovist.io.files import LARGEST, first_line, quote
 from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose, Pose3
+from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand, merge
@@ -32,10 +32,13 @@ if TYPE_CHECKING:
     from isovist.tracking.tracker import Tracker
 
 VERSION = 5
-FLAGS = ("travelled", "_odometry", "_mount", "_sensor", "_start", "_first", "_searched", "_settled",
-         "_usual", "_surprises", "_shaken", "_leads_since", "_clock", "_told", "_aided",
-         "_step")  # fmt: skip
-"""What a tracker remembers besides its places and frames."""
+FLAGS = {
+    "travelled": "number", "_odometry": "pose or None", "_mount": "pose", "_sensor": "pose",
+    "_start": "pose or None", "_first": "pose or None", "_searched": "number", "_settled": "bool",
+    "_usual": "number", "_surprises": "number", "_shaken": "bool", "_leads_since": "number",
+    "_clock": "number", "_told": "number or None", "_aided": "bool or None", "_step": "pose",
+}  # fmt: skip
+"""What a tracker remembers besides its places and frames, and what kind of thing it is."""
 
 
 def fingerprint(site: Site) -> int:
@@ -86,10 +89,10 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
             for frame in bank.frames
         ],
     }
-    return {**state, "crc32": _checksum(state)}
+    return {**state, "crc32": checksum(state)}
 
 
-def _checksum(state: dict[str, Any]) -> int:
+def checksum(state: dict[str, Any]) -> int:
     """Of all that a state says, whatever the order of its names."""
     said = {name: value for name, value in state.items() if name != "crc32"}
     return zlib.crc32(json.dumps(said, sort_keys=True).encode())
@@ -105,7 +108,7 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
                 "This is the state of another version, "
                 f"{quote(state['version'])}; {VERSION} is read."
             )
-        if state["crc32"] != _checksum(state):
+        if state["crc32"] != checksum(state):
             raise InputError(
                 "The state is damaged: its checksum differs. Begin with a new tracker."
             )
@@ -125,13 +128,14 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         )
         D, n = tracker.bank.shape
         for name in FLAGS:
-            setattr(tracker, name, _values(state["flags"][name]))
+            setattr(tracker, name, _flag(name, state["flags"][name], type(tracker._mount)))
         tracker.bank.aided = tracker._aided is not False
         tracker.bank.poses, tracker.bank.spreads = _places(state, D, n)
         tracker.bank.before = _places(state["before"], D, n)
         tracker.bank.share = float(state["share"])
         tracker._stand = _stand_of(state["stand"])
-        tracker.bank.frames = [_frame(row, D, n) for row in state["frames"]]
+        K = len(tracker.bank)
+        tracker.bank.frames = [_frame(row, K, D, n) for row in state["frames"]]
     except KeyError as error:
         raise InputError(f"This is not the state of a tracker: {error} is missing.") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -155,10 +159,34 @@ def _prior_of(said: Any) -> Any:
     return None if said is None else Region(**_values(said))
 
 
+def _flag(name: str, said: Any, poses: type[AnyPose]) -> Any:
+    """What is remembered under a name, of its kind."""
+    value, kind = _values(said), FLAGS[name]
+    if value is None and kind.endswith("None"):
+        return None
+    if kind.startswith("pose"):
+        sound = isinstance(value, poses) and value.shape == ()
+    elif kind.startswith("bool"):
+        sound = isinstance(value, bool)
+    else:
+        sound = isinstance(value, int | float) and not isinstance(value, bool)
+    if not sound:
+        raise ValueError(f"{name} is {quote(said)}, not {kind}")
+    return value
+
+
+def _floats(said: Any, *shape: int) -> FloatArray:
+    """Numbers of a shape, in which at most one size is -1 for any."""
+    values = np.array(said, dtype=np.float64)
+    if not (np.abs(values) <= LARGEST).all():
+        raise ValueError("a number in it is absurd")
+    return values.reshape(shape)
+
+
 def _places(said: dict[str, Any], D: int, n: int) -> tuple[FloatArray, FloatArray]:
     """Poses and their covariances, shapes (K, D) and (K, n, n)."""
-    poses, spreads = (np.array(said[name], dtype=np.float64) for name in ("poses", "spreads"))
-    return poses.reshape(-1, D), spreads.reshape(-1, n, n)
+    poses = _floats(said["poses"], -1, D)
+    return poses, _floats(said["spreads"], len(poses), n, n)
 
 
 def _plain_stand(stand: Stand | None) -> dict[str, Any] | None:
@@ -192,18 +220,23 @@ def _stand_of(said: dict[str, Any] | None) -> Stand | None:
     return Stand(where, scans, merged, count)
 
 
-def _frame(row: dict[str, Any], D: int, n: int) -> Frame:
-    blocks, columns = (np.array(row[name], dtype=np.int64) for name in ("beams", "columns"))
-    ends, strengths, sigmas = (
-        np.array(row.get(name, []), dtype=np.float64) for name in ("ends", "strengths", "sigmas")
+def _frame(row: dict[str, Any], K: int, D: int, n: int) -> Frame:
+    """What `to_state` says of a frame, for K places."""
+    ends = _floats(row["ends"], -1, 2 if D == 3 else 3)
+    blocks, columns = (_floats(row[name], len(ends)).astype(int) for name in ("beams", "columns"))
+    strengths, sigmas = (
+        _floats(row.get(name, []), len(ends) if row.get(name) else 0)
+        for name in ("strengths", "sigmas")
     )
     beams = Beams.of(ends, blocks, columns, strengths, sigmas)
-    where, when = _values(row["T_odom_sensor"]), float(row["time"])
-    frame = Frame(beams, where, float(row["weight"]), time=when)
-    shapes = {"places": (-1, D), "known": (-1, n, n), "blocks": (-1, beams.blocks)}
+    where = _values(row["T_odom_sensor"])
+    if not isinstance(where, Pose if D == 3 else Pose3):
+        raise ValueError(f"T_odom_sensor is {quote(row['T_odom_sensor'])}")
+    weight, when = (float(_floats(row[name])) for name in ("weight", "time"))
+    frame = Frame(beams, where, weight, time=when)
+    shapes = {"places": (K, D), "known": (K, n, n), "blocks": (K, beams.blocks)}
     for name in PER_PLACE:
-        values = np.array(row[name], dtype=np.float64)
-        setattr(frame, name, values.reshape(shapes.get(name, (-1,))))
+        setattr(frame, name, _floats(row[name], *shapes.get(name, (K,))))
     return frame
 
 
