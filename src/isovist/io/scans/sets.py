@@ -80,7 +80,8 @@ def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:
         names = ", ".join(prefix + unit for unit in _UNITS)
         known = ", ".join(sorted(arrays)) or "none"
         raise FileError(f"{path.name} needs one array of {names}. It has: {known}.")
-    ranges = _array(path, arrays, prefix + units[0], (None, None)) / _UNITS[units[0]]
+    with np.errstate(invalid="ignore"):  # NaN of a damaged file may be a signalling one
+        ranges = _array(path, arrays, prefix + units[0], (None, None)) / _UNITS[units[0]]
     n, beams = ranges.shape
     if n == 0 or beams == 0:
         raise FileError(f"{path.name}: `{prefix}{units[0]}` has shape {ranges.shape}, no scan.")
