@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, same_as_brute_force
 
-from isovist.backends.base import computing
+from isovist.backends.base import computing, using
 from isovist.kernels.wedge import meets_wall
+from isovist.localization import complete as searching
 from isovist.localization.ceilings import bits_of
 from isovist.localization.complete import complete
 from isovist.localization.settings import ProofSettings
@@ -38,7 +39,7 @@ def test_rays_that_are_said_to_meet_a_wall_do():
             if not meets_wall(walls, unknown, world.skip, x, y, a, b, angle, reach):
                 continue
             said += 1
-            for i, j, k in rng.choice([-1.0, 1.0, 0.3, -0.6], (8, 3)):
+            for i, j, k in [(0, 0, 0), *rng.choice([-1.0, 1.0, 0.3, -0.6], (8, 3))]:
                 px, py, turn = x + i * a, y + j * a, angle + k * b
                 inside = 0 <= px < width and 0 <= py < height
                 if inside and cells[int(py), int(px)] == Cell.FREE:
@@ -61,3 +62,23 @@ def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
     assert all(found.complete and holds(atlas, found, truth) for found in kept)
     assert len(kept[1].boxes) < len(kept[0].boxes)
     assert kept[1].wedges > 0
+
+
+def test_beams_are_followed_for_as_long_as_there_is_time(monkeypatch):
+    """However many boxes are followed at once; those that time does not reach are kept."""
+    atlas, scan, truth = random_site(np.random.default_rng(4))
+    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    cell = atlas.world.resolution
+    settings = replace(ProofSettings(), largest=(2 * cell, 0.4), finest=cell, see=2 * cell)
+    asked = (atlas, beams, atlas.model(USUAL.model), float(rated(atlas, beams, truth[None])[0]))
+    with using("cpu"):
+        whole = complete(*asked, settings)
+        monkeypatch.setattr(searching, "SEEN", 7)
+        again, late = complete(*asked, settings), complete(*asked, settings, seconds=0.0)
+    np.testing.assert_array_equal(again.boxes, whole.boxes)
+    assert whole.complete
+    assert again.complete
+    assert not late.complete
+    assert late.wedges < whole.wedges
+    assert len(late.boxes) > 7
+    assert holds(atlas, late, truth)

@@ -142,7 +142,10 @@ Prove = Annotated[
 ]
 Budget = Annotated[
     float | None,
-    typer.Option("--budget", help="Time after which a proof is given up, in s; 5 if not given."),
+    typer.Option(
+        "--budget",
+        help="Time after which a proof is given up, in s; 5 if not given, 1 if not unique.",
+    ),
 ]
 Why = Annotated[
     bool,

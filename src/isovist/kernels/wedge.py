@@ -16,9 +16,11 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.kernels.beam import WALL
 from isovist.kernels.bound import ceiling
 from isovist.kernels.compiled import inner, kernel
 from isovist.kernels.ends import distance_at
+from isovist.kernels.occupancy import cast_one
 
 Words = NDArray[np.uint64]
 Integers = NDArray[np.int64]
@@ -196,7 +198,7 @@ def look_through(
         tops: The most that each beam can be worth, shape (m,).
         budget: Largest sum that is good enough.
         deficits: Output, shape (n,); more than the budget for boxes that are dropped.
-        looked: Output, wedges of each box, shape (n,).
+        looked: Output, rays and wedges of each box, shape (n,).
     """
     height, width = codes.shape
     m = len(ends)
@@ -219,19 +221,20 @@ def look_through(
             hope += max(0.0, behind[k] - lost[k])
             if total > budget:
                 break
-        if total + hope > budget >= total:
-            for k in range(m):
-                gain = behind[k] - lost[k]
-                if gain <= 0.0:
-                    continue
-                hope -= gain
-                u, v = ends[k, 0], ends[k, 1]
-                z = math.hypot(u, v)
-                reach = (z - model[8] - model[9] * z - 1e-6) / cell
+        for k in range(m):
+            if not total + hope > budget >= total:
+                break
+            gain = behind[k] - lost[k]
+            if gain <= 0.0:
+                continue
+            hope -= gain
+            u, v = ends[k, 0], ends[k, 1]
+            z = math.hypot(u, v)
+            reach = (z - model[8] - model[9] * z - 1e-6) / cell
+            # Where the middle ray meets no wall in time, not all rays do.
+            if cast_one(clear, x, y, c * u - s * v, s * u + c * v, reach / z)[1] == WALL:
                 count += 1
                 if meets_wall(walls, unknown, clear, x, y, a, b, yaw + math.atan2(v, u), reach):
                     total += gain
-                if total > budget or total + hope <= budget:
-                    break
         deficits[i] = total
         looked[i] = count

@@ -40,6 +40,8 @@ OUTSIDE = (
     "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
     "the map of this place?"
 )
+LISTED_S = 1.0
+"""Time of a complete search where nothing can be proved unique any more, in s."""
 SIGHT = "At first sight one place explains the scan. A closer look tells whether no other does."
 PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
 
@@ -88,7 +90,8 @@ def locate(
             more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
             plane, on one map and for one scan only; takes from tenths of a second to `budget_s`.
-        budget_s: Seconds after which the proof is given up as not complete.
+        budget_s: Seconds after which the proof is given up as not complete; 5, and 1 where the
+            answer is not unique, so that other places can only be listed.
         settings: How to locate.
         backend: What computes, "cpu" or "cuda" (maps of the plane); what ISOVIST_BACKEND says when
             `None`.
@@ -231,7 +234,11 @@ def _proved(
 ) -> Answer:
     """The answer with a proof; places that only the complete search found are judged too."""
     start = perf_counter()
-    limits = ProofSettings() if budget_s is None else ProofSettings(seconds=budget_s)
+    limits = ProofSettings()
+    if budget_s is not None:
+        limits = replace(limits, seconds=budget_s)
+    elif answer.verdict is not Verdict.UNIQUE:
+        limits = replace(limits, seconds=LISTED_S)
     found = prove_answer(atlas, scan, answer, prior, settings, limits)
     if len(found.places):
         new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
