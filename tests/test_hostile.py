@@ -512,3 +512,11 @@ def test_an_empty_part_is_named_after_its_folder(tmp_path):
 def test_a_scan_in_space_that_looks_one_way_has_no_plane():
     some = iv.CloudScan(np.linspace(1.0, 2.0, 100)[:, None] * [1.0, 0.5, 0.2])
     assert normals_of(some).shape == (0, 3)
+
+
+def test_an_integer_that_is_no_number_is_refused(tmp_path):
+    path, limits = tmp_path / "scan.json", {"range_min": 0.0, "range_max": 9.0}
+    path.write_text(
+        json.dumps({"angle_min": 0.0, "angle_increment": 0.1, "ranges": [10**400, 1], **limits})
+    )
+    assert said(iv.read_scan, path) == "scan.json: `ranges` holds an integer beyond all numbers."

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -59,19 +60,25 @@ def tell(outcomes: Iterable["Outcome"], seed: int, count: int) -> int:
     """Findings as they come and a table at the end; how many there were."""
     cases, refused, found = Counter[str](), Counter[str](), Counter[str]()
     told: set[tuple[str, str]] = set()
-    for outcome in outcomes:
-        kind = outcome.row
-        cases[kind] += 1
-        refused[kind] += outcome.refused and not outcome.finding
-        found[kind] += bool(outcome.finding)
-        if outcome.finding and (kind, outcome.finding) not in told:
-            told.add((kind, outcome.finding))
-            print(
-                f"--seed {seed} --replay '{kind}' {outcome.number}: {outcome.finding}", flush=True
-            )
-        done = cases.total()
-        if done % 5000 == 0:
-            print(f"{done} of {count} cases, {found.total()} findings", file=sys.stderr, flush=True)
+    with suppress(KeyboardInterrupt):  # who has waited long enough sees what there is
+        for outcome in outcomes:
+            kind = outcome.row
+            cases[kind] += 1
+            refused[kind] += outcome.refused and not outcome.finding
+            found[kind] += bool(outcome.finding)
+            if outcome.finding and (kind, outcome.finding) not in told:
+                told.add((kind, outcome.finding))
+                print(
+                    f"--seed {seed} --replay '{kind}' {outcome.number}: {outcome.finding}",
+                    flush=True,
+                )
+            done = cases.total()
+            if done % 5000 == 0:
+                print(
+                    f"{done} of {count} cases, {found.total()} findings",
+                    file=sys.stderr,
+                    flush=True,
+                )
     print("| reader | cases | refused with words | accepted | findings |\n|---|---|---|---|---|")
     for kind in [*sorted(cases), ""]:
         some = [c[kind] if kind else c.total() for c in (cases, refused, found)]

@@ -79,7 +79,6 @@ class AtlasSettings:
             value = getattr(self, field.name)
             if not (isinstance(value, int | float) and np.isfinite(value) and value > 0.0):
                 raise InputError(f"`{field.name}` must be a positive number, got {value}.")
-        check_numbers(self)
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":

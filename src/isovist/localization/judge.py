@@ -49,6 +49,7 @@ from isovist.localization.gone import counts
 from isovist.localization.refine import Fits, polish, refuted
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.slide import slid
 from isovist.localization.spread import covariances, information, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
@@ -97,6 +98,8 @@ def judge(
     if known is None:
         known = information(listed.fit, listed.beams.blocks, atlas.cell(listed.poses), settings)
     spreads = covariances(known, settings)
+    if listed.known is None:
+        spreads[0] = slid(atlas, listed, spreads[0], settings)
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
     estimates = tuple(
         Estimate(robots[k], readonly(spreads[k]), float(chances[j]), float(inliers[j]),

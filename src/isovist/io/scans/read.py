@@ -243,7 +243,10 @@ def _numbers(path: Path, key: str, value: Any) -> FloatArray:
                 raise FileError(
                     f"{path.name}: `{key}` must be numbers or null, got {quote(entry)} at {k}."
                 )
-        value = np.array([math.nan if entry is None else entry for entry in value], dtype=float)
+        try:
+            value = np.array([math.nan if entry is None else entry for entry in value], dtype=float)
+        except OverflowError as error:
+            raise FileError(f"{path.name}: `{key}` holds an integer beyond all numbers.") from error
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.ndim != 1:
         raise FileError(f"{path.name}: `{key}` must be one row of numbers, got {quote(value)}.")
     if value.size == 0:
