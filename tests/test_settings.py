@@ -77,7 +77,7 @@ def test_a_setting_of_another_kind_is_refused_in_one_line(kind):
     usual = kind()
     for field in fields(kind):
         value = getattr(usual, field.name)
-        wrong = [None, "0.3", np.nan, np.inf, -1.0, 1e300, True, [], {}, (1.0, (2.0,))]
+        wrong = [None, [0.1], "0.3", np.nan, np.inf, -1.0, 1e300, True, [], {}, (1.0, (2.0,))]
         if isinstance(value, tuple):
             wrong += [(np.nan,) * len(value), ("x",) * len(value)]
             wrong += [] if "..." in str(field.type) else [(*value, 1.0), value[:-1]]

@@ -1,6 +1,8 @@
 """What was chosen about atlases and about beams: every number with its unit and its origin."""
 
+from collections.abc import Callable
 from dataclasses import MISSING, asdict, dataclass, fields
+from functools import cache
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -14,20 +16,26 @@ S = TypeVar("S")
 
 def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> S:
     """The settings given, or the usual ones; an error for anything that is not of their kind."""
-    settings = (usual or kind()) if given is None else given
+    settings = (usual or usual_of(kind)) if given is None else given
     if not isinstance(settings, kind):
         raise InputError(f"`settings` must be {kind.__name__}, got {type(settings).__name__}.")
     return settings
 
 
+@cache
+def usual_of(kind: Callable[[], Any]) -> Any:
+    """Settings as they are unless something else is said; made once, since they are checked."""
+    return kind()
+
+
 def check_numbers(settings: Any) -> None:
     """An error unless each setting is a number, or as many numbers, as what it usually is."""
     for field in fields(settings):
-        value, made = getattr(settings, field.name), field.default_factory
-        if made is not MISSING:
-            sound, usual = isinstance(value, cast(type, made)), made()
+        value, usual = getattr(settings, field.name), field.default
+        if usual is MISSING:
+            usual = usual_of(cast(Callable[[], Any], field.default_factory))
+            sound = isinstance(value, type(usual))
         else:
-            usual = field.default
             sound = _alike(value, usual, any_number="..." in str(field.type))
         if not sound:
             raise InputError(f"`{field.name}` must be like {usual}, got {quote(value)}.")
@@ -36,7 +44,7 @@ def check_numbers(settings: Any) -> None:
 def _alike(value: Any, usual: Any, *, any_number: bool = False) -> bool:
     """Whether numbers are as many as usual and none of them absurd, and whole where those are."""
     if isinstance(usual, tuple):
-        if not isinstance(value, tuple | list) or not value:
+        if not isinstance(value, tuple) or not value:
             return False
         usual = len(value) * usual[:1] if any_number else usual
         return len(value) == len(usual) and all(map(_alike, value, usual))

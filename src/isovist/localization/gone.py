@@ -14,6 +14,7 @@ Of 45 answers that were unique and wrong without it, among 104 000 of `bench cal
 """
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +49,7 @@ def forgiven(
     if len(some) == 0:
         return ratings
     plain, through = ratings[some], kinds[some] == THROUGH
-    model = replace(settings.model, slack=(settings.model.slack[0], 1.0))  # asks where beams end
-    bare, _ = rate(atlas, beams, poses[some], replace(settings, model=model))
+    bare, _ = rate(atlas, beams, poses[some], _far(settings))
     better = through & (bare > plain)
     eased = np.where(better, bare, plain)
     gain = beams.by_column(beams.by_block(eased)) - beams.by_column(beams.by_block(plain))
@@ -88,3 +88,10 @@ def spared(gain: FloatArray, least: float) -> BoolArray:
     np.maximum.at(most, number[on], gain[on])
     wide = np.bincount(number[on], minlength=len(most))
     return np.asarray(on & (gain < most[number]) & (2 * wide[number] <= gain.shape[1]))
+
+
+@lru_cache
+def _far(settings: LocalizationSettings) -> LocalizationSettings:
+    """The same, asking only where beams end."""
+    model = replace(settings.model, slack=(settings.model.slack[0], 1.0))
+    return replace(settings, model=model)

@@ -5,6 +5,7 @@ logs, both splits, and has not been varied since.
 """
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -154,8 +155,7 @@ class LocalizationSettings:
         last, the wrong place of one scan of intel revisited is unique at first sight, and the right
         one, which rates higher, is not looked for.
         """
-        agreement, margin, soft, share = self.refuted
-        return replace(self, refuted=(CAREFUL[0] * agreement, margin, soft, CAREFUL[1] * share))
+        return _careful(self)
 
     def candidates_apart(self, atlas: Site) -> tuple[float, float]:
         """Candidates nearer than this, in m, and turned by less, in rad, are alike."""
@@ -174,3 +174,9 @@ class LocalizationSettings:
     def share(self, atlas: Site, count: int) -> int:
         """As many of something as an atlas needs: half in space."""
         return count if atlas.dimension == 2 else count // 2
+
+
+@lru_cache
+def _careful(settings: LocalizationSettings) -> LocalizationSettings:
+    agreement, margin, soft, share = settings.refuted
+    return replace(settings, refuted=(CAREFUL[0] * agreement, margin, soft, CAREFUL[1] * share))

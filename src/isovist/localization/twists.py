@@ -11,6 +11,7 @@ is lost (`isovist bench carmen`); the largest gains are 0.27 nats at another siz
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -72,6 +73,7 @@ def doubt(
     return ""
 
 
+@lru_cache
 def fewer(settings: LocalizationSettings, share: int = FEWER) -> LocalizationSettings:
     """The same with one in so many of all that is tried at a first look."""
     (nodes, headings), (seeds, more), ((followed, kept), closer) = (
