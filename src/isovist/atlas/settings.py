@@ -16,10 +16,11 @@ S = TypeVar("S")
 
 def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> S:
     """The settings given, or the usual ones; an error for anything that is not of their kind."""
-    settings = (usual or usual_of(kind)) if given is None else given
-    if not isinstance(settings, kind):
-        raise InputError(f"`settings` must be {kind.__name__}, got {type(settings).__name__}.")
-    return settings
+    if given is None:
+        return usual or cast(S, usual_of(cast(Callable[[], Any], kind)))
+    if not isinstance(given, kind):
+        raise InputError(f"`settings` must be {kind.__name__}, got {type(given).__name__}.")
+    return given
 
 
 @cache
