@@ -152,7 +152,7 @@ def test_it_asks_what_a_unique_answer_asks_of_ratings():
     beta, none, _ = USUAL.sure
     assert told.unique
     alike, _, twice, _ = rated("alike after half a turn")
-    careless = replace(USUAL, refuted=(1.2, -9.0, 0.05, 0.12))  # the probability alone counts
+    careless = replace(USUAL, refuted=(1.2, 0.0, 0.05, 0.12))  # the probability alone counts
     assert rate_everywhere(alike, twice, settings=careless).unique is False
     strict = replace(USUAL, sure=(beta, none, 1.0 - 1e-12))
     assert rate_everywhere(atlas, scan, settings=strict).unique is False

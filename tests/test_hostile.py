@@ -217,7 +217,9 @@ def test_damaged_points_of_a_laz_file_do_not_end_the_process(tmp_path):
     assert said(read_cloud, path).startswith("scan.laz is not a LAS file: ")
 
 
-@pytest.mark.parametrize(("count", "sum_"), [("4294967297", "4294967299"), (5000 * "9", "inf")])
+@pytest.mark.parametrize(
+    ("count", "sum_"), [("4294967297", "4294967299"), (5000 * "9", "inf"), ("4294967297\0", "inf")]
+)
 def test_a_pcd_file_of_endless_columns_is_refused_at_once(tmp_path, count, sum_):
     path = tmp_path / "scan.pcd"
     head = f"VERSION .7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nCOUNT 1 1 {count}\nWIDTH 1\n"

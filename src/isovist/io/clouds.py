@@ -6,6 +6,7 @@ not finite are missing returns and left out.
 """
 
 import itertools
+import math
 import subprocess
 import sys
 import tempfile
@@ -109,10 +110,10 @@ def _check_pcd(path: Path) -> None:
         for line in itertools.islice(stream, HEADER):
             words = line.split()
             if words[:1] == [b"COUNT"]:
-                counts = sum(float(word) for word in words[1:] if word.isdigit())
-                if counts > COLUMNS:
+                counts = [float(word) if word.isdigit() else math.inf for word in words[1:]]
+                if sum(counts) > COLUMNS:
                     raise FileError(
-                        f"{path.name} is not a PCD file: it announces {counts:.10g} columns."
+                        f"{path.name} is not a PCD file: it announces {sum(counts):.10g} columns."
                     )
             if words[:1] == [b"DATA"]:
                 return
