@@ -145,8 +145,8 @@ class LocalizationSettings:
 
     def __post_init__(self) -> None:
         check_numbers(self)
-        if self.loose == 0.0:
-            raise InputError("`loose` must be a positive number, got 0: it is divided by.")
+        if self.loose < 1e-6:
+            raise InputError(f"`loose` must be at least 1e-6 m, got {self.loose:g}.")
 
     def careful(self) -> "LocalizationSettings":
         """These, asking for more agreement (`CAREFUL`): where not all has been looked at yet.

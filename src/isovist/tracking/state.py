@@ -170,6 +170,7 @@ def _flag(name: str, said: Any, poses: type[AnyPose]) -> Any:
         sound = isinstance(value, bool)
     else:
         sound = isinstance(value, int | float) and not isinstance(value, bool)
+        sound = sound and (abs(value) <= LARGEST or said in ("inf", "-inf"))
     if not sound:
         raise ValueError(f"{name} is {quote(said)}, not {kind}")
     return value
@@ -258,8 +259,10 @@ def _values(value: Any) -> Any:
     if isinstance(value, dict):
         whole = {key: _values(v) for key, v in value.items()}
         if set(value) == {"position", "quaternion"}:
-            return Pose3.from_quaternion(value["quaternion"], value["position"])
-        return Pose.from_vector(value["pose"]) if set(value) == {"pose"} else whole
+            return Pose3.from_quaternion(
+                _floats(value["quaternion"], 4), _floats(value["position"], 3)
+            )
+        return Pose.from_vector(_floats(value["pose"], 3)) if set(value) == {"pose"} else whole
     if isinstance(value, list | tuple):
         return tuple(_values(v) for v in value)
     return float(value) if value in ("inf", "-inf") else value
