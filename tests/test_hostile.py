@@ -13,6 +13,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import shapely
+from benchmarks.fuzz import seeds
+from benchmarks.fuzz.readers import damage_file
 
 import isovist as iv
 from bag_writer import link, odometry, scan, write_bag
@@ -286,7 +289,7 @@ def test_times_and_angles_of_a_log_are_finite(tmp_path):
     )
     path.write_text("ROBOTLASER1 0 -inf 2 0.5 30 0.01 0 1 1.0 0\n")
     assert said(read_carmen, path) == (
-        "log.log, line 1: ROBOTLASER1 cannot be read: its angles must be finite, got -inf and 0.5."
+        "log.log, line 1: ROBOTLASER1 cannot be read: its angles must be in rad, got -inf and 0.5."
     )
 
 
@@ -522,3 +525,25 @@ def test_an_integer_that_is_no_number_is_refused(tmp_path):
         json.dumps({"angle_min": 0.0, "angle_increment": 0.1, "ranges": [10**400, 1], **limits})
     )
     assert said(iv.read_scan, path) == "scan.json: `ranges` holds an integer beyond all numbers."
+
+
+def test_walls_that_enclose_slivers_are_mended_or_refused(tmp_path, monkeypatch):
+    home = tmp_path / "plan.walls"
+    home.mkdir()
+    path = home / "seed.geojson"
+    iv.write_map(seeds.plan(), path)
+    damage_file(home, path, np.random.default_rng([301, 3152, *b"plan.walls"]))
+    world = iv.read_map(path)
+    faces = shapely.polygonize(shapely.linestrings(world.walls.reshape(-1, 2, 2)))
+    with pytest.raises(shapely.errors.GEOSException):
+        shapely.union_all(faces.geoms)
+    assert 100.0 < world.free.area < 300.0
+    monkeypatch.setattr(shapely, "make_valid", lambda shapes: shapes)
+    assert said(iv.read_map, path).startswith("seed.geojson: The walls enclose slivers too thin ")
+
+
+def test_angles_of_a_robotlaser_are_angles(tmp_path):
+    words = ["ROBOTLASER1", 1, -1.0, 2.0, 1e300, 30.0, 0.01, 0, 3, 1, 2, 3, 0, *range(11), 1.0]
+    (tmp_path / "log.log").write_text(" ".join(map(str, [*words, "host", 1])) + "\n")
+    text = "log.log, line 1: ROBOTLASER1 cannot be read: its angles must be in rad, got -1.0 and "
+    assert said(read_carmen, tmp_path / "log.log").startswith(text)

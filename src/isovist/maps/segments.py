@@ -6,6 +6,7 @@ from functools import cached_property
 
 import numpy as np
 import shapely
+from shapely import GeometryCollection
 from shapely.geometry.base import BaseGeometry
 
 from isovist.errors import InputError
@@ -92,7 +93,7 @@ class SegmentMap:
         if free is None:
             lines = shapely.linestrings(walls.reshape(-1, 2, 2))
             faces = shapely.polygonize(lines)
-            free = None if faces.is_empty else shapely.union_all(faces.geoms)
+            free = None if faces.is_empty else _together(faces)
         return cls(readonly(walls), readonly(parents), free, values, levels)
 
     @classmethod
@@ -261,3 +262,17 @@ def _polygon(name: str, k: int, corners: ArrayLike) -> BaseGeometry:
     if not polygon.is_valid or polygon.area == 0.0:
         raise InputError(f"`{name}[{k}]` is not a simple polygon: its outline crosses itself.")
     return polygon
+
+
+def _together(faces: GeometryCollection) -> BaseGeometry:
+    """What faces cover; slivers that are too thin for GEOS are mended first."""
+    try:
+        return shapely.union_all(faces.geoms)
+    except shapely.errors.GEOSException:
+        try:
+            return shapely.union_all(shapely.make_valid(list(faces.geoms)))
+        except shapely.errors.GEOSException as error:
+            raise InputError(
+                "The walls enclose slivers too thin to tell inside from outside. Are they all of "
+                "one size, in m?"
+            ) from error

@@ -201,8 +201,8 @@ def _add_flaser(rows: _Rows, words: list[bytes]) -> None:
 
 def _add_robotlaser(rows: _Rows, words: list[bytes], odometry: list[float] | None) -> None:
     start, step = float(words[2]), float(words[4])
-    if not (math.isfinite(start) and math.isfinite(step)):
-        raise _LineError(f"its angles must be finite, got {start} and {step}")
+    if not (abs(start) <= LARGEST and abs(step) <= LARGEST):
+        raise _LineError(f"its angles must be in rad, got {start} and {step}")
     rows.angles = (start, step)
     rows.maximum = min(rows.maximum, float(words[5]))
     ranges, end = _readings(rows, words, 8)
