@@ -16,6 +16,7 @@ slow=(
   lidar.py::test_the_demonstration
   locate_kernels.py::test_ratings_are_those_of_the_twin
   complete_kernels.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one
+  complete_kernels.py::test_beams_are_followed_for_as_long_as_there_is_time
 )
 files=(ends segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined lidar)
 .venv/bin/python -m coverage run -m pytest -W ignore::RuntimeWarning \
