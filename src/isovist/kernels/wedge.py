@@ -198,7 +198,7 @@ def look_through(
         tops: The most that each beam can be worth, shape (m,).
         budget: Largest sum that is good enough.
         deficits: Output, shape (n,); more than the budget for boxes that are dropped.
-        looked: Output, rays and wedges of each box, shape (n,).
+        looked: Output, wedges of each box, shape (n,).
     """
     height, width = codes.shape
     m = len(ends)
