@@ -20,7 +20,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from isovist.kernels.compiled import kernel
+from isovist.kernels.compiled import inner, kernel
 from isovist.kernels.threads import NUMBA
 from isovist.kernels.vectors import data_of, loop, spread_out
 
@@ -141,13 +141,73 @@ def floors(
         start: Added to all sums.
         least: Lowered, shape (B, WIDTH).
     """
+    rows = _turned(channels, n)
+    for block in range(first, last):
+        _lower_all(table[block], rows, levels, allowed, start, least[block])
+
+
+@kernel(
+    "i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="least"
+)
+def floors_of(
+    first: int,
+    last: int,
+    table: NDArray[np.int8],
+    some: NDArray[np.int64],
+    channels: NDArray[np.int64],
+    levels: Bytes,
+    n: int,
+    allowed: NDArray[np.bool_],
+    start: int,
+    least: NDArray[np.uint16],
+) -> None:
+    """As `floors`, for some nodes in order: their numbers, shape (A,), and `least` of A of them."""
+    rows = _turned(channels, n)
+    block = np.full(table.shape[1:], 0, dtype=np.int8)
+    for k in range(first, last):
+        _pick(table, some[k * WIDTH : (k + 1) * WIDTH], block)
+        _lower_all(block, rows, levels, allowed, start, least[k])
+
+
+@inner
+def _turned(channels: NDArray[np.int64], n: int) -> NDArray[np.int32]:
+    """Rows of a block that the channels of a scan are at each heading, shape (n, m)."""
     rows = np.empty((n, len(channels)), dtype=np.int32)
     for k in range(n):
         for c in range(len(channels)):
             turned = k + channels[c, 1]
             rows[k, c] = channels[c, 0] * n + (turned - n if turned >= n else turned)
-    for block in range(first, last):
-        for k in range(n):
-            if allowed[k]:
-                for at in range(0, WIDTH, LANES * VECTORS):
-                    lower(table[block], rows[k], levels, start, at, least[block])
+    return rows
+
+
+@inner
+def _lower_all(
+    block: Bytes,
+    rows: NDArray[np.int32],
+    levels: Bytes,
+    allowed: NDArray[np.bool_],
+    start: int,
+    least: NDArray[np.uint16],
+) -> None:
+    """Lower what the nodes of a block cost at least, heading by heading."""
+    for k in range(len(allowed)):
+        if allowed[k]:
+            for at in range(0, WIDTH, LANES * VECTORS):
+                lower(block, rows[k], levels, start, at, least)
+
+
+@inner
+def _pick(table: NDArray[np.int8], some: NDArray[np.int64], block: Bytes) -> None:
+    """Put some nodes into a block, shape (rings n, WIDTH), at most so many."""
+    lanes = np.empty(WIDTH, dtype=np.uint8)  # no index is negative or too large
+    at = 0
+    while at < len(some):
+        source, count = some[at] // WIDTH, 0
+        while at + count < len(some) and some[at + count] // WIDTH == source:
+            lanes[count] = np.uint8(some[at + count] % WIDTH)
+            count += 1
+        for row in range(len(block)):  # one after the other, as they lie in memory
+            known, mine = table[source, row], block[row, at : at + count]
+            for k in range(np.uint64(count)):
+                mine[k] = known[lanes[k]]
+        at += count

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import FAR, Atlas, Site, Window
-from isovist.types import BoolArray, Float32Array, once_for_each, readonly
+from isovist.types import BoolArray, Float32Array, IntArray, once_for_each, readonly
 
 LEVELS = 207
 """Steps from nothing to the reach of an atlas: 15 of them are the most that a channel costs that is
@@ -52,45 +52,71 @@ class Floors:
     last: list[tuple[bytes, Float32Array]] = field(default_factory=list)
 
     @staticmethod
-    def of(atlas: Atlas, every: int = 1) -> "Floors":
+    def of(atlas: Atlas, every: int = 1, together: int = 1) -> "Floors":
         """Those of an atlas, or of every so manieth node; made once."""
         made = _made(atlas)
-        if every not in made:
-            made[every] = Floors.make(atlas, every)
-        return made[every]
+        if (every, together) not in made:
+            made[every, together] = Floors.make(atlas, every, together)
+        return made[every, together]
 
     @classmethod
-    def make(cls, atlas: Atlas, every: int = 1) -> "Floors":
-        """Those of an atlas, or of every so manieth node, for whoever keeps them."""
+    def make(cls, atlas: Atlas, every: int = 1, together: int = 1) -> "Floors":
+        """Those of an atlas, or of every so manieth node, for whoever keeps them.
+
+        Of channels, so many `together` are one (`outlines`).
+        """
         from isovist.kernels.floors import WIDTH
 
         nodes = atlas.descriptors[::every]
         count, rings, n = nodes.shape
+        n //= together
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
         table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN - LOWEST, dtype=np.int8)
         for block, part in enumerate(table):
-            f = nodes[block * WIDTH : (block + 1) * WIDTH].reshape(-1, rings * n)
+            f = nodes[block * WIDTH : (block + 1) * WIDTH]
+            if together > 1:
+                f, seen = mean_of(f, f < FAR, together)
+                f = np.where(seen, f, FAR)
+            f = f.reshape(-1, rings * n)
             known = np.rint(np.clip(f, 0.0, FAR) / np.float32(step))
             levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
             part[:, : len(f)] = (levels.T - LOWEST).astype(np.int8)
         return cls(table, step, count, n)
 
-    def under(self, window: Window, allowed: BoolArray, short: float) -> Float32Array:
+    def under(
+        self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
+    ) -> Float32Array:
         """Less than what each node costs at its best heading, shape (N,).
 
         Args:
             window: The scan.
             allowed: Which headings count, of as many phases.
             short: Most that a channel costs (`LocalizationSettings`).
+            some: Numbers of the nodes that are asked for, in order; all when `None`.
         """
-        from isovist.kernels.floors import HIGHEST, TOGETHER, WIDTH, floors
-
         asked = b"".join(part.tobytes() for part in (window.values, window.seen, allowed))
         asked += np.array([window.ring, short]).tobytes()
         for known, answer in self.last[:1]:
             if known == asked:
-                return answer
-        least = np.full((len(self.table), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)
+                return answer if some is None else answer[some]
+        least, most = self.least(window, allowed, short, some)
+        nodes = least.astype(np.float32) - np.float32(most)
+        # The search counts in steps of its own, and is off by one of them in each channel.
+        rounded = most * window.codes(short).step * (1.0 + 10.0 * SLACK)
+        told = nodes * np.float32(self.step * (1.0 - SLACK))
+        told = readonly(np.maximum(told - np.float32(rounded), np.float32(0.0)))
+        if some is None and self.count > MANY:
+            self.last[:] = [(asked, told)]
+        return told
+
+    def least(
+        self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
+    ) -> tuple[NDArray[np.uint16], int]:
+        """The same in whole steps, and by how many they may be too many; one for each channel."""
+        from isovist.kernels.floors import HIGHEST, TOGETHER, WIDTH, floors, floors_of
+
+        count = self.count if some is None else len(some)
+        least = np.full((-(-count // WIDTH), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)
         shorter, longer = (min(int(limit / self.step), HIGHEST) for limit in (short, 2.0 * short))
         between = np.array([0, -longer, shorter])
         most = int(window.seen.sum(axis=(1, 2)).max(initial=0))
@@ -103,20 +129,28 @@ class Floors:
             levels = np.zeros((len(rows), 3), dtype=np.int8)
             middle = np.clip(middle, 0, UNKNOWN)
             levels[: rings.size] = np.clip(middle + between, 0, UNKNOWN) - LOWEST
-            some = np.ascontiguousarray(allowed[phase :: len(window.seen)])
-            floors(self.table, rows, levels, self.n, some, most - rings.size, least)
-        nodes = least.ravel()[: self.count].astype(np.float32) - np.float32(most)
-        # The search counts in steps of its own, and is off by one of them in each channel.
-        rounded = most * window.codes(short).step * (1.0 + 10.0 * SLACK)
-        told = nodes * np.float32(self.step * (1.0 - SLACK))
-        told = readonly(np.maximum(told - np.float32(rounded), np.float32(0.0)))
-        if self.count > MANY:
-            self.last[:] = [(asked, told)]
-        return told
+            heads = np.ascontiguousarray(allowed[phase :: len(window.seen)])
+            given = (rows, levels, self.n, heads, most - rings.size, least)
+            if some is None:
+                floors(self.table, *given)
+            else:
+                floors_of(self.table, some, *given)
+        return least.ravel()[:count], most
+
+
+def mean_of(
+    values: Float32Array, seen: BoolArray, together: int
+) -> tuple[Float32Array, BoolArray]:
+    """Means of so many channels, (…, n), that are seen, and where at least half of them are."""
+    shape = (*values.shape[:-1], -1, together)
+    parts = seen.reshape(shape)
+    counts = parts.sum(axis=-1)
+    sums = np.where(parts, values.reshape(shape), np.float32(0.0)).sum(axis=-1)
+    return sums / np.maximum(counts, 1).astype(np.float32), 2 * counts >= together
 
 
 @once_for_each
-def _made(atlas: Atlas) -> dict[int, Floors]:
-    """Those of every so manieth node of an atlas, by this number, as far as they were needed."""
+def _made(atlas: Atlas) -> dict[tuple[int, int], Floors]:
+    """Those of an atlas, by the arguments of `Floors.of`, as far as they were needed."""
     del atlas
     return {}

@@ -18,6 +18,7 @@ from isovist.atlas.base import AnyScan, Atlas, Window
 from isovist.backends.base import computing
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
+from isovist.localization.outlines import likely
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import wrap_angle
@@ -34,6 +35,7 @@ settles 35 of 60 scans instead of 32, and 36 with four times as many, which take
 CLOSER = 5
 """So many times as many finalists as a first look a closer one has at a large site, where it would
 take too long to try every node.  On one of 33 000 m² 60 of 60 verdicts are those of all nodes."""
+LIKELY = 6
 TINY = 1e-6
 """A scan without noise costs nothing at its own place."""
 
@@ -167,8 +169,9 @@ def search(
         poses, costs = view.choose_of_all(active, most, choose, limit)
     else:
         finalists *= CLOSER if thorough else 1
+        share = 1 if thorough or not whole else LIKELY * every
         if len(active) > finalists:
-            active, glances, cut = view.glance(active, finalists)
+            active, glances, cut = view.glance(active, finalists, share)
         poses, costs = choose(view.tried(active), limit)
     left_out = float(costs[-1]) if len(costs) == most else np.inf
     return Candidates(poses, costs, left_out, glances, cut)
@@ -208,7 +211,7 @@ class _View:
         keep = self.settings.finalists[1]
         return active, *self._costs(active, self.window, self.allowed, keep)
 
-    def glance(self, active: IntArray, most: int) -> tuple[IntArray, FloatArray, float]:
+    def glance(self, active: IntArray, most: int, share: int = 1) -> tuple[IntArray, FloatArray, float]:
         """Who is looked at in full: the best by every other channel and phase.
 
         Returns:
@@ -216,7 +219,15 @@ class _View:
         """
         rough, phases = self.window.rough, len(self.window.values)
         allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
-        if quick.pays(self.atlas) and not computing().exhaustive:
+        some = None if share == 1 else likely(
+            self.atlas, self.every, self.window, self.settings.short, share
+        )
+        if some is not None and len(some) > 2 * most:
+            active = active[some]
+            floors = Floors.of(self.atlas, self.every).under(
+                rough, allowed, self.settings.short, some
+            )
+        elif quick.pays(self.atlas) and not computing().exhaustive:
             floors = self._floors(active, rough, allowed)
         else:
             floors = np.zeros(len(active), dtype=np.float32)
