@@ -146,9 +146,7 @@ def floors(
         _lower_all(table[block], rows, levels, allowed, start, least[block])
 
 
-@kernel(
-    "i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="least"
-)
+@kernel("i1[:,:,::1], i8[::1], i8[:,::1], i1[:,::1], i8, b1[::1], i8 -> u2[:,::1]", over="least")
 def floors_of(
     first: int,
     last: int,

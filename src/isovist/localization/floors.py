@@ -73,12 +73,12 @@ class Floors:
         step = float(np.log1p(atlas.settings.reach)) / LEVELS
         table = np.full((-(-count // WIDTH), rings * n, WIDTH), UNKNOWN - LOWEST, dtype=np.int8)
         for block, part in enumerate(table):
-            f = nodes[block * WIDTH : (block + 1) * WIDTH]
+            f = np.clip(nodes[block * WIDTH : (block + 1) * WIDTH], 0.0, FAR)
             if together > 1:
                 f, seen = mean_of(f, f < FAR, together)
-                f = np.where(seen, f, FAR)
+                f[~seen] = FAR
             f = f.reshape(-1, rings * n)
-            known = np.rint(np.clip(f, 0.0, FAR) / np.float32(step))
+            known = np.rint(f / np.float32(step))
             levels = np.where(f < FAR, np.minimum(known, UNKNOWN - 1), UNKNOWN)
             part[:, : len(f)] = (levels.T - LOWEST).astype(np.int8)
         return cls(table, step, count, n)
@@ -138,9 +138,7 @@ class Floors:
         return least.ravel()[:count], most
 
 
-def mean_of(
-    values: Float32Array, seen: BoolArray, together: int
-) -> tuple[Float32Array, BoolArray]:
+def mean_of(values: Float32Array, seen: BoolArray, together: int) -> tuple[Float32Array, BoolArray]:
     """Means of so many channels, (…, n), that are seen, and where at least half of them are."""
     shape = (*values.shape[:-1], -1, together)
     parts = seen.reshape(shape)

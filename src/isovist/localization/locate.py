@@ -17,7 +17,7 @@ from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitud
 from isovist.localization.certify import certify_answer
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
-from isovist.localization.floors import pays
+from isovist.localization.floors import MANY, pays
 from isovist.localization.judge import judge
 from isovist.localization.look import First, held_by, look_closer, look_once
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, Regions, prior_of, site_of, told
@@ -283,12 +283,13 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.bound import bound, tabulate
     from isovist.kernels.compiled import compile_each
     from isovist.kernels.correlate import correlate, spread
-    from isovist.kernels.floors import floors
+    from isovist.kernels.floors import floors, floors_of
     from isovist.kernels.misses import count_misses
     from isovist.kernels.wedge import look_through
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
-    quick = (*((floors,) if pays(atlas) else ()), *ends)
+    large = (floors_of,) if atlas.size > MANY else ()
+    quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
     compile_each(*quick, correlate, spread, *atlas.kernels(), *proving)
 

@@ -1,8 +1,12 @@
 """A quicker look than `floors`, which drops most of a large atlas, and seldom wrongly.
 
 The means of four channels are the outline of a node, or of a scan.  It changes so slowly from
-heading to heading that every fourth one will do: to compare outlines takes an eighth of the time
-that floors take at a glance.  Only nodes whose outlines are among the most alike are looked at then.
+heading to heading that every fourth one will do: outlines are compared in an eighth of the time
+that floors take at a glance.  Then only nodes with the likeliest outlines are glanced at.
+
+This is no bound: of places that cost at a glance up to 1.4 times as much as the best, 0.7 % have no
+node among the likeliest eighth (sixteen offices side by side, 32 scans).  So it is for a first look
+alone; a closer one drops no node.
 """
 
 import numpy as np

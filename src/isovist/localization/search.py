@@ -35,7 +35,9 @@ settles 35 of 60 scans instead of 32, and 36 with four times as many, which take
 CLOSER = 5
 """So many times as many finalists as a first look a closer one has at a large site, where it would
 take too long to try every node.  On one of 33 000 m² 60 of 60 verdicts are those of all nodes."""
-LIKELY = 6
+LIKELY = 8
+"""One node of so many of a large site is glanced at first.  `benchmarks.outlines` says what that
+loses."""
 TINY = 1e-6
 """A scan without noise costs nothing at its own place."""
 
@@ -48,9 +50,10 @@ class Candidates:
         poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
         costs: Of each, shape (K,).
         left_out: Cost of the best one that was not handed on; `inf` when all were.
-        glances: After a look at half the channels: place and cost of each node that may be among
-            the best, shape (A, 3); empty when every node was looked at in full.
-        cut: Cost at a glance beyond which nodes were not looked at in full.
+        glances: After a look at half the channels: place and cost of each node that was then looked
+            at in full, shape (A, 3); empty when every node was.
+        cut: Cost at a glance beyond which nodes were not looked at in full.  At a first look at a
+            large site those of another outline are taken to cost more (`outlines`).
     """
 
     poses: FloatArray
@@ -211,37 +214,42 @@ class _View:
         keep = self.settings.finalists[1]
         return active, *self._costs(active, self.window, self.allowed, keep)
 
-    def glance(self, active: IntArray, most: int, share: int = 1) -> tuple[IntArray, FloatArray, float]:
+    def glance(
+        self, active: IntArray, most: int, share: int = 1
+    ) -> tuple[IntArray, FloatArray, float]:
         """Who is looked at in full: the best by every other channel and phase.
+
+        Args:
+            active: Nodes in order.
+            most: How many are looked at in full.
+            share: Of a large site, one of so many is glanced at (`outlines`).
 
         Returns:
             These nodes in order, `glances` and `cut` of `Candidates`.
         """
         rough, phases = self.window.rough, len(self.window.values)
         allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
-        some = None if share == 1 else likely(
-            self.atlas, self.every, self.window, self.settings.short, share
-        )
-        if some is not None and len(some) > 2 * most:
-            active = active[some]
-            floors = Floors.of(self.atlas, self.every).under(
-                rough, allowed, self.settings.short, some
-            )
-        elif quick.pays(self.atlas) and not computing().exhaustive:
-            floors = self._floors(active, rough, allowed)
+        some = None
+        if share > 1 and len(active) > 2 * share * most:
+            some = likely(self.atlas, self.every, self.window, self.settings.short, share)
+            active = active if some is None else active[some]
+        if quick.pays(self.atlas) and not computing().exhaustive:
+            floors = self._floors(active, rough, allowed, some)
+            low = np.partition(floors, most - 1)[most - 1]
+            first = np.flatnonzero(floors <= low)
+            costs = self._costs(active[first], rough, allowed, 1)[0]
+            others = np.flatnonzero((floors > low) & (floors <= costs.max()))
+            more = self._costs(active[others], rough, allowed, 1)[0]
+            active = active[np.concatenate([first, others])]
+            costs = np.concatenate([costs, more])
         else:
-            floors = np.zeros(len(active), dtype=np.float32)
-        low = np.partition(floors, most - 1)[most - 1]
-        first = np.flatnonzero(floors <= low)
-        costs = self._costs(active[first], rough, allowed, 1)[0]
-        others = np.flatnonzero((floors > low) & (floors <= costs.max()))
-        looked = active[np.concatenate([first, others])]
-        more = self._costs(active[others], rough, allowed, 1)[0]
-        costs = np.concatenate([costs, more])[:, 0]
-        order = np.argpartition(costs, most - 1)[:most]
-        places = self.atlas.seeds(looked, np.zeros(len(looked)))[:, :2]
-        cut = float(costs[order].max())
-        return np.sort(looked[order]), np.column_stack([places, costs]), cut
+            costs = self._costs(active, rough, allowed, 1)[0]
+        costs = costs[:, 0]
+        best = np.argpartition(costs, most - 1)[:most]
+        best = best[np.argsort(active[best])]
+        active, costs = active[best], costs[best]
+        places = self.atlas.seeds(active, np.zeros(len(active)))[:, :2]
+        return active, np.column_stack([places, costs]), float(costs.max())
 
     def choose_of_all(
         self,
@@ -274,8 +282,11 @@ class _View:
                 dearest = min(limit, float(costs[-1]))
             count *= 2
 
-    def _floors(self, active: IntArray, window: Window, allowed: BoolArray) -> Float32Array:
-        floors = Floors.of(self.atlas, self.every).under(window, allowed, self.settings.short)
+    def _floors(
+        self, active: IntArray, window: Window, allowed: BoolArray, some: IntArray | None = None
+    ) -> Float32Array:
+        known = Floors.of(self.atlas, self.every)
+        floors = known.under(window, allowed, self.settings.short, some)
         return floors if len(active) == len(floors) else floors[active]
 
     def _costs(
