@@ -4,9 +4,9 @@ The means of four channels are the outline of a node, or of a scan.  It changes 
 heading to heading that every fourth one will do: outlines are compared in an eighth of the time
 that floors take at a glance.  Then only nodes with the likeliest outlines are glanced at.
 
-This is no bound: of places that cost at a glance up to 1.4 times as much as the best, 0.7 % have no
-node among the likeliest eighth (sixteen offices side by side, 32 scans).  So it is for a first look
-alone; a closer one drops no node.
+This is no bound: of nodes that cost at a glance up to 1.4 times as much as the best, one in twelve
+is not among the likeliest eighth (`benchmarks.outlines`: plans of all kinds on one map).  So it is
+for a first look alone; a closer one drops no node.  Of 4800 scans none has another answer with it.
 """
 
 import numpy as np
