@@ -127,6 +127,7 @@ LINES = {
     "survey ATLAS --range-max -1": "`--range-max` must be more than `range_min`, 0.05 m, got -1 m.",
     "survey ATLAS --noise nan": "must be a length in m, 0 or more, got nan.",
     "survey ATLAS --noise inf": "must be a length in m, 0 or more, got inf.",
+    "survey ATLAS --noise 20": "must be less than `--range-max`, 10 m, got 20 m. Both are in m.",
     "survey ATLAS --noise -1": "must be a length in m, 0 or more, got -1.0.",
     "survey ATLAS --rings 0": "Invalid value for '--rings': ",
     "survey ATLAS --seed -1": "Invalid value for '--seed': ",

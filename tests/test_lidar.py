@@ -50,6 +50,10 @@ FIELD = "`field_of_view` must be more than 0° and at most 360°, as 2π rad, go
         (lambda: Lidar(clutter=1.0), "`clutter` must lie in [0, 1), got 1.0."),
         (lambda: Lidar(noise=-1.0), "`noise` must be a length in m, 0 or more, got -1.0."),
         (
+            lambda: Lidar(range_max=12.0, noise=20.0),
+            "`noise` must be less than `range_max`, 12 m, got 20 m. Both are in m.",
+        ),
+        (
             lambda: Lidar().scan(ROOM, Pose(9.0, 9.0), np.random.default_rng(0)),
             "The sensor at (9, 9) is not in free space.",
         ),

@@ -97,6 +97,11 @@ def check_faults(lidar: "Lidar | SpinningLidar") -> None:
         raise InputError(f"`clutter` must lie in [0, 1), got {lidar.clutter}.")
     if not 0.0 <= lidar.noise < np.inf:
         raise InputError(f"`noise` must be a length in m, 0 or more, got {lidar.noise}.")
+    if lidar.noise > lidar.range_max:
+        raise InputError(
+            f"`noise` must be less than `range_max`, {lidar.range_max:g} m, got {lidar.noise:g} m. "
+            "Both are in m."
+        )
 
 
 def seen_strengths(
