@@ -195,10 +195,15 @@ class SideBySide(Site):
     def _by_map(self, poses: FloatArray) -> Iterator[tuple[Atlas, FloatArray, FloatArray]]:
         """Each map that has poses, these in its own frame, and what they were moved by."""
         numbers = self.numbers(poses)
-        for k in np.unique(numbers) if len(poses) else (0,):
+        order = np.argsort(numbers, kind="stable")
+        found, starts = np.unique(numbers[order], return_index=True)
+        ends = np.append(starts[1:], len(poses)).tolist()
+        for k, first, last in zip(found.tolist(), starts.tolist(), ends, strict=True):
             shift = np.zeros(poses.shape[1])
             shift[0] = self.shifts[k]
-            yield self.maps[self.names[k]], poses[numbers == k] - shift, shift
+            yield self.maps[self.names[k]], poses[order[first:last]] - shift, shift
+        if len(poses) == 0:
+            yield self._first, poses, np.zeros(poses.shape[1])
 
     def _back(self, poses: FloatArray) -> IntArray:
         """From the order of `_by_map` to that of the poses."""

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Site
+from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.few import search_few
 from isovist.localization.floors import pays
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates
@@ -26,6 +27,8 @@ from isovist.poses import AnyPose
 from isovist.sensing.joined import Look, unlit
 from isovist.types import BoolArray, FloatArray
 
+FEW = -1
+"""Stands for all maps of which a few nodes are searched together."""
 Found = Candidates | ManyCandidates
 AnyMaps = Atlas | Mapping[str, Atlas]
 """What a user gives: one map, or several by name."""
@@ -113,23 +116,29 @@ class MapCandidates:
         poses: Side by side, map after map, shape (K, D).
         each: Those of each map, in its own frame.
         site: The maps.
+        others: Those of a few nodes of other maps, side by side.
     """
 
     poses: FloatArray
     each: Mapping[int, Found]
     site: SideBySide
+    others: Candidates | None = None
 
     def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
         """As for one map: the cheapest place of any map that was not looked at counts."""
         number = int(self.site.numbers(pose))
+        every = [*self.each.values(), *([] if self.others is None else [self.others])]
         here = pose.copy()
-        here[0] -= self.site.shifts[number]
+        mine: Found | None = self.others
+        if number in self.each:
+            mine = self.each[number]
+            here[0] -= self.site.shifts[number]
+        assert mine is not None  # all maps are searched, wholly or at a few nodes
         ratios = []
-        for view, (own, place) in enumerate(_views(self.each[number])):
+        for view, (own, place) in enumerate(_views(mine)):
             at = here if place is None else (self.site.lift(here) @ place).vector
             costs = own.own(np.asarray(at), radius, turn)
-            others = (_views(found)[view][0] for found in self.each.values())
-            ratios.append(min(other.beyond(*costs) for other in others))
+            ratios.append(min(_views(found)[view][0].beyond(*costs) for found in every))
         return max(ratios)
 
 
@@ -163,21 +172,27 @@ def seek(
         )  # fmt: skip
 
     known: dict[int, Found] = {}
-    dearest = _Dearest(most)
+    dearest, bound = _Dearest(most), np.inf
     few = [number for number in asked if site.names[number] in site.only]
     for number in asked:
         if site.names[number] not in site.only:
             known[number] = one(number)
-            if thorough and pays(site):
-                limit = dearest.after(known[number])
-    known |= zip(few, in_groups(one, few, hands()), strict=True)
-    each = _cheapest({number: known[number] for number in asked}, most)
+            bound = dearest.after(known[number])
+            limit = bound if thorough and pays(site) else np.inf
+    if few and isinstance(scan, AnyScan) and not several.has_two_doors(site, scan, thorough):
+        known[FEW] = search_few(site, few, scan, settings, most, bound)
+    else:
+        known |= zip(few, in_groups(one, few, hands()), strict=True)
+    each = _cheapest(dict(sorted(known.items())), most)
     poses = []
     for number, found in each.items():
         rows = found.poses.copy()
-        rows[:, 0] += site.shifts[number]
+        if number != FEW:
+            rows[:, 0] += site.shifts[number]
         poses.append(rows)
-    return MapCandidates(np.concatenate(poses), each, site)
+    others = each.pop(FEW, None)
+    assert not isinstance(others, ManyCandidates)
+    return MapCandidates(np.concatenate(poses), each, site, others)
 
 
 def _regions(prior: Prior) -> Mapping[str, Region | None]:

@@ -51,6 +51,5 @@ def likely(atlas: Atlas, every: int, window: Window, short: float, share: int) -
 def outlined(window: Window) -> Window:
     """The outline of a scan, at its first phase."""
     room = [(0, 0), (0, 0), (0, -window.values.shape[2] % TOGETHER)]
-    values, seen = (np.pad(part[:1], room) for part in (window.values, window.seen))
-    means, known = mean_of(values, seen, TOGETHER)
+    means, known = mean_of(np.pad(window.values[:1], room), np.pad(window.seen[:1], room), TOGETHER)
     return Window(means, known, ring=window.ring)

@@ -103,8 +103,10 @@ def seek(
         found = search(
             atlas, scan, prior, settings, thorough=thorough, limit=limit, only=only, every=every
         )
-        if not (thorough and isinstance(atlas, SpaceAtlas) and isinstance(scan, CloudScan)):
+        if not has_two_doors(atlas, scan, thorough):
             return found
+        assert isinstance(atlas, SpaceAtlas)
+        assert isinstance(scan, CloudScan)
         other = nothing(np.inf)  # the prior leaves nothing, or nothing that is described is seen
         if len(found.poses):
             other = by_slices(atlas, scan, prior, settings, thorough=True)
@@ -125,6 +127,11 @@ def seek(
         moved = moved[prior.holds(robots, atlas.spacing, np.pi / atlas.settings.channels)]
     moved = moved[unlike(moved, *settings.candidates_apart(atlas))]
     return ManyCandidates(moved, tuple(each), atlas)
+
+
+def has_two_doors(atlas: Site, scan: Look, thorough: bool) -> bool:
+    """Whether one scan is searched for in slices too: clouds, in a closer look in space."""
+    return thorough and atlas.dimension == 3 and isinstance(scan, CloudScan)
 
 
 def beams_of(atlas: Site, scan: Look, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
