@@ -51,6 +51,8 @@ def test_the_candidates_are_those_of_each_map(site, limit):
         rows = np.column_stack([found.costs, found.poses])
         np.testing.assert_allclose(rows[np.lexsort(rows.T[::-1])], slow, atol=1e-12)
         assert found.left_out == np.inf
+        none = search_few(together, (0, 1, 2), scan, USUAL, 25, -1.0)
+        assert none.poses.shape == (0, found.poses.shape[1])
         few = search_few(together, (0, 1, 2), scan, USUAL, 25, most)
         np.testing.assert_array_equal(few.costs, slow[:25, 0])
         assert few.left_out == few.costs[-1]

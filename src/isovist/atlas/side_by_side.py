@@ -41,6 +41,7 @@ class SideBySide(Site):
         cells: Side of its cells, in m, shape (K,).
         spacing: Distance of the nodes where they lie farthest apart, in m.
         only: Nodes that are to be searched, by name of the map; all of those that are not named.
+        found: Where parts of the site are searched one after the other: what whole maps gave.
     """
 
     maps: Mapping[str, Atlas]
@@ -53,6 +54,7 @@ class SideBySide(Site):
     _diagonal: float
     _size: int
     only: Mapping[str, IntArray] = field(default_factory=dict)
+    found: dict[Any, Any] | None = None
 
     @classmethod
     def of(cls, maps: Mapping[str, Atlas]) -> "SideBySide":

@@ -93,12 +93,14 @@ class Choice:
         site: All of them.
         order: Their numbers, those likeliest to hold the place first, shape (K,).
         under: Less than what the nodes of each cost at a glance, by number.
+        cheapest: The least of these, shape (K,).
         most: Maps that may be looked at.
     """
 
     site: SideBySide
     order: IntArray
     under: list[Float32Array]
+    cheapest: FloatArray
     most: int
 
     @classmethod
@@ -115,7 +117,8 @@ class Choice:
         if not window.seen.any():
             return None
         under = Glances.of(library).under(window, settings.short)
-        order = np.argsort([each.min() for each in under], kind="stable")
+        cheapest = np.array([each.min() for each in under])
+        order = np.argsort(cheapest, kind="stable")
         beams = site.beams(scan, settings.beams[0], settings.block)
         tried, ratings = order[: TRIED[0]], np.empty(0)
 
@@ -128,7 +131,7 @@ class Choice:
         tried = tried[: len(ratings)]
         order[: len(tried)] = tried[np.argsort(-ratings, kind="stable")]
         most = len(order) if library.most is None else min(library.most, len(order))
-        return cls(site, order, under, most)
+        return cls(replace(site, found={}), order, under, cheapest, most)
 
     def part(self, limit: float) -> tuple[SideBySide, float]:
         """The likeliest maps, and of others the nodes that may cost less than a limit.
@@ -137,16 +140,14 @@ class Choice:
             These maps, and what every node costs at least that is left out.
         """
         count, only, left = min(FIRST, self.most), {}, limit
-        chosen = self.order[:count].tolist()
-        for k in self.order[count:].tolist():
-            cheapest = float(self.under[k].min())
-            if cheapest >= limit:
-                continue
-            if len(chosen) == self.most:
-                left = min(left, cheapest)
-                continue
-            chosen.append(k)
+        behind = self.order[count:]
+        behind = behind[self.cheapest[behind] < limit]
+        looked = behind[: self.most - count].tolist()
+        chosen = [*self.order[:count].tolist(), *looked]
+        for k in looked:
             only[self.site.names[k]] = np.flatnonzero(self.under[k] < limit)
+        if len(looked) < len(behind):
+            left = min(left, float(self.cheapest[behind[len(looked) :]].min()))
         if len(chosen) == len(self.order) and limit == np.inf:
             left = np.inf
         return self.site.part(np.sort(np.array(chosen, dtype=np.int64)), only), left

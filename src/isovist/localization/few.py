@@ -94,12 +94,12 @@ class _Alike:
         numbers = np.searchsorted(ends, rows, side="right")
         order = np.argsort(numbers, kind="stable")
         found, starts = np.unique(numbers[order], return_index=True)
+        last = np.append(starts, len(rows))[1:]
         parts = []
-        for k, mine in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
-            atlas, nodes, shift = self.maps[k]
-            first = ends[k] - len(nodes)
+        for k, first, end in zip(found.tolist(), starts.tolist(), last.tolist(), strict=True):
+            (atlas, nodes, shift), mine = self.maps[k], order[first:end]
             yaws = self.window.yaws(atlas.descriptors.shape[2], atlas.heading)[headings[mine]]
-            poses = atlas.seeds(nodes[rows[mine] - first], yaws)
+            poses = atlas.seeds(nodes[rows[mine] - ends[k] + len(nodes)], yaws)
             poses[:, 0] += shift
             parts.append(poses)
         whole = np.concatenate(parts) if parts else self.maps[0][0].seeds(rows, np.empty(0))

@@ -100,11 +100,13 @@ class Floors:
             if known == asked:
                 return answer if some is None else answer[some]
         least, most = self.least(window, allowed, short, some)
-        nodes = least.astype(np.float32) - np.float32(most)
         # The search counts in steps of its own, and is off by one of them in each channel.
         rounded = most * window.codes(short).step * (1.0 + 10.0 * SLACK)
-        told = nodes * np.float32(self.step * (1.0 - SLACK))
-        told = readonly(np.maximum(told - np.float32(rounded), np.float32(0.0)))
+        step = self.step * (1.0 - SLACK)
+        told = least.astype(np.float32)
+        told *= np.float32(step)
+        told -= np.float32(most * step + rounded)
+        readonly(np.maximum(told, np.float32(0.0), out=told))
         if some is None and self.count > MANY:
             self.last[:] = [(asked, told)]
         return told

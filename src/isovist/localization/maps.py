@@ -166,6 +166,15 @@ def seek(
 
     def one(number: int) -> Found:
         name = site.names[number]
+        if site.found is None or name in site.only:
+            return ask(name)
+        key = name, scan, settings, thorough, limit, every
+        if key not in site.found:
+            site.found[key] = ask(name)
+        found: Found = site.found[key]
+        return found
+
+    def ask(name: str) -> Found:
         return several.seek(
             site.maps[name], scan, regions[name], settings, thorough=thorough, limit=limit,
             only=site.only.get(name), every=every,
