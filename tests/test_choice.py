@@ -9,7 +9,7 @@ import pytest
 import isovist as iv
 from isovist.atlas.library import Library
 from isovist.errors import InputError
-from isovist.localization import choice
+from isovist.localization import choice, several
 from isovist.localization.choice import Choice, Glances
 from isovist.localization.hints import hints
 from isovist.localization.maps import _Dearest, site_of
@@ -48,6 +48,22 @@ def test_the_place_is_found_as_when_all_maps_are_looked_at(site, shelf):
         assert answer.map == "second"
         assert gap(answer.best.pose, truth)[0] < 0.1
         assert answer.timing_ms["total"] >= answer.timing_ms["search"]
+
+
+@both
+def test_a_whole_map_is_searched_once_for_a_look(site, shelf, monkeypatch):
+    library, asked = shelf(site), []
+    real = several.search
+
+    def counted(atlas, scan, *given, **how):
+        if how.get("only") is None:
+            asked.append((id(atlas), id(scan), how["thorough"], how["limit"]))
+        return real(atlas, scan, *given, **how)
+
+    monkeypatch.setattr(several, "search", counted)
+    iv.locate(library, site.look(site.places[0]))
+    assert asked
+    assert len(asked) == len(set(asked))
 
 
 @both
