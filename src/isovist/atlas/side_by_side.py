@@ -154,9 +154,9 @@ class SideBySide(Site):
         *,
         held: float = np.inf,
     ) -> Fit:
-        def on_one(part: tuple[Atlas, FloatArray, FloatArray]) -> Fit:
-            atlas, rows, shift = part
-            own = atlas.fit(beams, rows, widths, fitted, held=held)
+        def on_one(part: tuple[str, FloatArray, FloatArray]) -> Fit:
+            name, rows, shift = part
+            own = self.maps[name].fit(beams, rows, widths, fitted, held=held)
             return replace(own, poses=own.poses + shift)
 
         parts = in_groups(on_one, list(self._by_map(poses)), hands())
@@ -168,7 +168,9 @@ class SideBySide(Site):
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         told = in_groups(
-            lambda part: part[0].rate(beams, part[1], model), list(self._by_map(poses)), hands()
+            lambda part: self.maps[part[0]].rate(beams, part[1], model),
+            list(self._by_map(poses)),
+            hands(),
         )
         ratings, kinds = (np.concatenate(part) for part in zip(*told, strict=True))
         back = self._back(poses)
@@ -194,18 +196,18 @@ class SideBySide(Site):
     def _first(self) -> Atlas:
         return self.maps[self.names[0]]
 
-    def _by_map(self, poses: FloatArray) -> Iterator[tuple[Atlas, FloatArray, FloatArray]]:
-        """Each map that has poses, these in its own frame, and what they were moved by."""
+    def _by_map(self, poses: FloatArray) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+        """Each map that has poses by name, these in its own frame, and what they were moved by."""
+        if len(poses) == 0:
+            yield self.names[0], poses, np.zeros(poses.shape[1])
+            return
         numbers = self.numbers(poses)
         order = np.argsort(numbers, kind="stable")
         found, starts = np.unique(numbers[order], return_index=True)
-        ends = np.append(starts[1:], len(poses)).tolist()
-        for k, first, last in zip(found.tolist(), starts.tolist(), ends, strict=True):
+        for k, mine in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
             shift = np.zeros(poses.shape[1])
             shift[0] = self.shifts[k]
-            yield self.maps[self.names[k]], poses[order[first:last]] - shift, shift
-        if len(poses) == 0:
-            yield self._first, poses, np.zeros(poses.shape[1])
+            yield self.names[k], poses[mine] - shift, shift
 
     def _back(self, poses: FloatArray) -> IntArray:
         """From the order of `_by_map` to that of the poses."""

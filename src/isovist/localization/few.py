@@ -5,17 +5,18 @@ To search map by map would take a hundred times as long as the loop that tries t
 descriptors are put together and tried in one go.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Window
 from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.search import ENOUGH, Candidates, best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.types import FloatArray, IntArray
+from isovist.types import Float32Array, FloatArray, IntArray
+
+AT_ONCE = 100_000
+"""Nodes that are tried in one go: 26 MB of them in the plane."""
 
 
 def search_few(
@@ -38,18 +39,16 @@ def search_few(
     """
     kinds: dict[tuple[int, float], _Alike] = {}
     for number in numbers:
-        atlas = site.maps[site.names[number]]
+        name, shift = site.names[number], float(site.shifts[number])
+        atlas = site.maps[name]
         window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
-        if window.seen.any():
-            radius = settings.candidates_apart(atlas)[0]
-            kind = kinds.setdefault((id(window), radius), _Alike(window, radius))
-            kind.maps.append((atlas, site.only[site.names[number]], float(site.shifts[number])))
-    found = [kind.search(settings, most, limit) for kind in kinds.values()]
-    if not found:
-        return Candidates(site.maps[site.names[0]].seeds(np.empty(0, dtype=np.int64), np.empty(0)),
-                          np.empty(0), np.inf, np.empty((0, 3)), np.inf)  # fmt: skip
-    poses = np.concatenate([poses for poses, _ in found])
-    costs = np.concatenate([costs for _, costs in found])
+        radius = settings.candidates_apart(atlas)[0]
+        kind = kinds.setdefault(
+            (id(window), radius), _Alike(window, radius, settings, limit, atlas.seeds)
+        )
+        kind.add(atlas, site.only[name], shift)
+    found = [kind.chosen(most) for kind in kinds.values()]
+    poses, costs = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(costs, kind="stable")
     full = [float(costs[-1]) for _, costs in found if len(costs) == most]
     return Candidates(
@@ -57,52 +56,65 @@ def search_few(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Alike:
     """Maps that a scan looks the same to.
 
-    Attributes:
+    Nothing of an atlas is held longer than it takes to copy the nodes: a library may have to close
+    it to open another.
+
+    Args:
         window: The scan in their channels.
         radius: Candidates nearer than this, in m, are alike.
-        maps: Each with its nodes, and how far its poses are moved along x, in m.
+        settings: How to search.
+        limit: Candidates that cost more are forgotten.
+        empty: Gives the shape of poses.
     """
 
-    window: Window
-    radius: float
-    maps: list[tuple[Atlas, IntArray, float]] = field(default_factory=list)
+    def __init__(
+        self,
+        window: Window,
+        radius: float,
+        settings: LocalizationSettings,
+        limit: float,
+        empty: Callable[[IntArray, FloatArray], FloatArray],
+    ) -> None:
+        self._window, self._radius, self._settings, self._limit = window, radius, settings, limit
+        self._waiting: list[tuple[Float32Array, FloatArray]] = []
+        self._count = 0
+        none = empty(np.empty(0, dtype=np.int64), np.empty(0))
+        self._poses: list[FloatArray] = [none]
+        self._costs: list[Float32Array] = [np.empty(0, dtype=np.float32)]
 
-    def search(
-        self, settings: LocalizationSettings, most: int, limit: float
-    ) -> tuple[FloatArray, FloatArray]:
+    def add(self, atlas: Atlas, nodes: IntArray, shift: float) -> None:
+        """Nodes of one of the maps, whose poses are moved along x by so much, in m."""
+        places = atlas.seeds(nodes, np.full(len(nodes), atlas.heading))
+        places[:, 0] += shift
+        self._waiting.append((atlas.descriptors[nodes], places))
+        self._count += len(nodes)
+        if self._count >= AT_ONCE:
+            self._try()
+
+    def chosen(self, most: int) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best, at most so many."""
-        F = np.concatenate([atlas.descriptors[nodes] for atlas, nodes, _ in self.maps])
-        keep = settings.finalists[1]
-        costs, headings = best_headings(F, np.arange(len(F)), self.window, keep, settings.short)
-        flat = costs.ravel()
-        cheap = np.flatnonzero(np.isfinite(flat) & (flat <= limit))
-        cheap = cheap[np.argsort(flat[cheap], kind="stable")]
+        self._try()
+        poses, costs = np.concatenate(self._poses), np.concatenate(self._costs)
+        cheap = np.argsort(costs, kind="stable")
         for some in (cheap[: ENOUGH * most], cheap):
-            poses = self._poses(some // keep, headings.ravel()[some])
-            chosen = unlike(poses, self.radius, settings.apart[0][1], most)
-            if len(chosen) == most or len(some) == len(cheap):
+            kept = some[unlike(poses[some], self._radius, self._settings.apart[0][1], most)]
+            if len(kept) == most or len(some) == len(cheap):
                 break
-        return poses[chosen], flat[some[chosen]].astype(np.float64)
+        return poses[kept], costs[kept].astype(np.float64)
 
-    def _poses(self, rows: IntArray, headings: NDArray[np.int32]) -> FloatArray:
-        """Side by side, of nodes by their place among those of all maps."""
-        ends = np.cumsum([len(nodes) for _, nodes, _ in self.maps])
-        numbers = np.searchsorted(ends, rows, side="right")
-        order = np.argsort(numbers, kind="stable")
-        found, starts = np.unique(numbers[order], return_index=True)
-        last = np.append(starts, len(rows))[1:]
-        parts = []
-        for k, first, end in zip(found.tolist(), starts.tolist(), last.tolist(), strict=True):
-            (atlas, nodes, shift), mine = self.maps[k], order[first:end]
-            yaws = self.window.yaws(atlas.descriptors.shape[2], atlas.heading)[headings[mine]]
-            poses = atlas.seeds(nodes[rows[mine] - ends[k] + len(nodes)], yaws)
-            poses[:, 0] += shift
-            parts.append(poses)
-        whole = np.concatenate(parts) if parts else self.maps[0][0].seeds(rows, np.empty(0))
-        placed = np.empty_like(whole)
-        placed[order] = whole
-        return placed
+    def _try(self) -> None:
+        """Try what waits at all headings, and keep what costs little."""
+        if self._count == 0 or not self._window.seen.any():
+            return
+        F, places = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
+        self._waiting, self._count = [], 0
+        keep, short = self._settings.finalists[1], self._settings.short
+        costs, headings = best_headings(F, np.arange(len(F)), self._window, keep, short)
+        row, column = np.nonzero(np.isfinite(costs) & (costs <= self._limit))
+        poses = places[row]
+        poses[:, 2] += self._window.yaws(F.shape[2], 0.0)[headings[row, column]]
+        self._poses.append(poses)
+        self._costs.append(costs[row, column])
