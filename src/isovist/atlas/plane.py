@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from isovist.atlas.shine import (
 )
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
+from isovist.atlas.windows import KEPT as KEPT_SCANS
 from isovist.atlas.windows import rings_of, rose_from_json, rose_json, window_of_scan
 from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
@@ -31,7 +33,15 @@ from isovist.maps.sweep import KNOWN, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
-from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
+from isovist.types import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    check_memory,
+    once_for_each,
+    readonly,
+    restore,
+)
 
 SIGNALS = ("range", "range+intensity")
 """What an atlas of the plane can be searched by."""
@@ -123,24 +133,13 @@ class PlaneAtlas(Atlas):
         return window_of_scan(flat, self.settings, share, self.rose, lit)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
-        return np.column_stack([self.world.centres(rows, columns), yaws])
+        poses = np.empty((len(nodes), 3))
+        poses[:, :2], poses[:, 2] = _places(self)[nodes], yaws
+        return poses
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """At most `thin[0]` valid beams, evenly chosen."""
-        flat = _planar(scan)
-        index = np.flatnonzero(flat.valid)
-        if index.size > thin[0]:
-            index = index[np.arange(thin[0]) * index.size // thin[0]]
-        bearings = flat.bearings[index]
-        ends = flat.ranges[index, None] * unit_vectors(bearings)
-        number = np.floor((bearings - bearings[:1]) / block[0] + 1e-9).astype(np.int64)
-        column = things_of(ends, number, block[1])
-        strengths = np.empty(0)
-        if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
-            strengths = np.ascontiguousarray(flat.intensities[index])
-        sigmas = None if flat.sigmas is None else np.ascontiguousarray(flat.sigmas[index])
-        return Beams.of(ends, number, column, strengths, sigmas)
+        return _beams(_planar(scan), thin[0], block, self.shine)
 
     def note(self, scan: AnyScan) -> str:
         """That intensities were left out, where they were."""
@@ -349,6 +348,29 @@ def _in_blocks(
     F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
     nodes = rows.astype(np.int64) * world.shape[1] + columns
     return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
+
+
+@once_for_each
+def _places(atlas: PlaneAtlas) -> FloatArray:
+    """Where the nodes are, shape (N, 2): every scan asks for thousands of them."""
+    return readonly(atlas.positions)
+
+
+@lru_cache(maxsize=KEPT_SCANS)
+def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
+    """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
+    index = np.flatnonzero(scan.valid)
+    if index.size > most:
+        index = index[np.arange(most) * index.size // most]
+    bearings = scan.bearings[index]
+    ends = scan.ranges[index, None] * unit_vectors(bearings)
+    number = np.floor((bearings - bearings[:1]) / block[0] + 1e-9).astype(np.int64)
+    column = things_of(ends, number, block[1])
+    strengths = np.empty(0)
+    if scan.intensities is not None and comparable(shine, scan.intensities[scan.valid]):
+        strengths = np.ascontiguousarray(scan.intensities[index])
+    sigmas = None if scan.sigmas is None else np.ascontiguousarray(scan.sigmas[index])
+    return Beams.of(ends, number, column, strengths, sigmas)
 
 
 def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:

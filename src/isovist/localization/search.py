@@ -144,20 +144,19 @@ def search(
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
         flat = tried[1].ravel()
-        cheap = np.flatnonzero(np.isfinite(flat) & (flat <= most_cost))
+        keys = _keys(flat)
+        keys = keys[np.isfinite(flat) & (flat <= most_cost)]
         few = ENOUGH * most
-        if len(cheap) > few:
-            known = flat[cheap]
-            found = pick(tried, cheap[known <= np.partition(known, few - 1)[few - 1]])
+        if len(keys) > few:
+            found = pick(tried, np.partition(keys, few - 1)[:few])
             if len(found[1]) == most:
                 return found
-        return pick(tried, cheap)
+        return pick(tried, keys)
 
-    def pick(tried: _Tried, some: IntArray) -> tuple[FloatArray, FloatArray]:
+    def pick(tried: _Tried, keys: Keys) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best of some."""
         nodes, costs, headings = tried
-        flat = costs.ravel()
-        best = some[np.argsort(flat[some], kind="stable")]
+        flat, best = costs.ravel(), _numbers(np.sort(keys))
         poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
         if prior is not None:
             robots = (atlas.lift(poses) @ mount).vector
@@ -182,6 +181,22 @@ def search(
 
 _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
 """Nodes, and what `best_headings` says of each."""
+Keys = NDArray[np.uint64]
+
+
+def _keys(costs: Float32Array) -> Keys:
+    """Whole numbers in the order of costs, 0 or more, the first of equal ones first, shape (A,).
+
+    They are put in order in a quarter of the time that costs take with their numbers beside them.
+    """
+    return (costs.view(np.uint32).astype(np.uint64) << np.uint64(32)) | np.arange(
+        len(costs), dtype=np.uint64
+    )
+
+
+def _numbers(keys: Keys) -> IntArray:
+    """Of which cost each key is."""
+    return (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _in_order(parts: list[_Tried]) -> _Tried:
@@ -245,7 +260,7 @@ class _View:
         else:
             costs = self._costs(active, rough, allowed, 1)[0]
         costs = costs[:, 0]
-        best = np.argpartition(costs, most - 1)[:most]
+        best = _numbers(np.partition(_keys(costs), most - 1)[:most])
         best = best[np.argsort(active[best])]
         active, costs = active[best], costs[best]
         places = self.atlas.seeds(active, np.zeros(len(active)))[:, :2]
