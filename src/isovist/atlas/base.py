@@ -178,7 +178,7 @@ class Beams:
         """Number of the block of each beam, shape (m,)."""
         number = np.empty(len(self), dtype=np.int64)
         number[self.order] = np.repeat(
-            np.arange(self.blocks), np.diff(self.starts, append=len(self))
+            np.arange(self.blocks), _lengths(self.starts, len(self))
         )
         return number
 
@@ -218,14 +218,16 @@ def things_of(ends: FloatArray, blocks: IntArray, length: float) -> IntArray:
         blocks: Number of the block of each, ascending, shape (m,).
         length: A column goes on until a block begins so far from where it began itself, in m.
     """
-    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
+    begins = np.ones(len(blocks), dtype=np.bool_)
+    np.not_equal(blocks[1:], blocks[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
     number, begun = np.zeros(len(starts), dtype=np.int64), 0
     corners = ends[starts].tolist()
     for k in range(1, len(starts)):
         far = math.dist(corners[k], corners[begun]) >= length
         number[k] = number[k - 1] + far
         begun = k if far else begun
-    return np.repeat(number, np.diff(starts, append=len(blocks)))
+    return np.repeat(number, _lengths(starts, len(blocks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

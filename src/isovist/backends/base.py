@@ -149,10 +149,12 @@ class Backend:
     Attributes:
         name: As it is asked for.
         exhaustive: Whether looking at every node in full is cheaper than first dropping most.
+        threads: Of one process that are worth it, with a scan each; one for each core when `None`.
     """
 
     name = "cpu"
     exhaustive = False
+    threads: int | None = None
 
     def describe(
         self, cells: Bytes, rows: IntArray, columns: IntArray, rays: Rays

@@ -104,6 +104,7 @@ class CudaBackend(Backend):
 
     name = "cuda"
     exhaustive = True
+    threads = 1
 
     def __init__(self) -> None:
         try:

@@ -255,13 +255,13 @@ class _View:
             costs = self._costs(active[first], rough, allowed, 1)[0]
             others = np.flatnonzero((floors > low) & (floors <= costs.max()))
             more = self._costs(active[others], rough, allowed, 1)[0]
-            active = active[np.concatenate([first, others])]
-            costs = np.concatenate([costs, more])
+            looked = np.concatenate([first, others])
+            order = np.argsort(looked, kind="stable")
+            active, costs = active[looked[order]], np.concatenate([costs, more])[order]
         else:
             costs = self._costs(active, rough, allowed, 1)[0]
         costs = costs[:, 0]
-        best = _numbers(np.partition(_keys(costs), most - 1)[:most])
-        best = best[np.argsort(active[best])]
+        best = np.sort(_numbers(np.partition(_keys(costs), most - 1)[:most]))
         active, costs = active[best], costs[best]
         places = self.atlas.seeds(active, np.zeros(len(active)))[:, :2]
         return active, np.column_stack([places, costs]), float(costs.max())
