@@ -45,10 +45,6 @@ from isovist.types import (
 
 SIGNALS = ("range", "range+intensity")
 """What an atlas of the plane can be searched by."""
-NEIGHBOURS = 100
-"""Cells of the side of a square of the map that one core keeps in its cache."""
-FEW = 64
-"""Poses that are not worth ordering: it takes longer than what it saves (`benchmarks.check`)."""
 PEAK = (12, 1450)
 """Bytes per cell and per node that describing a map takes, measured."""
 KEPT = (12, 280)
@@ -160,13 +156,10 @@ class PlaneAtlas(Atlas):
         del fitted, held
         unit, R = self.world.resolution, self.world.origin.rotation
         moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
-        order, back = _by_place(moved)
-        moved = moved[order]
         computing().align(
             self.wall_distance, beams.ends / unit, beams.sigmas / unit, widths / unit, DAMPING,
             moved, normal,
         )  # fmt: skip
-        moved, normal = moved[back], normal[back]
         per = np.array([1.0, 1.0, unit])
         H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
         if self.heading != 0.0:
@@ -180,13 +173,10 @@ class PlaneAtlas(Atlas):
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
         kinds = np.empty(ratings.shape, dtype=np.uint8)
-        places = self.to_cells(poses)
-        order, back = _by_place(places)
         computing().score(
             self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
-            beams.ends, beams.sigmas, places[order], ratings, kinds,
+            beams.ends, beams.sigmas, self.to_cells(poses), ratings, kinds,
         )  # fmt: skip
-        ratings, kinds = ratings[back], kinds[back]
         if beams.strengths.size and self.shine is not None and self.gleam is not None:
             ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
             where = self.world.index(ends)
@@ -371,18 +361,6 @@ def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> B
         strengths = np.ascontiguousarray(scan.intensities[index])
     sigmas = None if scan.sigmas is None else np.ascontiguousarray(scan.sigmas[index])
     return Beams.of(ends, number, column, strengths, sigmas)
-
-
-def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:
-    """An order in which neighbours come together, and the way back; few stay as they are.
-
-    What they read of the map is then still in the cache.  Poses in cells, shape (K, 3).
-    """
-    if len(poses) <= FEW:
-        return slice(None), slice(None)
-    columns, rows = np.floor(poses[:, :2] / NEIGHBOURS).T
-    order = np.lexsort((rows, columns))
-    return order, np.argsort(order, kind="stable")
 
 
 def _planar(scan: AnyScan) -> Scan:
