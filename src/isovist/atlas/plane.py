@@ -206,13 +206,20 @@ class PlaneAtlas(Atlas):
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
         """Poses in the grid, in cells and rad, as kernels want them; a copy."""
-        place = self.world.to_grid(poses[..., :2])
-        return np.ascontiguousarray(np.concatenate([place, poses[..., 2:] - self.heading], axis=-1))
+        moved = np.subtract(poses, self.world.origin.vector, order="C")
+        if self.heading != 0.0:
+            moved[..., :2] = moved[..., :2] @ self.world.origin.rotation
+        moved[..., :2] /= self.world.resolution
+        return moved
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
         """The way back."""
-        place = self.world.origin.apply(poses[..., :2] * self.world.resolution)
-        return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
+        moved = np.array(poses)
+        moved[..., :2] *= self.world.resolution
+        if self.heading != 0.0:
+            moved[..., :2] = moved[..., :2] @ self.world.origin.rotation.T
+        moved += self.world.origin.vector
+        return moved
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")

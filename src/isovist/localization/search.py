@@ -84,8 +84,9 @@ class Candidates:
         cost = max(float(self.costs[near].min()), TINY)
         if len(self.glances) == 0:
             return cost, cost
-        around = np.hypot(*(self.glances[:, :2] - pose[:2]).T) < radius
-        return cost, max(float(self.glances[around, -1].min(initial=np.inf)), TINY)
+        beside = self.glances[np.abs(self.glances[:, 0] - pose[0]) < radius]
+        around = np.hypot(*(beside[:, :2] - pose[:2]).T) < radius
+        return cost, max(float(beside[around, -1].min(initial=np.inf)), TINY)
 
     def beyond(self, cost: float, glance: float) -> float:
         """How many times these costs (`own`) the cheapest place costs that was not looked at."""
@@ -263,8 +264,8 @@ class _View:
         costs = costs[:, 0]
         best = np.sort(_numbers(np.partition(_keys(costs), most - 1)[:most]))
         active, costs = active[best], costs[best]
-        places = self.atlas.seeds(active, np.zeros(len(active)))[:, :2]
-        return active, np.column_stack([places, costs]), float(costs.max())
+        # Costs stand where the headings of candidates do.
+        return active, self.atlas.seeds(active, costs)[:, :3], float(costs.max())
 
     def choose_of_all(
         self,

@@ -25,6 +25,7 @@ TOGETHER = 8
 """Scans that a worker is given at a time: to hand over one takes a thirtieth of what it takes."""
 ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A worker has one core."""
+PROTOCOL = pickle.HIGHEST_PROTOCOL
 ENDED = (
     "A process that locates scans has ended by itself, with code {}. Give it more memory, or take "
     "fewer `workers`."
@@ -34,9 +35,15 @@ Ask = Callable[[int, AnyScan | Joined], Answer]
 
 
 class Worker:
-    """A process that locates scans, once it is told on what."""
+    """A process that locates scans.
 
-    def __init__(self) -> None:
+    Args:
+        given: What it reads first, packed; it is told when it is first asked, since until it has
+            begun it does not read.
+    """
+
+    def __init__(self, given: bytes) -> None:
+        self.given = given
         words = [sys.executable, "-m", "isovist.localization.workers"]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ALONE}
@@ -44,25 +51,19 @@ class Worker:
 
     def ask(self, first: int, scans: Scans) -> list[Answer]:
         """The answers about scans, of which the first has this number; or the error of one."""
-        self.tell(pickle.dumps((first, scans), pickle.HIGHEST_PROTOCOL))
+        assert self.process.stdin is not None
         assert self.process.stdout is not None
+        asked, self.given = self.given + pickle.dumps((first, scans), PROTOCOL), b""
         try:
+            self.process.stdin.write(asked)
+            self.process.stdin.flush()
             told = pickle.load(self.process.stdout)
-        except EOFError:
+        except (EOFError, BrokenPipeError):
             raise InputError(ENDED.format(self.process.wait())) from None
         if isinstance(told, Exception):
             raise told
         answers: list[Answer] = told
         return answers
-
-    def tell(self, given: bytes) -> None:
-        """Have it read something packed."""
-        assert self.process.stdin is not None
-        try:
-            self.process.stdin.write(given)
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            raise InputError(ENDED.format(self.process.wait())) from None
 
     def close(self) -> None:
         """Let it end."""
@@ -81,12 +82,11 @@ def working(
         how: Further arguments of `locate`.
         count: Of the workers.
     """
-    given, free = pickle.dumps((site, dict(how)), pickle.HIGHEST_PROTOCOL), SimpleQueue[Worker]()
+    given, free = pickle.dumps((site, dict(how)), PROTOCOL), SimpleQueue[Worker]()
     with ExitStack() as stack:
         for _ in range(count):
-            worker = Worker()
+            worker = Worker(given)
             stack.callback(worker.close)
-            worker.tell(given)
             free.put(worker)
 
         def ask(number: int, scans: Scans) -> list[Answer]:
@@ -115,7 +115,7 @@ def work(read: BinaryIO, write: BinaryIO) -> None:
             told = [ask(first + k, scan) for k, scan in enumerate(scans)]
         except Exception as error:  # it is raised where the scans were given
             told = error
-        pickle.dump(told, write, pickle.HIGHEST_PROTOCOL)
+        pickle.dump(told, write, PROTOCOL)
         write.flush()
 
 
