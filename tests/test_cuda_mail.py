@@ -25,7 +25,9 @@ def a_card():
         told.append(way)
         ctypes.memmove(to, start, size)
 
-    runtime = SimpleNamespace(memcpyAsync=copy, streamSynchronize=lambda _stream: told.append("wait"))
+    runtime = SimpleNamespace(
+        memcpyAsync=copy, streamSynchronize=lambda _stream: told.append("wait")
+    )
     cuda = SimpleNamespace(alloc_pinned_memory=Memory, alloc=Memory, runtime=runtime)
     return SimpleNamespace(cuda=cuda), told
 

@@ -177,9 +177,7 @@ class Beams:
     def block_of(self) -> IntArray:
         """Number of the block of each beam, shape (m,)."""
         number = np.empty(len(self), dtype=np.int64)
-        number[self.order] = np.repeat(
-            np.arange(self.blocks), _lengths(self.starts, len(self))
-        )
+        number[self.order] = np.repeat(np.arange(self.blocks), _lengths(self.starts, len(self)))
         return number
 
     @property

@@ -121,9 +121,9 @@ def window_of_scan(
         signals.append(lit)
     owned = np.where(scan.valid, _shares(scan.bearings, width) / width, 0.0)
     sums = np.stack([owned, *(owned * signal for signal in signals)]) @ weights
-    mass = sums[:, :1]
+    mass, totals = sums[:, :1], sums[:, 1:]
     known = mass[:, 0] >= share * whole
-    values = np.where(known[:, None], sums[:, 1:] / np.where(known[:, None], mass, 1.0), 0.0)
+    values = np.divide(totals, mass, out=np.zeros_like(totals), where=known[:, None])
     if not even:
         rings = len(signals) * channels
         told = np.repeat(known[:, None], len(signals), axis=1).reshape(-1, rings, 1)

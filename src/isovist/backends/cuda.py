@@ -2,8 +2,8 @@
 
 Sources are compiled when the first of their kernels is called.  What a map is made of stays on the
 card as long as it lives on this machine; scans and poses travel with each call, in one piece there
-and in one back (`Mail`): each piece takes as long as a core takes to fit a pose.  Products are never
-fused with sums, so that what is exact on the cores is the same here bit by bit.
+and in one back (`Mail`), since a piece takes as long as a core takes to fit a pose.  Products are
+never fused with sums, so that what is exact on the cores is the same here bit by bit.
 """
 
 import threading

@@ -8,7 +8,7 @@ On a card next to all of it is Python's, which has one lock: there threads only 
 and processes are asked (`workers`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from isovist.atlas.base import AnyScan
@@ -72,6 +72,7 @@ def locate_many(
         "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
     }  # fmt: skip
     answers: list[Answer] = []
+    told: Iterator[list[Answer]]
     with ExitStack() as stack:
         if workers is None:
             ask = asking(atlas, **how)

@@ -144,20 +144,19 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        flat = tried[1].ravel()
-        keys = _keys(flat)
-        keys = keys[np.isfinite(flat) & (flat <= most_cost)]
-        few = ENOUGH * most
+        keys, few = _keys(tried[1].ravel()), ENOUGH * most
         if len(keys) > few:
-            found = pick(tried, np.partition(keys, few - 1)[:few])
+            found = pick(tried, np.partition(keys, few - 1)[:few], most_cost)
             if len(found[1]) == most:
                 return found
-        return pick(tried, keys)
+        return pick(tried, keys, most_cost)
 
-    def pick(tried: _Tried, keys: Keys) -> tuple[FloatArray, FloatArray]:
+    def pick(tried: _Tried, keys: Keys, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best of some."""
         nodes, costs, headings = tried
         flat, best = costs.ravel(), _numbers(np.sort(keys))
+        known = flat[best]
+        best = best[np.isfinite(known) & (known <= most_cost)]
         poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
         if prior is not None:
             robots = (atlas.lift(poses) @ mount).vector
@@ -265,7 +264,7 @@ class _View:
         best = np.sort(_numbers(np.partition(_keys(costs), most - 1)[:most]))
         active, costs = active[best], costs[best]
         # Costs stand where the headings of candidates do.
-        return active, self.atlas.seeds(active, costs)[:, :3], float(costs.max())
+        return active, self.atlas.seeds(active, costs.astype(np.float64))[:, :3], float(costs.max())
 
     def choose_of_all(
         self,
