@@ -219,13 +219,13 @@ def things_of(ends: FloatArray, blocks: IntArray, length: float) -> IntArray:
     begins = np.ones(len(blocks), dtype=np.bool_)
     np.not_equal(blocks[1:], blocks[:-1], out=begins[1:])
     starts = np.flatnonzero(begins)
-    number, begun = np.zeros(len(starts), dtype=np.int64), 0
     corners = ends[starts].tolist()
-    for k in range(1, len(starts)):
+    number, begun = [0] * len(corners), 0
+    for k in range(1, len(corners)):
         far = math.dist(corners[k], corners[begun]) >= length
         number[k] = number[k - 1] + far
         begun = k if far else begun
-    return np.repeat(number, _lengths(starts, len(blocks)))
+    return np.repeat(np.array(number, dtype=np.int64), _lengths(starts, len(blocks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
