@@ -22,7 +22,7 @@ from isovist.localization.answer import Answer
 from isovist.sensing.joined import Joined
 
 TOGETHER = 8
-"""Scans that a worker is given at a time: to hand over one takes a thirtieth of what it takes."""
+"""Scans that a worker is given at a time, so that it seldom waits for more."""
 ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A worker has one core."""
 PROTOCOL = pickle.HIGHEST_PROTOCOL
