@@ -7,7 +7,8 @@ seed.  Rows are: rays swept in a second, each from the middle of a cell in one o
 the first cell that is not free, with descriptors of the nodes written; the atlas in all, transfers
 and checks of input included, and beside it the cores on a part of the site; a complete search where
 beams end, of 2500 m² and of the site; scans located one by one on a floor of about 1000 m², with
-the verdicts of both.
+the verdicts of both; and many of them at once, by one process and by one for each core, which share
+the card well where CUDA's MPS runs (`nvidia-cuda-mps-control -d`).
 """
 
 import sys
@@ -19,6 +20,7 @@ import numpy as np
 import isovist as iv
 from isovist.atlas.plane import PlaneAtlas
 from isovist.backends.base import Rays, available, named, using
+from isovist.kernels.threads import COUNT
 from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.maps.cells import Cell, OccupancyMap
@@ -124,6 +126,27 @@ def locating(scans: int) -> None:
           f"{spent['cuda']:.1f} ms on the card", flush=True)  # fmt: skip
 
 
+def answering(scans: int, workers: int) -> None:
+    """Many scans at once, from the first call on and at the pace that it then keeps."""
+    world = site(640, 1)
+    atlas = iv.build(world)
+    drawn = [scan for _, scan in random_scans(world, world, SENSOR, min(scans, 1000), seed=6)]
+    asked = [drawn[k % len(drawn)] for k in range(scans)]
+    iv.locate_many(atlas, asked[:10], backend="cuda")
+    for count in (None, workers):
+        marks = [perf_counter()]
+        iv.locate_many(
+            atlas, asked, backend="cuda", workers=count,
+            progress=lambda _share: marks.append(perf_counter()),  # noqa: B023
+        )  # fmt: skip
+        early = len(marks) // 4
+        pace = scans * (len(marks) - 1 - early) / (len(marks) - 1) / (marks[-1] - marks[early])
+        who = "one process" if count is None else f"{count} processes"
+        rate, first = scans / (marks[-1] - marks[0]), marks[1] - marks[0]
+        print(f"{scans} scans at once, {who}: {rate:.0f} answers/s, the first after "
+              f"{first:.1f} s, then {pace:.0f} answers/s", flush=True)  # fmt: skip
+
+
 def searching(side: int) -> None:
     """Every place of a site to 5 cm and less than 1°, completely, by where beams end."""
     world = site(side, 2)
@@ -161,6 +184,7 @@ def main() -> None:
     searching(1000)
     searching(cells)
     locating(scans)
+    answering(20 * scans, COUNT)
 
 
 if __name__ == "__main__":

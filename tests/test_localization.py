@@ -11,7 +11,7 @@ import isovist as iv
 from isovist.errors import InputError
 from isovist.localization.judge import verdict_of
 from isovist.localization.refine import refine, refuted
-from isovist.localization.search import search
+from isovist.localization.search import _keys, _numbers, search
 from isovist.poses import Pose, wrap_angle
 from isovist.report.answers import answer_json
 from sites import ABSURD, PLANE, SITES, SPACE, gap
@@ -383,3 +383,13 @@ def test_a_heading_that_nothing_holds_is_not_unique(site):
     verdict, advice = verdict_of(36, 0, best, 0.0, USUAL)
     assert verdict is iv.Verdict.AMBIGUOUS
     assert advice.startswith("The heading is known to ± 8° (standard deviation) alone")
+
+
+def test_keys_have_the_order_of_costs_and_the_first_of_equal_ones_first():
+    random = np.random.default_rng(4)
+    costs = (random.integers(0, 40, 300) * 2.0**-11).astype(np.float32)
+    costs[random.random(300) < 0.1] = np.inf
+    order = np.argsort(costs, kind="stable")
+    np.testing.assert_array_equal(_numbers(np.sort(_keys(costs))), order)
+    few = _numbers(np.sort(np.partition(_keys(costs), 49)[:50]))
+    np.testing.assert_array_equal(few, order[:50])

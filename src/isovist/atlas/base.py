@@ -177,9 +177,7 @@ class Beams:
     def block_of(self) -> IntArray:
         """Number of the block of each beam, shape (m,)."""
         number = np.empty(len(self), dtype=np.int64)
-        number[self.order] = np.repeat(
-            np.arange(self.blocks), np.diff(self.starts, append=len(self))
-        )
+        number[self.order] = np.repeat(np.arange(self.blocks), _lengths(self.starts, len(self)))
         return number
 
     @property
@@ -218,14 +216,16 @@ def things_of(ends: FloatArray, blocks: IntArray, length: float) -> IntArray:
         blocks: Number of the block of each, ascending, shape (m,).
         length: A column goes on until a block begins so far from where it began itself, in m.
     """
-    starts = np.flatnonzero(np.diff(blocks, prepend=-1))
-    number, begun = np.zeros(len(starts), dtype=np.int64), 0
+    begins = np.ones(len(blocks), dtype=np.bool_)
+    np.not_equal(blocks[1:], blocks[:-1], out=begins[1:])
+    starts = np.flatnonzero(begins)
     corners = ends[starts].tolist()
-    for k in range(1, len(starts)):
+    number, begun = [0] * len(corners), 0
+    for k in range(1, len(corners)):
         far = math.dist(corners[k], corners[begun]) >= length
         number[k] = number[k - 1] + far
         begun = k if far else begun
-    return np.repeat(number, np.diff(starts, append=len(blocks)))
+    return np.repeat(np.array(number, dtype=np.int64), _lengths(starts, len(blocks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

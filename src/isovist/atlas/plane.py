@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from isovist.atlas.shine import (
 )
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
+from isovist.atlas.windows import KEPT as KEPT_SCANS
 from isovist.atlas.windows import rings_of, rose_from_json, rose_json, window_of_scan
 from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
@@ -31,14 +33,18 @@ from isovist.maps.sweep import KNOWN, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
-from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
+from isovist.types import (
+    Float32Array,
+    FloatArray,
+    IntArray,
+    check_memory,
+    once_for_each,
+    readonly,
+    restore,
+)
 
 SIGNALS = ("range", "range+intensity")
 """What an atlas of the plane can be searched by."""
-NEIGHBOURS = 100
-"""Cells of the side of a square of the map that one core keeps in its cache."""
-FEW = 64
-"""Poses that are not worth ordering: it takes longer than what it saves (`benchmarks.check`)."""
 PEAK = (12, 1450)
 """Bytes per cell and per node that describing a map takes, measured."""
 KEPT = (12, 280)
@@ -123,24 +129,13 @@ class PlaneAtlas(Atlas):
         return window_of_scan(flat, self.settings, share, self.rose, lit)
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        rows, columns = np.divmod(self.nodes[nodes], self.world.shape[1])
-        return np.column_stack([self.world.centres(rows, columns), yaws])
+        poses = np.empty((len(nodes), 3))
+        poses[:, :2], poses[:, 2] = _places(self)[nodes], yaws
+        return poses
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """At most `thin[0]` valid beams, evenly chosen."""
-        flat = _planar(scan)
-        index = np.flatnonzero(flat.valid)
-        if index.size > thin[0]:
-            index = index[np.arange(thin[0]) * index.size // thin[0]]
-        bearings = flat.bearings[index]
-        ends = flat.ranges[index, None] * unit_vectors(bearings)
-        number = np.floor((bearings - bearings[:1]) / block[0] + 1e-9).astype(np.int64)
-        column = things_of(ends, number, block[1])
-        strengths = np.empty(0)
-        if flat.intensities is not None and comparable(self.shine, flat.intensities[flat.valid]):
-            strengths = np.ascontiguousarray(flat.intensities[index])
-        sigmas = None if flat.sigmas is None else np.ascontiguousarray(flat.sigmas[index])
-        return Beams.of(ends, number, column, strengths, sigmas)
+        return _beams(_planar(scan), thin[0], block, self.shine)
 
     def note(self, scan: AnyScan) -> str:
         """That intensities were left out, where they were."""
@@ -161,13 +156,10 @@ class PlaneAtlas(Atlas):
         del fitted, held
         unit, R = self.world.resolution, self.world.origin.rotation
         moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
-        order, back = _by_place(moved)
-        moved = moved[order]
         computing().align(
             self.wall_distance, beams.ends / unit, beams.sigmas / unit, widths / unit, DAMPING,
             moved, normal,
         )  # fmt: skip
-        moved, normal = moved[back], normal[back]
         per = np.array([1.0, 1.0, unit])
         H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
         if self.heading != 0.0:
@@ -181,13 +173,10 @@ class PlaneAtlas(Atlas):
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
         kinds = np.empty(ratings.shape, dtype=np.uint8)
-        places = self.to_cells(poses)
-        order, back = _by_place(places)
         computing().score(
             self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
-            beams.ends, beams.sigmas, places[order], ratings, kinds,
+            beams.ends, beams.sigmas, self.to_cells(poses), ratings, kinds,
         )  # fmt: skip
-        ratings, kinds = ratings[back], kinds[back]
         if beams.strengths.size and self.shine is not None and self.gleam is not None:
             ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
             where = self.world.index(ends)
@@ -217,13 +206,20 @@ class PlaneAtlas(Atlas):
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
         """Poses in the grid, in cells and rad, as kernels want them; a copy."""
-        place = self.world.to_grid(poses[..., :2])
-        return np.ascontiguousarray(np.concatenate([place, poses[..., 2:] - self.heading], axis=-1))
+        moved = np.subtract(poses, self.world.origin.vector, order="C")
+        if self.heading != 0.0:
+            moved[..., :2] = moved[..., :2] @ self.world.origin.rotation
+        moved[..., :2] /= self.world.resolution
+        return moved
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
         """The way back."""
-        place = self.world.origin.apply(poses[..., :2] * self.world.resolution)
-        return np.concatenate([place, poses[..., 2:] + self.heading], axis=-1)
+        moved = np.array(poses)
+        moved[..., :2] *= self.world.resolution
+        if self.heading != 0.0:
+            moved[..., :2] = moved[..., :2] @ self.world.origin.rotation.T
+        moved += self.world.origin.vector
+        return moved
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
@@ -351,16 +347,27 @@ def _in_blocks(
     return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
 
 
-def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:
-    """An order in which neighbours come together, and the way back; few stay as they are.
+@once_for_each
+def _places(atlas: PlaneAtlas) -> FloatArray:
+    """Where the nodes are, shape (N, 2): every scan asks for thousands of them."""
+    return readonly(atlas.positions)
 
-    What they read of the map is then still in the cache.  Poses in cells, shape (K, 3).
-    """
-    if len(poses) <= FEW:
-        return slice(None), slice(None)
-    columns, rows = np.floor(poses[:, :2] / NEIGHBOURS).T
-    order = np.lexsort((rows, columns))
-    return order, np.argsort(order, kind="stable")
+
+@lru_cache(maxsize=KEPT_SCANS)
+def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
+    """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
+    index = np.flatnonzero(scan.valid)
+    if index.size > most:
+        index = index[np.arange(most) * index.size // most]
+    bearings = scan.bearings[index]
+    ends = scan.ranges[index, None] * unit_vectors(bearings)
+    number = np.floor((bearings - bearings[:1]) / block[0] + 1e-9).astype(np.int64)
+    column = things_of(ends, number, block[1])
+    strengths = np.empty(0)
+    if scan.intensities is not None and comparable(shine, scan.intensities[scan.valid]):
+        strengths = np.ascontiguousarray(scan.intensities[index])
+    sigmas = None if scan.sigmas is None else np.ascontiguousarray(scan.sigmas[index])
+    return Beams.of(ends, number, column, strengths, sigmas)
 
 
 def _planar(scan: AnyScan) -> Scan:

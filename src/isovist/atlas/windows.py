@@ -114,18 +114,16 @@ def window_of_scan(
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
     weights = weigh(scan.bearings.tobytes(), rose)
     whole = 1.0 if even else _wholes(rose)
-    signals = [np.log1p(np.minimum(scan.ranges[scan.valid], settings.reach))]
+    signals = [np.log1p(np.minimum(scan.ranges, settings.reach))]
     if shine is not None and scan.intensities is not None:
-        signals.append(brightness(shine, scan.intensities[scan.valid]))
-    owned = _shares(scan.bearings, width)[scan.valid] / width
-    values = np.zeros((len(weights), len(signals), channels))
-    known = np.zeros((len(weights), channels), dtype=np.bool_)
-    for p in range(len(weights)):
-        W = weights[p][scan.valid] * owned[:, None]
-        mass = W.sum(axis=0)
-        known[p] = mass >= share * whole
-        for row, signal in zip(values[p], signals, strict=True):
-            row[known[p]] = (signal @ W)[known[p]] / mass[known[p]]
+        lit = np.zeros(len(scan.bearings))
+        lit[scan.valid] = brightness(shine, scan.intensities[scan.valid])
+        signals.append(lit)
+    owned = np.where(scan.valid, _shares(scan.bearings, width) / width, 0.0)
+    sums = np.stack([owned, *(owned * signal for signal in signals)]) @ weights
+    mass, totals = sums[:, :1], sums[:, 1:]
+    known = mass[:, 0] >= share * whole
+    values = np.divide(totals, mass, out=np.zeros_like(totals), where=known[:, None])
     if not even:
         rings = len(signals) * channels
         told = np.repeat(known[:, None], len(signals), axis=1).reshape(-1, rings, 1)

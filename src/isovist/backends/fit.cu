@@ -44,19 +44,15 @@ __device__ Sums sum_beams(const float *field, int height, int width, const doubl
     return sums;
 }
 
-// Many scans at once: pose q is of the scan that it says, with beams starts[scan] to
-// starts[scan + 1].
 extern "C" __global__ void align(
-    const float *__restrict__ field, int height, int width, const double *__restrict__ all_ends,
-    const int *__restrict__ starts, const int *__restrict__ scans,
-    const double *__restrict__ widths, int steps, double damping, int poses_count,
-    double *__restrict__ poses, double *__restrict__ normal)
+    const float *__restrict__ field, int height, int width, const double *__restrict__ ends,
+    int m, const double *__restrict__ widths, int steps, double damping,
+    const double *__restrict__ poses, int poses_count, double *__restrict__ moved,
+    double *__restrict__ normal)
 {
     const int q = (blockIdx.x * blockDim.x + threadIdx.x) >> 5, lane = threadIdx.x & 31;
     if (q >= poses_count)
         return;
-    const int begin = starts[scans[q]], m = starts[scans[q] + 1] - begin;
-    const double *ends = all_ends + 2 * (long long)begin;
     double arm = 0.0;
     for (int k = lane; k < m; k += 32)
         arm += ends[2 * k] * ends[2 * k] + ends[2 * k + 1] * ends[2 * k + 1];
@@ -88,9 +84,9 @@ extern "C" __global__ void align(
     }
     const Sums s = sum_beams(field, height, width, ends, m, widths[steps - 1], x, y, yaw);
     if (lane == 0) {
-        poses[3 * q] = x;
-        poses[3 * q + 1] = y;
-        poses[3 * q + 2] = yaw;
+        moved[3 * q] = x;
+        moved[3 * q + 1] = y;
+        moved[3 * q + 2] = yaw;
         for (int k = 0; k < 8; ++k)
             normal[8 * (long long)q + k] = s.v[k];
     }
@@ -263,8 +259,10 @@ extern "C" __global__ void score(
     const double sigma = model[0], longest = model[1], hits = model[2], brief = model[3];
     const double nearest = model[4], random = model[5], beyond = model[6], fading = model[7];
     const double slack = model[8], share = model[9];
-    int ending, other;
-    const double r = cast_one(skip, rows, columns, x, y, along, across, longest / unit, ending) * unit;
+    int ending = WALL, other;
+    double r = 0.0;
+    if (share < 1.0) // else nothing can be behind a wall, and no ray need be cast
+        r = cast_one(skip, rows, columns, x, y, along, across, longest / unit, ending) * unit;
     double wall = r;
     const bool unseen = ending != WALL && z > r - slack;
     if (unseen && ending == UNKNOWN)

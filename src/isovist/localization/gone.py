@@ -51,8 +51,7 @@ def forgiven(
     plain, through = ratings[some], kinds[some] == THROUGH
     bare, _ = rate(atlas, beams, poses[some], _far(settings))
     better = through & (bare > plain)
-    eased = np.where(better, bare, plain)
-    gain = beams.by_column(beams.by_block(eased)) - beams.by_column(beams.by_block(plain))
+    gain = beams.by_column(beams.by_block(np.where(better, bare - plain, np.float32(0.0))))
     better &= spared(gain, float(np.sqrt(settings.refuted[2])))[:, beams.column_of]
     told = ratings.copy()
     told[some] = np.where(better, bare, plain)

@@ -3,9 +3,13 @@
 Each core has a scan of its own, and its loops ask for help only when a core has none: what must be
 done in Python, a fifth of the work, then goes on beside the loops of another scan.  The same scan
 gives the same bits whoever helped.
+
+On a card next to all of it is Python's, which has one lock: there threads only wait for each other,
+and processes are asked (`workers`).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 
 from isovist.atlas.base import AnyScan
 from isovist.backends.base import using
@@ -15,6 +19,7 @@ from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
+from isovist.localization.workers import TOGETHER, working
 from isovist.sensing.joined import Joined
 
 
@@ -31,6 +36,7 @@ def locate_many(
     settings: LocalizationSettings | None = None,
     progress: Callable[[float], None] | None = None,
     backend: str | None = None,
+    workers: int | None = None,
 ) -> list[Answer]:
     """What `locate` says of each scan, in their order and bit for bit.
 
@@ -49,21 +55,37 @@ def locate_many(
         settings: The same.
         progress: Told the share of the scans that are answered.
         backend: What computes, as for `locate`.
+        workers: Processes that share the scans, on one core each; threads of this one when `None`.
+            They take some seconds to begin, and several share a card well under CUDA's MPS alone.
     """
     if not isinstance(scans, Sequence):
         raise InputError(
             f"`locate_many` needs a list of scans, got {type(scans).__name__}. "
             "`locate` takes a single one."
         )
-    ask = asking(
-        atlas, prior=prior, tilt=tilt, any_attitude=any_attitude, certificate=certificate,
-        prove=prove, budget_s=budget_s, settings=settings, backend=backend,
-    )  # fmt: skip
-    answers = []
-    for answer in threads.in_order(ask, scans, 1 if prove else threads.COUNT):
-        answers.append(answer)
-        if progress is not None:
-            progress(len(answers) / len(scans))
+    if workers is not None and workers < 1:
+        raise InputError(f"`workers` must be a number of processes, 1 or more, got {workers}.")
+    with using(backend) as computing:
+        name, most = computing.name, computing.threads or threads.COUNT
+    how = {
+        "prior": prior, "tilt": tilt, "any_attitude": any_attitude, "certificate": certificate,
+        "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
+    }  # fmt: skip
+    answers: list[Answer] = []
+    told: Iterator[list[Answer]]
+    with ExitStack() as stack:
+        if workers is None:
+            ask = asking(atlas, **how)
+            told = ([one] for one in threads.in_order(ask, scans, 1 if prove else most))
+        else:
+            site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
+            ask_some = stack.enter_context(working(site, how, workers))
+            groups = (scans[k : k + TOGETHER] for k in range(0, len(scans), TOGETHER))
+            told = threads.in_order(ask_some, groups, workers)
+        for some in told:
+            answers += some
+            if progress is not None:
+                progress(len(answers) / len(scans))
     return answers
 
 

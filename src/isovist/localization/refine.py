@@ -58,21 +58,21 @@ class Fits:
     @property
     def scores(self) -> FloatArray:
         """Mean rating of the beams from each pose, shape (K,)."""
-        return np.asarray(self.ratings.mean(axis=1, dtype=np.float64))
+        return np.add.reduce(self.ratings, axis=1, dtype=np.float64) / len(self.beams)
 
     @property
     def inliers(self) -> FloatArray:
         """Share of beams explained from each pose, shape (K,)."""
         from isovist.kernels.beam import EXPLAINED
 
-        return np.asarray((self.kinds == EXPLAINED).mean(axis=1))
+        return np.count_nonzero(self.kinds == EXPLAINED, axis=1) / len(self.beams)
 
     @property
     def unseen(self) -> FloatArray:
         """Share of beams that end in unknown space from each pose, shape (K,)."""
         from isovist.kernels.beam import UNSEEN
 
-        return np.asarray((self.kinds == UNSEEN).mean(axis=1))
+        return np.count_nonzero(self.kinds == UNSEEN, axis=1) / len(self.beams)
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""

@@ -84,8 +84,9 @@ class Candidates:
         cost = max(float(self.costs[near].min()), TINY)
         if len(self.glances) == 0:
             return cost, cost
-        around = np.hypot(*(self.glances[:, :2] - pose[:2]).T) < radius
-        return cost, max(float(self.glances[around, -1].min(initial=np.inf)), TINY)
+        beside = self.glances[np.abs(self.glances[:, 0] - pose[0]) < radius]
+        around = np.hypot(*(beside[:, :2] - pose[:2]).T) < radius
+        return cost, max(float(beside[around, -1].min(initial=np.inf)), TINY)
 
     def beyond(self, cost: float, glance: float) -> float:
         """How many times these costs (`own`) the cheapest place costs that was not looked at."""
@@ -143,21 +144,19 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        flat = tried[1].ravel()
-        cheap = np.flatnonzero(np.isfinite(flat) & (flat <= most_cost))
-        few = ENOUGH * most
-        if len(cheap) > few:
-            known = flat[cheap]
-            found = pick(tried, cheap[known <= np.partition(known, few - 1)[few - 1]])
+        keys, few = _keys(tried[1].ravel()), ENOUGH * most
+        if len(keys) > few:
+            found = pick(tried, np.partition(keys, few - 1)[:few], most_cost)
             if len(found[1]) == most:
                 return found
-        return pick(tried, cheap)
+        return pick(tried, keys, most_cost)
 
-    def pick(tried: _Tried, some: IntArray) -> tuple[FloatArray, FloatArray]:
+    def pick(tried: _Tried, keys: Keys, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best of some."""
         nodes, costs, headings = tried
-        flat = costs.ravel()
-        best = some[np.argsort(flat[some], kind="stable")]
+        flat, best = costs.ravel(), _numbers(np.sort(keys))
+        known = flat[best]
+        best = best[np.isfinite(known) & (known <= most_cost)]
         poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
         if prior is not None:
             robots = (atlas.lift(poses) @ mount).vector
@@ -182,6 +181,22 @@ def search(
 
 _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
 """Nodes, and what `best_headings` says of each."""
+Keys = NDArray[np.uint64]
+
+
+def _keys(costs: Float32Array) -> Keys:
+    """Whole numbers in the order of costs, 0 or more, the first of equal ones first, shape (A,).
+
+    They are put in order sooner than costs with their numbers beside them.
+    """
+    return (costs.view(np.uint32).astype(np.uint64) << np.uint64(32)) | np.arange(
+        len(costs), dtype=np.uint64
+    )
+
+
+def _numbers(keys: Keys) -> IntArray:
+    """Of which cost each key is."""
+    return (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _in_order(parts: list[_Tried]) -> _Tried:
@@ -240,16 +255,16 @@ class _View:
             costs = self._costs(active[first], rough, allowed, 1)[0]
             others = np.flatnonzero((floors > low) & (floors <= costs.max()))
             more = self._costs(active[others], rough, allowed, 1)[0]
-            active = active[np.concatenate([first, others])]
-            costs = np.concatenate([costs, more])
+            looked = np.concatenate([first, others])
+            order = np.argsort(looked, kind="stable")
+            active, costs = active[looked[order]], np.concatenate([costs, more])[order]
         else:
             costs = self._costs(active, rough, allowed, 1)[0]
         costs = costs[:, 0]
-        best = np.argpartition(costs, most - 1)[:most]
-        best = best[np.argsort(active[best])]
+        best = np.sort(_numbers(np.partition(_keys(costs), most - 1)[:most]))
         active, costs = active[best], costs[best]
-        places = self.atlas.seeds(active, np.zeros(len(active)))[:, :2]
-        return active, np.column_stack([places, costs]), float(costs.max())
+        # Costs stand where the headings of candidates do.
+        return active, self.atlas.seeds(active, costs.astype(np.float64))[:, :3], float(costs.max())
 
     def choose_of_all(
         self,

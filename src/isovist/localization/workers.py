@@ -1,0 +1,130 @@
+"""Scans located by other processes: on a card Python's own lock holds threads up, not the card.
+
+    python -m isovist.localization.workers
+
+is one of them.  From its standard input it reads what to locate on, then scans, a few at a time;
+what it says of them goes to its standard output.  It knows nothing of the program that began it, so
+that a script needs no guard.
+"""
+
+import os
+import pickle
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from queue import SimpleQueue
+from typing import Any, BinaryIO
+
+from isovist.atlas.base import AnyScan, Site
+from isovist.errors import InputError
+from isovist.localization.answer import Answer
+from isovist.sensing.joined import Joined
+
+TOGETHER = 8
+"""Scans that a worker is given at a time, so that it seldom waits for more."""
+ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""A worker has one core."""
+PROTOCOL = pickle.HIGHEST_PROTOCOL
+ENDED = (
+    "A process that locates scans has ended by itself, with code {}. Give it more memory, or take "
+    "fewer `workers`."
+)
+Scans = Sequence[AnyScan | Joined]
+Ask = Callable[[int, AnyScan | Joined], Answer]
+
+
+class Worker:
+    """A process that locates scans.
+
+    Args:
+        given: What it reads first, packed; it is told when it is first asked, since until it has
+            begun it does not read.
+    """
+
+    def __init__(self, given: bytes) -> None:
+        self.given = given
+        words = [sys.executable, "-m", "isovist.localization.workers"]
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ALONE}
+        )
+
+    def ask(self, first: int, scans: Scans) -> list[Answer]:
+        """The answers about scans, of which the first has this number; or the error of one."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        asked, self.given = self.given + pickle.dumps((first, scans), PROTOCOL), b""
+        try:
+            self.process.stdin.write(asked)
+            self.process.stdin.flush()
+            told = pickle.load(self.process.stdout)
+        except (EOFError, BrokenPipeError):
+            raise InputError(ENDED.format(self.process.wait())) from None
+        if isinstance(told, Exception):
+            raise told
+        answers: list[Answer] = told
+        return answers
+
+    def close(self) -> None:
+        """Let it end."""
+        self.process.kill()
+        self.process.communicate()
+
+
+@contextmanager
+def working(
+    site: Site, how: Mapping[str, object], count: int
+) -> Iterator[Callable[[int, Scans], list[Answer]]]:
+    """So many workers, as long as this lasts, behind one door: it asks one that is free.
+
+    Args:
+        site: What to locate on.
+        how: Further arguments of `locate`.
+        count: Of the workers.
+    """
+    given, free = pickle.dumps((site, dict(how)), PROTOCOL), SimpleQueue[Worker]()
+    with ExitStack() as stack:
+        for _ in range(count):
+            worker = Worker(given)
+            stack.callback(worker.close)
+            free.put(worker)
+
+        def ask(number: int, scans: Scans) -> list[Answer]:
+            worker = free.get()
+            try:
+                return worker.ask(number * TOGETHER, scans)
+            finally:
+                free.put(worker)
+
+        yield ask
+
+
+def work(read: BinaryIO, write: BinaryIO) -> None:
+    """What a worker does, until nothing more is read."""
+    from isovist.localization.many import asking
+
+    site, how = pickle.load(read)
+    ask = asking(site, **how)
+    while True:
+        try:
+            first, scans = pickle.load(read)
+        except EOFError:
+            return
+        told: Any
+        try:
+            told = [ask(first + k, scan) for k, scan in enumerate(scans)]
+        except Exception as error:  # it is raised where the scans were given
+            told = error
+        pickle.dump(told, write, PROTOCOL)
+        write.flush()
+
+
+def main() -> None:
+    """A worker; whatever prints says it elsewhere than where answers go."""
+    with os.fdopen(os.dup(1), "wb") as write:
+        os.dup2(2, 1)
+        work(sys.stdin.buffer, write)
+
+
+if __name__ == "__main__":
+    main()

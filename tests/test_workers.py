@@ -1,0 +1,53 @@
+"""Scans located by other processes: the answers of a loop, and its errors."""
+
+import io
+import pickle
+import sys
+
+import pytest
+
+import isovist as iv
+from isovist.errors import InputError
+from isovist.localization import workers
+from isovist.localization.many import asking
+from sites import PLANE
+from test_many import bits, scans_of
+
+
+def test_other_processes_give_the_bits_of_a_loop_in_order(monkeypatch):
+    monkeypatch.setattr(workers, "TOGETHER", 3)
+    monkeypatch.setattr("isovist.localization.many.TOGETHER", 3)
+    scans, told = [*scans_of(PLANE)[:3], PLANE.elsewhere()], []
+    answers = iv.locate_many(PLANE.atlas, scans, workers=2, progress=told.append)
+    assert [bits(a) for a in answers] == [bits(iv.locate(PLANE.atlas, scan)) for scan in scans]
+    assert told == [0.75, 1.0]
+    with pytest.raises(InputError, match=r"^Scan 4: `locate` needs an atlas and a scan, got "):
+        iv.locate_many(PLANE.atlas, [*scans, 3], workers=1)
+
+
+def test_a_number_of_workers_is_at_least_one():
+    with pytest.raises(InputError) as refused:
+        iv.locate_many(PLANE.atlas, [], workers=0)
+    assert str(refused.value) == "`workers` must be a number of processes, 1 or more, got 0."
+
+
+def test_a_worker_that_ends_says_so(monkeypatch):
+    monkeypatch.setattr(sys, "executable", "false")
+    with pytest.raises(InputError) as ended:
+        iv.locate_many(PLANE.atlas, scans_of(PLANE)[:1], workers=1)
+    assert str(ended.value) == workers.ENDED.format(1)
+
+
+def test_a_worker_reads_scans_until_nothing_more_comes():
+    scans = scans_of(PLANE)[:2]
+    read, write = io.BytesIO(), io.BytesIO()
+    for given in ((PLANE.atlas, {}), (0, scans), (7, [None])):
+        pickle.dump(given, read)
+    read.seek(0)
+    workers.work(read, write)
+    write.seek(0)
+    ask = asking(PLANE.atlas)
+    assert [bits(a) for a in pickle.load(write)] == [bits(ask(0, scan)) for scan in scans]
+    error = pickle.load(write)
+    assert isinstance(error, InputError)
+    assert str(error).startswith("Scan 7: ")
