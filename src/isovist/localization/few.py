@@ -1,11 +1,11 @@
 """A few nodes of each of many maps, searched at once.
 
 What a bound leaves of a large library (`choice`) is a handful of nodes on each of hundreds of maps.
-To search map by map would take a hundred times as long as the loop that tries them: here their
-descriptors are put together and tried in one go.
+Map by map, a search of them would spend most of its time in Python: here their descriptors are put
+together and tried in one go.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -43,10 +43,10 @@ def search_few(
         atlas = site.maps[name]
         window = atlas.window(scan, settings.seen_share[atlas.dimension - 2])
         radius = settings.candidates_apart(atlas)[0]
-        kind = kinds.setdefault(
-            (id(window), radius), _Alike(window, radius, settings, limit, atlas.seeds)
-        )
-        kind.add(atlas, site.only[name], shift)
+        key = id(window), radius
+        if key not in kinds:
+            kinds[key] = _Alike(window, radius, settings, limit, atlas.dimension)
+        kinds[key].add(atlas, site.only[name], shift)
     found = [kind.chosen(most) for kind in kinds.values()]
     poses, costs = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(costs, kind="stable")
@@ -67,7 +67,7 @@ class _Alike:
         radius: Candidates nearer than this, in m, are alike.
         settings: How to search.
         limit: Candidates that cost more are forgotten.
-        empty: Gives the shape of poses.
+        dimension: Of the maps.
     """
 
     def __init__(
@@ -76,13 +76,12 @@ class _Alike:
         radius: float,
         settings: LocalizationSettings,
         limit: float,
-        empty: Callable[[IntArray, FloatArray], FloatArray],
+        dimension: int,
     ) -> None:
         self._window, self._radius, self._settings, self._limit = window, radius, settings, limit
         self._waiting: list[tuple[Float32Array, FloatArray]] = []
         self._count = 0
-        none = empty(np.empty(0, dtype=np.int64), np.empty(0))
-        self._poses: list[FloatArray] = [none]
+        self._poses: list[FloatArray] = [np.empty((0, 3 if dimension == 2 else 6))]
         self._costs: list[Float32Array] = [np.empty(0, dtype=np.float32)]
 
     def add(self, atlas: Atlas, nodes: IntArray, shift: float) -> None:
