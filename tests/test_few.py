@@ -1,5 +1,6 @@
 """A few nodes of each of many maps, searched at once, against a search of each map."""
 
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.side_by_side import SideBySide
+from isovist.localization import few
 from isovist.localization.few import search_few
-from isovist.localization.maps import seek
+from isovist.localization.maps import seek, site_of
 from isovist.localization.search import Candidates, search
 from sites import SITES
 
@@ -53,9 +55,9 @@ def test_the_candidates_are_those_of_each_map(site, limit):
         assert found.left_out == np.inf
         none = search_few(together, (0, 1, 2), scan, USUAL, 25, -1.0)
         assert none.poses.shape == (0, found.poses.shape[1])
-        few = search_few(together, (0, 1, 2), scan, USUAL, 25, most)
-        np.testing.assert_array_equal(few.costs, slow[:25, 0])
-        assert few.left_out == few.costs[-1]
+        first = search_few(together, (0, 1, 2), scan, USUAL, 25, most)
+        np.testing.assert_array_equal(first.costs, slow[:25, 0])
+        assert first.left_out == first.costs[-1]
 
 
 @both
@@ -77,7 +79,7 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site, monkeypatch):
     """One map is searched wholly, of the others a few nodes."""
     together = laid_out(site)
     together = replace(together, only={k: v for k, v in together.only.items() if k != "b"})
-    few = replace(USUAL, seeds=(20, 40), finalists=(60, 4))
+    less = replace(USUAL, seeds=(20, 40), finalists=(60, 4))
 
     def slow(maps, numbers, scan, _settings, _most, limit):
         rows = one_by_one(maps, scan, numbers, limit)
@@ -85,10 +87,10 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site, monkeypatch):
 
     for place, number in ((site.places[0], 1), (site.places[1], 2)):
         scan = site.look(place)
-        at_once = seek(together, scan, None, few)
+        at_once = seek(together, scan, None, less)
         with monkeypatch.context() as patch:
             patch.setattr("isovist.localization.maps.search_few", slow)
-            each = seek(together, scan, None, few)
+            each = seek(together, scan, None, less)
         assert sorted(map(tuple, at_once.poses)) == sorted(map(tuple, each.poses))
         sensor = np.array((place @ scan.T_level_robot.inverse).vector)
         sensor[0] += together.shifts[number]
@@ -97,6 +99,31 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site, monkeypatch):
         assert lead > 0.0 or number == 2
     assert list(at_once.each) == [1]
     assert at_once.others is not None
+
+
+@both
+def test_no_atlas_of_a_library_is_held_open(site, tmp_path, monkeypatch):
+    """A library closes one to open another: whoever holds it takes memory beyond the limit."""
+    for name in "abc":
+        iv.write_atlas(site.atlas, tmp_path / name)
+    library = iv.read_library(tmp_path, memory=1.0)
+    together = replace(site_of(library), only={name: np.arange(5) for name in library})
+    seen, alive = [], []
+    tried, add = few.best_headings, few._Alike.add
+    monkeypatch.setattr(
+        few._Alike,
+        "add",
+        lambda kind, atlas, *given: seen.append(weakref.ref(atlas)) or add(kind, atlas, *given),
+    )
+    monkeypatch.setattr(
+        few,
+        "best_headings",
+        lambda *given: alive.append(sum(one() is not None for one in seen)) or tried(*given),
+    )
+    found = search_few(together, (0, 1, 2), site.look(site.places[0]), USUAL, 10)
+    assert len(found.poses)
+    assert len(seen) == 3
+    assert alive == [1]
 
 
 @both
