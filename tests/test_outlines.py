@@ -142,6 +142,25 @@ def test_answers_are_those_without_outlines(monkeypatch):
         assert gap(quick.best.pose, whole.best.pose)[0] < 1e-6
 
 
+def test_several_maps_and_several_scans_have_outlines_too(monkeypatch):
+    asked = []
+    real = outlines.likely
+    monkeypatch.setattr(searching, "likely", lambda *given: asked.append(real(*given)) or asked[-1])
+    place, step = PLANE.places[0], iv.Pose(0.3, 0.0, 0.2)
+    scan, later = PLANE.look(place), PLANE.look(place @ step)
+    maps = {"there": PLANE.twin_atlas, "here": PLANE.atlas}
+    answer = iv.locate(maps, scan, settings=FEW)
+    assert answer.verdict is iv.Verdict.UNIQUE
+    assert answer.map == "here"
+    assert gap(answer.best.pose, place)[0] < 0.1
+    assert sum(some is not None for some in asked) >= len(maps)
+    asked.clear()
+    answer = iv.locate(PLANE.atlas, [scan, later], motions=[step], settings=FEW)
+    assert answer.verdict is iv.Verdict.UNIQUE
+    assert gap(answer.best.pose, place @ step)[0] < 0.1
+    assert sum(some is not None for some in asked) >= 2
+
+
 def test_a_twin_is_found_by_its_outline():
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
     answer = iv.locate(PLANE.twin_atlas, scan, settings=FEW)

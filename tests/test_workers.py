@@ -10,7 +10,7 @@ import isovist as iv
 from isovist.errors import InputError
 from isovist.localization import workers
 from isovist.localization.many import asking
-from sites import PLANE
+from sites import PLANE, SPACE
 from test_many import bits, scans_of
 
 
@@ -23,6 +23,14 @@ def test_other_processes_give_the_bits_of_a_loop_in_order(monkeypatch):
     assert told == [0.75, 1.0]
     with pytest.raises(InputError, match=r"^Scan 4: `locate` needs an atlas and a scan, got "):
         iv.locate_many(PLANE.atlas, [*scans, 3], workers=1)
+
+
+def test_other_processes_know_several_maps_in_space():
+    maps = {"there": SPACE.twin_atlas, "here": SPACE.atlas}
+    scans = scans_of(SPACE)[:1]
+    (answer,) = iv.locate_many(maps, scans, workers=1)
+    assert bits(answer) == bits(iv.locate(maps, scans[0]))
+    assert answer.map == "here"
 
 
 def test_a_number_of_workers_is_at_least_one():

@@ -27,7 +27,7 @@ from isovist.poses import AnyPose
 from isovist.sensing.joined import Look, unlit
 from isovist.types import BoolArray, FloatArray
 
-FEW = -1
+OTHERS = -1
 """Stands for all maps of which a few nodes are searched together."""
 Found = Candidates | ManyCandidates
 AnyMaps = Atlas | Mapping[str, Atlas]
@@ -189,17 +189,17 @@ def seek(
             bound = dearest.after(known[number])
             limit = bound if thorough and pays(site) else np.inf
     if few and isinstance(scan, AnyScan) and not several.has_two_doors(site, scan, thorough):
-        known[FEW] = search_few(site, few, scan, settings, most, bound)
+        known[OTHERS] = search_few(site, few, scan, settings, most, bound)
     else:
         known |= zip(few, in_groups(one, few, hands()), strict=True)
     each = _cheapest(dict(sorted(known.items())), most)
     poses = []
     for number, found in each.items():
         rows = found.poses.copy()
-        if number != FEW:
+        if number != OTHERS:
             rows[:, 0] += site.shifts[number]
         poses.append(rows)
-    others = each.pop(FEW, None)
+    others = each.pop(OTHERS, None)
     assert not isinstance(others, ManyCandidates)
     return MapCandidates(np.concatenate(poses), each, site, others)
 
