@@ -8,6 +8,7 @@ import pytest
 import isovist as iv
 from isovist.atlas.base import FAR, PHASES
 from isovist.backends.base import computing
+from isovist.localization import look as looking
 from isovist.localization import outlines
 from isovist.localization import search as searching
 from isovist.localization.floors import Floors, mean_of
@@ -174,3 +175,20 @@ def test_absurd_descriptors_are_no_error():
     damaged.reshape(-1)[:8] = np.nan, np.inf, -np.inf, 3e38, -3e38, -3e38, -3e38, -3e38
     table = Floors.of(replace(PLANE.atlas, descriptors=damaged), 1, TOGETHER).table
     assert table[0, :2, 0].tolist() == [127, -128]
+
+
+def test_nothing_is_lost_on_a_large_site_before_all_nodes_were_looked_at(monkeypatch):
+    scan, known = PLANE.asked()
+    lost, asked = replace(known, verdict=iv.Verdict.LOST), []
+
+    def look(site, _scan, _prior, settings, *_given, **_how):
+        asked.append(settings.finalists[0])
+        return (known, True) if settings.finalists[0] >= site.size else (lost, False)
+
+    monkeypatch.setattr(looking, "look_once", look)
+    for large in (False, True):
+        monkeypatch.setattr(looking, "MANY", 0 if large else PLANE.atlas.size)
+        asked.clear()
+        answer = looking.look_closer(PLANE.atlas, scan, None, FEW, False, (lost, False))
+        assert answer.verdict is (known if large else lost).verdict
+        assert asked == [30, 2 * PLANE.atlas.size][: 1 + large]

@@ -142,7 +142,8 @@ def look_closer(
         each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
         answer, sure = look_again(each)
     large = isinstance(site, Atlas) and site.size > MANY
-    if large and answer.verdict is Verdict.UNIQUE and not sure:  # so far not all was looked at
+    # That there is no other place, or none at all, cannot be said before all was looked at.
+    if large and answer.verdict is not Verdict.AMBIGUOUS and not sure:
         spent = _sum(spent, answer.timing_ms)
         every = replace(settings, finalists=(2 * site.size, settings.finalists[1]))
         answer, sure = look_again(every)
