@@ -39,6 +39,12 @@ def test_a_number_of_workers_is_at_least_one():
     assert str(refused.value) == "`workers` must be a number of processes, 1 or more, got 0."
 
 
+@pytest.mark.parametrize("workers", [2.5, "x", float("nan"), True])
+def test_a_number_of_workers_is_whole(workers):
+    with pytest.raises(InputError, match="^`workers` must be a whole number, got "):
+        iv.locate_many(PLANE.atlas, [], workers=workers)
+
+
 def test_a_worker_that_ends_says_so(monkeypatch):
     monkeypatch.setattr(sys, "executable", "false")
     with pytest.raises(InputError) as ended:
