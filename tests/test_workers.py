@@ -41,7 +41,7 @@ def test_a_number_of_workers_is_at_least_one():
 
 @pytest.mark.parametrize("workers", [2.5, "x", float("nan"), True])
 def test_a_number_of_workers_is_whole(workers):
-    with pytest.raises(InputError, match="^`workers` must be a whole number, got "):
+    with pytest.raises(InputError, match=r"^`workers` must be a whole number, got "):
         iv.locate_many(PLANE.atlas, [], workers=workers)
 
 
