@@ -285,13 +285,14 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.correlate import correlate, spread
     from isovist.kernels.floors import floors, floors_of
     from isovist.kernels.misses import count_misses
+    from isovist.kernels.sums import forgive, sum_up
     from isovist.kernels.wedge import look_through
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
     large = (floors_of,) if atlas.size > MANY else ()
     quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
-    compile_each(*quick, correlate, spread, *atlas.kernels(), *proving)
+    compile_each(*quick, correlate, spread, sum_up, forgive, *atlas.kernels(), *proving)
 
 
 def preview(

@@ -3,7 +3,7 @@ unlike best, fit again with more beams.
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,8 @@ class Fits:
         kinds: What became of each beam, shape (K, m).
         known: What several scans together know of the poses (`several`), shape (K, n, n), per m
             and rad; `None` for one scan, where the fit says it.
+        sums: Of the beams from each pose, as `kernels.sums.sum_up` has them, shape (K, 3 + C); made
+            of the others where they are not given.
     """
 
     fit: Fit
@@ -36,6 +38,11 @@ class Fits:
     ratings: Float32Array
     kinds: NDArray[np.uint8]
     known: FloatArray | None = None
+    sums: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+
+    def __post_init__(self) -> None:
+        if self.sums.size == 0:
+            object.__setattr__(self, "sums", _sums(self.beams, self.ratings, self.kinds))
 
     def __len__(self) -> int:
         return len(self.fit.poses)
@@ -53,26 +60,22 @@ class Fits:
     @property
     def witnesses(self) -> FloatArray:
         """Mean rating of each column of blocks, shape (K, C)."""
-        return self.beams.by_column(self.blocks)
+        return self.sums[:, 3:]
 
     @property
     def scores(self) -> FloatArray:
         """Mean rating of the beams from each pose, shape (K,)."""
-        return np.add.reduce(self.ratings, axis=1, dtype=np.float64) / len(self.beams)
+        return self.sums[:, 0]
 
     @property
     def inliers(self) -> FloatArray:
         """Share of beams explained from each pose, shape (K,)."""
-        from isovist.kernels.beam import EXPLAINED
-
-        return np.count_nonzero(self.kinds == EXPLAINED, axis=1) / len(self.beams)
+        return self.sums[:, 1]
 
     @property
     def unseen(self) -> FloatArray:
         """Share of beams that end in unknown space from each pose, shape (K,)."""
-        from isovist.kernels.beam import UNSEEN
-
-        return np.count_nonzero(self.kinds == UNSEEN, axis=1) / len(self.beams)
+        return self.sums[:, 2]
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
@@ -90,7 +93,8 @@ class Fits:
         """Some of them, in this order."""
         known = None if self.known is None else self.known[index]
         fit = self.fit.select(index)
-        return Fits(fit, self.beams, self.ratings[index], self.kinds[index], known)
+        beams, ratings, kinds = self.beams, self.ratings[index], self.kinds[index]
+        return Fits(fit, beams, ratings, kinds, known, self.sums[index])
 
     def forgiven(
         self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
@@ -98,6 +102,8 @@ class Fits:
         """These with walls that are not there counted once (`gone`), rated from poses near them."""
         near = self.poses if poses is None else poses
         told = forgiven(atlas, self.beams, near, self.ratings, self.kinds, settings)
+        if told is self.ratings:
+            return self
         return Fits(self.fit, self.beams, told, self.kinds, self.known)
 
     def worth(
@@ -106,6 +112,14 @@ class Fits:
         """`totals` of these, `forgiven` where that `counts`, shape (K,)."""
         told = self.forgiven(atlas, settings, poses) if counts(atlas) else self
         return told.totals(settings)
+
+
+def _sums(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
+    from isovist.kernels.sums import BEFORE, sum_up
+
+    sums = np.empty((len(ratings), BEFORE + len(beams.columns)))
+    sum_up(ratings, kinds, beams.order, beams.starts, beams.columns, sums)
+    return sums
 
 
 def refine(
