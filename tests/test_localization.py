@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 
 import isovist as iv
+from isovist.atlas.base import Fit
 from isovist.errors import InputError
+from isovist.kernels.beam import EXPLAINED, UNSEEN
 from isovist.localization.judge import verdict_of
-from isovist.localization.refine import refine, refuted
-from isovist.localization.search import _keys, _numbers, search
+from isovist.localization.refine import Fits, refine, refuted
+from isovist.localization.search import _cheapest, _numbers, search
 from isovist.poses import Pose, wrap_angle
 from isovist.report.answers import answer_json
 from sites import ABSURD, PLANE, SITES, SPACE, gap
@@ -218,6 +220,23 @@ def test_witnesses_are_means_of_the_blocks_that_see_one_thing(site):
     assert 1 < len(columns) < beams.blocks
 
 
+def test_sums_of_fits_are_those_of_their_beams(site):
+    beams = site.atlas.beams(site.look(site.places[0]), USUAL.beams[1], USUAL.block)
+    random = np.random.default_rng(1)
+    poses = np.repeat(site.places[0].vector[None], 70, axis=0)
+    ratings = random.normal(size=(70, len(beams))).astype(np.float32)
+    kinds = random.integers(0, 5, ratings.shape).astype(np.uint8)
+    none = np.empty((70, 0, 0)), np.empty(70), np.empty(70)
+    fits = Fits(Fit(poses, *none), beams, ratings, kinds)
+    some = fits.select(random.permutation(70)[:40])
+    for told in (fits, some):
+        np.testing.assert_allclose(told.scores, told.ratings.mean(axis=1, dtype=float), rtol=1e-12)
+        assert told.inliers.tolist() == (told.kinds == EXPLAINED).mean(axis=1).tolist()
+        assert told.unseen.tolist() == (told.kinds == UNSEEN).mean(axis=1).tolist()
+        columns = beams.by_column(beams.by_block(told.ratings))
+        np.testing.assert_allclose(told.witnesses, columns, rtol=1e-12, atol=1e-12)
+
+
 def test_a_rival_must_be_worse_in_more_than_one_block():
     blocks = np.array([[4.0] * 8, [4.0] * 7 + [-4.0], [3.0] * 8])
     scores = blocks.mean(axis=1)
@@ -390,6 +409,12 @@ def test_keys_have_the_order_of_costs_and_the_first_of_equal_ones_first():
     costs = (random.integers(0, 40, 300) * 2.0**-11).astype(np.float32)
     costs[random.random(300) < 0.1] = np.inf
     order = np.argsort(costs, kind="stable")
-    np.testing.assert_array_equal(_numbers(np.sort(_keys(costs))), order)
-    few = _numbers(np.sort(np.partition(_keys(costs), 49)[:50]))
-    np.testing.assert_array_equal(few, order[:50])
+    for most in (0, 1, 2, 49, 50, 150, 299, 300):
+        keys = _cheapest(costs, most)
+        np.testing.assert_array_equal(_numbers(keys), np.sort(order[:most]))
+        np.testing.assert_array_equal(_numbers(np.sort(keys)), order[:most])
+    many = random.uniform(0.0, 50.0, 5000).astype(np.float32)
+    many[::7] = many[3]
+    order = np.argsort(many, kind="stable")
+    for most in (1, 700, 2600, 4999):
+        np.testing.assert_array_equal(_numbers(np.sort(_cheapest(many, most))), order[:most])

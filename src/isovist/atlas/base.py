@@ -13,7 +13,6 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 `rate` are the doors.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -206,26 +205,6 @@ def _lengths(starts: IntArray, end: int) -> IntArray:
     out[-1:] = end
     out -= starts
     return out
-
-
-def things_of(ends: FloatArray, blocks: IntArray, length: float) -> IntArray:
-    """Number of the column of each beam of the plane: blocks side by side that see one thing.
-
-    Args:
-        ends: In m, by bearing, shape (m, 2).
-        blocks: Number of the block of each, ascending, shape (m,).
-        length: A column goes on until a block begins so far from where it began itself, in m.
-    """
-    begins = np.ones(len(blocks), dtype=np.bool_)
-    np.not_equal(blocks[1:], blocks[:-1], out=begins[1:])
-    starts = np.flatnonzero(begins)
-    corners = ends[starts].tolist()
-    number, begun = [0] * len(corners), 0
-    for k in range(1, len(corners)):
-        far = math.dist(corners[k], corners[begun]) >= length
-        number[k] = number[k - 1] + far
-        begun = k if far else begun
-    return np.repeat(np.array(number, dtype=np.int64), _lengths(starts, len(blocks)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

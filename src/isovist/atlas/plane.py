@@ -1,5 +1,6 @@
 """A map of the plane, described."""
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -8,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas, Beams, Fit, Window, things_of
+from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas, Beams, Fit, Window
 from isovist.atlas.blocks import PlaneBlock, rays_of
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import (
@@ -49,6 +50,8 @@ PEAK = (12, 1450)
 """Bytes per cell and per node that describing a map takes, measured."""
 KEPT = (12, 280)
 """The same where others describe the nodes: what comes back is kept."""
+SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+"""Where the elements of a normal matrix stand in what `kernels.align` gives."""
 TILE = 2048
 """Side of the largest block of nodes in cells.  With the usual reach and cells of 5 cm, rays pass
 4.7 times as many cells as in one piece, which is a fifth of the work; a worker takes 500 MB."""
@@ -154,17 +157,18 @@ class PlaneAtlas(Atlas):
         held: float = np.inf,
     ) -> Fit:
         del fitted, held
-        unit, R = self.world.resolution, self.world.origin.rotation
+        unit = self.world.resolution
         moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
         computing().align(
             self.wall_distance, beams.ends / unit, beams.sigmas / unit, widths / unit, DAMPING,
             moved, normal,
         )  # fmt: skip
-        per = np.array([1.0, 1.0, unit])
-        H = normal[:, [0, 1, 2, 1, 3, 4, 2, 4, 5]].reshape(-1, 3, 3) * np.outer(per, per)
+        H = normal[:, SYMMETRIC]
+        H[:, 2] *= unit
+        H[:, :, 2] *= unit
         if self.heading != 0.0:
             turn = np.eye(3)
-            turn[:2, :2] = R
+            turn[:2, :2] = self.world.origin.rotation
             H = turn @ H @ turn.T
         return Fit(self.from_cells(moved), H, normal[:, 6], normal[:, 7] * unit**2)
 
@@ -186,7 +190,7 @@ class PlaneAtlas(Atlas):
 
     def model(self, model: BeamModel) -> FloatArray:
         """As the kernels want it: walls lie anywhere in their cells."""
-        return model.row(self.settings.reach, self.world.resolution / np.sqrt(12.0))
+        return _row(model, self.settings.reach, self.world.resolution)
 
     @staticmethod
     def kernels() -> tuple[Any, ...]:
@@ -347,6 +351,11 @@ def _in_blocks(
     return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
 
 
+@lru_cache
+def _row(model: BeamModel, reach: float, cell: float) -> FloatArray:
+    return readonly(model.row(reach, cell / math.sqrt(12.0)))
+
+
 @once_for_each
 def _places(atlas: PlaneAtlas) -> FloatArray:
     """Where the nodes are, shape (N, 2): every scan asks for thousands of them."""
@@ -356,18 +365,22 @@ def _places(atlas: PlaneAtlas) -> FloatArray:
 @lru_cache(maxsize=KEPT_SCANS)
 def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
     """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
+    from isovist.kernels.sums import group
+
     index = np.flatnonzero(scan.valid)
     if index.size > most:
         index = index[np.arange(most) * index.size // most]
     bearings = scan.bearings[index]
     ends = scan.ranges[index, None] * unit_vectors(bearings)
-    number = np.floor((bearings - bearings[:1]) / block[0] + 1e-9).astype(np.int64)
-    column = things_of(ends, number, block[1])
+    (starts, columns), counts = np.empty((2, len(index)), np.int64), np.empty(2, np.int64)
+    group(bearings, ends, *block, starts, columns, counts)
+    blocks, things = counts.tolist()
     strengths = np.empty(0)
     if scan.intensities is not None and comparable(shine, scan.intensities[scan.valid]):
         strengths = np.ascontiguousarray(scan.intensities[index])
-    sigmas = None if scan.sigmas is None else np.ascontiguousarray(scan.sigmas[index])
-    return Beams.of(ends, number, column, strengths, sigmas)
+    sigmas = np.empty(0) if scan.sigmas is None else np.ascontiguousarray(scan.sigmas[index])
+    order = np.arange(len(index))
+    return Beams(ends, strengths, sigmas, order, starts[:blocks], columns[:things])
 
 
 def _planar(scan: AnyScan) -> Scan:

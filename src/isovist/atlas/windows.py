@@ -15,6 +15,7 @@ and the mass below the line says which channels the sensor saw.
 
 from dataclasses import replace
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -109,7 +110,6 @@ def window_of_scan(
     Where `shine` is told, intensities are a second ring of them.
     """
     channels, even = settings.channels, is_even(rose)
-    width = 2.0 * np.pi / channels
     rose = search_rose(channels) if rose is None else rose
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
     weights = weigh(scan.bearings.tobytes(), rose)
@@ -119,8 +119,12 @@ def window_of_scan(
         lit = np.zeros(len(scan.bearings))
         lit[scan.valid] = brightness(shine, scan.intensities[scan.valid])
         signals.append(lit)
-    owned = np.where(scan.valid, _shares(scan.bearings, width) / width, 0.0)
-    sums = np.stack([owned, *(owned * signal for signal in signals)]) @ weights
+    counted = np.empty((1 + len(signals), len(scan.bearings)))
+    counted[0] = scan.valid
+    for row, signal in zip(counted[1:], signals, strict=True):
+        row[:] = signal
+    counted[1:, ~scan.valid] = 0.0
+    sums = counted @ weights
     mass, totals = sums[:, :1], sums[:, 1:]
     known = mass[:, 0] >= share * whole
     values = np.divide(totals, mass, out=np.zeros_like(totals), where=known[:, None])
@@ -139,10 +143,15 @@ def window_of_scan(
 
 @lru_cache(maxsize=KEPT)
 def _beam_weights(bearings: bytes, rose: Rose) -> FloatArray:
-    """Of every beam of a sensor, at each phase, shape (P, m, n): scans of it share them."""
+    """Of every beam of a sensor, at each phase, shape (P, m, n): scans of it share them.
+
+    They are those of the rose times the angle that the beam stands for, in widths of a channel.
+    """
     phases = PHASES if is_even(rose) else PHASES * len(rose)
-    turns = np.arange(phases)[:, None] * 2.0 * np.pi / len(rose) / PHASES
-    return readonly(rose.weights(unit_vectors(np.frombuffer(bearings) + turns)))
+    width, each = 2.0 * np.pi / len(rose), np.frombuffer(bearings)
+    weights = rose.weights(unit_vectors(each + np.arange(phases)[:, None] * width / PHASES))
+    weights *= (_shares(each, width) / width)[:, None]
+    return readonly(weights)
 
 
 @lru_cache(maxsize=KEPT)
@@ -242,9 +251,10 @@ def _shares(bearings: FloatArray, most: float) -> FloatArray:
 def _seen(known: BoolArray) -> tuple[int, int]:
     """First channel and number of channels of the shortest arc that holds all known ones."""
     n = known.size
-    marks = np.flatnonzero(known)
-    if marks.size == 0:
+    marks = np.flatnonzero(known).tolist()
+    if not marks:
         return 0, 0
-    gaps = np.diff(np.append(marks, marks[0] + n))
-    widest = int(np.argmax(gaps))
-    return int(marks[(widest + 1) % marks.size]), int(n - gaps[widest] + 1)
+    marks.append(marks[0] + n)
+    gaps = [after - before for before, after in pairwise(marks)]
+    widest = gaps.index(max(gaps))
+    return marks[widest + 1] % n, n - gaps[widest] + 1

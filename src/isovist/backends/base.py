@@ -198,6 +198,9 @@ class Backend:
         from isovist.kernels.align import align
 
         *given, poses, normal = arguments
+        if len(poses) <= FEW:
+            align(*arguments)
+            return
         order, back = _by_place(poses)
         moved = poses[order]
         align(*given, moved, normal)
@@ -208,6 +211,9 @@ class Backend:
         from isovist.kernels.score import score
 
         *given, poses, ratings, kinds = arguments
+        if len(poses) <= FEW:
+            score(*arguments)
+            return
         order, back = _by_place(poses)
         score(*given, poses[order], ratings, kinds)
         ratings[:], kinds[:] = ratings[back], kinds[back]
@@ -219,13 +225,11 @@ class Backend:
         bound(*arguments)
 
 
-def _by_place(poses: FloatArray) -> tuple[IntArray | slice, IntArray | slice]:
-    """An order in which neighbours come together, and the way back; few stay as they are.
+def _by_place(poses: FloatArray) -> tuple[IntArray, IntArray]:
+    """An order in which neighbours come together, and the way back.
 
     What they read of the map is then still in the cache.  Poses in cells, shape (K, 3).
     """
-    if len(poses) <= FEW:
-        return slice(None), slice(None)
     columns, rows = np.floor(poses[:, :2] / NEIGHBOURS).T
     order = np.lexsort((rows, columns))
     return order, np.argsort(order, kind="stable")

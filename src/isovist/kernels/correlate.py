@@ -228,13 +228,55 @@ def correlate(
                 costs[i - 2, j] = np.inf if best[j] == NEVER else best[j] * step
 
 
-@inner
-def _alike(p: Floats, q: Floats, radius: float, turn: float) -> bool:
-    dx, dy = p[0] - q[0], p[1] - q[1]
-    dz = p[3] - q[3] if len(p) > 3 else 0.0
+RADIX = ((21, 2047), (10, 2047), (0, 1023))
+"""Bits of a float that are looked at one after the other: by how far they are shifted, and all of
+them."""
+
+
+@kernel("u4[::1] -> u8[::1]")
+def cheapest(bits: NDArray[np.uint32], keys: NDArray[np.uint64]) -> None:
+    """Keys of the smallest numbers, in the order in which they came, of equal ones the first.
+
+    Bits of floats that are not negative are in their order.  Sorted, keys are in that of the
+    numbers, the first of equal ones first, and their lower half says where each was.
+
+    Args:
+        bits: Numbers, shape (A,).
+        keys: Output, as many as are wanted, A at most, shape (most,).
+    """
+    wanted, edge, known = len(keys), np.uint32(0), np.uint32(0)  # edge: of the last that is wanted
+    counts = np.empty(2048, dtype=np.int64)
+    for shift, mask in RADIX:
+        counts[:] = 0
+        for k in range(len(bits)):
+            if (bits[k] & known) == edge:
+                counts[(bits[k] >> np.uint32(shift)) & np.uint32(mask)] += 1
+        place = 0
+        while place < mask and counts[place] < wanted:
+            wanted -= counts[place]
+            place += 1
+        edge |= np.uint32(place) << np.uint32(shift)
+        known |= np.uint32(mask) << np.uint32(shift)
+    count = 0
+    for k in range(len(bits)):
+        if bits[k] > edge or count == len(keys):
+            continue
+        if bits[k] == edge:
+            if wanted == 0:
+                continue
+            wanted -= 1
+        keys[count] = (np.uint64(bits[k]) << np.uint64(32)) | np.uint64(k)
+        count += 1
+
+
+@within
+def _alike(poses: Floats, i: int, j: int, radius: float, turn: float) -> bool:
+    dx, dy = poses[i, 0] - poses[j, 0], poses[i, 1] - poses[j, 1]
+    dz = poses[i, 3] - poses[j, 3] if poses.shape[1] > 3 else 0.0
     if dx * dx + dy * dy + dz * dz >= radius * radius:
         return False
-    return abs((p[2] - q[2] + math.pi) % (2.0 * math.pi) - math.pi) < turn
+    turned = poses[i, 2] - poses[j, 2]
+    return abs(turned - 2.0 * math.pi * math.floor(turned / (2.0 * math.pi) + 0.5)) < turn
 
 
 @inner
@@ -268,10 +310,11 @@ def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64])
     for i in range(len(poses)):
         x, y = math.floor(poses[i, 0] / side), math.floor(poses[i, 1] / side)
         alike = False
-        for square in range(9):
+        for nth in range(9):
+            square = (nth + 4) % 9  # its own first, which as a rule holds one that is alike
             j = heads[_chain(x + square % 3 - 1, y + square // 3 - 1, size)]
             while j >= 0 and not alike:
-                alike = _alike(poses[i], poses[chosen[j]], radius, turn)
+                alike = _alike(poses, i, chosen[j], radius, turn)
                 j = behind[j]
             if alike:
                 break

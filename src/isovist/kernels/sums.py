@@ -4,6 +4,8 @@ A block holds beams side by side, a column blocks that see one thing (`atlas.bas
 of a column is that of the means of its blocks.
 """
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,9 +29,38 @@ def _end(starts: Numbers, k: int, end: int) -> int:
     return starts[k + 1] if k + 1 < len(starts) else end
 
 
-@kernel(
-    "f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1] -> f8[:,::1]", over="ratings", block=ROWS
-)
+@kernel("f8[::1], f8[:,::1], f8, f8 -> i8[::1], i8[::1], i8[::1]")
+def group(
+    bearings: Floats, ends: Floats, width: float, length: float, starts: Numbers,
+    columns: Numbers, counts: Numbers,
+) -> None:  # fmt: skip
+    """Blocks of beams of the plane, and columns: blocks side by side that see one thing.
+
+    Args:
+        bearings: Ascending, in rad, shape (m,).
+        ends: In m, shape (m, 2).
+        width: Of a block in rad.
+        length: A column goes on until a block begins so far from where it began itself, in m.
+        starts: Output, where each block begins, shape (m,).
+        columns: Output, where each column begins among the blocks, shape (m,).
+        counts: Output, of blocks and of columns, shape (2,).
+    """
+    blocks, things, before, begun = 0, 0, -1.0, 0
+    for k in range(len(bearings)):
+        number = math.floor((bearings[k] - bearings[0]) / width + 1e-9)
+        if k > 0 and number == before:
+            continue
+        before = number
+        away = math.hypot(ends[k, 0] - ends[begun, 0], ends[k, 1] - ends[begun, 1])
+        if k == 0 or away >= length:
+            columns[things], begun = blocks, k
+            things += 1
+        starts[blocks] = k
+        blocks += 1
+    counts[0], counts[1] = blocks, things
+
+
+@kernel("f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1] -> f8[:,::1]", over="ratings", block=ROWS)
 def sum_up(
     first: int, last: int, ratings: Singles, kinds: Kinds, order: Numbers, starts: Numbers,
     columns: Numbers, sums: Floats,

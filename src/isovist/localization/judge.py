@@ -82,7 +82,8 @@ def judge(
     if nearby:
         fits, totals = polish(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
-    plain, fits, totals = plain.select(order), fits.select(order), totals[order]
+    same, plain, totals = fits is plain, plain.select(order), totals[order]
+    fits = plain if same else fits.select(order)
     scores, inliers = fits.scores, fits.inliers
     witnesses = eased.witnesses[order]
     out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))

@@ -282,7 +282,7 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
     from isovist.kernels.bound import bound, tabulate
     from isovist.kernels.compiled import compile_each
-    from isovist.kernels.correlate import correlate, spread
+    from isovist.kernels.correlate import cheapest, correlate, spread
     from isovist.kernels.floors import floors, floors_of
     from isovist.kernels.misses import count_misses
     from isovist.kernels.sums import forgive, sum_up
@@ -292,7 +292,8 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     large = (floors_of,) if atlas.size > MANY else ()
     quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
-    compile_each(*quick, correlate, spread, sum_up, forgive, *atlas.kernels(), *proving)
+    always = (correlate, cheapest, spread, sum_up, forgive)
+    compile_each(*quick, *always, *atlas.kernels(), *proving)
 
 
 def preview(

@@ -263,4 +263,4 @@ def _best_first(
     known: FloatArray | None = None,
 ) -> Fits:
     fits = Fits(fit, beams, ratings, kinds, known)
-    return fits.select(np.argsort(-fits.scores, kind="stable"))
+    return fits if len(fits) < 2 else fits.select(np.argsort(-fits.scores, kind="stable"))

@@ -144,12 +144,12 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        keys, few = _keys(tried[1].ravel()), ENOUGH * most
-        if len(keys) > few:
-            found = pick(tried, np.partition(keys, few - 1)[:few], most_cost)
+        flat, few = tried[1].ravel(), ENOUGH * most
+        if len(flat) > few:
+            found = pick(tried, _cheapest(flat, few), most_cost)
             if len(found[1]) == most:
                 return found
-        return pick(tried, keys, most_cost)
+        return pick(tried, _cheapest(flat, len(flat)), most_cost)
 
     def pick(tried: _Tried, keys: Keys, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best of some."""
@@ -184,14 +184,16 @@ _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
 Keys = NDArray[np.uint64]
 
 
-def _keys(costs: Float32Array) -> Keys:
-    """Whole numbers in the order of costs, 0 or more, the first of equal ones first, shape (A,).
+def _cheapest(costs: Float32Array, most: int) -> Keys:
+    """Keys of the cheapest of some costs, 0 or more (`kernels.correlate.cheapest`).
 
     They are put in order sooner than costs with their numbers beside them.
     """
-    return (costs.view(np.uint32).astype(np.uint64) << np.uint64(32)) | np.arange(
-        len(costs), dtype=np.uint64
-    )
+    from isovist.kernels.correlate import cheapest
+
+    keys = np.empty(most, dtype=np.uint64)
+    cheapest(np.ascontiguousarray(costs).view(np.uint32), keys)
+    return keys
 
 
 def _numbers(keys: Keys) -> IntArray:
@@ -261,7 +263,7 @@ class _View:
         else:
             costs = self._costs(active, rough, allowed, 1)[0]
         costs = costs[:, 0]
-        best = np.sort(_numbers(np.partition(_keys(costs), most - 1)[:most]))
+        best = _numbers(_cheapest(costs, most))
         active, costs = active[best], costs[best]
         # Costs stand where the headings of candidates do.
         return active, self.atlas.seeds(active, costs.astype(np.float64))[:, :3], float(costs.max())
