@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from isovist.errors import FileError, InputError
+from isovist.io import folder
 from isovist.io.folder import _sealed, check_folder, read_folder, read_manifest, write_folder
+from isovist.io.places import place_of
 
 META = {"spacing": 0.25, "name": "Büro", "rose": [1, 2, {"n": 64}], "none": None}
 
@@ -90,6 +92,33 @@ def test_every_flipped_byte_is_found_by_the_check_and_by_reading(tmp_path):
                 read(atlas)
             flip(file, at, at % 8)
     assert check_folder(atlas) == []
+
+
+@pytest.mark.parametrize("piece", [64, 128, 1000, 1 << 16])
+def test_rows_are_those_of_the_array_and_every_piece_is_checked(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr(folder, "PIECE", piece)
+    atlas, random = tmp_path / "atlas", np.random.default_rng(5)
+    table = random.normal(size=(90, 7)).astype(np.float32)
+    write_folder(atlas, "atlas", 2, {}, {"table": table})
+    entry, place = read_manifest(atlas).arrays["table"], place_of(atlas)
+    assert len(entry.pieces) == (0 if piece > entry.nbytes else -(-entry.nbytes // piece))
+    head, each = entry.nbytes - table.nbytes, table[0].nbytes
+    for _ in range(60):
+        first, last = np.sort(random.integers(0, 91, 2)).tolist()
+        assert entry.rows(place, first, last).tobytes() == table[first:last].tobytes()
+        at = int(random.integers(0, entry.nbytes))
+        flip(atlas / entry.file, at)
+        if head + first * each <= at < head + last * each:
+            with pytest.raises(FileError, match=r"is damaged: (a|its) checksum differs\.$"):
+                entry.rows(place, first, last)
+        flip(atlas / entry.file, at)
+
+
+def test_a_manifest_without_pieces_is_read_as_before(atlas, monkeypatch):
+    monkeypatch.setattr(folder, "PIECE", 64)
+    entry = read_manifest(atlas).arrays["field"]  # as versions before this one wrote it
+    assert entry.pieces == ()
+    assert (entry.rows(place_of(atlas), 3, 40) == arrays()["field"][3:40]).all()
 
 
 def test_what_is_wrong_is_said_in_one_line(atlas, tmp_path):

@@ -101,6 +101,28 @@ def test_a_part_is_read_by_ranges(kept, tmp_path):
     assert on_disk.descriptors.tobytes() == part.descriptors.tobytes()
 
 
+def test_a_part_is_checked_and_damage_elsewhere_does_not_matter(kept, tmp_path):
+    whole = corridor()
+    kept(whole)
+    path = tmp_path / "site.atlas"
+    (file,) = path.glob("descriptors.*.npy")
+    sound, size = file.read_bytes(), file.stat().st_size
+    nodes, rows = whole.positions, whole.rows_columns[0]
+    refused = 0
+    for at in range(200, size, size // 12):
+        file.write_bytes(sound[:at] + bytes([sound[at] ^ 4]) + sound[at + 1 :])
+        node = (at - (size - whole.descriptors.nbytes)) // whole.descriptors[0].nbytes
+        for place in (node, len(nodes) - 1 - node):
+            box = [*(nodes[place] - 0.5), *(nodes[place] + 0.5)]
+            if place == node:
+                with pytest.raises(FileError, match=r"is damaged: a checksum differs\.$"):
+                    iv.read_atlas(path, box=box)
+                refused += 1
+            elif abs(rows[place] - rows[node]) > 0.5 * rows.max():
+                assert len(iv.read_atlas(path, box=box).nodes)
+    assert refused >= 12
+
+
 def test_what_cannot_be_read_is_one_line(kept):
     def refused(path, kind=FileError, **how):
         with pytest.raises(kind) as error:

@@ -81,8 +81,8 @@ def read_atlas(
             fetched: `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
         settings: That it must have been built with; any when `None`.
         box: In the plane, x and y of two corners in m: only the nodes between them are read, and
-            as much of the map as rays from there reach.  What is read in parts cannot be compared
-            with checksums.  All of it when `None`.
+            as much of the map as rays from there reach, with the checksums of its pieces compared.
+            All of it when `None`.
     """
     name, sound = Path(path).name, True
     corners = None if box is None else as_floats("box", box, (4,))

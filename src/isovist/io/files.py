@@ -229,10 +229,11 @@ def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None
         raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
 
 
-def write_synced(path: Path, data: bytes | memoryview) -> None:
-    """Write a new file, down to the disk."""
+def write_synced(path: Path, *parts: bytes | memoryview) -> None:
+    """Write a new file, down to the disk, one part after the other."""
     with path.open("xb") as stream:
-        stream.write(data)
+        for part in parts:
+            stream.write(part)
         stream.flush()
         os.fsync(stream.fileno())
 
