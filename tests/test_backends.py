@@ -7,7 +7,7 @@ import isovist as iv
 from isovist.atlas.base import FAR, Window
 from isovist.backends.base import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.errors import InputError
-from isovist.localization.search import best_headings
+from isovist.localization.search import best_headings, least_costs
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.simulate import random_scans
@@ -56,6 +56,25 @@ def test_costs_of_headings_are_the_same_bit_by_bit(backend):
         twin_costs, twin_headings = best_headings(*asked)
     np.testing.assert_array_equal(costs, twin_costs)
     np.testing.assert_array_equal(headings, twin_headings)
+
+
+@pytest.mark.parametrize("short", [0.25, 0.9])
+@pytest.mark.parametrize("rings", [1, 3])
+@pytest.mark.parametrize(("n", "m", "phases"), [(64, 49, 1), (64, 64, 2), (9, 7, 2), (96, 96, 1)])
+def test_the_least_costs_are_those_of_the_best_headings(backend, n, m, phases, rings, short):
+    random = np.random.default_rng(n + m + rings)
+    nodes = random.uniform(0.0, 3.0, (90, rings, n)).astype(np.float32)
+    nodes[random.random(nodes.shape) < 0.1] = FAR
+    values = random.uniform(0.0, 3.0, (phases, rings, m)).astype(np.float32)
+    some = random.permutation(90)[:70]
+    for share in (1.0, 0.5, 0.0):
+        window = Window(values, random.random(values.shape) < share)
+        for allowed in (None, random.random(n * phases) < 0.6, np.zeros(n * phases, np.bool_)):
+            told = least_costs(nodes, some, window, short, allowed)
+            assert computing() is backend
+            with using("cpu"):
+                costs, _ = best_headings(nodes, some, window, 1, short, allowed)
+            np.testing.assert_array_equal(told, costs[:, 0])
 
 
 def test_an_answer_is_the_same_whatever_found_it(backend):

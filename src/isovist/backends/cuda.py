@@ -271,20 +271,20 @@ class CudaBackend(Backend):
         if len(active) == 0:
             return
         phases, rings, m = windows.shape
-        n, keep = nodes.shape[2], out[0].shape[1]
+        n, keep, asked = nodes.shape[2], out[0].shape[1], out[1].size > 0
         counts = seen.sum(axis=-1, dtype=np.int32)
         channels = np.argsort(~seen, axis=-1, kind="stable").astype(np.int32)
         threads = -(-n * phases // 32) * 32
         shared = 4 * (2 * n * rings + n * phases)
         tried, o, which, many, counted, *found = self.mail.send(
-            (active, windows, channels, counts, allowed), out
+            (active, windows, channels, counts, allowed), out if asked else out[:1]
         )
         self.launch(
             "search.cu", "correlate", (min(len(active), 1 << 20), 1), threads,
             self.on_card(nodes), *(np.int32(v) for v in (nodes.shape[1], lowest, rings, n)),
             tried, np.int64(len(active)), o, which, many, np.int32(phases), np.int32(m), counted,
             np.float32(base), np.float32(1.0 / step), np.float64(step), np.int32(-short),
-            np.int32(long), np.int32(keep), *found, shared=shared,
+            np.int32(long), np.int32(keep), np.bool_(asked), found[0], found[-1], shared=shared,
         )  # fmt: skip
         self.mail.fetch()
 

@@ -20,14 +20,14 @@ __device__ __forceinline__ unsigned long long least(unsigned long long key)
 // allowed: shape (scans, n phases).
 // active: nodes to try, shape (A,), for every scan.
 // base, per: what counts as 0, and steps of 1; step: one over that; low, high: limits in steps.
-// costs, headings: shape (scans, A, keep).
+// costs, headings: shape (scans, A, keep); headings only where they are asked for.
 // A thread for each heading; shared memory holds 2 n rings codes, and costs.
 extern "C" __global__ void correlate(
     const float *__restrict__ nodes, int all, int lowest, int rings, int n,
     const long long *__restrict__ active, long long tried, const short *__restrict__ windows,
     const int *__restrict__ channels, const int *__restrict__ counts, int phases, int m,
     const bool *__restrict__ allowed, float base, float per, double step, int low, int high,
-    int keep, float *__restrict__ costs, int *__restrict__ headings)
+    int keep, bool asked, float *__restrict__ costs, int *__restrict__ headings)
 {
     extern __shared__ int shared[];
     int *f = shared;                   // (rings, 2 n)
@@ -87,7 +87,8 @@ extern "C" __global__ void correlate(
                 key = ~0ull;
             if (threadIdx.x == 0) {
                 costs[at + r] = all == ~0ull ? __int_as_float(0x7f800000) : (float)((int)(all >> 32) * step);
-                headings[at + r] = all == ~0ull ? 0 : (int)(all & 0xffffffffu);
+                if (asked)
+                    headings[at + r] = all == ~0ull ? 0 : (int)(all & 0xffffffffu);
             }
             __syncthreads();
         }

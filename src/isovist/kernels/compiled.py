@@ -261,7 +261,8 @@ class _Notice(event.Listener):
 
     def on_start(self, compilation: Any) -> None:
         function = getattr(compilation.data["dispatcher"], "py_func", None)
-        if not self.said and getattr(function, "__module__", "").startswith(__package__):
+        module = getattr(function, "__module__", None) or ""  # somebody else's may have none
+        if not self.said and module.startswith(__package__):
             self.said = True
             logging.getLogger("isovist").info(COMPILING)
 

@@ -82,6 +82,14 @@ def _least(costs: Numbers) -> np.int32:
 
 
 @within
+def _lowest(sums: NDArray[np.uint16]) -> np.uint16:
+    lowest = np.uint16(FULL)
+    for k in range(len(sums)):
+        lowest = min(lowest, sums[k])
+    return lowest
+
+
+@within
 def _sort_in(valleys: Numbers, p: int, phases: int, best: Numbers, headings: Numbers) -> None:
     """Those of phase p among the smallest, ascending, the first of equal ones first."""
     keep = len(best)
@@ -172,7 +180,7 @@ def correlate(
         long: b of equation (1) in steps.
         costs: Output, the smallest local minima of (1) over headings, ascending, `inf` where
             there are fewer; shape (A, keep).
-        headings: Output, their headings, shape (A, keep).
+        headings: Output, their headings, shape (A, keep); of shape (A, 0) where nobody asks.
     """
     n = nodes.shape[2]
     phases, rings, m = windows.shape
@@ -181,11 +189,11 @@ def correlate(
     low, high = np.zeros_like(windows), np.zeros_like(windows)
     channels = np.empty((phases, rings, m), dtype=np.int64)
     counts = np.zeros((phases, rings), dtype=np.int64)
-    blocked = np.zeros((phases, n), dtype=np.int32)
+    blocked, barred = np.zeros((phases, n), dtype=np.int32), False
     for p in range(phases):
         for k in range(n):
             if not allowed[k * phases + p]:
-                blocked[p, k] = NEVER
+                blocked[p, k], barred = NEVER, True
         for ring in range(rings):
             for c in range(m):
                 if seen[p, ring, c]:
@@ -194,8 +202,11 @@ def correlate(
                     channels[p, ring, counts[p, ring]] = c
                     counts[p, ring] += 1
     together = max(FULL // max(short, long, 1), 1)
+    # Nobody asks for more than the least of all headings, and sums of 16 bits tell it.
+    quick = headings.shape[1] == 0 and not barred and rings == 1 and counts.max() <= together
     sums, valleys = np.zeros(wide, dtype=np.uint16), np.empty(n, dtype=np.int32)
     best = np.empty(costs.shape[1], dtype=np.int32)
+    turns = np.empty_like(best)
     # Nodes follow each other from stage to stage: what was just written in pieces of other sizes
     # is not there to be read at once.
     codes = np.zeros((2, rings, wide + m), dtype=np.int16)
@@ -206,6 +217,18 @@ def correlate(
                 row = codes[i % 2, ring]
                 _encode(nodes[active[i], lowest + ring], bottom, per, row[:n])
                 _around(row, n)
+        if quick:
+            if first < i <= last:
+                least = np.uint16(FULL)
+                for p in range(phases):
+                    sums[:] = 0
+                    add_terms(
+                        codes[(i - 1) % 2, 0], channels[p, 0], 0, counts[p, 0],
+                        windows[p, 0], low[p, 0], high[p, 0], sums,
+                    )  # fmt: skip
+                    least = min(least, _lowest(sums[:n]))
+                costs[i - 1, 0] = least * step
+            continue
         if first < i <= last:
             table = tables[(i - 1) % 2]
             table[:] = 0
@@ -220,12 +243,14 @@ def correlate(
                         )  # fmt: skip
                         _empty_into(sums, table[p, 1 : n + 1])
                         begin = end
-            for p in range(phases):
+            for p in range(phases if barred else 0):
                 _bar(blocked[p], table[p, 1 : n + 1])
         if first <= i - 2:
-            _choose(tables[i % 2], valleys, best, headings[i - 2])
+            _choose(tables[i % 2], valleys, best, turns)
             for j in range(len(best)):
                 costs[i - 2, j] = np.inf if best[j] == NEVER else best[j] * step
+            for j in range(headings.shape[1]):
+                headings[i - 2, j] = turns[j]
 
 
 RADIX = ((21, 2047), (10, 2047), (0, 1023))

@@ -20,7 +20,7 @@ from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
-from isovist.localization.search import TINY, best_headings
+from isovist.localization.search import TINY, best_headings, least_costs
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
 from isovist.types import Float32Array, FloatArray, IntArray
@@ -164,7 +164,7 @@ class Choice:
         if near.size == 0:
             return np.inf
         window = atlas.window(unlit(scan), settings.seen_share[atlas.dimension - 2])
-        costs, _ = best_headings(atlas.descriptors, near, window.rough, 1, settings.short)
+        costs = least_costs(atlas.descriptors, near, window.rough, settings.short)
         return settings.lead * max(float(costs.min()), TINY)
 
 
