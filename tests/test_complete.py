@@ -10,6 +10,7 @@ import isovist as iv
 import isovist.localization.locate as locate_module
 from isovist.errors import InputError
 from isovist.kernels.bound import ceiling
+from isovist.localization import look
 from isovist.localization.locate import _proved, locate
 from isovist.localization.look import agree
 from isovist.localization.search import search
@@ -111,15 +112,29 @@ def test_a_proof_is_of_the_plane():
     assert str(caught.value) == "A proof is for maps of the plane; this atlas is in space."
 
 
-def test_a_place_that_the_search_left_out_is_not_counted_as_absent():
+def test_a_place_that_the_search_left_out_is_not_counted_as_absent(monkeypatch):
     # Two twins, and a search that hands on a single candidate: it cannot know of the other.  (With
     # a σ of each range copies are not looked for.)
     few = replace(USUAL, seeds=(1, 1))
     scan = PLANE.look(PLANE.lonely, world=PLANE.twins, seed=6)
     scan = replace(scan, sigmas=np.zeros(len(scan.ranges)))
+    monkeypatch.setattr(look, "MORE", 1)
     answer = locate(PLANE.twin_atlas, scan, settings=few)
     assert answer.verdict is not iv.Verdict.UNIQUE
     assert "than were tried" in answer.advice
+    monkeypatch.undo()  # a last look with more candidates finds it
+    answer = locate(PLANE.twin_atlas, scan, settings=few)
+    assert answer.verdict is not iv.Verdict.UNIQUE
+    assert len(answer.rivals) == 1
+
+
+@pytest.mark.parametrize("k", range(3))
+def test_a_place_that_does_not_lead_is_looked_at_once_more(monkeypatch, k):
+    few, scan = replace(USUAL, seeds=(1, 1)), PLANE.look(PLANE.places[k])
+    answer = iv.locate(PLANE.atlas, scan, settings=few)
+    assert answer.verdict is iv.Verdict.UNIQUE
+    monkeypatch.setattr(look, "MORE", 1)
+    assert "than were tried" in iv.locate(PLANE.atlas, scan, settings=few).advice
 
 
 def test_two_looks_must_agree_on_a_unique_place():
@@ -130,6 +145,26 @@ def test_two_looks_must_agree_on_a_unique_place():
     assert agree(here, here, USUAL)
     assert not agree(here, there, USUAL)
     assert agree(replace(here, verdict=iv.Verdict.LOST), there, USUAL)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "before", "after", "inliers", "kind", "believed"),
+    [
+        ("ambiguous", 3.0, 4.1, 0.95, iv.Pose, True),
+        ("ambiguous", 3.0, 3.9, 0.95, iv.Pose, False),  # not better by far
+        ("ambiguous", 3.0, 4.1, 0.85, iv.Pose, False),  # something else has changed
+        ("unique", 3.0, 4.1, 0.95, iv.Pose, False),  # the first look was sure of another
+        ("ambiguous", 3.0, 4.1, 0.95, iv.Pose3, False),  # not measured in space
+    ],
+)
+def test_a_place_that_a_closer_look_finds_must_be_better_by_far(
+    verdict, before, after, inliers, kind, believed
+):
+    n = 3 if kind is iv.Pose else 4
+    here = iv.Estimate(kind(), np.eye(n), 0.5, 0.6, before)
+    there = iv.Estimate(kind(5.0), np.eye(n), 1.0, inliers, after)
+    first = iv.Answer(iv.Verdict(verdict), "", (here,))
+    assert agree(first, iv.Answer(iv.Verdict.UNIQUE, "", (there, here)), USUAL) is believed
 
 
 @pytest.mark.parametrize("site", [PLANE, SPACE], ids=["plane", "space"])

@@ -3,6 +3,8 @@
 import multiprocessing
 import subprocess
 import sys
+import threading
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 
@@ -70,7 +72,7 @@ def test_nothing_is_shared_out_when_no_thread_can_start(monkeypatch):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threads, "COUNT", 4)
-    monkeypatch.setattr(threads, "_pool", refuse)
+    monkeypatch.setattr(threads, "_helpers", refuse)
     parts = []
     share(lambda first, last: parts.append((first, last)), 100, 1, None, ())
     assert (parts[0][0], parts[-1][1]) == (0, 100)
@@ -84,6 +86,49 @@ def test_an_error_in_a_part_reaches_the_caller(monkeypatch):
 
     with pytest.raises(ValueError, match="part"):
         share(fail, 100, 1, None, ())
+
+
+def test_an_error_of_a_helper_reaches_the_caller_and_nobody_works_on(monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
+    caller, begun, over = threading.get_ident(), threading.Event(), []
+
+    def fail(first, _last):
+        assert not over
+        if threading.get_ident() != caller:
+            begun.set()
+            raise ValueError(f"part {first}")
+        begun.wait(10.0)
+
+    for _ in range(20):
+        begun.clear()
+        with pytest.raises(ValueError, match="part"):
+            share(fail, 100, 1, None, ())
+    over.append(True)
+
+
+def test_helpers_that_are_busy_are_not_waited_for(monkeypatch):
+    """Nor do those that come late hold what they were asked with."""
+    monkeypatch.setattr(threads, "COUNT", 2)
+    busy, free = threading.Event(), threading.Event()
+
+    def long(_first, _last):
+        busy.set()
+        free.wait(10.0)
+
+    asking = threading.Thread(target=share, args=(long, 2, 1, None, ()))
+    asking.start()
+    assert busy.wait(10.0)
+    held = []
+    for _ in range(50):
+        table = np.zeros(40)
+        held.append(weakref.ref(table))
+        share(lambda first, last, out: out[first:last].__iadd__(1), 40, 1, None, (table,))
+        assert (table == 1.0).all()
+        del table
+    assert sum(ref() is not None for ref in held) == 0
+    free.set()
+    asking.join(10.0)
+    assert not asking.is_alive()
 
 
 def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():

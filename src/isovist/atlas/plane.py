@@ -196,8 +196,9 @@ class PlaneAtlas(Atlas):
     def kernels() -> tuple[Any, ...]:
         from isovist.kernels.align import align
         from isovist.kernels.score import score
+        from isovist.kernels.sums import group
 
-        return align, score
+        return align, score, group
 
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""

@@ -13,7 +13,8 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from functools import cache
 from itertools import pairwise
-from threading import Lock
+from queue import SimpleQueue
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 from numba.core import config
@@ -69,11 +70,22 @@ def hands() -> int:
     return 1 if _alone.get() else max(COUNT - max(_callers - 1, 0), 1)
 
 
+Work = Callable[[], None]
+
+
 @cache
-def _pool(process: int) -> ThreadPoolExecutor:
-    """The helpers of a process; a forked child has none of its parent's."""
+def _helpers(process: int) -> "SimpleQueue[Work]":
+    """Where the helpers of a process wait for something to do; a forked child has its own."""
     del process
-    return ThreadPoolExecutor(max(COUNT - 1, 1), thread_name_prefix="isovist")
+    asked: SimpleQueue[Work] = SimpleQueue()
+
+    def wait() -> None:
+        while True:
+            asked.get()()
+
+    for number in range(COUNT - 1):
+        Thread(target=wait, name=f"isovist_{number}", daemon=True).start()
+    return asked
 
 
 def share(
@@ -95,32 +107,48 @@ def share(
         loop(0, count, *arguments)
         return
     edges = [min(block * (blocks * k // parts), count) for k in range(parts + 1)]
-    left = deque(pairwise(edges))
+    left, given = deque(pairwise(edges)), [arguments]
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
 
-    def work() -> None:
-        while True:
+    def help_out() -> None:  # whoever comes late finds nothing left
+        while part := _next(left):
+            error = None
             try:
-                first, last = left.popleft()
-            except IndexError:
-                return
-            loop(first, last, *arguments)
+                loop(*part, *given[0])
+            except BaseException as raised:  # it is raised where the loop was asked for
+                error = raised
+            ended.put(error)
 
-    helpers = _ask_for_help(work, min(free, parts) - 1)
+    _ask_for_help(help_out, min(free, parts) - 1)
+    others = parts
     try:
-        work()
+        while part := _next(left):
+            others -= 1
+            loop(*part, *arguments)
     finally:
-        left.clear()
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        while _next(left):  # after an error
+            others -= 1
+        failed = [error for error in (ended.get() for _ in range(others)) if error is not None]
+        given.clear()  # those who come late hold no array
+    if failed:
+        raise failed[0]
 
 
-def _ask_for_help(work: Callable[[], None], helpers: int) -> list[Future[None]]:
+def _next(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
+    """A part that nobody has begun, which is then begun; `None` when there is none."""
+    try:
+        return left.popleft()
+    except IndexError:
+        return None
+
+
+def _ask_for_help(work: Work, helpers: int) -> None:
     """Have helpers do the same; none when no thread can be started, as when Python ends."""
-    asked: list[Future[None]] = []
     with suppress(RuntimeError):
-        asked.extend(_pool(os.getpid()).submit(work) for _ in range(helpers))
-    return asked
+        asked = _helpers(os.getpid())
+        # Where they have not come to what they were asked before, they will not come to this.
+        for _ in range(min(helpers, COUNT - asked.qsize())):
+            asked.put(work)
 
 
 def in_order(

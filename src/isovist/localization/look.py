@@ -20,6 +20,7 @@ from isovist.localization.refine import Fits, refine
 from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slices import rivals
+from isovist.poses import Pose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Look
 from isovist.types import FloatArray
@@ -30,6 +31,13 @@ CROWDED = (
     "One place explains the scan best, but more places are like it than were tried. Give a prior, "
     "or move and look again."
 )
+MORE = 4
+"""So many times as many candidates a closer look at a map of the plane has at last where those
+before did not lead: of 120 scans of fhw revisited 7 were not unique for that alone, all of them
+right."""
+CLEAR = (1.0, 0.9)
+"""A place of the plane that only a closer look finds is believed where it is better than that of
+the first by so many nats per beam, and explains such a share of them."""
 DIVIDED = (
     "A closer look found another place than the first one did, which explains the scan better. "
     "Move and look again."
@@ -135,13 +143,14 @@ def look_closer(
             return replace(answer, timing_ms=spent)
     look_again = partial(look_once, site, scan, prior, tilt=tilt, thorough=True, known=known)
     answer, sure = look_again(settings)
-    if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
-        # As many candidates as of one map may be too few of all: as many of each, then.
+    large = isinstance(site, Atlas) and site.size > MANY
+    times = 1 if large or site.dimension == 3 else MORE
+    if isinstance(site, SideBySide):  # as many candidates as of one map may be too few of all
+        times = min(len(site.names), FEW)
+    if times > 1 and answer.verdict is Verdict.UNIQUE and not sure:
         spent = _sum(spent, answer.timing_ms)
         few, many = settings.seeds
-        each = replace(settings, seeds=(few, many * min(len(site.names), FEW)))
-        answer, sure = look_again(each)
-    large = isinstance(site, Atlas) and site.size > MANY
+        answer, sure = look_again(replace(settings, seeds=(few, many * times)))
     # That there is no other place, or none at all, cannot be said before all was looked at.
     if large and answer.verdict is not Verdict.AMBIGUOUS and not sure:
         spent = _sum(spent, answer.timing_ms)
@@ -158,11 +167,15 @@ def agree(first: Answer, second: Answer, settings: LocalizationSettings) -> bool
     """Whether two looks have the same place as their best, unless the first found none that fits.
 
     Of places that only the closer look finds, many explain a scan that has changed since the map
-    was made better than the right one does.
+    was made better than the right one does; but not all of it, and not by far (`CLEAR`).
     """
     if first.best is None or second.best is None or first.verdict is Verdict.LOST:
         return True
-    return is_same(first.best.pose, second.best.pose, settings)
+    if is_same(first.best.pose, second.best.pose, settings):
+        return True
+    ahead, explained = second.best.score - first.best.score, second.best.inliers
+    plain = first.verdict is Verdict.AMBIGUOUS and isinstance(second.best.pose, Pose)
+    return plain and ahead >= CLEAR[0] and explained >= CLEAR[1]
 
 
 def has_rivals(site: Site, scan: Look, answer: Answer) -> bool:
