@@ -6,8 +6,8 @@ Each map is as it is, a little changed and much changed, N times each: boxes of 
 free space (none, 3 and 8 for 100 m²), and of squares of 1 m a share has lost its walls (none, 5 and
 15 %).  Five sensors of 36 to 360 beams, 180 to 360°, 6 to 12 m, take scans at random places.
 "Only by more" are answers that are unique because the last look had more candidates, or because
-what only a closer look found was better by far (`localization.look.MORE`, `.CLEAR`).  A wrong answer
-lies more than 0.5 m or 10° from the truth.
+what only a closer look found was better by far (`localization.look.MORE`, `.CLEAR`).  A wrong
+answer lies more than 0.5 m or 10° from the truth.
 """
 
 import argparse

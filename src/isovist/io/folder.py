@@ -35,8 +35,8 @@ from isovist.io.places import MANIFEST, Place, place_of
 FORMAT = "isovist folder 2"
 
 PIECE = 1 << 16
-"""Bytes of a file that have a checksum of their own: few beside the rows of a map that a part needs,
-and a manifest grows by 240 kB for each GB."""
+"""Bytes of a file that have a checksum of their own: few beside the rows of a map that a part
+needs, and a manifest grows by 240 kB for each GB."""
 _ATTEMPTS = 20
 _DRAFT_S = 3600.0  # no writer takes that long
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -74,7 +74,7 @@ class Entry:
         stream = io.BytesIO()
         header = np.lib.format.header_data_from_array_1_0(array)
         np.lib.format.write_array_header_1_0(stream, header)
-        head, data = stream.getbuffer(), memoryview(array.reshape(-1).view(np.uint8))
+        head, data = stream.getbuffer(), array.reshape(-1).view(np.uint8).data
         write_synced(file, head, data)
         nbytes, crc, pieces = len(head) + len(data), 0, []
         for end in range(PIECE, nbytes + PIECE, PIECE):
