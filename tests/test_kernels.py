@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -103,6 +104,13 @@ def test_a_command_that_must_compile_says_so_once_and_not_in_its_output(tmp_path
         "beforehand.\n",
         "",
     ]
+
+
+def test_a_function_of_no_module_is_compiled_beside_ours():
+    named = {}
+    exec("def more(x):\n    return x + 1", named)
+    assert named["more"].__module__ is None
+    assert numba.njit(named["more"])(2) == 3
 
 
 def test_warming_up_compiles_every_kernel_and_says_where_they_are():
