@@ -56,11 +56,13 @@ def look_once(
     thorough: bool = False,
     against: Answer | None = None,
     known: Sequence[Answer] = (),
+    among: Sought | None = None,
 ) -> tuple[Answer, bool]:
     """The answer of the three steps, and whether it is well ahead of what was not looked at.
 
     In space, `against` an answer, only places that may be as good as its own are looked for.
-    Places of answers that are `known` are judged again beside what is found now.
+    Places of answers that are `known` are judged again beside what is found now.  Candidates
+    `among` which to look were sought before.
     """
     if thorough and atlas.dimension == 2:
         from isovist.kernels.bound import bound, tabulate
@@ -68,8 +70,11 @@ def look_once(
         for kernel in (bound, tabulate):  # of `copies`; seldom needed, so compiled only now
             kernel.compile()
     start = perf_counter()
-    if against is None:
-        candidates: Sought = seek(atlas, scan, prior, settings, thorough=thorough)
+    candidates: Sought
+    if among is not None:
+        candidates = among
+    elif against is None:
+        candidates = seek(atlas, scan, prior, settings, thorough=thorough)
     else:
         candidates = rivals_of(against, atlas, scan, prior, settings)
     searched = perf_counter()
@@ -146,13 +151,21 @@ def look_closer(
     look_again = partial(look_once, site, scan, prior, tilt=tilt, thorough=True, known=known)
     answer, sure = look_again(settings)
     large = isinstance(site, Atlas) and site.size > MANY
-    times = 1 if large or site.dimension == 3 else MORE
-    if isinstance(site, SideBySide):  # as many candidates as of one map may be too few of all
-        times = min(len(site.names), FEW)
-    if times > 1 and answer.verdict is Verdict.UNIQUE and not sure:
+    few, many = settings.seeds
+    if isinstance(site, SideBySide) and answer.verdict is Verdict.UNIQUE and not sure:
+        # As many candidates as of one map may be too few of all: as many of each, then.
         spent = _sum(spent, answer.timing_ms)
-        few, many = settings.seeds
+        times = min(len(site.names), FEW)
         answer, sure = look_again(replace(settings, seeds=(few, many * times)))
+    elif site.dimension == 2 and not large and answer.verdict is Verdict.UNIQUE and not sure:
+        start = perf_counter()
+        more = seek(site, scan, prior, replace(settings, seeds=(few, many * MORE)), thorough=True)
+        sought = dict.fromkeys(answer.timing_ms, 0.0)
+        sought["search"] = sought["total"] = 1e3 * (perf_counter() - start)
+        spent = _sum(spent, sought)
+        if leads(site, scan, more, answer, settings):  # else it would not be sure of more either
+            spent = _sum(spent, answer.timing_ms)
+            answer, sure = look_again(settings, among=more)
     # That there is no other place, or none at all, cannot be said before all was looked at.
     if large and answer.verdict is not Verdict.AMBIGUOUS and not sure:
         spent = _sum(spent, answer.timing_ms)
