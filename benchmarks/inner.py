@@ -154,7 +154,7 @@ def _plain(nodes: NDArray[np.float32], window: Window, short: float) -> FloatArr
 
 
 def main() -> None:
-    threads.COUNT = 1
+    threads.stay_on_one_core()
     floor = office_floor(0, length=40.0, rows=6)
     world = OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), 0.05)
     atlas = build(world)

@@ -12,6 +12,7 @@ answer lies more than 0.5 m or 10° from the truth.
 
 import argparse
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -121,6 +122,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=1)
     given = parser.parse_args()
+    for path in given.maps:
+        if not path.is_file():
+            sys.exit(f"{path}: there is no such file.")
     jobs = [
         (path, change, k)
         for path in given.maps
@@ -146,13 +150,8 @@ def _told(
     if count == 1:
         yield from map(asked, jobs)
         return
-    with get_context("spawn").Pool(count, _alone) as pool:
+    with get_context("spawn").Pool(count, threads.stay_on_one_core) as pool:
         yield from pool.imap_unordered(asked, jobs)
-
-
-def _alone() -> None:
-    """In a process beside others: loops stay on one core."""
-    threads.COUNT = 1
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ import isovist.localization.locate as locate_module
 from isovist.errors import InputError
 from isovist.kernels.bound import ceiling
 from isovist.localization import look
+from isovist.localization.judge import is_same
 from isovist.localization.locate import _proved, locate
 from isovist.localization.look import agree
 from isovist.localization.search import search
@@ -128,13 +129,25 @@ def test_a_place_that_the_search_left_out_is_not_counted_as_absent(monkeypatch):
     assert len(answer.rivals) == 1
 
 
+@pytest.mark.parametrize("with_what", ["nothing", "prior", "mount", "several scans"])
 @pytest.mark.parametrize("k", range(3))
-def test_a_place_that_does_not_lead_is_looked_at_once_more(monkeypatch, k):
-    few, scan = replace(USUAL, seeds=(1, 1)), PLANE.look(PLANE.places[k])
-    answer = iv.locate(PLANE.atlas, scan, settings=few)
+def test_a_place_that_does_not_lead_is_looked_at_once_more(monkeypatch, k, with_what):
+    place, how = PLANE.places[k], {"settings": replace(USUAL, seeds=(1, 1))}
+    scan, truth = PLANE.look(place), place
+    if with_what == "prior":
+        how["prior"] = iv.Region.circle((place.x, place.y), 3.0)
+    if with_what == "mount":
+        sensor = iv.Pose(0.2, 0.1, 0.5)
+        scan, truth = replace(scan, T_robot_sensor=sensor), place @ sensor.inverse
+    if with_what == "several scans":
+        step = iv.Pose(0.3, 0.0, 0.1)
+        truth, how["motions"] = place @ step, [step]
+        scan = [scan, PLANE.look(truth, seed=3)]
+    answer = iv.locate(PLANE.atlas, scan, **how)
     assert answer.verdict is iv.Verdict.UNIQUE
+    assert is_same(answer.best.pose, truth, USUAL)
     monkeypatch.setattr(look, "MORE", 1)
-    assert "than were tried" in iv.locate(PLANE.atlas, scan, settings=few).advice
+    assert "than were tried" in iv.locate(PLANE.atlas, scan, **how).advice
 
 
 def test_two_looks_must_agree_on_a_unique_place():

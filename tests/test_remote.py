@@ -121,6 +121,14 @@ def test_a_part_is_checked_and_damage_elsewhere_does_not_matter(kept, tmp_path):
             elif abs(rows[place] - rows[node]) > 0.5 * rows.max():
                 assert len(iv.read_atlas(path, box=box).nodes)
     assert refused >= 12
+    box = [*(nodes[0] - 0.5), *(nodes[0] + 0.5)]
+    for cut in (0, 100, size // 2, size - 1):
+        file.write_bytes(sound[:cut])
+        with pytest.raises(FileError, match=rf"has {cut} bytes instead of {size}\.$"):
+            iv.read_atlas(path, box=box)
+    file.unlink()
+    with pytest.raises(FileError, match=r"\.npy is missing\.$"):
+        iv.read_atlas(path, box=box)
 
 
 def test_what_cannot_be_read_is_one_line(kept):

@@ -159,13 +159,8 @@ def _tried(numbers: list[int], scans: int, seed: int, jobs: int, brute: int) -> 
     if jobs == 1:
         yield from map(ask, numbers)
         return
-    with get_context("spawn").Pool(jobs, _alone) as pool:
+    with get_context("spawn").Pool(jobs, threads.stay_on_one_core) as pool:
         yield from pool.imap_unordered(ask, numbers)
-
-
-def _alone() -> None:
-    """In a process beside others: loops stay on one core."""
-    threads.COUNT = 1
 
 
 def read_lines(path: Path, head: Line) -> dict[int, Line]:

@@ -118,7 +118,7 @@ class Entry:
         start, stop = begin, end
         if self.pieces:
             start, stop = begin // PIECE * PIECE, min(-(-end // PIECE) * PIECE, self.nbytes)
-        data = place.range(self.file, start, stop)
+        data = place.range(self.file, self.nbytes, start, stop)
         for k in range(0, len(data), PIECE) if self.pieces else ():
             told = self.pieces[(start + k) // PIECE]
             if f"{zlib.crc32(data[k : k + PIECE].data):08x}" != told:

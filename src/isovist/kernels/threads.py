@@ -50,6 +50,12 @@ def own_core() -> Iterator[None]:
             _callers -= 1
 
 
+def stay_on_one_core() -> None:
+    """In a process beside others, from now on: its loops are not shared out."""
+    global COUNT  # noqa: PLW0603
+    COUNT = 1
+
+
 _alone = ContextVar("isovist_alone", default=False)
 
 
