@@ -10,8 +10,8 @@ from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.backends.base import computing
 from isovist.kernels.align import align
 from isovist.kernels.align3d import distance_in_space
-from isovist.kernels.correlate import spread
 from isovist.kernels.ends import REACH, distance_at
+from isovist.kernels.select import spread
 from isovist.kernels.terms import LANES, VECTORS, add_plain, add_terms
 from isovist.localization.search import best_headings
 from isovist.maps.cells import distance_to_walls

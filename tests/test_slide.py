@@ -45,7 +45,7 @@ def test_a_place_in_a_corridor_is_as_wide_as_it_can_slide(dimension, room):
     fits = refit(atlas, beams, start, USUAL, tilt=False)
     known = information(fits.fit, beams.blocks, atlas.cell(fits.poses), USUAL)
     before = covariances(known, USUAL)[0]
-    after = slide.slid(atlas, fits, before, USUAL)
+    after = slide.slid(atlas, beams, fits.poses[0], before, USUAL)
     if room:
         np.testing.assert_array_equal(after, before)
         return

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from isovist.atlas.base import Window
 from isovist.atlas.walls import bare_walls
 from isovist.kernels.align3d import align_in_space, distance_in_space, turn
-from isovist.kernels.correlate import spread
 from isovist.kernels.score3d import score_in_space
+from isovist.kernels.select import spread
 from isovist.kernels.voxelise import touches
 from isovist.localization.search import best_headings
 from isovist.maps.cells import distance_to_walls

@@ -148,7 +148,7 @@ class Pose(_Rigid):
 
     def __getitem__(self, index: Any) -> "Pose":
         """Some of an array of poses."""
-        return Pose.from_vector(self.vector[_index(index)])
+        return Pose._of(self.vector[_index(index)])  # nobody writes to either
 
     @property
     def position(self) -> FloatArray:
@@ -182,10 +182,14 @@ class Pose(_Rigid):
             u, v, turn = other.vector.tolist()
             c, s = math.cos(yaw), math.sin(yaw)
             return _single(x + c * u - s * v, y + s * u + c * v, yaw + turn)
-        place = self.apply(other.position)
-        rows = np.empty((*place.shape[:-1], 3))
-        rows[..., :2] = place
-        rows[..., 2] = wrap_angle(self.vector[..., 2] + other.vector[..., 2])
+        mine, yours = self.vector, other.vector
+        turned = wrap_angle(mine[..., 2] + yours[..., 2])
+        c, s = np.cos(mine[..., 2]), np.sin(mine[..., 2])
+        u, v = yours[..., 0], yours[..., 1]
+        rows = np.empty((*turned.shape, 3))
+        rows[..., 0] = mine[..., 0] + c * u - s * v
+        rows[..., 1] = mine[..., 1] + s * u + c * v
+        rows[..., 2] = turned
         return Pose._of(rows)
 
     @property
@@ -389,7 +393,8 @@ def swing(before: AnyPose, after: AnyPose, n: int) -> FloatArray:
         n: How many coordinates of (1) change; angles beyond them stay.
     """
     lever = after.position - before.position
-    J = np.broadcast_to(np.eye(n), (len(lever), n, n)).copy()
+    J = np.zeros((len(lever), n, n))
+    J[:, range(n), range(n)] = 1.0
     if isinstance(before, Pose):
         J[:, 0, 2], J[:, 1, 2] = -lever[:, 1], lever[:, 0]
         return J

@@ -16,6 +16,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +29,7 @@ from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each, readonly
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
@@ -78,24 +79,23 @@ class Window:
             short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
                 that is longer costs up to twice that.
         """
-        from isovist.kernels.correlate import HIGHEST
+        from isovist.kernels.correlate import code
 
-        known = self.values[self.seen].astype(np.float64)
-        base, top = known.min(initial=0.0) - 2.0 * short, known.max(initial=0.0) + short
-        # A power of two, so that costs are the same numbers as floats.
-        step = 2.0 ** np.ceil(np.log2(max(short / FINE, (top - base) / (HIGHEST - 2))))
-        base = float(np.float32(base - step))
-        # As `kernels.correlate` does it with nodes, so that what is the same costs nothing.
-        above = (self.values - np.float32(base)) * np.float32(1.0 / step) + np.float32(0.5)
-        values = np.where(self.seen, above, 0.0).astype(np.int16)
+        values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
+        code(self.values, self.seen, short, short / FINE, values, scale)
+        base, step = scale.tolist()
         whole = round(short / step)
         return Codes(values, base, step, whole, 2 * whole)
 
     def yaws(self, n: int, heading: float) -> FloatArray:
         """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
-        phases = len(self.values)
-        turns = np.arange(n * phases) / phases - self.first
-        return np.asarray(2.0 * np.pi * turns / n + heading)
+        return _yaws(n, len(self.values), self.first, heading)
+
+
+@lru_cache
+def _yaws(n: int, phases: int, first: int, heading: float) -> FloatArray:
+    turns = np.arange(n * phases) / phases - first
+    return readonly(2.0 * np.pi * turns / n + heading)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -231,7 +231,7 @@ class Fit:
 
     def select(self, index: NDArray[Any]) -> "Fit":
         """Some of them, in this order."""
-        return Fit(*(array[index] for array in self.arrays))
+        return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
 
 
 class Site(ABC):
@@ -363,6 +363,12 @@ class Atlas(Site):
     def positions(self) -> FloatArray:
         """World coordinates of the nodes, shape (N, d), in m."""
 
+    @property
+    @once_for_each
+    def places(self) -> FloatArray:
+        """`positions`, kept: every scan asks for thousands of them.  Read-only."""
+        return readonly(np.ascontiguousarray(self.positions))
+
     def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
         """Numbers of nodes, all those of a box (x, y in m) among them, in order."""
         del low, high
@@ -399,9 +405,18 @@ class Atlas(Site):
     def window(self, scan: AnyScan, share: float) -> Window:
         """The channels of a scan; `share` of one must be seen for it to count."""
 
-    @abstractmethod
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         """Poses at nodes, shape (K, D)."""
+        from isovist.kernels.select import stand
+
+        poses = np.empty((len(nodes), self.coordinates))
+        stand(self.places, np.ascontiguousarray(nodes), np.ascontiguousarray(yaws), poses)
+        return poses
+
+    @property
+    def coordinates(self) -> int:
+        """Of a pose."""
+        return 3 * (self.dimension - 1)
 
     @abstractmethod
     def arrays(self) -> dict[str, NDArray[Any]]:

@@ -26,7 +26,7 @@ from isovist.atlas.shine import (
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import KEPT as KEPT_SCANS
-from isovist.atlas.windows import rings_of, rose_from_json, rose_json, window_of_scan
+from isovist.atlas.windows import rings_of, rose_from_json, rose_json, units_of, window_of_scan
 from isovist.backends.base import Described, Rays, computing
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap, distance_to_walls
@@ -34,15 +34,7 @@ from isovist.maps.sweep import KNOWN, felt, free_nodes, summing
 from isovist.poses import Pose, unit_vectors
 from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
-from isovist.types import (
-    Float32Array,
-    FloatArray,
-    IntArray,
-    check_memory,
-    once_for_each,
-    readonly,
-    restore,
-)
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
 
 SIGNALS = ("range", "range+intensity")
 """What an atlas of the plane can be searched by."""
@@ -131,11 +123,6 @@ class PlaneAtlas(Atlas):
             lit = self.shine if comparable(self.shine, flat.intensities[flat.valid]) else None
         return window_of_scan(flat, self.settings, share, self.rose, lit)
 
-    def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        poses = np.empty((len(nodes), 3))
-        poses[:, :2], poses[:, 2] = _places(self)[nodes], yaws
-        return poses
-
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """At most `thin[0]` valid beams, evenly chosen."""
         return _beams(_planar(scan), thin[0], block, self.shine)
@@ -158,19 +145,18 @@ class PlaneAtlas(Atlas):
     ) -> Fit:
         del fitted, held
         unit = self.world.resolution
-        moved, normal = self.to_cells(poses), np.empty((len(poses), 8))
+        moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
         computing().align(
             self.wall_distance, beams.ends / unit, beams.sigmas / unit, widths / unit, DAMPING,
-            moved, normal,
+            moved, sums,
         )  # fmt: skip
-        H = normal[:, SYMMETRIC]
-        H[:, 2] *= unit
-        H[:, :, 2] *= unit
+        sums *= _in_metres(unit)
+        H = sums[:, SYMMETRIC]
         if self.heading != 0.0:
             turn = np.eye(3)
             turn[:2, :2] = self.world.origin.rotation
             H = turn @ H @ turn.T
-        return Fit(self.from_cells(moved), H, normal[:, 6], normal[:, 7] * unit**2)
+        return Fit(self.from_cells(moved), H, sums[:, 6], sums[:, 7])
 
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
@@ -196,9 +182,10 @@ class PlaneAtlas(Atlas):
     def kernels() -> tuple[Any, ...]:
         from isovist.kernels.align import align
         from isovist.kernels.score import score
-        from isovist.kernels.sums import group
+        from isovist.kernels.select import by_place
+        from isovist.kernels.sums import thin
 
-        return align, score, group
+        return align, score, by_place, thin
 
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""
@@ -211,19 +198,20 @@ class PlaneAtlas(Atlas):
 
     def to_cells(self, poses: FloatArray) -> FloatArray:
         """Poses in the grid, in cells and rad, as kernels want them; a copy."""
-        moved = np.subtract(poses, self.world.origin.vector, order="C")
-        if self.heading != 0.0:
-            moved[..., :2] = moved[..., :2] @ self.world.origin.rotation
-        moved[..., :2] /= self.world.resolution
+        origin = self.world.origin
+        moved = np.subtract(poses, origin.vector, order="C")
+        if origin.vector[2] != 0.0:
+            moved[..., :2] = moved[..., :2] @ origin.rotation
+        moved /= _lengths(self.world.resolution)
         return moved
 
     def from_cells(self, poses: FloatArray) -> FloatArray:
         """The way back."""
-        moved = np.array(poses)
-        moved[..., :2] *= self.world.resolution
-        if self.heading != 0.0:
-            moved[..., :2] = moved[..., :2] @ self.world.origin.rotation.T
-        moved += self.world.origin.vector
+        origin = self.world.origin
+        moved: FloatArray = poses * _lengths(self.world.resolution)
+        if origin.vector[2] != 0.0:
+            moved[..., :2] = moved[..., :2] @ origin.rotation.T
+        moved += origin.vector
         return moved
 
     def arrays(self) -> dict[str, NDArray[Any]]:
@@ -353,35 +341,40 @@ def _in_blocks(
 
 
 @lru_cache
+def _lengths(cell: float) -> FloatArray:
+    """Units of x, y and yaw in the grid."""
+    return readonly(np.array([cell, cell, 1.0]))
+
+
+@lru_cache
+def _in_metres(cell: float) -> FloatArray:
+    """What the sums of `kernels.align` are times, which are in cells."""
+    return readonly(np.array([1.0, 1.0, cell, 1.0, cell, cell**2, 1.0, cell**2]))
+
+
+@lru_cache
 def _row(model: BeamModel, reach: float, cell: float) -> FloatArray:
     return readonly(model.row(reach, cell / math.sqrt(12.0)))
-
-
-@once_for_each
-def _places(atlas: PlaneAtlas) -> FloatArray:
-    """Where the nodes are, shape (N, 2): every scan asks for thousands of them."""
-    return readonly(atlas.positions)
 
 
 @lru_cache(maxsize=KEPT_SCANS)
 def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
     """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
-    from isovist.kernels.sums import group
+    from isovist.kernels.sums import thin
 
-    index = np.flatnonzero(scan.valid)
-    if index.size > most:
-        index = index[np.arange(most) * index.size // most]
-    bearings = scan.bearings[index]
-    ends = scan.ranges[index, None] * unit_vectors(bearings)
-    (starts, columns), counts = np.empty((2, len(index)), np.int64), np.empty(2, np.int64)
-    group(bearings, ends, *block, starts, columns, counts)
-    blocks, things = counts.tolist()
-    strengths = np.empty(0)
+    index, ends = np.empty(most, np.int64), np.empty((most, 2))
+    begins, counts = np.empty((2, most), np.int64), np.empty(3, np.int64)
+    along = units_of(scan.bearings)
+    thin(scan.ranges, scan.bearings, along, scan.valid, *block, index, ends, begins, counts)
+    m, blocks, things = counts.tolist()
+    index, none = index[:m], np.empty(0)
+    strengths = sigmas = none
     if scan.intensities is not None and comparable(shine, scan.intensities[scan.valid]):
-        strengths = np.ascontiguousarray(scan.intensities[index])
-    sigmas = np.empty(0) if scan.sigmas is None else np.ascontiguousarray(scan.sigmas[index])
-    order = np.arange(len(index))
-    return Beams(ends, strengths, sigmas, order, starts[:blocks], columns[:things])
+        strengths = scan.intensities[index]
+    if scan.sigmas is not None:
+        sigmas = scan.sigmas[index]
+    starts, columns = begins[0, :blocks], begins[1, :things]
+    return Beams(ends[:m], strengths, sigmas, np.arange(m), starts, columns)
 
 
 def _planar(scan: AnyScan) -> Scan:

@@ -107,10 +107,6 @@ class SpaceAtlas(Atlas):
     def window(self, scan: AnyScan, share: float) -> Window:
         return window_of_cloud(_solid(scan), self.settings, share, self.rose)
 
-    def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
-        x, y, z = self.world.centres(self.nodes[nodes]).T
-        return np.column_stack([x, y, yaws, z, np.zeros((len(nodes), 2))])
-
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """One return for each patch of `thin[1]` rad that holds any.
 

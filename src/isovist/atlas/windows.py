@@ -15,7 +15,6 @@ and the mass below the line says which channels the sensor saw.
 
 from dataclasses import replace
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -141,6 +140,18 @@ def window_of_scan(
     )
 
 
+def units_of(bearings: FloatArray) -> FloatArray:
+    """(cos θ, sin θ) of the beams of a sensor, shape (m, 2): scans of it share them."""
+    if len(bearings) > MANY:
+        return unit_vectors(bearings)
+    return _units(bearings.tobytes())
+
+
+@lru_cache(maxsize=KEPT)
+def _units(bearings: bytes) -> FloatArray:
+    return readonly(unit_vectors(np.frombuffer(bearings)))
+
+
 @lru_cache(maxsize=KEPT)
 def _beam_weights(bearings: bytes, rose: Rose) -> FloatArray:
     """Of every beam of a sensor, at each phase, shape (P, m, n): scans of it share them.
@@ -250,11 +261,10 @@ def _shares(bearings: FloatArray, most: float) -> FloatArray:
 
 def _seen(known: BoolArray) -> tuple[int, int]:
     """First channel and number of channels of the shortest arc that holds all known ones."""
-    n = known.size
-    marks = np.flatnonzero(known).tolist()
-    if not marks:
+    n, marks = known.size, known.nonzero()[0]
+    if len(marks) == 0:
         return 0, 0
-    marks.append(marks[0] + n)
-    gaps = [after - before for before, after in pairwise(marks)]
-    widest = gaps.index(max(gaps))
-    return marks[widest + 1] % n, n - gaps[widest] + 1
+    marks = np.append(marks, marks[0] + n)
+    gaps = marks[1:] - marks[:-1]
+    widest = int(gaps.argmax())
+    return int(marks[widest + 1]) % n, n - int(gaps[widest]) + 1

@@ -201,10 +201,10 @@ class Backend:
         if len(poses) <= FEW:
             align(*arguments)
             return
-        order, back = _by_place(poses)
+        order, sums = _by_place(poses), np.empty_like(normal)
         moved = poses[order]
-        align(*given, moved, normal)
-        poses[:], normal[:] = moved[back], normal[back]
+        align(*given, moved, sums)
+        poses[order], normal[order] = moved, sums
 
     def score(self, *arguments: Any) -> None:
         """`kernels.score.score`."""
@@ -214,9 +214,9 @@ class Backend:
         if len(poses) <= FEW:
             score(*arguments)
             return
-        order, back = _by_place(poses)
-        score(*given, poses[order], ratings, kinds)
-        ratings[:], kinds[:] = ratings[back], kinds[back]
+        order, rated = _by_place(poses), (np.empty_like(ratings), np.empty_like(kinds))
+        score(*given, poses[order], *rated)
+        ratings[order], kinds[order] = rated
 
     def bound(self, *arguments: Any) -> None:
         """`kernels.bound.bound`."""
@@ -225,14 +225,13 @@ class Backend:
         bound(*arguments)
 
 
-def _by_place(poses: FloatArray) -> tuple[IntArray, IntArray]:
-    """An order in which neighbours come together, and the way back.
+def _by_place(poses: FloatArray) -> IntArray:
+    """An order of poses in cells, shape (K, 3), in which neighbours come together."""
+    from isovist.kernels.select import by_place
 
-    What they read of the map is then still in the cache.  Poses in cells, shape (K, 3).
-    """
-    columns, rows = np.floor(poses[:, :2] / NEIGHBOURS).T
-    order = np.lexsort((rows, columns))
-    return order, np.argsort(order, kind="stable")
+    order = np.empty(len(poses), dtype=np.int64)
+    by_place(poses, NEIGHBOURS, order)
+    return order
 
 
 _ASKED: ContextVar[str | None] = ContextVar("backend", default=None)

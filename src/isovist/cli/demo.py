@@ -30,9 +30,10 @@ def demo(
     from isovist.kernels.align import align
     from isovist.kernels.align3d import align_in_space
     from isovist.kernels.beside import compile_beside
-    from isovist.kernels.correlate import correlate, spread
+    from isovist.kernels.correlate import correlate
     from isovist.kernels.score import score
     from isovist.kernels.score3d import score_in_space
+    from isovist.kernels.select import spread
     from isovist.report.answers import answer_json, answer_text, pose_json
     from isovist.ros.demonstration import write_demonstration
     from isovist.viz.answers import draw_answer

@@ -114,7 +114,7 @@ def locate_product(
     """Print what `isovist.locate` says of a scan; 0 when it is unique, else 1."""
     from isovist.cli.inputs import maps_of
     from isovist.kernels.beside import compile_beside
-    from isovist.kernels.correlate import spread
+    from isovist.kernels.select import spread
     from isovist.localization.answer import Verdict
     from isovist.localization.contrast import contrast
     from isovist.localization.hints import hints

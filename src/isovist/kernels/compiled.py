@@ -102,7 +102,8 @@ class Kernel:
                     self.ready = True
 
     def __call__(self, *arguments: Any) -> Any:
-        self.compile()
+        if not self.ready:
+            self.compile()
         if self._over is None:
             return self.loop(*arguments)
         return share(self.loop, len(arguments[self._over]), self._block, self._most, arguments)

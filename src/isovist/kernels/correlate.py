@@ -1,4 +1,4 @@
-"""Every node and every heading against one scan, and a choice of unlike ones among the best.
+"""Every node and every heading against one scan.
 
 A node has a descriptor f of n channels around the circle; a large number stands for channels that
 look into unknown space.  A scan has o over a window of m channels, of which those with w_c = 1
@@ -19,7 +19,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.kernels.compiled import inner, kernel, within
+from isovist.kernels.compiled import kernel, within
 from isovist.kernels.terms import FULL, LANES, add_terms
 
 Singles = NDArray[np.float32]
@@ -32,6 +32,43 @@ HIGHEST = 32767
 """Largest code."""
 NEVER = 2**31 - 1
 """Cost of headings that do not count."""
+
+
+@kernel("f4[:,:,::1], b1[:,:,::1], f8, f8 -> i2[:,:,::1], f8[::1]")
+def code(
+    values: Singles, seen: NDArray[np.bool_], short: float, finest: float,
+    codes: NDArray[np.int16], scale: Floats,
+) -> None:  # fmt: skip
+    """The channels of a scan in whole steps above a base (`atlas.base.Codes`).
+
+    Args:
+        values: Of the channels, shape (P, rings, m).
+        seen: Which of them count, shape (P, rings, m).
+        short: a of equation (1); b is twice that.
+        finest: Least step.
+        codes: Output, 0 where nothing was seen, shape (P, rings, m).
+        scale: Output, the base and the step, shape (2,).
+    """
+    phases, rings, m = values.shape
+    low, high = 0.0, 0.0
+    for p in range(phases):
+        for ring in range(rings):
+            for c in range(m):
+                if seen[p, ring, c]:
+                    low = min(low, float(values[p, ring, c]))
+                    high = max(high, float(values[p, ring, c]))
+    base, top = low - 2.0 * short, high + short
+    # A power of two, so that costs are the same numbers as floats.
+    wanted = max(finest, (top - base) / (HIGHEST - 2))
+    step = math.ldexp(1.0, math.ceil(math.log2(wanted)))
+    bottom, per = np.float32(base - step), np.float32(1.0 / step)
+    for p in range(phases):
+        for ring in range(rings):
+            for c in range(m):
+                # As `_encode` does it with nodes, so that what is the same costs nothing.
+                above = (values[p, ring, c] - bottom) * per + np.float32(0.5)
+                codes[p, ring, c] = np.int16(np.int32(above)) if seen[p, ring, c] else np.int16(0)
+    scale[0], scale[1] = bottom, step
 
 
 @within(fastmath=FINITE)
@@ -251,103 +288,3 @@ def correlate(
                 costs[i - 2, j] = np.inf if best[j] == NEVER else best[j] * step
             for j in range(headings.shape[1]):
                 headings[i - 2, j] = turns[j]
-
-
-RADIX = ((21, 2047), (10, 2047), (0, 1023))
-"""Bits of a float that are looked at one after the other: by how far they are shifted, and all of
-them."""
-
-
-@kernel("u4[::1] -> u8[::1]")
-def cheapest(bits: NDArray[np.uint32], keys: NDArray[np.uint64]) -> None:
-    """Keys of the smallest numbers, in the order in which they came, of equal ones the first.
-
-    Bits of floats that are not negative are in their order.  Sorted, keys are in that of the
-    numbers, the first of equal ones first, and their lower half says where each was.
-
-    Args:
-        bits: Numbers, shape (A,).
-        keys: Output, as many as are wanted, A at most, shape (most,).
-    """
-    wanted, edge, known = len(keys), np.uint32(0), np.uint32(0)  # edge: of the last that is wanted
-    counts = np.empty(2048, dtype=np.int64)
-    for shift, mask in RADIX:
-        counts[:] = 0
-        for k in range(len(bits)):
-            if (bits[k] & known) == edge:
-                counts[(bits[k] >> np.uint32(shift)) & np.uint32(mask)] += 1
-        place = 0
-        while place < mask and counts[place] < wanted:
-            wanted -= counts[place]
-            place += 1
-        edge |= np.uint32(place) << np.uint32(shift)
-        known |= np.uint32(mask) << np.uint32(shift)
-    count = 0
-    for k in range(len(bits)):
-        if bits[k] > edge or count == len(keys):
-            continue
-        if bits[k] == edge:
-            if wanted == 0:
-                continue
-            wanted -= 1
-        keys[count] = (np.uint64(bits[k]) << np.uint64(32)) | np.uint64(k)
-        count += 1
-
-
-@within
-def _alike(poses: Floats, i: int, j: int, radius: float, turn: float) -> bool:
-    dx, dy = poses[i, 0] - poses[j, 0], poses[i, 1] - poses[j, 1]
-    dz = poses[i, 3] - poses[j, 3] if poses.shape[1] > 3 else 0.0
-    if dx * dx + dy * dy + dz * dz >= radius * radius:
-        return False
-    turned = poses[i, 2] - poses[j, 2]
-    return abs(turned - 2.0 * math.pi * math.floor(turned / (2.0 * math.pi) + 0.5)) < turn
-
-
-@inner
-def _chain(x: int, y: int, size: int) -> int:
-    """Number of the chain of a square; `size` is a power of two."""
-    return (x * 73856093 + y * 19349663) & (size - 1)
-
-
-@kernel("f8[:,::1], f8, f8 -> i8[::1]")
-def spread(poses: Floats, radius: float, turn: float, chosen: NDArray[np.int64]) -> int:
-    """Choose poses, best first, none near one chosen before.
-
-    Args:
-        poses: (x, y, yaw) or (x, y, yaw, z, …) from best to worst, shape (m, 3 or more).
-        radius: Poses nearer than this, in the unit of x and y, …
-        turn: … and turned by less than this, in rad, are alike.
-        chosen: Output, indices into `poses`, shape (keep,).
-
-    Returns:
-        How many were chosen.
-    """
-    # Those chosen are chained by the square of side `radius` that they lie in; squares may share
-    # a chain.
-    size = 64
-    while size < 2 * len(chosen):
-        size *= 2
-    heads = np.full(size, -1, dtype=np.int64)
-    behind = np.empty(len(chosen), dtype=np.int64)
-    side = radius if radius > 0.0 else 1.0
-    count = 0
-    for i in range(len(poses)):
-        x, y = math.floor(poses[i, 0] / side), math.floor(poses[i, 1] / side)
-        alike = False
-        for nth in range(9):
-            square = (nth + 4) % 9  # its own first, which as a rule holds one that is alike
-            j = heads[_chain(x + square % 3 - 1, y + square // 3 - 1, size)]
-            while j >= 0 and not alike:
-                alike = _alike(poses, i, chosen[j], radius, turn)
-                j = behind[j]
-            if alike:
-                break
-        if not alike:
-            chain = _chain(x, y, size)
-            behind[count], heads[chain] = heads[chain], count
-            chosen[count] = i
-            count += 1
-            if count == len(chosen):
-                break
-    return count

@@ -1,4 +1,4 @@
-"""What the beams of a scan say together, from each of some poses: sums over blocks and columns.
+"""Beams of a scan, and what they say together from each of some poses.
 
 A block holds beams side by side, a column blocks that see one thing (`atlas.base.Beams`).  The mean
 of a column is that of the means of its blocks.
@@ -29,35 +29,49 @@ def _end(starts: Numbers, k: int, end: int) -> int:
     return starts[k + 1] if k + 1 < len(starts) else end
 
 
-@kernel("f8[::1], f8[:,::1], f8, f8 -> i8[::1], i8[::1], i8[::1]")
-def group(
-    bearings: Floats, ends: Floats, width: float, length: float, starts: Numbers,
-    columns: Numbers, counts: Numbers,
+@kernel("f8[::1], f8[::1], f8[:,::1], b1[::1], f8, f8 -> i8[::1], f8[:,::1], i8[:,::1], i8[::1]")
+def thin(
+    ranges: Floats, bearings: Floats, along: Floats, valid: NDArray[np.bool_], width: float,
+    length: float, index: Numbers, ends: Floats, begins: Numbers, counts: Numbers,
 ) -> None:  # fmt: skip
-    """Blocks of beams of the plane, and columns: blocks side by side that see one thing.
+    """Valid beams of the plane, evenly chosen, their blocks, and columns: blocks side by side that
+    see one thing.
 
     Args:
-        bearings: Ascending, in rad, shape (m,).
-        ends: In m, shape (m, 2).
+        ranges: In m, shape (M,).
+        bearings: Ascending, in rad, shape (M,).
+        along: Unit vectors of these, shape (M, 2).
+        valid: Which beams returned, shape (M,).
         width: Of a block in rad.
         length: A column goes on until a block begins so far from where it began itself, in m.
-        starts: Output, where each block begins, shape (m,).
-        columns: Output, where each column begins among the blocks, shape (m,).
-        counts: Output, of blocks and of columns, shape (2,).
+        index: Output, which beams they are, shape (most,).
+        ends: Output, in m, shape (most, 2).
+        begins: Output, where each block begins among the beams, and each column among the blocks,
+            shape (2, most).
+        counts: Output, of beams, of blocks and of columns, shape (3,).
     """
-    blocks, things, before, begun = 0, 0, -1.0, 0
-    for k in range(len(bearings)):
-        number = math.floor((bearings[k] - bearings[0]) / width + 1e-9)
-        if k > 0 and number == before:
+    total = 0
+    for k in range(len(valid)):
+        total += valid[k]
+    chosen, nth = min(total, len(index)), 0
+    blocks, things, before, begun, m = 0, 0, -1.0, 0, 0
+    for k in range(len(valid)):
+        if not valid[k]:
             continue
-        before = number
-        away = math.hypot(ends[k, 0] - ends[begun, 0], ends[k, 1] - ends[begun, 1])
-        if k == 0 or away >= length:
-            columns[things], begun = blocks, k
-            things += 1
-        starts[blocks] = k
-        blocks += 1
-    counts[0], counts[1] = blocks, things
+        if m < chosen and nth == m * total // chosen:
+            index[m] = k
+            number = math.floor((bearings[k] - bearings[index[0]]) / width + 1e-9)
+            ends[m, 0], ends[m, 1] = ranges[k] * along[k, 0], ranges[k] * along[k, 1]
+            if m == 0 or number != before:
+                away = math.hypot(ends[m, 0] - ends[begun, 0], ends[m, 1] - ends[begun, 1])
+                if m == 0 or away >= length:
+                    begins[1, things], begun = blocks, m
+                    things += 1
+                begins[0, blocks], before = m, number
+                blocks += 1
+            m += 1
+        nth += 1
+    counts[0], counts[1], counts[2] = m, blocks, things
 
 
 @kernel("f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1] -> f8[:,::1]", over="ratings", block=ROWS)

@@ -106,12 +106,12 @@ def share(
         most: Indices of a part, when parts are to be as large as that allows.
         arguments: Of the loop.
     """
-    blocks, free = -(-count // block), hands()
-    parts = PARTS * free if most is None else free * -(-count // (free * most))
-    parts = min(blocks, parts)
-    if parts <= 1 or free == 1:
+    free = 1 if count <= block else hands()
+    if free == 1:
         loop(0, count, *arguments)
         return
+    blocks = -(-count // block)
+    parts = min(blocks, PARTS * free if most is None else free * -(-count // (free * most)))
     edges = [min(block * (blocks * k // parts), count) for k in range(parts + 1)]
     left, given = deque(pairwise(edges)), [arguments]
     ended: SimpleQueue[BaseException | None] = SimpleQueue()

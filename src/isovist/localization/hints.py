@@ -116,10 +116,8 @@ def _sharpened(
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     factors = (factor * NEARBY).tolist()
-    tried = [
-        (float(fits.scores[0]), size, fits.poses)
-        for size, fits in zip(factors, rescaled(atlas, scan, factors, place, settings), strict=True)
-    ]
+    fitted = rescaled(atlas, scan, factors, place, settings)
+    tried = [(score, size, poses) for size, (score, poses) in zip(factors, fitted, strict=True)]
     score, best, poses = max(tried, key=lambda trial: trial[0])
     pose = (atlas.lift(poses) @ scan.T_level_robot)[0]
     return best, replace(place, pose=pose, score=score)

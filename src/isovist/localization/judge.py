@@ -41,6 +41,8 @@ another one a little: their number says nothing.  So a place of another map than
 that is refuted, and has by (2) less than 1 − p_min of its chance, does not count in (2).
 """
 
+import math
+
 import numpy as np
 
 from isovist.atlas.base import Site
@@ -50,7 +52,7 @@ from isovist.localization.refine import Fits, polish, refuted
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slide import slid
-from isovist.localization.spread import covariances, information, of_robot
+from isovist.localization.spread import covariances, information, longest, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
 from isovist.types import FloatArray, IntArray, readonly
@@ -76,37 +78,37 @@ def judge(
     """
     if len(fits) == 0:
         return Answer(Verdict.LOST, NOWHERE, ())
-    plain = fits.select(unlike(fits.poses, *settings.same))
+    chosen = unlike(fits.poses, *settings.same)
+    plain = fits if len(chosen) == len(fits) else fits.select(chosen)
     eased = plain.forgiven(atlas, settings)
     fits, totals = plain, (eased if counts(atlas) else plain).totals(settings)
     if nearby:
         fits, totals = polish(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
-    same, plain, totals = fits is plain, plain.select(order), totals[order]
-    fits = plain if same else fits.select(order)
-    scores, inliers = fits.scores, fits.inliers
-    witnesses = eased.witnesses[order]
-    out = np.append(False, refuted(witnesses, plain.scores, float(plain.inliers[0]), settings))
-    chances = chances_of(totals, witnesses.shape[1], settings)
-    elsewhere = atlas.elsewhere(fits.poses)
+    scores, inliers = fits.scores[order], fits.inliers[order]
+    witnesses, explained = eased.witnesses[order], float(plain.inliers[order[0]])
+    out = np.zeros(len(order), dtype=np.bool_)
+    out[1:] = refuted(witnesses, plain.scores[order], explained, settings)
+    chances = chances_of(totals[order], witnesses.shape[1], settings)
+    elsewhere = atlas.elsewhere(fits.poses[order])
     if elsewhere is not None and elsewhere.any():
         faint = elsewhere & out & (chances[:-1] < (1.0 - settings.sure[2]) * chances[0])
         chances[:-1][faint] = 0.0
         chances /= chances.sum()
     shown = _shown(scores, settings)
-    listed = fits.select(shown)
-    known = listed.known
-    if known is None:
-        known = information(listed.fit, listed.beams.blocks, atlas.cell(listed.poses), settings)
-    spreads = covariances(known, settings)
-    if listed.known is None:
-        spreads[0] = slid(atlas, listed, spreads[0], settings)
+    listed = fits.fit.select(order[shown])
+    if fits.known is None:
+        known = information(listed, fits.beams.blocks, atlas.cell(listed.poses), settings)
+        spreads = covariances(known, settings)
+        spreads[0] = slid(atlas, fits.beams, listed.poses[0], spreads[0], settings)
+    else:
+        spreads = covariances(fits.known[order[shown]], settings)
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
+    told = (each[shown].tolist() for each in (chances, inliers, scores, out))
     estimates = tuple(
-        Estimate(robots[k], readonly(spreads[k]), float(chances[j]), float(inliers[j]),
-                 float(scores[j]), bool(out[j]))
-        for k, j in enumerate(shown.tolist())
-    )  # fmt: skip
+        Estimate(robots[k], readonly(spreads[k]), *numbers)
+        for k, numbers in enumerate(zip(*told, strict=True))
+    )
     alive = int((~out).sum()) - 1
     verdict, advice = verdict_of(
         witnesses.shape[1], alive, estimates[0], float(chances[-1]), settings
@@ -144,13 +146,13 @@ def verdict_of(
             f"Nothing fits well: at best {best.inliers:.0%} of the beams end at a wall. Check that "
             "the map is of this place and up to date, or move and look again."
         )
-    loosest = float(np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1]))
+    loosest = math.sqrt(longest(best.covariance)[0])
     if loosest > settings.loose:
         return Verdict.AMBIGUOUS, (
             f"The place can slide by {loosest:.1f} m (standard deviation) along one axis, as in a "
             "corridor. Move until an end or a door is in view."
         )
-    turned = float(np.sqrt(best.covariance[2, 2]))
+    turned = math.sqrt(best.covariance[2, 2])
     if turned > 0.75 * settings.same[1]:
         return Verdict.AMBIGUOUS, (
             f"The heading is known to ± {np.degrees(turned):.0f}° (standard deviation) alone, as "

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 
@@ -274,17 +275,24 @@ def _doubted(
 
 def frame_of(scan: AnyScan) -> str:
     """What the pose of an answer is of."""
-    place = scan.T_robot_sensor
-    return scan.frame or ("sensor" if place == type(place)() else "robot")
+    return scan.frame or ("robot" if scan.T_robot_sensor.vector.any() else "sensor")
+
+
+_COMPILED: set[tuple[tuple[Any, ...], bool, bool, bool]] = set()
+"""Kinds of maps, and of questions, for which everything is."""
 
 
 def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     """Have everything compiled before a clock runs: the times told are those of every call."""
+    kind = atlas.kernels(), atlas.size > MANY, pays(atlas), prove
+    if kind in _COMPILED:
+        return
     from isovist.kernels.bound import bound, tabulate
     from isovist.kernels.compiled import compile_each
-    from isovist.kernels.correlate import cheapest, correlate, spread
+    from isovist.kernels.correlate import code, correlate
     from isovist.kernels.floors import floors, floors_of
     from isovist.kernels.misses import count_misses
+    from isovist.kernels.select import cheapest, spread, stand, stand_by_cost
     from isovist.kernels.sums import forgive, sum_up
     from isovist.kernels.wedge import look_through
 
@@ -292,8 +300,9 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     large = (floors_of,) if atlas.size > MANY else ()
     quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
-    always = (correlate, cheapest, spread, sum_up, forgive)
+    always = (code, correlate, cheapest, stand, stand_by_cost, spread, sum_up, forgive)
     compile_each(*quick, *always, *atlas.kernels(), *proving)
+    _COMPILED.add(kind)
 
 
 def preview(

@@ -42,7 +42,7 @@ class Fits:
 
     def __post_init__(self) -> None:
         if self.sums.size == 0:
-            object.__setattr__(self, "sums", _sums(self.beams, self.ratings, self.kinds))
+            object.__setattr__(self, "sums", sums_of(self.beams, self.ratings, self.kinds))
 
     def __len__(self) -> int:
         return len(self.fit.poses)
@@ -79,8 +79,7 @@ class Fits:
 
     def totals(self, settings: LocalizationSettings) -> FloatArray:
         """What the scan is worth from each pose, `judge` (1), in nats, shape (K,)."""
-        extra = settings.worth * (self.inliers - self.unseen)
-        return np.asarray((self.witnesses + extra[:, None]).sum(axis=1))
+        return totals_of(self.sums, settings)
 
     def joined(self, other: "Fits") -> "Fits":
         """These and others of the same beams of one scan, best first."""
@@ -114,12 +113,20 @@ class Fits:
         return told.totals(settings)
 
 
-def _sums(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
+def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
+    """What `Fits.sums` are of ratings and kinds, both of shape (K, m)."""
     from isovist.kernels.sums import BEFORE, sum_up
 
     sums = np.empty((len(ratings), BEFORE + len(beams.columns)))
     sum_up(ratings, kinds, beams.order, beams.starts, beams.columns, sums)
     return sums
+
+
+def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
+    """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
+    witnesses = sums[:, 3:]
+    extra = settings.worth * (sums[:, 1] - sums[:, 2])
+    return np.asarray((witnesses + extra[:, None]).sum(axis=1))
 
 
 def refine(
@@ -152,13 +159,14 @@ def refine(
     first = atlas.fitted(False) if thorough else 3
     fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
     followed, most = (settings.share(atlas, count) for count in settings.keep[thorough])
-    fit = fit.select(np.sort(np.argsort(-fit.weight, kind="stable")[:followed]))
-    rough = _best_first(few, fit, *rate(atlas, few, fit.poses, settings))
+    poses = fit.poses[np.sort(np.argsort(-fit.weight, kind="stable")[:followed])]
+    rough = sums_of(few, *rate(atlas, few, poses, settings))
+    order = np.argsort(-rough[:, 0], kind="stable")
     most = most if keep is None else keep
-    rough = rough.select(unlike(rough.poses, *settings.apart[1], None if thorough else most))
+    chosen = order[unlike(poses[order], *settings.apart[1], None if thorough else most)]
     if thorough and keep is None:
-        most = max(most, _alive(rough, settings))
-    poses = rough.poses[:most]
+        most = max(most, _alive(rough[chosen], settings))
+    poses = poses[chosen[:most]]
     if known is not None:
         poses = np.concatenate([known, poses])
     many = beams_of(atlas, scan, settings.beams[1], settings.block)
@@ -215,13 +223,13 @@ def polish(
         moved = np.arange(len(chosen))
         for _twice in range(2):
             tried = (poses[moved, None] + share * moves).reshape(-1, poses.shape[1])
-            near = Fits(best.fit, fits.beams, *atlas.rate(fits.beams, tried, settings.model))
-            worth = near.totals(settings).reshape(len(moved), -1)
+            rated = atlas.rate(fits.beams, tried, settings.model)
+            worth = totals_of(sums_of(fits.beams, *rated), settings).reshape(len(moved), -1)
             k = np.argmax(worth, axis=1)
             better = np.flatnonzero(worth.max(axis=1) > reached[moved])
             at, moved = better * len(moves) + k[better], moved[better]
             poses[moved], reached[moved] = tried[at], worth[better, k[better]]
-            ratings[chosen[moved]], kinds[chosen[moved]] = near.ratings[at], near.kinds[at]
+            ratings[chosen[moved]], kinds[chosen[moved]] = rated[0][at], rated[1][at]
             if moved.size == 0:  # from where they stayed the same steps would be tried again
                 break
     found = Fits(fits.fit, fits.beams, ratings, kinds)
@@ -234,12 +242,11 @@ def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
     return np.flatnonzero(totals >= totals.max() - settings.nearby[2])
 
 
-def _alive(fits: Fits, settings: LocalizationSettings) -> int:
-    """How many of some fits come before the last that the first does not refute."""
-    if len(fits) == 0:
+def _alive(sums: FloatArray, settings: LocalizationSettings) -> int:
+    """How many of some places come before the last that the first does not refute (`sums_of`)."""
+    if len(sums) == 0:
         return 0
-    inliers = float(fits.inliers[0])
-    out = refuted(fits.witnesses, fits.scores, inliers, settings.careful())
+    out = refuted(sums[:, 3:], sums[:, 0], float(sums[0, 1]), settings.careful())
     return int(np.flatnonzero(~out).max(initial=-1)) + 2
 
 

@@ -77,16 +77,15 @@ class Candidates:
 
         Where every node was looked at in full, a glance is taken to cost as much.
         """
-        near = np.hypot(*(self.poses[:, :2] - pose[:2]).T) < radius
-        near &= np.abs(wrap_angle(self.poses[:, 2] - pose[2])) < turn
-        if not near.any():
+        near = _within(self.poses, pose, radius)
+        near = near[np.abs(wrap_angle(self.poses[near, 2] - pose[2])) < turn]
+        if len(near) == 0:
             return np.inf, np.inf
         cost = max(float(self.costs[near].min()), TINY)
         if len(self.glances) == 0:
             return cost, cost
-        beside = self.glances[np.abs(self.glances[:, 0] - pose[0]) < radius]
-        around = np.hypot(*(beside[:, :2] - pose[:2]).T) < radius
-        return cost, max(float(beside[around, -1].min(initial=np.inf)), TINY)
+        around = _within(self.glances, pose, radius)
+        return cost, max(float(self.glances[around, -1].min(initial=np.inf)), TINY)
 
     def beyond(self, cost: float, glance: float) -> float:
         """How many times these costs (`own`) the cheapest place costs that was not looked at."""
@@ -94,6 +93,12 @@ class Candidates:
             return 0.0
         ratio = self.left_out / cost
         return float(min(ratio, self.cut / glance) if len(self.glances) else ratio)
+
+
+def _within(rows: FloatArray, pose: FloatArray, radius: float) -> IntArray:
+    """Which rows (x, y, …) are nearer to a pose than a radius in m."""
+    x, y = rows[:, 0] - pose[0], rows[:, 1] - pose[1]
+    return np.flatnonzero(x * x + y * y < radius * radius)
 
 
 def search(
@@ -153,17 +158,20 @@ def search(
 
     def pick(tried: _Tried, keys: Keys, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best of some."""
+        from isovist.kernels.select import stand_by_cost
+
         nodes, costs, headings = tried
-        flat, best = costs.ravel(), _numbers(np.sort(keys))
-        known = flat[best]
-        best = best[np.isfinite(known) & (known <= most_cost)]
-        poses = atlas.seeds(nodes[best // costs.shape[1]], yaws[headings.ravel()[best]])
+        poses, known = np.empty((len(keys), atlas.coordinates)), np.empty(len(keys))
+        count = stand_by_cost(
+            costs, headings, nodes, atlas.places, yaws, most_cost, keys, poses, known
+        )
+        poses, known = poses[:count], known[:count]
         if prior is not None:
             robots = (atlas.lift(poses) @ mount).vector
             held = prior.holds(robots, atlas.spacing, step)
-            poses, best = poses[held], best[held]
+            poses, known = poses[held], known[held]
         chosen = unlike(poses, *settings.candidates_apart(atlas), most)
-        return poses[chosen], flat[best[chosen]].astype(np.float64)
+        return poses[chosen], known[chosen]
 
     glances, cut = np.empty((0, 3)), np.inf
     finalists = settings.share(atlas, settings.finalists[0])
@@ -185,11 +193,8 @@ Keys = NDArray[np.uint64]
 
 
 def _cheapest(costs: Float32Array, most: int) -> Keys:
-    """Keys of the cheapest of some costs, 0 or more (`kernels.correlate.cheapest`).
-
-    They are put in order sooner than costs with their numbers beside them.
-    """
-    from isovist.kernels.correlate import cheapest
+    """Keys of the cheapest of some costs, 0 or more (`kernels.select.cheapest`)."""
+    from isovist.kernels.select import cheapest
 
     keys = np.empty(most, dtype=np.uint64)
     cheapest(np.ascontiguousarray(costs).view(np.uint32), keys)
@@ -363,7 +368,7 @@ def _correlated(
 
 def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:
     """Indices of poses, first come first, none of which is alike one before it."""
-    from isovist.kernels.correlate import spread
+    from isovist.kernels.select import spread
 
     chosen = np.empty(len(poses) if most is None else most, dtype=np.int64)
     return chosen[: spread(poses, radius, turn, chosen)] if chosen.size else chosen

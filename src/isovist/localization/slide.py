@@ -12,12 +12,15 @@ splits of six logs this is so in one right answer of five; the ellipses of 95 % 
 the second half of infinite-corridor, and 86 % before.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
-from isovist.atlas.base import Site
-from isovist.localization.refine import Fits
+from isovist.atlas.base import Beams, Site
+from isovist.localization.refine import sums_of, totals_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.types import FloatArray
+from isovist.localization.spread import longest
+from isovist.types import FloatArray, readonly
 
 STEPS = 8
 """To either side."""
@@ -25,18 +28,34 @@ MUCH = 2.0
 """Times the standard deviation of a fit: below that the two say the same, as a rule."""
 
 
-def slid(atlas: Site, fits: Fits, spread: FloatArray, settings: LocalizationSettings) -> FloatArray:
-    """The covariance of the first of some fits, wider where it can slide, shape (n, n)."""
-    (_, variance), axes = np.linalg.eigh(spread[:2, :2])
-    ways = np.linspace(-settings.same[0], settings.same[0], 2 * STEPS + 1)
-    poses = np.repeat(fits.poses[:1], len(ways), axis=0)
-    poses[:, :2] += ways[:, None] * axes[:, 1]
-    there = Fits(fits.fit, fits.beams, *atlas.rate(fits.beams, poses, settings.model))
-    worth = there.totals(settings)
+def slid(
+    atlas: Site, beams: Beams, pose: FloatArray, spread: FloatArray, settings: LocalizationSettings
+) -> FloatArray:
+    """The covariance of the fit of some beams, wider where it can slide, shape (n, n).
+
+    Args:
+        atlas: The map, described.
+        beams: Of one scan.
+        pose: That was fitted, shape (D,).
+        spread: Its covariance, shape (n, n).
+        settings: How to rate, and what another place is.
+    """
+    variance, axis = longest(spread)
+    ways = _ways(settings.same[0])
+    poses = np.empty((len(ways), len(pose)))
+    poses[:] = pose
+    poses[:, :2] += ways[:, None] * axis
+    worth = totals_of(sums_of(beams, *atlas.rate(beams, poses, settings.model)), settings)
     share = np.exp(worth - worth.max())
     wide = float(share @ ways**2 / share.sum())
     if wide <= MUCH**2 * variance:
         return spread
     wider = spread.copy()
-    wider[:2, :2] += (wide - variance) * np.outer(axes[:, 1], axes[:, 1])
+    wider[:2, :2] += (wide - variance) * np.outer(axis, axis)
     return wider
+
+
+@lru_cache
+def _ways(reach: float) -> FloatArray:
+    """s of (1) in m."""
+    return readonly(np.linspace(-reach, reach, 2 * STEPS + 1))

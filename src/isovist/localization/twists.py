@@ -19,9 +19,10 @@ from isovist.atlas.base import Site
 from isovist.localization.answer import Estimate
 from isovist.localization.floors import pays
 from isovist.localization.maps import Prior, seek
-from isovist.localization.refine import Fits, refine, refit
+from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import Joined, Look
+from isovist.types import FloatArray
 
 SCALES = (0.95, 1.05)
 WIDER = (0.85, 0.9, 1.1, 1.15)
@@ -57,8 +58,9 @@ def doubt(
     sized, turned = margins(settings)
     mediocre = best.score < settings.poor[1]
     factors = (*SCALES, *WIDER) if mediocre else SCALES
-    for factor, fits in zip(factors, rescaled(atlas, scan, factors, best, settings), strict=True):
-        if fits.scores[0] > best.score + sized:
+    fitted = rescaled(atlas, scan, factors, best, settings)
+    for factor, (score, _) in zip(factors, fitted, strict=True):
+        if score > best.score + sized:
             size = f"{abs(round(100.0 * (factor - 1.0)))}"
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
     if mediocre:
@@ -93,15 +95,20 @@ def rescaled(
     factors: Sequence[float],
     near: Estimate,
     settings: LocalizationSettings,
-) -> Iterator[Fits]:
-    """Fits of a scan times each of some factors, from where an estimate says that its robot is."""
+) -> Iterator[tuple[float, FloatArray]]:
+    """A scan times each of some factors, fitted from where an estimate says that its robot is: mean
+    rating of its beams in nats, and pose of the level frame of the sensor, shape (1, D).
+    """
     start = np.atleast_2d((near.pose @ scan.T_level_robot.inverse).vector)
     if isinstance(scan, Joined):
         for factor in factors:
-            yield refine(atlas, scan.scaled(factor), start, settings, keep=1)
+            fits = refine(atlas, scan.scaled(factor), start, settings, keep=1)
+            yield float(fits.scores[0]), fits.poses
         return
     beams = atlas.beams(scan, settings.beams[1], settings.block)
     widths = np.append(settings.coarse_widths(atlas), settings.fine_widths(atlas))
     for factor in factors:
         scaled = replace(beams, ends=factor * beams.ends)
-        yield refit(atlas, scaled, start, settings, tilt=False, widths=widths)
+        fit = atlas.fit(scaled, start, widths, atlas.fitted(False))
+        ratings, _ = atlas.rate(scaled, fit.poses, settings.model)
+        yield float(ratings.sum(dtype=np.float64)) / len(beams), fit.poses
