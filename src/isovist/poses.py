@@ -184,11 +184,10 @@ class Pose(_Rigid):
             return _single(x + c * u - s * v, y + s * u + c * v, yaw + turn)
         mine, yours = self.vector, other.vector
         turned = wrap_angle(mine[..., 2] + yours[..., 2])
-        c, s = np.cos(mine[..., 2]), np.sin(mine[..., 2])
-        u, v = yours[..., 0], yours[..., 1]
+        along, across = np.cos(mine[..., 2]), np.sin(mine[..., 2])
         rows = np.empty((*turned.shape, 3))
-        rows[..., 0] = mine[..., 0] + c * u - s * v
-        rows[..., 1] = mine[..., 1] + s * u + c * v
+        rows[..., 0] = mine[..., 0] + along * yours[..., 0] - across * yours[..., 1]
+        rows[..., 1] = mine[..., 1] + across * yours[..., 0] + along * yours[..., 1]
         rows[..., 2] = turned
         return Pose._of(rows)
 

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.backends.base import firmest
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
@@ -157,6 +158,11 @@ class Beams:
         first = np.flatnonzero(runs[0][starts])
         return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
 
+    def scaled(self, factor: float) -> "Beams":
+        """The same, so many times as long."""
+        ends = factor * self.ends
+        return Beams(ends, self.strengths, self.sigmas, self.order, self.starts, self.columns)
+
     @staticmethod
     def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:
         """Those of several, one after the other; empty where none of them has any."""
@@ -232,6 +238,12 @@ class Fit:
     def select(self, index: NDArray[Any]) -> "Fit":
         """Some of them, in this order."""
         return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
+
+    def firmest(self, most: int | None) -> "Fit":
+        """So many that beams hold firmest, in their order; all when `None`."""
+        if most is None or most >= len(self.poses):
+            return self
+        return self.select(firmest(self.weight, most))
 
 
 class Site(ABC):
@@ -312,6 +324,19 @@ class Site(ABC):
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         """ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
+
+    def fit_and_rate(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        model: BeamModel,
+        most: int | None = None,
+    ) -> tuple[Fit, Float32Array, NDArray[np.uint8]]:
+        """`fit`, then `rate` of those that beams hold firmest, of all when `most` is `None`."""
+        fit = self.fit(beams, poses, widths, fitted).firmest(most)
+        return fit, *self.rate(beams, fit.poses, model)
 
     @abstractmethod
     def kernels(self) -> tuple[Any, ...]:

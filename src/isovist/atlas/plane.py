@@ -144,13 +144,19 @@ class PlaneAtlas(Atlas):
         held: float = np.inf,
     ) -> Fit:
         del fitted, held
-        unit = self.world.resolution
         moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
-        computing().align(
-            self.wall_distance, beams.ends / unit, beams.sigmas / unit, widths / unit, DAMPING,
-            moved, sums,
-        )  # fmt: skip
-        sums *= _in_metres(unit)
+        computing().align(*self._fitting(beams, widths), moved, sums)
+        return self._fit(moved, sums)
+
+    def _fitting(self, beams: Beams, widths: FloatArray) -> tuple[Any, ...]:
+        """Arguments of `kernels.align` before the poses."""
+        unit = self.world.resolution
+        ends, sigmas = beams.ends / unit, beams.sigmas / unit
+        return self.wall_distance, ends, sigmas, widths / unit, DAMPING
+
+    def _fit(self, moved: FloatArray, sums: FloatArray) -> Fit:
+        """From what `kernels.align` says, which is written over."""
+        sums *= _in_metres(self.world.resolution)
         H = sums[:, SYMMETRIC]
         if self.heading != 0.0:
             turn = np.eye(3)
@@ -158,21 +164,45 @@ class PlaneAtlas(Atlas):
             H = turn @ H @ turn.T
         return Fit(self.from_cells(moved), H, sums[:, 6], sums[:, 7])
 
+    def fit_and_rate(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        model: BeamModel,
+        most: int | None = None,
+    ) -> tuple[Fit, Float32Array, NDArray[np.uint8]]:
+        if beams.strengths.size:
+            return super().fit_and_rate(beams, poses, widths, fitted, model, most)
+        moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
+        fitting = *self._fitting(beams, widths), moved, sums
+        many = len(poses) if most is None else most
+        rating = self._rating(beams, model)
+        chosen, ratings, kinds = computing().align_and_score(fitting, rating, many)
+        if len(chosen) < len(poses):
+            moved, sums = moved[chosen], sums[chosen]
+        return self._fit(moved, sums), ratings, kinds
+
     def rate(
         self, beams: Beams, poses: FloatArray, model: BeamModel
     ) -> tuple[Float32Array, NDArray[np.uint8]]:
         ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
         kinds = np.empty(ratings.shape, dtype=np.uint8)
-        computing().score(
-            self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
-            beams.ends, beams.sigmas, self.to_cells(poses), ratings, kinds,
-        )  # fmt: skip
+        computing().score(*self._rating(beams, model), self.to_cells(poses), ratings, kinds)
         if beams.strengths.size and self.shine is not None and self.gleam is not None:
             ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
             where = self.world.index(ends)
             gloss = gloss_of(self.shine, model)
             add_gloss(self.gleam, gloss, where, beams.strengths, kinds, ratings)
         return ratings, kinds
+
+    def _rating(self, beams: Beams, model: BeamModel) -> tuple[Any, ...]:
+        """Arguments of `kernels.score` before the poses."""
+        return (
+            self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
+            beams.ends, beams.sigmas,
+        )  # fmt: skip
 
     def model(self, model: BeamModel) -> FloatArray:
         """As the kernels want it: walls lie anywhere in their cells."""

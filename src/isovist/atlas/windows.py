@@ -29,7 +29,7 @@ from isovist.roses.profiles import Bump, CosinePower, Softmax
 from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray, readonly
+from isovist.types import FloatArray, readonly
 
 KEPT = 16
 """Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
@@ -108,35 +108,26 @@ def window_of_scan(
 
     Where `shine` is told, intensities are a second ring of them.
     """
+    from isovist.kernels.windows import channels_of
+
     channels, even = settings.channels, is_even(rose)
     rose = search_rose(channels) if rose is None else rose
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
     weights = weigh(scan.bearings.tobytes(), rose)
-    whole = 1.0 if even else _wholes(rose)
-    signals = [np.log1p(np.minimum(scan.ranges, settings.reach))]
-    if shine is not None and scan.intensities is not None:
-        lit = np.zeros(len(scan.bearings))
-        lit[scan.valid] = brightness(shine, scan.intensities[scan.valid])
-        signals.append(lit)
-    counted = np.empty((1 + len(signals), len(scan.bearings)))
-    counted[0] = scan.valid
-    for row, signal in zip(counted[1:], signals, strict=True):
-        row[:] = signal
-    counted[1:, ~scan.valid] = 0.0
-    sums = counted @ weights
-    mass, totals = sums[:, :1], sums[:, 1:]
-    known = mass[:, 0] >= share * whole
-    values = np.divide(totals, mass, out=np.zeros_like(totals), where=known[:, None])
-    if not even:
-        rings = len(signals) * channels
-        told = np.repeat(known[:, None], len(signals), axis=1).reshape(-1, rings, 1)
-        return Window(readonly(values.reshape(told.shape).astype(np.float32)), readonly(told))
-    first, m = _seen(np.asarray(known.any(axis=0)))
-    columns = (first + np.arange(m)) % channels
+    lit = None if shine is None else scan.intensities
+    phases, rows = len(weights), 1 if lit is None else 2
+    signals = np.empty((rows, len(scan.bearings)))
+    np.log1p(np.minimum(scan.ranges, settings.reach), out=signals[0])
+    if shine is not None and lit is not None:
+        signals[1, scan.valid] = brightness(shine, lit[scan.valid])
+    most = phases * rows * channels
+    values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
+    channels_of(signals, scan.valid, weights, _least(rose, share), even, values, seen, arc)
+    first, m = arc.tolist()
+    shape = (phases, rows, m) if even else (phases, rows * channels, 1)
+    size = phases * rows * m
     return Window(
-        readonly(np.ascontiguousarray(values[..., columns], dtype=np.float32)),
-        readonly(np.repeat(known[:, None, columns], len(signals), axis=1)),
-        first,
+        readonly(values[:size].reshape(shape)), readonly(seen[:size].reshape(shape)), first
     )
 
 
@@ -166,11 +157,13 @@ def _beam_weights(bearings: bytes, rose: Rose) -> FloatArray:
 
 
 @lru_cache(maxsize=KEPT)
-def _wholes(rose: Rose) -> FloatArray:
-    """∫ w_i, in widths of an equal channel, shape (n,)."""
+def _least(rose: Rose, share: float) -> FloatArray:
+    """Mass of a channel of which a share is seen, in widths of an equal one, shape (n,)."""
+    if is_even(rose):
+        return readonly(np.full(len(rose), share))
     rays = WHOLE * len(rose)
     W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
-    return readonly(W.sum(axis=0) / WHOLE)
+    return readonly(share * (W.sum(axis=0) / WHOLE))
 
 
 @lru_cache(maxsize=KEPT)
@@ -257,14 +250,3 @@ def _shares(bearings: FloatArray, most: float) -> FloatArray:
     share[0], share[-1] = gaps[0], gaps[-1]
     share[1:-1] = 0.5 * (gaps[:-1] + gaps[1:])
     return np.minimum(share, most)
-
-
-def _seen(known: BoolArray) -> tuple[int, int]:
-    """First channel and number of channels of the shortest arc that holds all known ones."""
-    n, marks = known.size, known.nonzero()[0]
-    if len(marks) == 0:
-        return 0, 0
-    marks = np.append(marks, marks[0] + n)
-    gaps = marks[1:] - marks[:-1]
-    widest = int(gaps.argmax())
-    return int(marks[widest + 1]) % n, n - int(gaps[widest]) + 1

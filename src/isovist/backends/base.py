@@ -218,11 +218,39 @@ class Backend:
         score(*given, poses[order], *rated)
         ratings[order], kinds[order] = rated
 
+    def align_and_score(
+        self, fitting: tuple[Any, ...], rating: tuple[Any, ...], most: int
+    ) -> tuple[IntArray, Float32Array, Bytes]:
+        """`align`, then `score` of the poses that weigh most.
+
+        Args:
+            fitting: Arguments of `align`.
+            rating: Those of `score` before the poses.
+            most: How many are rated.
+
+        Returns:
+            Which poses these are (`firmest`), and what `score` says of them.
+        """
+        self.align(*fitting)
+        *_, poses, normal = fitting
+        chosen = firmest(normal[:, 6], most)
+        ratings = np.empty((len(chosen), len(rating[5])), dtype=np.float32)
+        kinds = np.empty(ratings.shape, dtype=np.uint8)
+        self.score(*rating, poses[chosen], ratings, kinds)
+        return chosen, ratings, kinds
+
     def bound(self, *arguments: Any) -> None:
         """`kernels.bound.bound`."""
         from isovist.kernels.bound import bound
 
         bound(*arguments)
+
+
+def firmest(weights: FloatArray, most: int) -> IntArray:
+    """Numbers of so many of the largest weights, in order, of equal ones the first."""
+    if most >= len(weights):
+        return np.arange(len(weights))
+    return np.sort(np.argsort(-weights, kind="stable")[:most])
 
 
 def _by_place(poses: FloatArray) -> IntArray:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.backends.base import Backend, Boxes, Bytes, Described, Rays, Rounds
+from isovist.backends.base import Backend, Boxes, Bytes, Described, Rays, Rounds, firmest
 from isovist.backends.cuda_complete import BLOCK, complete
 from isovist.errors import InputError
 from isovist.types import Float32Array, IntArray
@@ -294,11 +294,7 @@ class CudaBackend(Backend):
             super().align(*arguments)
             return
         q, sigmas, given, moved, sums = self.mail.send((ends, widths, poses), (poses, normal))
-        self.launch(
-            "fit.cu", "align", (-(-len(poses) // 4), 1), 128, self.on_card(field),
-            *(np.int32(v) for v in field.shape), q, np.int32(len(ends)), sigmas,
-            np.int32(len(widths)), np.float64(damping), given, np.int32(len(poses)), moved, sums,
-        )  # fmt: skip
+        self._align(field, q, len(ends), sigmas, widths, damping, given, len(poses), moved, sums)
         self.mail.fetch()
 
     def score(self, *arguments: Any) -> None:
@@ -307,12 +303,49 @@ class CudaBackend(Backend):
             super().score(*arguments)
             return
         row, q, places, *rated = self.mail.send((model, ends, poses), out)
-        self.launch(
-            "fit.cu", "score", (-(-out[0].size // 128), 1), 128, self.on_card(skip),
-            self.on_card(walls), *(np.int32(v) for v in skip.shape), self.on_card(field),
-            np.float64(unit), row, q, np.int32(len(ends)), places, np.int32(len(poses)), *rated,
-        )  # fmt: skip
+        self._score(skip, walls, field, unit, row, q, len(ends), places, len(poses), rated)
         self.mail.fetch()
+
+    def align_and_score(
+        self, fitting: tuple[Any, ...], rating: tuple[Any, ...], most: int
+    ) -> tuple[IntArray, Float32Array, Bytes]:
+        field, ends, noise, widths, damping, poses, normal = fitting
+        if noise.size or len(poses) <= FEW:
+            return super().align_and_score(fitting, rating, most)
+        skip, walls, _, unit, model, lengths, _ = rating
+        # All of them are rated before it is known which: one way there and back takes longer.
+        ratings = np.empty((len(poses), len(lengths)), dtype=np.float32)
+        kinds = np.empty(ratings.shape, dtype=np.uint8)
+        q, sigmas, given, row, p, moved, sums, *rated = self.mail.send(
+            (ends, widths, poses, model, lengths), (poses, normal, ratings, kinds)
+        )
+        self._align(field, q, len(ends), sigmas, widths, damping, given, len(poses), moved, sums)
+        self._score(skip, walls, field, unit, row, p, len(lengths), moved, len(poses), rated)
+        self.mail.fetch()
+        chosen = firmest(normal[:, 6], most)
+        if len(chosen) < len(poses):
+            ratings, kinds = ratings[chosen], kinds[chosen]
+        return chosen, ratings, kinds
+
+    def _align(
+        self, field: NDArray[Any], ends: int, m: int, sigmas: int, widths: NDArray[Any],
+        damping: float, given: int, count: int, moved: int, sums: int,
+    ) -> None:  # fmt: skip
+        self.launch(
+            "fit.cu", "align", (-(-count // 4), 1), 128, self.on_card(field),
+            *(np.int32(v) for v in field.shape), ends, np.int32(m), sigmas, np.int32(len(widths)),
+            np.float64(damping), given, np.int32(count), moved, sums,
+        )  # fmt: skip
+
+    def _score(
+        self, skip: NDArray[Any], walls: NDArray[Any], field: NDArray[Any], unit: float, model: int,
+        ends: int, m: int, places: int, count: int, rated: Sequence[int],
+    ) -> None:  # fmt: skip
+        self.launch(
+            "fit.cu", "score", (-(-count * m // 128), 1), 128, self.on_card(skip),
+            self.on_card(walls), *(np.int32(v) for v in skip.shape), self.on_card(field),
+            np.float64(unit), model, ends, np.int32(m), places, np.int32(count), *rated,
+        )  # fmt: skip
 
     def complete(self, rounds: Rounds) -> Boxes | None:
         return complete(self, rounds)

@@ -12,7 +12,7 @@ from isovist.atlas.base import Beams, Fit, Site
 from isovist.localization.gone import counts, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.several import beams_of, rate, rated
+from isovist.localization.several import beams_of, fit_and_rate, fit_firmly
 from isovist.localization.spread import by_coordinate
 from isovist.sensing.joined import Look
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
@@ -157,10 +157,10 @@ def refine(
     few = beams_of(atlas, scan, settings.beams[0], settings.block)
     # Few beams say little of the height, and nodes should have it right.
     first = atlas.fitted(False) if thorough else 3
-    fit = atlas.fit(few, seeds, settings.coarse_widths(atlas), first)
     followed, most = (settings.share(atlas, count) for count in settings.keep[thorough])
-    poses = fit.poses[np.sort(np.argsort(-fit.weight, kind="stable")[:followed])]
-    rough = sums_of(few, *rate(atlas, few, poses, settings))
+    widths = settings.coarse_widths(atlas)
+    fit, ratings, kinds = fit_and_rate(atlas, few, seeds, widths, first, settings, followed)
+    poses, rough = fit.poses, sums_of(few, ratings, kinds)
     order = np.argsort(-rough[:, 0], kind="stable")
     most = most if keep is None else keep
     chosen = order[unlike(poses[order], *settings.apart[1], None if thorough else most)]
@@ -186,8 +186,7 @@ def refit(
     of `widths` to that of the last; of those for poses that were fitted before when `None`.
     """
     widths = settings.fine_widths(atlas) if widths is None else widths
-    fit = atlas.fit(many, poses, widths, atlas.fitted(tilt))
-    return _best_first(many, *rated(atlas, many, fit, settings))
+    return _best_first(many, *fit_firmly(atlas, many, poses, widths, atlas.fitted(tilt), settings))
 
 
 def polish(

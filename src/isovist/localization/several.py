@@ -211,18 +211,43 @@ def rate(
     )
 
 
-def rated(atlas: Site, beams: Beams, fit: Fit, settings: LocalizationSettings) -> Rated:
+def fit_and_rate(
+    atlas: Site,
+    beams: Beams,
+    poses: FloatArray,
+    widths: FloatArray,
+    fitted: int,
+    settings: LocalizationSettings,
+    most: int,
+) -> tuple[Fit, Float32Array, NDArray[np.uint8]]:
+    """`Atlas.fit_and_rate` of beams of one scan or of several, by odometry as it is."""
+    if not isinstance(beams, ManyBeams):
+        return atlas.fit_and_rate(beams, poses, widths, fitted, settings.model, most)
+    fit = atlas.fit(beams, poses, widths, fitted).firmest(most)
+    return fit, *rate(atlas, beams, fit.poses, settings)
+
+
+def fit_firmly(
+    atlas: Site,
+    beams: Beams,
+    poses: FloatArray,
+    widths: FloatArray,
+    n: int,
+    settings: LocalizationSettings,
+) -> Rated:
     """Fits with ℓ and kind of each beam, and what is known of the poses where (1) says it.
 
     Args:
         atlas: The map, described.
         beams: Of one scan or of several.
-        fit: Of these beams.
+        poses: From where to begin, shape (K, D).
+        widths: σ of each step in m.
+        n: Coordinates that are fitted.
         settings: How to fit and to rate.
     """
     if not isinstance(beams, ManyBeams):
-        return fit, *atlas.rate(beams, fit.poses, settings.model), None
-    n = fit.normal.shape[-1]
+        return *atlas.fit_and_rate(beams, poses, widths, n, settings.model), None
+    fit = atlas.fit(beams, poses, widths, n)
     own = [_alone(atlas, view, fit.poses, n, settings) for view in beams.views]
     poses, known = _fused(atlas, beams.views, own, n, settings)
     here, told = atlas.lift(poses), []
