@@ -7,7 +7,9 @@ import isovist as iv
 from isovist.atlas.base import FAR, Window
 from isovist.backends.base import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.errors import InputError
+from isovist.localization.gone import far
 from isovist.localization.search import best_headings, least_costs
+from isovist.localization.settings import LocalizationSettings
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.sensing.lidar import Lidar
 from isovist.sensing.simulate import random_scans
@@ -141,3 +143,27 @@ def test_a_proof_is_the_same_whatever_made_it(backend):
         np.testing.assert_allclose(proof.regions, twin.regions, atol=1e-6)
         proved += proof.unique
     assert proved > 0
+
+
+@pytest.mark.parametrize("most", [None, 7, 30])
+def test_fits_that_are_rated_at_once_are_those_one_after_the_other(backend, most):
+    atlas, random = iv.build(building()), np.random.default_rng(4)
+    scan = Lidar(beams=90, noise=0.02).scan(atlas.world, iv.Pose(3.0, 2.0, 0.4), random)
+    usual = LocalizationSettings()
+    beams = atlas.beams(scan, usual.beams[0], usual.block)
+    poses = np.array([3.0, 2.0, 0.4]) + random.normal(0.0, 0.3, (20, 3))
+    widths, models = usual.coarse_widths(atlas), [usual.model, far(usual).model]
+    fit, rated = atlas.fit_and_rate(beams, poses, widths, 3, models, most)
+    assert computing() is backend
+    twin = atlas.fit(beams, poses, widths, 3)
+    if most is not None:
+        heaviest = np.argsort(-twin.weight, kind="stable")[:most]
+        twin = twin.select(np.sort(heaviest))
+    for mine, other in zip(fit.arrays, twin.arrays, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+    for (ratings, kinds), model in zip(rated, models, strict=True):
+        # A pose that comes back from the grid and goes there again moves by a rounding.
+        told = atlas.rate(beams, fit.poses, model)
+        np.testing.assert_allclose(ratings, told[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(kinds, told[1])
+    assert (rated[1][0] != rated[0][0]).any()

@@ -49,7 +49,10 @@ def test_a_call_has_its_arrays_on_the_card_and_gets_back_what_it_makes():
             random.random(size) < 0.5,
         )
         made = np.zeros((size, 2)), np.zeros(size, dtype=np.int32)
-        there = mail.send(taken, made)
+        *there, spare = mail.send(taken, made, 4 * size)
+        assert there == mail.send(taken, made)
+        assert spare + 4 * size <= mail.base + mail.size
+        assert spare >= there[4] + made[1].nbytes
         assert len({address % ALIGNED for address in there}) == 1
         for address, array in zip(there, taken, strict=False):
             np.testing.assert_array_equal(read(address, array), array)
@@ -58,7 +61,7 @@ def test_a_call_has_its_arrays_on_the_card_and_gets_back_what_it_makes():
         mail.fetch()
         np.testing.assert_array_equal(made[0], 2.0 * taken[1])
         np.testing.assert_array_equal(made[1], taken[0] + 1)
-    assert told == [1, 2, "wait"] * 3
+    assert told == [1, 1, 2, "wait"] * 3
 
 
 def test_each_thread_has_mail_of_its_own():

@@ -9,11 +9,12 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import Fit
+from isovist.backends.base import keys_of_cheapest, numbers_of
 from isovist.errors import InputError
 from isovist.kernels.beam import EXPLAINED, UNSEEN
 from isovist.localization.judge import verdict_of
 from isovist.localization.refine import Fits, refine, refuted
-from isovist.localization.search import _cheapest, _numbers, search
+from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
 from isovist.report.answers import answer_json
 from sites import ABSURD, PLANE, SITES, SPACE, gap
@@ -410,11 +411,13 @@ def test_keys_have_the_order_of_costs_and_the_first_of_equal_ones_first():
     costs[random.random(300) < 0.1] = np.inf
     order = np.argsort(costs, kind="stable")
     for most in (0, 1, 2, 49, 50, 150, 299, 300):
-        keys = _cheapest(costs, most)
-        np.testing.assert_array_equal(_numbers(keys), np.sort(order[:most]))
-        np.testing.assert_array_equal(_numbers(np.sort(keys)), order[:most])
+        keys = keys_of_cheapest(costs, most)
+        np.testing.assert_array_equal(numbers_of(keys), np.sort(order[:most]))
+        np.testing.assert_array_equal(numbers_of(np.sort(keys)), order[:most])
     many = random.uniform(0.0, 50.0, 5000).astype(np.float32)
     many[::7] = many[3]
     order = np.argsort(many, kind="stable")
     for most in (1, 700, 2600, 4999):
-        np.testing.assert_array_equal(_numbers(np.sort(_cheapest(many, most))), order[:most])
+        np.testing.assert_array_equal(
+            numbers_of(np.sort(keys_of_cheapest(many, most))), order[:most]
+        )

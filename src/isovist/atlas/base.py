@@ -14,7 +14,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.backends.base import firmest
+from isovist.backends.base import Rated, firmest
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
@@ -320,9 +320,7 @@ class Site(ABC):
         """
 
     @abstractmethod
-    def rate(
-        self, beams: Beams, poses: FloatArray, model: BeamModel
-    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
         """ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
 
     def fit_and_rate(
@@ -331,12 +329,15 @@ class Site(ABC):
         poses: FloatArray,
         widths: FloatArray,
         fitted: int,
-        model: BeamModel,
+        models: Sequence[BeamModel],
         most: int | None = None,
-    ) -> tuple[Fit, Float32Array, NDArray[np.uint8]]:
-        """`fit`, then `rate` of those that beams hold firmest, of all when `most` is `None`."""
+    ) -> tuple[Fit, list[Rated]]:
+        """`fit`, then `rate` by each of some models.
+
+        Of those that beams hold firmest, so many, or of all when `most` is `None`.
+        """
         fit = self.fit(beams, poses, widths, fitted).firmest(most)
-        return fit, *self.rate(beams, fit.poses, model)
+        return fit, [self.rate(beams, fit.poses, model) for model in models]
 
     @abstractmethod
     def kernels(self) -> tuple[Any, ...]:

@@ -1,7 +1,7 @@
 """A map of the plane, described."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -27,7 +27,7 @@ from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import KEPT as KEPT_SCANS
 from isovist.atlas.windows import rings_of, rose_from_json, rose_json, units_of, window_of_scan
-from isovist.backends.base import Described, Rays, computing
+from isovist.backends.base import Described, Rated, Rays, computing, rated_room
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap, distance_to_walls
 from isovist.maps.sweep import KNOWN, felt, free_nodes, summing
@@ -170,25 +170,22 @@ class PlaneAtlas(Atlas):
         poses: FloatArray,
         widths: FloatArray,
         fitted: int,
-        model: BeamModel,
+        models: Sequence[BeamModel],
         most: int | None = None,
-    ) -> tuple[Fit, Float32Array, NDArray[np.uint8]]:
+    ) -> tuple[Fit, list[Rated]]:
         if beams.strengths.size:
-            return super().fit_and_rate(beams, poses, widths, fitted, model, most)
+            return Atlas.fit_and_rate(self, beams, poses, widths, fitted, models, most)
         moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
         fitting = *self._fitting(beams, widths), moved, sums
         many = len(poses) if most is None else most
-        rating = self._rating(beams, model)
-        chosen, ratings, kinds = computing().align_and_score(fitting, rating, many)
+        rating = [self._rating(beams, model) for model in models]
+        chosen, rated = computing().align_and_score(fitting, rating, many)
         if len(chosen) < len(poses):
             moved, sums = moved[chosen], sums[chosen]
-        return self._fit(moved, sums), ratings, kinds
+        return self._fit(moved, sums), rated
 
-    def rate(
-        self, beams: Beams, poses: FloatArray, model: BeamModel
-    ) -> tuple[Float32Array, NDArray[np.uint8]]:
-        ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
-        kinds = np.empty(ratings.shape, dtype=np.uint8)
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
+        ratings, kinds = rated_room(len(poses), len(beams))
         computing().score(*self._rating(beams, model), self.to_cells(poses), ratings, kinds)
         if beams.strengths.size and self.shine is not None and self.gleam is not None:
             ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
@@ -214,8 +211,9 @@ class PlaneAtlas(Atlas):
         from isovist.kernels.score import score
         from isovist.kernels.select import by_place
         from isovist.kernels.sums import thin
+        from isovist.kernels.windows import cut_out
 
-        return align, score, by_place, thin
+        return align, score, by_place, thin, cut_out
 
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""

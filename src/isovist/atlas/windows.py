@@ -108,7 +108,7 @@ def window_of_scan(
 
     Where `shine` is told, intensities are a second ring of them.
     """
-    from isovist.kernels.windows import channels_of
+    from isovist.kernels.windows import cut_out
 
     channels, even = settings.channels, is_even(rose)
     rose = search_rose(channels) if rose is None else rose
@@ -116,13 +116,16 @@ def window_of_scan(
     weights = weigh(scan.bearings.tobytes(), rose)
     lit = None if shine is None else scan.intensities
     phases, rows = len(weights), 1 if lit is None else 2
-    signals = np.empty((rows, len(scan.bearings)))
-    np.log1p(np.minimum(scan.ranges, settings.reach), out=signals[0])
+    counted = np.empty((1 + rows, len(scan.bearings)))
+    counted[0] = scan.valid
+    np.log1p(np.minimum(scan.ranges, settings.reach), out=counted[1])
     if shine is not None and lit is not None:
-        signals[1, scan.valid] = brightness(shine, lit[scan.valid])
+        counted[2, scan.valid] = brightness(shine, lit[scan.valid])
+    if not scan.valid.all():
+        counted[1:, ~scan.valid] = 0.0
     most = phases * rows * channels
     values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
-    channels_of(signals, scan.valid, weights, _least(rose, share), even, values, seen, arc)
+    cut_out(counted @ weights, _least(rose, share), even, values, seen, arc)
     first, m = arc.tolist()
     shape = (phases, rows, m) if even else (phases, rows * channels, 1)
     size = phases * rows * m

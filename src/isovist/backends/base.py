@@ -7,7 +7,7 @@ headings, deficits, ranges and distances agree bit by bit; sums of many beams di
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -23,6 +23,11 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 VARIABLE = "ISOVIST_BACKEND"
 NAMES = ("cpu", "cuda")
 Bytes = NDArray[np.uint8]
+Keys = NDArray[np.uint64]
+Rated = tuple[Float32Array, Bytes]
+"""ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
+Scanned = tuple[NDArray[np.int16], BoolArray, BoolArray, float, float, int, int]
+"""What `kernels.correlate` is told of a scan, from its windows on."""
 NEIGHBOURS = 100
 """Cells of the side of a square of the map that one core keeps in its cache."""
 FEW = 64
@@ -193,6 +198,40 @@ class Backend:
 
         correlate(*arguments)
 
+    def glance(
+        self,
+        nodes: Float32Array,
+        lowest: int,
+        active: IntArray,
+        rough: Scanned,
+        full: Scanned,
+        most: int,
+        keep: int,
+    ) -> tuple[IntArray, Float32Array, Float32Array, NDArray[np.int32]]:
+        """`correlate`, at a glance and then of the cheapest in full.
+
+        Args:
+            nodes: As for `correlate`.
+            lowest: Likewise.
+            active: Nodes to glance at, in order.
+            rough: The scan at a glance.
+            full: The scan in full.
+            most: How many nodes are looked at in full, as many as there are at most.
+            keep: Headings of each.
+
+        Returns:
+            These nodes in order, their least cost at a glance, and costs and headings in full.
+        """
+        glanced = np.empty((len(active), 1), dtype=np.float32)
+        nobody = np.empty((len(active), 0), dtype=np.int32)
+        self.correlate(nodes, lowest, active, *rough, glanced, nobody)
+        best = numbers_of(keys_of_cheapest(glanced[:, 0], most))
+        chosen = active[best]
+        costs = np.empty((most, keep), dtype=np.float32)
+        headings = np.empty((most, keep), dtype=np.int32)
+        self.correlate(nodes, lowest, chosen, *full, costs, headings)
+        return chosen, glanced[best, 0], costs, headings
+
     def align(self, *arguments: Any) -> None:
         """`kernels.align.align`."""
         from isovist.kernels.align import align
@@ -219,31 +258,51 @@ class Backend:
         ratings[order], kinds[order] = rated
 
     def align_and_score(
-        self, fitting: tuple[Any, ...], rating: tuple[Any, ...], most: int
-    ) -> tuple[IntArray, Float32Array, Bytes]:
+        self, fitting: tuple[Any, ...], rating: Sequence[tuple[Any, ...]], most: int
+    ) -> tuple[IntArray, list[Rated]]:
         """`align`, then `score` of the poses that weigh most.
 
         Args:
             fitting: Arguments of `align`.
-            rating: Those of `score` before the poses.
+            rating: Those of `score` before the poses, of the same beams, once or by several models.
             most: How many are rated.
 
         Returns:
-            Which poses these are (`firmest`), and what `score` says of them.
+            Which poses these are (`firmest`), and what `score` says of them, by each model.
         """
         self.align(*fitting)
         *_, poses, normal = fitting
         chosen = firmest(normal[:, 6], most)
-        ratings = np.empty((len(chosen), len(rating[5])), dtype=np.float32)
-        kinds = np.empty(ratings.shape, dtype=np.uint8)
-        self.score(*rating, poses[chosen], ratings, kinds)
-        return chosen, ratings, kinds
+        places = poses if len(chosen) == len(poses) else poses[chosen]
+        told = [rated_room(len(chosen), len(given[5])) for given in rating]
+        for given, out in zip(rating, told, strict=True):
+            self.score(*given, places, *out)
+        return chosen, told
 
     def bound(self, *arguments: Any) -> None:
         """`kernels.bound.bound`."""
         from isovist.kernels.bound import bound
 
         bound(*arguments)
+
+
+def rated_room(poses: int, beams: int) -> Rated:
+    """Room for what `score` says."""
+    return np.empty((poses, beams), dtype=np.float32), np.empty((poses, beams), dtype=np.uint8)
+
+
+def keys_of_cheapest(costs: Float32Array, most: int) -> Keys:
+    """Keys of the cheapest of some costs, 0 or more (`kernels.select.cheapest`)."""
+    from isovist.kernels.select import cheapest
+
+    keys = np.empty(most, dtype=np.uint64)
+    cheapest(np.ascontiguousarray(costs).view(np.uint32), keys)
+    return keys
+
+
+def numbers_of(keys: Keys) -> IntArray:
+    """Of which cost each key is."""
+    return (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def firmest(weights: FloatArray, most: int) -> IntArray:

@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.backends.base import Backend, Boxes, Bytes, Described, Rays, Rounds, firmest
+from isovist.backends.base import (
+    Backend,
+    Boxes,
+    Bytes,
+    Described,
+    Rated,
+    Rays,
+    Rounds,
+    Scanned,
+    firmest,
+    rated_room,
+)
 from isovist.backends.cuda_complete import BLOCK, complete
 from isovist.errors import InputError
 from isovist.types import Float32Array, IntArray
@@ -62,41 +73,45 @@ class Mail(threading.local):
     def __init__(self, cp: Any) -> None:
         self.cp = cp
 
-    def send(self, taken: Sequence[NDArray[Any]], made: Sequence[NDArray[Any]]) -> list[int]:
-        """Where on the card arrays are that a call takes, and where those go that it makes."""
+    def send(
+        self, taken: Sequence[NDArray[Any]], made: Sequence[NDArray[Any]], spare: int = 0
+    ) -> list[int]:
+        """Where on the card arrays are that a call takes, and where those go that it makes.
+
+        At last where so many bytes are that it may use and that do not come back.
+        """
         starts, end = [], 0
         for array in (*taken, *made):
             starts.append(end)
             end += -(-array.nbytes // ALIGNED) * ALIGNED
-        if end > self.size:
-            self._grow(end)
+        if end + spare > self.size:
+            self._grow(end + spare)
         for start, array in zip(starts, taken, strict=False):
-            self._here(start, array)[...] = array
-        sent, back = starts[len(taken)], zip(starts[len(taken) :], made, strict=True)
-        self.back = sent, end, tuple(back)
-        self.cp.cuda.runtime.memcpyAsync(self.there.ptr, self.pinned.ptr, sent, TO_CARD, 0)
-        return [self.there.ptr + start for start in starts]
+            if array.nbytes:
+                whole = np.ascontiguousarray(array)
+                self.bytes[start : start + array.nbytes] = whole.data.cast("B")
+        sent = starts[len(taken)]
+        self.back = sent, end, tuple(zip(starts[len(taken) :], made, strict=True))
+        base = self.base
+        self.cp.cuda.runtime.memcpyAsync(base, self.pinned.ptr, sent, TO_CARD, 0)
+        return [base + start for start in (*starts, end)] if spare else [base + s for s in starts]
 
     def fetch(self) -> None:
         """Wait until the call is done, and fill the arrays that it makes."""
         begin, end, made = self.back
         runtime = self.cp.cuda.runtime
-        runtime.memcpyAsync(
-            self.pinned.ptr + begin, self.there.ptr + begin, end - begin, FROM_CARD, 0
-        )
+        runtime.memcpyAsync(self.pinned.ptr + begin, self.base + begin, end - begin, FROM_CARD, 0)
         runtime.streamSynchronize(0)
         for start, array in made:
-            array[...] = self._here(start, array)
-
-    def _here(self, start: int, array: NDArray[Any]) -> NDArray[Any]:
-        piece = self.bytes[start : start + array.nbytes]
-        return piece.view(array.dtype).reshape(array.shape)
+            if array.nbytes:
+                array.data.cast("B")[:] = self.bytes[start : start + array.nbytes]
 
     def _grow(self, size: int) -> None:
         self.size = 1 << (size - 1).bit_length()
         self.pinned = self.cp.cuda.alloc_pinned_memory(self.size)
         self.there = self.cp.cuda.alloc(self.size)
-        self.bytes = np.frombuffer(self.pinned, dtype=np.uint8, count=self.size)
+        self.base = int(self.there.ptr)
+        self.bytes = np.frombuffer(self.pinned, dtype=np.uint8, count=self.size).data
 
 
 class CudaBackend(Backend):
@@ -270,23 +285,54 @@ class CudaBackend(Backend):
         nodes, lowest, active, windows, seen, allowed, base, step, short, long, *out = arguments
         if len(active) == 0:
             return
-        phases, rings, m = windows.shape
-        n, keep, asked = nodes.shape[2], out[0].shape[1], out[1].size > 0
-        counts = seen.sum(axis=-1, dtype=np.int32)
-        channels = np.argsort(~seen, axis=-1, kind="stable").astype(np.int32)
-        threads = -(-n * phases // 32) * 32
-        shared = 4 * (2 * n * rings + n * phases)
-        tried, o, which, many, counted, *found = self.mail.send(
-            (active, windows, channels, counts, allowed), out if asked else out[:1]
-        )
-        self.launch(
-            "search.cu", "correlate", (min(len(active), 1 << 20), 1), threads,
-            self.on_card(nodes), *(np.int32(v) for v in (nodes.shape[1], lowest, rings, n)),
-            tried, np.int64(len(active)), o, which, many, np.int32(phases), np.int32(m), counted,
-            np.float32(base), np.float32(1.0 / step), np.float64(step), np.int32(-short),
-            np.int32(long), np.int32(keep), np.bool_(asked), found[0], found[-1], shared=shared,
-        )  # fmt: skip
+        scan = windows, seen, allowed, base, step, short, long
+        asked = out if out[1].size else out[:1]
+        tried, *places = self.mail.send((active, *_sent(scan)), asked)
+        room = places[4], places[5] if out[1].size else 0
+        self._correlate(nodes, lowest, tried, len(active), scan, places[:4], out[0].shape[1], room)
         self.mail.fetch()
+
+    def _correlate(
+        self, nodes: Float32Array, lowest: int, tried: int, count: int, scan: Scanned,
+        sent: Sequence[int], keep: int, room: tuple[int, int],
+    ) -> None:  # fmt: skip
+        """Launch it; `tried` 0 stands for the first nodes, headings at 0 are not asked for."""
+        windows, _, _, base, step, short, long = scan
+        phases, rings, m = windows.shape
+        n = nodes.shape[2]
+        o, which, many, counted = sent
+        self.launch(
+            "search.cu", "correlate", (min(count, 1 << 20), 1), -(-n * phases // 32) * 32,
+            self.on_card(nodes), np.int32(nodes.shape[1]), np.int32(lowest), np.int32(rings),
+            np.int32(n), tried, np.int64(count), o, which, many, np.int32(phases), np.int32(m),
+            counted, np.float32(base), np.float32(1.0 / step), np.float64(step), np.int32(-short),
+            np.int32(long), np.int32(keep), *room, shared=4 * (2 * n * rings + n * phases),
+        )  # fmt: skip
+
+    def glance(
+        self,
+        nodes: Float32Array,
+        lowest: int,
+        active: IntArray,
+        rough: Scanned,
+        full: Scanned,
+        most: int,
+        keep: int,
+    ) -> tuple[IntArray, Float32Array, Float32Array, NDArray[np.int32]]:
+        count, whole = len(active), len(active) == len(nodes)
+        chosen, glanced = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.float32)
+        costs = np.empty((most, keep), dtype=np.float32)
+        headings = np.empty((most, keep), dtype=np.int32)
+        given = () if whole else (active,)
+        sent = *_sent(rough), *_sent(full), *given
+        places = self.mail.send(sent, (chosen, glanced, costs, headings), 4 * count)
+        tried, (these, theirs, *room, spare) = 0 if whole else places[8], places[len(sent) :]
+        self._correlate(nodes, lowest, tried, count, rough, places[:4], 1, (spare, 0))
+        self.launch("search.cu", "cheapest", (1, 1), 1024, spare, np.int64(count), tried,
+                    np.int64(most), these, theirs)  # fmt: skip
+        self._correlate(nodes, lowest, these, most, full, places[4:8], keep, (room[0], room[1]))
+        self.mail.fetch()
+        return chosen, glanced, costs, headings
 
     def align(self, *arguments: Any) -> None:
         field, ends, noise, widths, damping, poses, normal = arguments
@@ -307,25 +353,31 @@ class CudaBackend(Backend):
         self.mail.fetch()
 
     def align_and_score(
-        self, fitting: tuple[Any, ...], rating: tuple[Any, ...], most: int
-    ) -> tuple[IntArray, Float32Array, Bytes]:
+        self, fitting: tuple[Any, ...], rating: Sequence[tuple[Any, ...]], most: int
+    ) -> tuple[IntArray, list[Rated]]:
         field, ends, noise, widths, damping, poses, normal = fitting
         if noise.size or len(poses) <= FEW:
             return super().align_and_score(fitting, rating, most)
-        skip, walls, _, unit, model, lengths, _ = rating
+        skip, walls, _, unit, _, lengths, _ = rating[0]
+        models = [given[4] for given in rating]
         # All of them are rated before it is known which: one way there and back takes longer.
-        ratings = np.empty((len(poses), len(lengths)), dtype=np.float32)
-        kinds = np.empty(ratings.shape, dtype=np.uint8)
-        q, sigmas, given, row, p, moved, sums, *rated = self.mail.send(
-            (ends, widths, poses, model, lengths), (poses, normal, ratings, kinds)
+        told = [rated_room(len(poses), len(lengths)) for _ in rating]
+        out = [array for pair in told for array in pair]
+        q, sigmas, given, p, *places = self.mail.send(
+            (ends, widths, poses, lengths, *models), (poses, normal, *out)
         )
+        rows, moved, sums, rated = (
+            places[: len(models)], *places[len(models) : len(models) + 2], places[len(models) + 2 :]
+        )  # fmt: skip
         self._align(field, q, len(ends), sigmas, widths, damping, given, len(poses), moved, sums)
-        self._score(skip, walls, field, unit, row, p, len(lengths), moved, len(poses), rated)
+        for k, row in enumerate(rows):
+            to = rated[2 * k : 2 * k + 2]
+            self._score(skip, walls, field, unit, row, p, len(lengths), moved, len(poses), to)
         self.mail.fetch()
         chosen = firmest(normal[:, 6], most)
         if len(chosen) < len(poses):
-            ratings, kinds = ratings[chosen], kinds[chosen]
-        return chosen, ratings, kinds
+            told = [(ratings[chosen], kinds[chosen]) for ratings, kinds in told]
+        return chosen, told
 
     def _align(
         self, field: NDArray[Any], ends: int, m: int, sigmas: int, widths: NDArray[Any],
@@ -364,6 +416,13 @@ class CudaBackend(Backend):
         out.get(out=deficits)
         looked[:] = 0
         looked[:1] = int(count[0])
+
+
+def _sent(scan: Scanned) -> tuple[NDArray[Any], ...]:
+    """What goes to the card of a scan: windows, channels that count, how many, and headings."""
+    windows, seen, allowed, *_ = scan
+    channels = np.argsort(~seen, axis=-1, kind="stable").astype(np.int32)
+    return windows, channels, seen.sum(axis=-1, dtype=np.int32), allowed
 
 
 @cache

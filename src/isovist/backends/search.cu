@@ -18,16 +18,16 @@ __device__ __forceinline__ unsigned long long least(unsigned long long key)
 // windows: o in steps above the base, shape (scans, phases, rings, m); channels: those that count, shape (scans, phases,
 //     rings, m), and how many they are, counts, shape (scans, phases, rings).
 // allowed: shape (scans, n phases).
-// active: nodes to try, shape (A,), for every scan.
+// active: nodes to try, shape (A,), for every scan; the first A of all where that is 0.
 // base, per: what counts as 0, and steps of 1; step: one over that; low, high: limits in steps.
-// costs, headings: shape (scans, A, keep); headings only where they are asked for.
+// costs, headings: shape (scans, A, keep); headings 0 where nobody asks.
 // A thread for each heading; shared memory holds 2 n rings codes, and costs.
 extern "C" __global__ void correlate(
     const float *__restrict__ nodes, int all, int lowest, int rings, int n,
     const long long *__restrict__ active, long long tried, const short *__restrict__ windows,
     const int *__restrict__ channels, const int *__restrict__ counts, int phases, int m,
     const bool *__restrict__ allowed, float base, float per, double step, int low, int high,
-    int keep, bool asked, float *__restrict__ costs, int *__restrict__ headings)
+    int keep, float *__restrict__ costs, int *__restrict__ headings)
 {
     extern __shared__ int shared[];
     int *f = shared;                   // (rings, 2 n)
@@ -43,7 +43,7 @@ extern "C" __global__ void correlate(
 
     for (long long i = blockIdx.x; i < tried; i += gridDim.x) {
         __syncthreads();
-        const float *node = nodes + (active[i] * all + lowest) * n;
+        const float *node = nodes + ((active ? active[i] : i) * all + lowest) * n;
         for (int c = threadIdx.x; c < 2 * n * rings; c += blockDim.x) {
             const float above = __fmul_rn(__fsub_rn(node[(c / (2 * n)) * n + c % n], base), per);
             f[c] = (int)fminf(fmaxf(__fadd_rn(above, 0.5f), 0.0f), HIGHEST);
@@ -87,11 +87,86 @@ extern "C" __global__ void correlate(
                 key = ~0ull;
             if (threadIdx.x == 0) {
                 costs[at + r] = all == ~0ull ? __int_as_float(0x7f800000) : (float)((int)(all >> 32) * step);
-                if (asked)
+                if (headings)
                     headings[at + r] = all == ~0ull ? 0 : (int)(all & 0xffffffffu);
             }
             __syncthreads();
         }
+    }
+}
+
+__device__ __forceinline__ int before(bool mine, int *warps, int &total)
+{
+    // How many threads of the block before this one say yes, and how many do in all.
+    const unsigned said = __ballot_sync(0xffffffffu, mine);
+    const int lane = threadIdx.x & 31, warp = threadIdx.x >> 5;
+    __syncthreads();
+    if (lane == 0)
+        warps[warp] = __popc(said);
+    __syncthreads();
+    if (warp == 0) {
+        int sum = lane < blockDim.x / 32 ? warps[lane] : 0;
+        for (int step = 1; step < 32; step <<= 1) {
+            const int other = __shfl_up_sync(0xffffffffu, sum, step);
+            if (lane >= step)
+                sum += other;
+        }
+        warps[lane] = sum;
+    }
+    __syncthreads();
+    total = warps[31];
+    return (warp ? warps[warp - 1] : 0) + __popc(said & ((1u << lane) - 1u));
+}
+
+// The cheapest of some nodes: `kernels.select.cheapest`, by one block of 1024 threads.
+//
+// costs: 0 or more, shape (count,); active: their nodes, or 0 where these are the first of all.
+// chosen, theirs: nodes, in their order, and costs, shape (most,), most <= count.
+extern "C" __global__ void cheapest(
+    const unsigned *__restrict__ costs, long long count, const long long *__restrict__ active,
+    long long most, long long *__restrict__ chosen, unsigned *__restrict__ theirs)
+{
+    __shared__ int bins[256], warps[32];
+    __shared__ unsigned last;
+    __shared__ long long left;
+
+    unsigned edge = 0, known = 0;
+    long long wanted = most;
+    for (int shift = 24; shift >= 0; shift -= 8) {
+        if (threadIdx.x < 256)
+            bins[threadIdx.x] = 0;
+        __syncthreads();
+        for (long long i = threadIdx.x; i < count; i += blockDim.x)
+            if ((costs[i] & known) == edge)
+                atomicAdd(&bins[costs[i] >> shift & 255], 1);
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            unsigned place = 0;
+            while (place < 255 && bins[place] < wanted)
+                wanted -= bins[place++];
+            last = edge | place << shift;
+            left = wanted;
+        }
+        __syncthreads();
+        edge = last;
+        wanted = left;
+        known |= 255u << shift;
+    }
+    long long done = 0, alike = 0;
+    for (long long first = 0; first < count; first += blockDim.x) {
+        const long long i = first + threadIdx.x;
+        const unsigned cost = i < count ? costs[i] : 0xffffffffu;
+        const bool same = i < count && cost == edge;
+        int sames, taken;
+        const int rank = before(same, warps, sames);
+        const bool take = i < count && (cost < edge || (same && alike + rank < wanted));
+        const long long at = done + before(take, warps, taken);
+        if (take) {
+            chosen[at] = active ? active[i] : i;
+            theirs[at] = cost;
+        }
+        done += taken;
+        alike += sames;
     }
 }
 

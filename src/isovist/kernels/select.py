@@ -139,6 +139,28 @@ def stand_by_cost(
     return count
 
 
+@kernel("f8[:,::1], f8[::1], f8[::1], f8, f8")
+def least_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn: float) -> float:
+    """The least cost around a pose, `inf` where there is none.
+
+    Args:
+        rows: (x, y, yaw, …), shape (K, D).
+        costs: Of each, shape (K,).
+        pose: (x, y, yaw, …), shape (D,).
+        radius: Those nearer than this in x and y, in m, …
+        turn: … and turned by less than this, in rad, are around it; infinite for any.
+    """
+    least = np.inf
+    for k in range(len(rows)):
+        dx, dy = rows[k, 0] - pose[0], rows[k, 1] - pose[1]
+        if costs[k] < least and dx * dx + dy * dy < radius * radius:
+            turned = rows[k, 2] - pose[2]
+            turned -= 2.0 * math.pi * math.floor(turned / (2.0 * math.pi) + 0.5)
+            if turn == np.inf or abs(turned) < turn:
+                least = costs[k]
+    return least
+
+
 SQUARES = 32
 """Squares of the map along either side before their numbers begin anew; which poses come together
 changes no result."""

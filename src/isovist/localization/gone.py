@@ -18,9 +18,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.atlas.base import Beams, Site
+from isovist.backends.base import Rated
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate
 from isovist.types import Float32Array, FloatArray
@@ -30,9 +30,9 @@ def forgiven(
     atlas: Site,
     beams: Beams,
     poses: FloatArray,
-    ratings: Float32Array,
-    kinds: NDArray[np.uint8],
+    rated: Rated,
     settings: LocalizationSettings,
+    bare: Float32Array | None = None,
 ) -> Float32Array:
     """ℓ of each beam, with each wall that is not there counted once, shape (K, m).
 
@@ -40,24 +40,23 @@ def forgiven(
         atlas: The map, described.
         beams: Of one scan or of several.
         poses: From where they were rated, shape (K, D).
-        ratings: ℓ of each beam from each pose as it is, shape (K, m).
-        kinds: What became of each, shape (K, m).
+        rated: ℓ and kind of each beam from each pose as it is, shape (K, m).
         settings: How to rate, and what says nothing.
+        bare: ℓ as if nothing stood in their way, shape (K, m), where it is known.
     """
     from isovist.kernels.beam import THROUGH
     from isovist.kernels.sums import forgive
 
-    some = np.flatnonzero((kinds == THROUGH).any(axis=1))
-    if len(some) == 0:
-        return ratings
-    bare, _ = rate(atlas, beams, poses[some], _far(settings))
-    eased, least = np.empty_like(bare), math.sqrt(settings.refuted[2])
-    forgive(
-        ratings[some], kinds[some], bare, beams.order, beams.starts, beams.columns, least, eased
-    )
-    told = ratings.copy()
-    told[some] = eased
-    return told
+    (ratings, kinds), least = rated, math.sqrt(settings.refuted[2])
+    if bare is None:
+        some = np.flatnonzero((kinds == THROUGH).any(axis=1))
+        if len(some) == 0:
+            return ratings
+        bare = np.empty_like(ratings)
+        bare[some], _ = rate(atlas, beams, poses[some], far(settings))
+    eased = np.empty_like(ratings)
+    forgive(ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, eased)
+    return eased
 
 
 def counts(atlas: Site) -> bool:
@@ -70,7 +69,7 @@ def counts(atlas: Site) -> bool:
 
 
 @lru_cache
-def _far(settings: LocalizationSettings) -> LocalizationSettings:
+def far(settings: LocalizationSettings) -> LocalizationSettings:
     """The same, asking only where beams end."""
     model = replace(settings.model, slack=(settings.model.slack[0], 1.0))
     return replace(settings, model=model)

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Beams, Fit, Site
-from isovist.localization.gone import counts, forgiven
+from isovist.localization.gone import counts, far, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.several import beams_of, fit_and_rate, fit_firmly
+from isovist.localization.several import ManyBeams, beams_of, fit_and_rate, fit_together
 from isovist.localization.spread import by_coordinate
 from isovist.sensing.joined import Look
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
@@ -31,6 +31,8 @@ class Fits:
             and rad; `None` for one scan, where the fit says it.
         sums: Of the beams from each pose, as `kernels.sums.sum_up` has them, shape (K, 3 + C); made
             of the others where they are not given.
+        bare: ℓ of each beam as if nothing stood in its way (`gone`), shape (K, m), where it is
+            known already.
     """
 
     fit: Fit
@@ -39,6 +41,7 @@ class Fits:
     kinds: NDArray[np.uint8]
     known: FloatArray | None = None
     sums: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    bare: Float32Array | None = None
 
     def __post_init__(self) -> None:
         if self.sums.size == 0:
@@ -86,21 +89,25 @@ class Fits:
         parts = zip(self.fit.arrays, other.fit.arrays, strict=True)
         fit = Fit(*(np.concatenate(pair) for pair in parts))
         ratings = np.concatenate([self.ratings, other.ratings])
-        return _best_first(self.beams, fit, ratings, np.concatenate([self.kinds, other.kinds]))
+        kinds, bare = np.concatenate([self.kinds, other.kinds]), None
+        if self.bare is not None and other.bare is not None:
+            bare = np.concatenate([self.bare, other.bare])
+        return _best_first(Fits(fit, self.beams, ratings, kinds, bare=bare))
 
     def select(self, index: IntArray | BoolArray) -> "Fits":
         """Some of them, in this order."""
         known = None if self.known is None else self.known[index]
         fit = self.fit.select(index)
         beams, ratings, kinds = self.beams, self.ratings[index], self.kinds[index]
-        return Fits(fit, beams, ratings, kinds, known, self.sums[index])
+        bare = None if self.bare is None else self.bare[index]
+        return Fits(fit, beams, ratings, kinds, known, self.sums[index], bare)
 
     def forgiven(
         self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
     ) -> "Fits":
         """These with walls that are not there counted once (`gone`), rated from poses near them."""
-        near = self.poses if poses is None else poses
-        told = forgiven(atlas, self.beams, near, self.ratings, self.kinds, settings)
+        near, bare = (self.poses, self.bare) if poses is None else (poses, None)
+        told = forgiven(atlas, self.beams, near, (self.ratings, self.kinds), settings, bare)
         if told is self.ratings:
             return self
         return Fits(self.fit, self.beams, told, self.kinds, self.known)
@@ -159,8 +166,8 @@ def refine(
     first = atlas.fitted(False) if thorough else 3
     followed, most = (settings.share(atlas, count) for count in settings.keep[thorough])
     widths = settings.coarse_widths(atlas)
-    fit, ratings, kinds = fit_and_rate(atlas, few, seeds, widths, first, settings, followed)
-    poses, rough = fit.poses, sums_of(few, ratings, kinds)
+    fit, rated = fit_and_rate(atlas, few, seeds, widths, first, settings, followed)
+    poses, rough = fit.poses, sums_of(few, *rated)
     order = np.argsort(-rough[:, 0], kind="stable")
     most = most if keep is None else keep
     chosen = order[unlike(poses[order], *settings.apart[1], None if thorough else most)]
@@ -186,7 +193,13 @@ def refit(
     of `widths` to that of the last; of those for poses that were fitted before when `None`.
     """
     widths = settings.fine_widths(atlas) if widths is None else widths
-    return _best_first(many, *fit_firmly(atlas, many, poses, widths, atlas.fitted(tilt), settings))
+    n = atlas.fitted(tilt)
+    if isinstance(many, ManyBeams):
+        fit, rated, known = fit_together(atlas, many, poses, widths, n, settings)
+        return _best_first(Fits(fit, many, *rated, known))
+    models = [settings.model, far(settings).model] if counts(atlas) else [settings.model]
+    fit, told = atlas.fit_and_rate(many, poses, widths, n, models)
+    return _best_first(Fits(fit, many, *told[0], bare=told[1][0] if len(told) > 1 else None))
 
 
 def polish(
@@ -261,12 +274,5 @@ def refuted(
     return np.asarray((t * inliers >= enough) & (behind >= margin))
 
 
-def _best_first(
-    beams: Beams,
-    fit: Fit,
-    ratings: Float32Array,
-    kinds: NDArray[np.uint8],
-    known: FloatArray | None = None,
-) -> Fits:
-    fits = Fits(fit, beams, ratings, kinds, known)
+def _best_first(fits: Fits) -> Fits:
     return fits if len(fits) < 2 else fits.select(np.argsort(-fits.scores, kind="stable"))

@@ -15,13 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Window
-from isovist.backends.base import computing
+from isovist.backends.base import Keys, Scanned, computing, keys_of_cheapest, numbers_of
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.outlines import likely
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import wrap_angle
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 ENOUGH = 8
@@ -77,15 +76,14 @@ class Candidates:
 
         Where every node was looked at in full, a glance is taken to cost as much.
         """
-        near = _within(self.poses, pose, radius)
-        near = near[np.abs(wrap_angle(self.poses[near, 2] - pose[2])) < turn]
-        if len(near) == 0:
-            return np.inf, np.inf
-        cost = max(float(self.costs[near].min()), TINY)
-        if len(self.glances) == 0:
+        from isovist.kernels.select import least_within
+
+        poses = np.ascontiguousarray(self.poses)
+        cost = max(least_within(poses, self.costs, pose, radius, turn), TINY)
+        if cost == np.inf or len(self.glances) == 0:
             return cost, cost
-        around = _within(self.glances, pose, radius)
-        return cost, max(float(self.glances[around, -1].min(initial=np.inf)), TINY)
+        glanced = np.ascontiguousarray(self.glances[:, 2])
+        return cost, max(least_within(self.glances, glanced, pose, radius, np.inf), TINY)
 
     def beyond(self, cost: float, glance: float) -> float:
         """How many times these costs (`own`) the cheapest place costs that was not looked at."""
@@ -93,12 +91,6 @@ class Candidates:
             return 0.0
         ratio = self.left_out / cost
         return float(min(ratio, self.cut / glance) if len(self.glances) else ratio)
-
-
-def _within(rows: FloatArray, pose: FloatArray, radius: float) -> IntArray:
-    """Which rows (x, y, …) are nearer to a pose than a radius in m."""
-    x, y = rows[:, 0] - pose[0], rows[:, 1] - pose[1]
-    return np.flatnonzero(x * x + y * y < radius * radius)
 
 
 def search(
@@ -151,10 +143,10 @@ def search(
         """Poses and costs of the unlike best that do not cost more."""
         flat, few = tried[1].ravel(), ENOUGH * most
         if len(flat) > few:
-            found = pick(tried, _cheapest(flat, few), most_cost)
+            found = pick(tried, keys_of_cheapest(flat, few), most_cost)
             if len(found[1]) == most:
                 return found
-        return pick(tried, _cheapest(flat, len(flat)), most_cost)
+        return pick(tried, keys_of_cheapest(flat, len(flat)), most_cost)
 
     def pick(tried: _Tried, keys: Keys, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best of some."""
@@ -181,29 +173,16 @@ def search(
         finalists *= CLOSER if thorough else 1
         share = 1 if thorough or not whole else LIKELY * every
         if len(active) > finalists:
-            active, glances, cut = view.glance(active, finalists, share)
-        poses, costs = choose(view.tried(active), limit)
+            tried, glances, cut = view.glance(active, finalists, share)
+        else:
+            tried = view.tried(active)
+        poses, costs = choose(tried, limit)
     left_out = float(costs[-1]) if len(costs) == most else np.inf
     return Candidates(poses, costs, left_out, glances, cut)
 
 
 _Tried = tuple[IntArray, Float32Array, NDArray[np.int32]]
 """Nodes, and what `best_headings` says of each."""
-Keys = NDArray[np.uint64]
-
-
-def _cheapest(costs: Float32Array, most: int) -> Keys:
-    """Keys of the cheapest of some costs, 0 or more (`kernels.select.cheapest`)."""
-    from isovist.kernels.select import cheapest
-
-    keys = np.empty(most, dtype=np.uint64)
-    cheapest(np.ascontiguousarray(costs).view(np.uint32), keys)
-    return keys
-
-
-def _numbers(keys: Keys) -> IntArray:
-    """Of which cost each key is."""
-    return (keys & np.uint64(0xFFFFFFFF)).astype(np.int64)
 
 
 def _in_order(parts: list[_Tried]) -> _Tried:
@@ -239,8 +218,8 @@ class _View:
 
     def glance(
         self, active: IntArray, most: int, share: int = 1
-    ) -> tuple[IntArray, FloatArray, float]:
-        """Who is looked at in full: the best by every other channel and phase.
+    ) -> tuple[_Tried, FloatArray, float]:
+        """The best by every other channel and phase, in full.
 
         Args:
             active: Nodes in order.
@@ -248,7 +227,7 @@ class _View:
             share: Of a large site, one of so many is glanced at (`outlines`).
 
         Returns:
-            These nodes in order, `glances` and `cut` of `Candidates`.
+            These nodes in order, with `glances` and `cut` of `Candidates`.
         """
         rough, phases = self.window.rough, len(self.window.values)
         allowed = self.allowed.reshape(-1, phases)[:, ::2].ravel()
@@ -265,13 +244,19 @@ class _View:
             more = self._least(active[others], rough, allowed)
             looked = np.concatenate([first, others])
             order = np.argsort(looked, kind="stable")
-            active, costs = active[looked[order]], np.concatenate([costs, more])[order]
+            costs = np.concatenate([costs, more])[order]
+            best = numbers_of(keys_of_cheapest(costs, most))
+            tried, costs = self.tried(active[looked[order[best]]]), costs[best]
         else:
-            costs = self._least(active, rough, allowed)
-        best = _numbers(_cheapest(costs, most))
-        active, costs = active[best], costs[best]
+            short, keep = self.settings.short, self.settings.finalists[1]
+            glimpse, full = told(rough, short, allowed), told(self.window, short, self.allowed)
+            chosen, costs, in_full, headings = computing().glance(
+                self.atlas.descriptors, self.window.ring, active, glimpse, full, most, keep
+            )
+            tried = chosen, in_full, headings
         # Costs stand where the headings of candidates do.
-        return active, self.atlas.seeds(active, costs.astype(np.float64))[:, :3], float(costs.max())
+        glances = self.atlas.seeds(tried[0], costs.astype(np.float64))
+        return tried, glances, float(costs.max())
 
     def choose_of_all(
         self,
@@ -354,16 +339,19 @@ def _correlated(
     allowed: BoolArray | None,
     headings: NDArray[np.int32],
 ) -> Float32Array:
-    codes, seen = window.codes(short), window.seen
     if allowed is None:
-        allowed = np.ones(descriptors.shape[2] * len(seen), dtype=np.bool_)
+        allowed = np.ones(descriptors.shape[2] * len(window.seen), dtype=np.bool_)
     costs = np.empty((len(active), keep), dtype=np.float32)
-    allowed = np.ascontiguousarray(allowed)
-    computing().correlate(
-        descriptors, window.ring, active, codes.values, seen, allowed, codes.base, codes.step,
-        codes.short, codes.long, costs, headings,
-    )  # fmt: skip
+    asked = told(window, short, allowed)
+    computing().correlate(descriptors, window.ring, active, *asked, costs, headings)
     return costs
+
+
+def told(window: Window, short: float, allowed: BoolArray) -> Scanned:
+    """What backends are told of a scan."""
+    codes = window.codes(short)
+    allowed = np.ascontiguousarray(allowed)
+    return codes.values, window.seen, allowed, codes.base, codes.step, codes.short, codes.long
 
 
 def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:

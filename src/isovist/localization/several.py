@@ -20,10 +20,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas, Beams, Fit, Site
 from isovist.atlas.space import SpaceAtlas
+from isovist.backends.base import Rated
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
@@ -32,9 +32,7 @@ from isovist.localization.spread import by_coordinate, covariances, information,
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look
-from isovist.types import Float32Array, FloatArray, IntArray
-
-Rated = tuple[Fit, Float32Array, NDArray[np.uint8], FloatArray | None]
+from isovist.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,9 +197,7 @@ def _with_most(again: IntArray, beams: Beams, column: IntArray) -> IntArray:
     return again
 
 
-def rate(
-    atlas: Site, beams: Beams, poses: FloatArray, settings: LocalizationSettings
-) -> tuple[Float32Array, NDArray[np.uint8]]:
+def rate(atlas: Site, beams: Beams, poses: FloatArray, settings: LocalizationSettings) -> Rated:
     """`Atlas.rate` of beams of one scan or of several, by odometry as it is."""
     if not isinstance(beams, ManyBeams):
         return atlas.rate(beams, poses, settings.model)
@@ -219,34 +215,33 @@ def fit_and_rate(
     fitted: int,
     settings: LocalizationSettings,
     most: int,
-) -> tuple[Fit, Float32Array, NDArray[np.uint8]]:
+) -> tuple[Fit, Rated]:
     """`Atlas.fit_and_rate` of beams of one scan or of several, by odometry as it is."""
     if not isinstance(beams, ManyBeams):
-        return atlas.fit_and_rate(beams, poses, widths, fitted, settings.model, most)
+        fit, (rated,) = atlas.fit_and_rate(beams, poses, widths, fitted, [settings.model], most)
+        return fit, rated
     fit = atlas.fit(beams, poses, widths, fitted).firmest(most)
-    return fit, *rate(atlas, beams, fit.poses, settings)
+    return fit, rate(atlas, beams, fit.poses, settings)
 
 
-def fit_firmly(
+def fit_together(
     atlas: Site,
-    beams: Beams,
+    beams: ManyBeams,
     poses: FloatArray,
     widths: FloatArray,
     n: int,
     settings: LocalizationSettings,
-) -> Rated:
-    """Fits with ℓ and kind of each beam, and what is known of the poses where (1) says it.
+) -> tuple[Fit, Rated, FloatArray]:
+    """Fits of several scans, ℓ and kind of each beam, and what is known of the poses by (1).
 
     Args:
         atlas: The map, described.
-        beams: Of one scan or of several.
+        beams: Of several scans.
         poses: From where to begin, shape (K, D).
         widths: σ of each step in m.
         n: Coordinates that are fitted.
         settings: How to fit and to rate.
     """
-    if not isinstance(beams, ManyBeams):
-        return *atlas.fit_and_rate(beams, poses, widths, n, settings.model), None
     fit = atlas.fit(beams, poses, widths, n)
     own = [_alone(atlas, view, fit.poses, n, settings) for view in beams.views]
     poses, known = _fused(atlas, beams.views, own, n, settings)
@@ -258,12 +253,10 @@ def fit_firmly(
         ratings, kinds = atlas.rate(view.beams, places, settings.model)
         ratings -= (cost / view.beams.blocks).astype(np.float32)[:, None]
         told.append((ratings, kinds))
-    return replace(fit, poses=poses), *_beside(told), known
+    return replace(fit, poses=poses), _beside(told), known
 
 
-def _beside(
-    told: Iterable[tuple[Float32Array, NDArray[np.uint8]]],
-) -> tuple[Float32Array, NDArray[np.uint8]]:
+def _beside(told: Iterable[Rated]) -> Rated:
     """What views say, one after the other."""
     ratings, kinds = zip(*told, strict=True)
     return np.concatenate(ratings, axis=1), np.concatenate(kinds, axis=1)

@@ -53,8 +53,13 @@ def information(
 
 def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
-    least, floor = _ends(settings.loose, settings.floor, known.shape[-1])
-    return np.asarray(np.linalg.inv(known + least) + floor)
+    from isovist.kernels.matrices import invert
+
+    n = known.shape[-1]
+    rows = np.ascontiguousarray(known.reshape(-1, n, n))
+    out = np.empty(rows.shape)
+    invert(rows, *_ends(settings.loose, settings.floor, n), out)
+    return out.reshape(known.shape)
 
 
 @lru_cache

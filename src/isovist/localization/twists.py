@@ -108,7 +108,7 @@ def rescaled(
     beams = atlas.beams(scan, settings.beams[1], settings.block)
     widths = np.append(settings.coarse_widths(atlas), settings.fine_widths(atlas))
     for factor in factors:
-        fit, ratings, _ = atlas.fit_and_rate(
-            beams.scaled(factor), start, widths, atlas.fitted(False), settings.model
+        fit, ((ratings, _),) = atlas.fit_and_rate(
+            beams.scaled(factor), start, widths, atlas.fitted(False), [settings.model]
         )
         yield float(ratings.sum(dtype=np.float64)) / len(beams), fit.poses
