@@ -2,6 +2,7 @@
 
 import json
 import math
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -403,6 +404,27 @@ def test_a_heading_that_nothing_holds_is_not_unique(site):
     verdict, advice = verdict_of(36, 0, best, 0.0, USUAL)
     assert verdict is iv.Verdict.AMBIGUOUS
     assert advice.startswith("The heading is known to ± 8° (standard deviation) alone")
+
+
+def test_an_answer_travels_as_it_is(site):
+    answer = iv.locate(site.atlas, site.look(site.places[0]), certificate=True)
+    mixed = tuple(
+        replace(one, covariance=one.covariance[: 3 + k % 2, : 3 + k % 2], map=str(k))
+        for k, one in enumerate(answer.estimates)
+    )
+    nowhere = replace(answer, verdict=iv.Verdict.LOST, estimates=(), certificate=None)
+    for one in (answer, replace(answer, estimates=mixed), nowhere):
+        other = pickle.loads(pickle.dumps(one))
+        for name in ("verdict", "advice", "timing_ms", "certificate", "proof", "frame"):
+            assert getattr(other, name) == getattr(one, name)
+        assert len(other.estimates) == len(one.estimates)
+        for mine, yours in zip(other.estimates, one.estimates, strict=True):
+            assert mine.pose == yours.pose
+            assert type(mine.pose) is type(yours.pose)
+            np.testing.assert_array_equal(mine.covariance, yours.covariance)
+            assert not mine.covariance.flags.writeable
+            for name in ("probability", "inliers", "score", "refuted", "map"):
+                assert getattr(mine, name) == getattr(yours, name)
 
 
 def test_keys_have_the_order_of_costs_and_the_first_of_equal_ones_first():

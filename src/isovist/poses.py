@@ -288,8 +288,10 @@ class Pose3(_Rigid):
 
     def __getitem__(self, index: Any) -> "Pose3":
         """Some of an array of poses."""
-        at = _index(index)
-        return Pose3.from_quaternion(self.quaternion[at], self.position[at])
+        at, pose = _index(index), object.__new__(Pose3)
+        object.__setattr__(pose, "position", readonly(self.position[at]))
+        object.__setattr__(pose, "quaternion", readonly(self.quaternion[at]))
+        return pose
 
     @property
     def vector(self) -> FloatArray:

@@ -3,12 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 import numpy as np
 
 from isovist.errors import InputError
 from isovist.poses import COORDINATES, AnyPose, wrap_angle
-from isovist.types import FloatArray
+from isovist.types import FloatArray, readonly
 
 ROS_ORDER = ("x", "y", "z", "roll", "pitch", "yaw")
 TAILS = 2.5, 0.41
@@ -151,6 +152,13 @@ class Answer:
     proof: Proof | None = None
     frame: str = "sensor"
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Estimates travel side by side, in half the time that they take one by one."""
+        said = self.certificate, self.proof, self.frame
+        return _arrived, (
+            self.verdict.value, self.advice, _side_by_side(self.estimates), self.timing_ms, *said
+        )  # fmt: skip
+
     @property
     def best(self) -> Estimate | None:
         """The most likely estimate, or `None` when there is none."""
@@ -170,3 +178,30 @@ class Answer:
     def rivals(self) -> tuple[Estimate, ...]:
         """The other estimates that the scan does not exclude."""
         return tuple(estimate for estimate in self.estimates[1:] if not estimate.refuted)
+
+
+def _side_by_side(estimates: tuple[Estimate, ...]) -> tuple[Any, ...]:
+    """How poses are made of arrays, these arrays, covariances, and the rest number by number."""
+    if not estimates:
+        return ()
+    ways, parts = zip(*(one.pose.__reduce__() for one in estimates), strict=True)
+    poses = tuple(np.stack(each) for each in zip(*parts, strict=True))
+    spreads = [one.covariance for one in estimates]
+    alike = len({spread.shape for spread in spreads}) == 1
+    names = "probability", "inliers", "score", "refuted", "map"
+    rest = tuple([getattr(one, name) for one in estimates] for name in names)
+    return ways[0], poses, np.stack(spreads) if alike else spreads, rest
+
+
+def _arrived(
+    verdict: str, advice: str, estimates: tuple[Any, ...], timing_ms: Mapping[str, float],
+    *said: Any,
+) -> Answer:  # fmt: skip
+    """An answer from what `Answer.__reduce__` says."""
+    told: tuple[Estimate, ...] = ()
+    if estimates:
+        way, parts, spreads, rest = estimates
+        poses = way(*parts)
+        rows = zip(*rest, strict=True)
+        told = tuple(Estimate(poses[k], readonly(spreads[k]), *row) for k, row in enumerate(rows))
+    return Answer(Verdict(verdict), advice, told, timing_ms, *said)
