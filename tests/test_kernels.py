@@ -76,7 +76,7 @@ def test_the_time_of_a_first_answer_is_that_of_any(tmp_path):
         "    return clock()\n"
         "verb.perf_counter = look\n"
         "iv.locate(iv.read_atlas(sys.argv[1]), iv.read_scan(sys.argv[2]))\n"
-        "assert len(at[0]) == 8 and at[0] == at[-1], at\n"
+        "assert len(at[0]) >= 8 and at[0] == at[-1], at\n"
     )
     files = str(tmp_path / "atlas"), str(tmp_path / "scan.json")
     subprocess.run([sys.executable, "-c", code, *files], check=True)

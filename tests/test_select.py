@@ -9,7 +9,7 @@ from isovist.kernels.correlate import HIGHEST
 from isovist.kernels.matrices import invert
 from isovist.kernels.select import by_place, least_within, stand, stand_by_cost
 from isovist.kernels.sums import thin
-from isovist.kernels.windows import cut_out
+from isovist.kernels.windows import channels_of
 from isovist.localization.search import told
 from isovist.localization.spread import longest
 from isovist.poses import unit_vectors, wrap_angle
@@ -180,14 +180,22 @@ def shortest_arc(known):
 @pytest.mark.parametrize("rows", [1, 2])
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
 def test_channels_are_cut_to_what_was_seen(random, rows, share):
-    n, phases = 16, 2
+    n, phases, beams, width = 16, 2, 40, 3
     for _ in range(20):
-        sums = random.uniform(1.0, 2.0, (phases, 1 + rows, n))
-        sums[:, 0] = np.where(random.random((phases, n)) < share, 1.0, 0.1)
+        signals, valid = random.uniform(1.0, 2.0, (rows, beams)), random.random(beams) < share
+        signals[:, ~valid] = np.nan
+        firsts = random.integers(0, n, (phases, beams))
+        weights = random.uniform(0.1, 1.0, (phases, beams, width))
+        sums = np.zeros((phases, 1 + rows, n))
+        for p, k, j in np.ndindex(weights.shape):
+            if valid[k]:
+                at = (firsts[p, k] + j) % n
+                sums[p, :, at] += weights[p, k, j] * np.append(1.0, signals[:, k])
         values, seen = np.empty(phases * rows * n, "f4"), np.empty(phases * rows * n, np.bool_)
-        arc, known = np.empty(2, np.int64), sums[:, 0] >= 0.3
+        arc, known = np.empty(2, np.int64), sums[:, 0] >= 1.5
         for cut in (False, True):
-            cut_out(sums, np.full(n, 0.3), cut, values, seen, arc)
+            least = np.full(n, 1.5)
+            channels_of(signals, valid, firsts, weights, least, cut, values, seen, arc)
             first, m = arc.tolist()
             if cut:
                 firsts, length = shortest_arc(known.any(axis=0))
@@ -196,9 +204,10 @@ def test_channels_are_cut_to_what_was_seen(random, rows, share):
             else:
                 assert (first, m) == (0, n)
             around = (first + np.arange(m)) % n
-            means = np.where(known[:, None], sums[:, 1:] / sums[:, :1], 0.0)[..., around]
+            mass = np.where(known, sums[:, 0], 1.0)[:, None]
+            means = np.where(known[:, None], sums[:, 1:] / mass, 0.0)[..., around]
             size = phases * rows * m
-            np.testing.assert_array_equal(values[:size], means.astype(np.float32).ravel())
+            np.testing.assert_allclose(values[:size], means.ravel(), rtol=1e-6)
             told_seen = np.repeat(known[:, None, around], rows, axis=1)
             np.testing.assert_array_equal(seen[:size], told_seen.ravel())
 

@@ -211,9 +211,9 @@ class PlaneAtlas(Atlas):
         from isovist.kernels.score import score
         from isovist.kernels.select import by_place
         from isovist.kernels.sums import thin
-        from isovist.kernels.windows import cut_out
+        from isovist.kernels.windows import channels_of
 
-        return align, score, by_place, thin, cut_out
+        return align, score, by_place, thin, channels_of
 
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""

@@ -29,7 +29,7 @@ from isovist.roses.profiles import Bump, CosinePower, Softmax
 from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import FloatArray, readonly
+from isovist.types import FloatArray, IntArray, readonly
 
 KEPT = 16
 """Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
@@ -38,6 +38,8 @@ MANY = 4096
 """Beams of a sensor whose weights are not kept: they take 1 kB each."""
 WHOLE = 16
 """Rays to a channel by which channels of unequal width are measured."""
+UNFELT = 1e-17
+"""Share of the largest weight of a beam below which others are less than rounding."""
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
@@ -108,24 +110,22 @@ def window_of_scan(
 
     Where `shine` is told, intensities are a second ring of them.
     """
-    from isovist.kernels.windows import cut_out
+    from isovist.kernels.windows import channels_of
 
     channels, even = settings.channels, is_even(rose)
     rose = search_rose(channels) if rose is None else rose
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
-    weights = weigh(scan.bearings.tobytes(), rose)
+    firsts, weights = weigh(scan.bearings.tobytes(), rose)
     lit = None if shine is None else scan.intensities
     phases, rows = len(weights), 1 if lit is None else 2
-    counted = np.empty((1 + rows, len(scan.bearings)))
-    counted[0] = scan.valid
-    np.log1p(np.minimum(scan.ranges, settings.reach), out=counted[1])
+    signals = np.empty((rows, len(scan.bearings)))
+    np.log1p(np.minimum(scan.ranges, settings.reach), out=signals[0])
     if shine is not None and lit is not None:
-        counted[2, scan.valid] = brightness(shine, lit[scan.valid])
-    if not scan.valid.all():
-        counted[1:, ~scan.valid] = 0.0
+        signals[1, scan.valid] = brightness(shine, lit[scan.valid])
     most = phases * rows * channels
     values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
-    cut_out(counted @ weights, _least(rose, share), even, values, seen, arc)
+    least = _least(rose, share)
+    channels_of(signals, scan.valid, firsts, weights, least, even, values, seen, arc)
     first, m = arc.tolist()
     shape = (phases, rows, m) if even else (phases, rows * channels, 1)
     size = phases * rows * m
@@ -147,16 +147,27 @@ def _units(bearings: bytes) -> FloatArray:
 
 
 @lru_cache(maxsize=KEPT)
-def _beam_weights(bearings: bytes, rose: Rose) -> FloatArray:
-    """Of every beam of a sensor, at each phase, shape (P, m, n): scans of it share them.
+def _beam_weights(bearings: bytes, rose: Rose) -> tuple[IntArray, FloatArray]:
+    """Of every beam of a sensor, at each phase: scans of it share them.
 
     They are those of the rose times the angle that the beam stands for, in widths of a channel.
+    Those that no sum feels are left out: the first channel of those that stay, shape (P, m), and
+    their weights, shape (P, m, W).
     """
     phases = PHASES if is_even(rose) else PHASES * len(rose)
     width, each = 2.0 * np.pi / len(rose), np.frombuffer(bearings)
     weights = rose.weights(unit_vectors(each + np.arange(phases)[:, None] * width / PHASES))
     weights *= (_shares(each, width) / width)[:, None]
-    return readonly(weights)
+    most = weights.argmax(axis=-1)
+    felt = weights > UNFELT * weights.max(axis=-1, keepdims=True)
+    n = len(rose)
+    away = np.abs((np.arange(n) - most[..., None] + n // 2) % n - n // 2)
+    reach = int(away.max(where=felt, initial=0))
+    if not is_even(rose) or 2 * reach + 1 >= n:
+        return readonly(np.zeros_like(most)), readonly(weights)
+    firsts = (most - reach) % n
+    around = (firsts[..., None] + np.arange(2 * reach + 1)) % n
+    return readonly(firsts), readonly(np.take_along_axis(weights, around, axis=-1))
 
 
 @lru_cache(maxsize=KEPT)

@@ -31,24 +31,37 @@ def _arc(known: Bools, ends: NDArray[np.int64]) -> None:
     ends[1] = n - widest + 1
 
 
-@kernel("f8[:,:,::1], f8[::1], b1 -> f4[::1], b1[::1], i8[::1]")
-def cut_out(
-    sums: Floats, least: Floats, cut: bool, values: NDArray[np.float32], seen: Bools,
-    arc: NDArray[np.int64],
+@kernel("f8[:,::1], b1[::1], i8[:,::1], f8[:,:,::1], f8[::1], b1 -> f4[::1], b1[::1], i8[::1]")
+def channels_of(
+    signals: Floats, valid: Bools, firsts: NDArray[np.int64], weights: Floats, least: Floats,
+    cut: bool, values: NDArray[np.float32], seen: Bools, arc: NDArray[np.int64],
 ) -> None:  # fmt: skip
-    """Means over channels, those that were seen.
+    """Means of signals over channels, those that were seen.
 
     Args:
-        sums: Mass of each channel at each phase, then Σ of each signal, shape (P, 1 + S, n).
+        signals: Of each beam, shape (S, M).
+        valid: Which beams returned, shape (M,).
+        firsts: The first channel that each beam counts in, at each phase, shape (P, M).
+        weights: In that channel and those after it, around the circle, shape (P, M, W).
         least: Mass of a channel that counts as seen, shape (n,).
         cut: Leave out what is not seen at either end of the circle.
         values: Output, those of an array (P, S, m) with m channels; room for n of them.
         seen: Output, likewise.
         arc: Output, the first channel and m, shape (2,).
     """
-    phases, rows, n = sums.shape
+    phases, count, width = weights.shape
+    rows, n = len(signals), len(least)
+    sums = np.zeros((phases, 1 + rows, n))
     known = np.zeros((phases + 1, n), dtype=np.bool_)
     for p in range(phases):
+        for k in range(count):
+            if valid[k]:
+                c = firsts[p, k]
+                for j in range(width):
+                    sums[p, 0, c] += weights[p, k, j]
+                    for s in range(rows):
+                        sums[p, 1 + s, c] += signals[s, k] * weights[p, k, j]
+                    c = c + 1 if c + 1 < n else 0
         for c in range(n):
             known[p, c] = sums[p, 0, c] >= least[c]
             known[phases, c] |= known[p, c]
@@ -57,9 +70,9 @@ def cut_out(
         _arc(known[phases], arc)
     at = 0
     for p in range(phases):
-        for s in range(1, rows):
+        for s in range(rows):
             for k in range(arc[1]):
                 c = (arc[0] + k) % n
                 seen[at] = known[p, c]
-                values[at] = np.float32(sums[p, s, c] / sums[p, 0, c] if known[p, c] else 0.0)
+                values[at] = np.float32(sums[p, 1 + s, c] / sums[p, 0, c] if known[p, c] else 0.0)
                 at += 1
