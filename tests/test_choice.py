@@ -165,7 +165,7 @@ def test_the_dearest_of_many_maps_is_that_of_all_costs_together():
     for _ in range(12):
         own = np.sort(random.random(random.integers(0, 6)))
         left = float(random.uniform(0.5, 3.0))
-        found = Candidates(np.zeros((len(own), 3)), own, left, np.empty((0, 3)), np.inf)
+        found = Candidates(np.zeros((len(own), 3)), own, left, None, np.inf)
         costs, left_out = sorted([*costs, *own]), min(left_out, left)
         wanted = min(costs[10] if len(costs) > 10 else np.inf, left_out)
         assert dearest.after(found) == wanted

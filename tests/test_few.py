@@ -83,7 +83,7 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site, monkeypatch):
 
     def slow(maps, numbers, scan, _settings, _most, limit):
         rows = one_by_one(maps, scan, numbers, limit)
-        return Candidates(rows[:, 1:], rows[:, 0], np.inf, np.empty((0, 3)), np.inf)
+        return Candidates(rows[:, 1:], rows[:, 0], np.inf, None, np.inf)
 
     for place, number in ((site.places[0], 1), (site.places[1], 2)):
         scan = site.look(place)

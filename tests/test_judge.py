@@ -165,9 +165,7 @@ def test_a_closer_look_forgets_no_place_that_was_found(site, monkeypatch):
         found = real(*given, thorough=thorough)
         if thorough:
             away = np.hypot(*(found.poses[:, :2] - site.places[0].position[:2]).T)
-            return Candidates(
-                found.poses[away > 1.0][:50], np.zeros(50), 1.0, np.empty((0, 3)), 1.0
-            )
+            return Candidates(found.poses[away > 1.0][:50], np.zeros(50), 1.0, None, 1.0)
         return found
 
     scan = site.look(site.places[0])

@@ -7,7 +7,7 @@ from isovist.atlas.base import FAR, FINE, Window
 from isovist.backends.base import firmest, keys_of_cheapest, numbers_of
 from isovist.kernels.correlate import HIGHEST
 from isovist.kernels.matrices import invert
-from isovist.kernels.select import by_place, least_within, stand, stand_by_cost
+from isovist.kernels.select import by_place, least_beside, least_within, stand, stand_by_cost
 from isovist.kernels.sums import thin
 from isovist.kernels.windows import channels_of
 from isovist.localization.search import told
@@ -59,7 +59,7 @@ def test_the_cheapest_come_first_and_of_equal_ones_the_first(random, d, dearest)
         np.testing.assert_array_equal(poses[:count], twin)
 
 
-@pytest.mark.parametrize("turn", [0.4, np.inf])
+@pytest.mark.parametrize("turn", [0.4, 4.0])
 def test_the_least_cost_around_a_pose(random, turn):
     rows = random.uniform([-3.0, -3.0, -9.0], [3.0, 3.0, 9.0], (400, 3))
     costs, found = random.uniform(size=400), 0
@@ -68,6 +68,17 @@ def test_the_least_cost_around_a_pose(random, turn):
         near &= np.abs(wrap_angle(rows[:, 2] - pose[2])) < turn
         least = costs[near].min(initial=np.inf)
         assert least_within(rows, costs, pose, 0.7, turn) == least
+        found += np.isfinite(least)
+    assert 10 < found < 60
+
+
+def test_the_least_cost_beside_a_pose(random):
+    places, nodes = random.uniform(-3.0, 3.0, (900, 2)), random.permutation(900)[:300]
+    costs, found = random.uniform(size=300).astype(np.float32), 0
+    for pose in random.uniform(-5.0, 5.0, (60, 3)):
+        near = np.hypot(*(places[nodes] - pose[:2]).T) < 0.4
+        least = costs[near].min(initial=np.inf)
+        assert least_beside(places, nodes, costs, pose, 0.4) == least
         found += np.isfinite(least)
     assert 10 < found < 60
 

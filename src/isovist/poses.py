@@ -148,7 +148,8 @@ class Pose(_Rigid):
 
     def __getitem__(self, index: Any) -> "Pose":
         """Some of an array of poses."""
-        return Pose._of(self.vector[_index(index)])  # nobody writes to either
+        at = index if isinstance(index, int) else _index(index)
+        return Pose._of(self.vector[at])  # nobody writes to either
 
     @property
     def position(self) -> FloatArray:

@@ -135,9 +135,13 @@ class CudaBackend(Backend):
         self.cp: Any = cupy
         self.mail = Mail(cupy)
         self._kept: dict[Any, Any] = {}
+        self._last: dict[int, tuple[Any, Any]] = {}
 
     def on_card(self, array: NDArray[Any]) -> Any:
         """A copy of an array on the card; of one that nobody writes to, the same each time."""
+        known = self._last.get(id(array))
+        if known is not None and known[0]() is array:
+            return known[1]
         if array.flags.writeable:
             return self.cp.asarray(array)
         pointer = array.__array_interface__["data"][0]
@@ -148,6 +152,9 @@ class CudaBackend(Backend):
                 owner = owner.base
             self._kept[key] = self.cp.asarray(array)
             weakref.finalize(owner, self._kept.pop, key, None)
+        number = id(array)
+        gone = weakref.ref(array, lambda _: self._last.pop(number, None))
+        self._last[number] = gone, self._kept[key]
         return self._kept[key]
 
     def launch(self, source: str, name: str, grid: tuple[int, ...], block: int, *arguments: Any,

@@ -148,7 +148,7 @@ def least_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn:
         costs: Of each, shape (K,).
         pose: (x, y, yaw, …), shape (D,).
         radius: Those nearer than this in x and y, in m, …
-        turn: … and turned by less than this, in rad, are around it; infinite for any.
+        turn: … and turned by less than this, in rad, are around it.
     """
     least = np.inf
     for k in range(len(rows)):
@@ -156,8 +156,30 @@ def least_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn:
         if costs[k] < least and dx * dx + dy * dy < radius * radius:
             turned = rows[k, 2] - pose[2]
             turned -= 2.0 * math.pi * math.floor(turned / (2.0 * math.pi) + 0.5)
-            if turn == np.inf or abs(turned) < turn:
+            if abs(turned) < turn:
                 least = costs[k]
+    return least
+
+
+@kernel("f8[:,::1], i8[::1], f4[::1], f8[::1], f8")
+def least_beside(
+    places: Floats, nodes: Numbers, costs: Singles, pose: Floats, radius: float
+) -> float:
+    """The least cost of nodes beside a pose, `inf` where there is none.
+
+    Args:
+        places: Of all nodes, (x, y, …), shape (N, d).
+        nodes: Some of them, shape (A,).
+        costs: Of these, shape (A,).
+        pose: (x, y, …), shape (D,).
+        radius: Those nearer than this in x and y, in m, are beside it.
+    """
+    least = np.inf
+    for k in range(len(nodes)):
+        if costs[k] < least:
+            dx, dy = places[nodes[k], 0] - pose[0], places[nodes[k], 1] - pose[1]
+            if dx * dx + dy * dy < radius * radius:
+                least = float(costs[k])
     return least
 
 

@@ -51,9 +51,7 @@ def search_few(
     poses, costs = (np.concatenate(parts) for parts in zip(*found, strict=True))
     order = np.argsort(costs, kind="stable")
     full = [float(costs[-1]) for _, costs in found if len(costs) == most]
-    return Candidates(
-        poses[order], costs[order], min(full, default=np.inf), np.empty((0, 3)), np.inf
-    )
+    return Candidates(poses[order], costs[order], min(full, default=np.inf), None, np.inf)
 
 
 class _Alike:

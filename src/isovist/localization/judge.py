@@ -118,7 +118,7 @@ def judge(
 
 def _shown(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Which places are listed: the first, and the one whose beams rate highest on average."""
-    shown, highest = np.arange(min(settings.listed, len(scores))), int(np.argmax(scores))
+    shown, highest = np.arange(min(settings.listed, len(scores))), int(scores.argmax())
     if highest >= len(shown) > 1:
         shown[-1] = highest
     return shown
@@ -127,9 +127,13 @@ def _shown(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
 def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSettings) -> FloatArray:
     """Probabilities of places, and last that of none of them, equation (2), shape (K + 1,)."""
     beta, none, _ = settings.sure
-    worth = beta * np.append(totals, none * witnesses)
-    chances = np.exp(worth - worth.max())
-    return np.asarray(chances / chances.sum())
+    chances = np.empty(len(totals) + 1)
+    chances[:-1], chances[-1] = totals, none * witnesses
+    chances *= beta
+    chances -= chances.max()
+    np.exp(chances, out=chances)
+    chances /= chances.sum()
+    return chances
 
 
 def verdict_of(

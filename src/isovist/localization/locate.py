@@ -293,7 +293,7 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.floors import floors, floors_of
     from isovist.kernels.matrices import invert
     from isovist.kernels.misses import count_misses
-    from isovist.kernels.select import cheapest, least_within, spread, stand, stand_by_cost
+    from isovist.kernels.select import cheapest, least_beside, least_within, spread, stand_by_cost
     from isovist.kernels.sums import forgive, sum_up
     from isovist.kernels.wedge import look_through
 
@@ -301,7 +301,7 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     large = (floors_of,) if atlas.size > MANY else ()
     quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
-    searching = code, correlate, cheapest, stand, stand_by_cost, spread, least_within
+    searching = code, correlate, cheapest, stand_by_cost, spread, least_within, least_beside
     always = *searching, sum_up, forgive, invert
     compile_each(*quick, *always, *atlas.kernels(), *proving)
     _COMPILED.add(kind)

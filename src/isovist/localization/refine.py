@@ -220,11 +220,11 @@ def polish(
     Returns:
         The fits, and what each is then worth in the same way, never less.
     """
-    totals = totals.copy()
     step, turn, _ = settings.nearby
     chosen = contenders(totals, settings)
     if len(chosen) < 2 or fits.known is not None:
         return fits, totals
+    totals = totals.copy()
     best = fits.select(chosen)
     poses, reached, n = best.poses.copy(), best.totals(settings), atlas.fitted(False)
     ratings, kinds = fits.ratings.copy(), fits.kinds.copy()
@@ -251,7 +251,7 @@ def polish(
 
 def contenders(totals: FloatArray, settings: LocalizationSettings) -> IntArray:
     """Which of several places may come first by the best pose near each, from their worth."""
-    return np.flatnonzero(totals >= totals.max() - settings.nearby[2])
+    return (totals >= totals.max() - settings.nearby[2]).nonzero()[0]
 
 
 def _alive(sums: FloatArray, settings: LocalizationSettings) -> int:

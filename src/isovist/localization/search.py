@@ -42,6 +42,27 @@ TINY = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Glances:
+    """What nodes cost at a glance.
+
+    Attributes:
+        places: Of all nodes of the map, shape (N, d).
+        nodes: That were looked at in full, shape (A,).
+        costs: Of each, shape (A,).
+    """
+
+    places: FloatArray
+    nodes: IntArray
+    costs: Float32Array
+
+    def least(self, pose: FloatArray, radius: float) -> float:
+        """Of those nearer to a pose than a radius in m; `inf` where there is none."""
+        from isovist.kernels.select import least_beside
+
+        return float(least_beside(self.places, self.nodes, self.costs, pose, radius))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Candidates:
     """Where a scan may have been taken, before anything is fitted.
 
@@ -49,8 +70,8 @@ class Candidates:
         poses: Of the level frame of the sensor, unlike each other, best first, shape (K, D).
         costs: Of each, shape (K,).
         left_out: Cost of the best one that was not handed on; `inf` when all were.
-        glances: After a look at half the channels: place and cost of each node that was then looked
-            at in full, shape (A, 3); empty when every node was.
+        glances: After a look at half the channels: each node that was then looked at in full, shape
+            (A,), and its cost; `None` when every node was.
         cut: Cost at a glance beyond which nodes were not looked at in full.  At a first look at a
             large site those of another outline are taken to cost more (`outlines`).
     """
@@ -58,7 +79,7 @@ class Candidates:
     poses: FloatArray
     costs: FloatArray
     left_out: float
-    glances: FloatArray
+    glances: "Glances | None"
     cut: float
 
     def lead(self, pose: FloatArray, radius: float, turn: float) -> float:
@@ -78,19 +99,18 @@ class Candidates:
         """
         from isovist.kernels.select import least_within
 
-        poses = np.ascontiguousarray(self.poses)
-        cost = max(least_within(poses, self.costs, pose, radius, turn), TINY)
-        if cost == np.inf or len(self.glances) == 0:
+        poses, costs = np.ascontiguousarray(self.poses), np.ascontiguousarray(self.costs)
+        cost = max(least_within(poses, costs, pose, radius, turn), TINY)
+        if cost == np.inf or self.glances is None:
             return cost, cost
-        glanced = np.ascontiguousarray(self.glances[:, 2])
-        return cost, max(least_within(self.glances, glanced, pose, radius, np.inf), TINY)
+        return cost, max(self.glances.least(pose, radius), TINY)
 
     def beyond(self, cost: float, glance: float) -> float:
         """How many times these costs (`own`) the cheapest place costs that was not looked at."""
         if cost == np.inf:
             return 0.0
         ratio = self.left_out / cost
-        return float(min(ratio, self.cut / glance) if len(self.glances) else ratio)
+        return float(ratio if self.glances is None else min(ratio, self.cut / glance))
 
 
 def search(
@@ -132,7 +152,7 @@ def search(
         active = np.arange(0, len(atlas.nodes), every) if only is None else only
     if active.size == 0 or not allowed.any() or not window.seen.any():
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
-        return Candidates(none, np.empty(0), np.inf, np.empty((0, 3)), np.inf)
+        return Candidates(none, np.empty(0), np.inf, None, np.inf)
     whole = prior is None and only is None
     view = _View(atlas, window, allowed, settings, every if whole else 1)
     most = settings.share(atlas, settings.seeds[thorough])
@@ -165,7 +185,7 @@ def search(
         chosen = unlike(poses, *settings.candidates_apart(atlas), most)
         return poses[chosen], known[chosen]
 
-    glances, cut = np.empty((0, 3)), np.inf
+    glances, cut = None, np.inf
     finalists = settings.share(atlas, settings.finalists[0])
     if thorough and len(active) <= max(quick.MANY, finalists):
         poses, costs = view.choose_of_all(active, most, choose, limit)
@@ -216,9 +236,7 @@ class _View:
         nodes, short = self.atlas.descriptors, self.settings.short
         return active, *best_headings(nodes, active, self.window, keep, short, self.allowed)
 
-    def glance(
-        self, active: IntArray, most: int, share: int = 1
-    ) -> tuple[_Tried, FloatArray, float]:
+    def glance(self, active: IntArray, most: int, share: int = 1) -> tuple[_Tried, Glances, float]:
         """The best by every other channel and phase, in full.
 
         Args:
@@ -254,9 +272,7 @@ class _View:
                 self.atlas.descriptors, self.window.ring, active, glimpse, full, most, keep
             )
             tried = chosen, in_full, headings
-        # Costs stand where the headings of candidates do.
-        glances = self.atlas.seeds(tried[0], costs.astype(np.float64))
-        return tried, glances, float(costs.max())
+        return tried, Glances(self.atlas.places, tried[0], costs), float(costs.max())
 
     def choose_of_all(
         self,

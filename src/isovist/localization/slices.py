@@ -110,7 +110,7 @@ def _grown(bits: NDArray[np.uint8], times: int = 1) -> NDArray[np.uint8]:
 
 def nothing(left_out: float) -> Candidates:
     """No candidates, where the best one that was not handed on costs so much."""
-    return Candidates(np.empty((0, 6)), np.empty(0), left_out, np.empty((0, 3)), np.inf)
+    return Candidates(np.empty((0, 6)), np.empty(0), left_out, None, np.inf)
 
 
 def by_slices(
@@ -183,7 +183,7 @@ def by_slices(
     chosen = unlike(poses, *settings.candidates_apart(atlas), most)
     found = costs[order[chosen]]
     left_out = float(found[-1]) if len(found) == most else np.inf
-    return Candidates(poses[chosen], found, min(left_out, dropped), np.empty((0, 3)), np.inf)
+    return Candidates(poses[chosen], found, min(left_out, dropped), None, np.inf)
 
 
 def rivals(
