@@ -178,7 +178,7 @@ def _located(
         answer = _certified(site, last_of(held), answer, chosen)
     if turned is not None:
         answer = of_robot(answer, turned)
-    return replace(answer, frame=frame)
+    return answer if answer.frame == frame else replace(answer, frame=frame)
 
 
 def _chosen(

@@ -253,6 +253,8 @@ def _cheapest(each: dict[int, Found], most: int) -> dict[int, Found]:
 
 def told(site: Site, answer: Answer) -> Answer:
     """An answer as a user wants it: each pose in the frame of its own map, with its name."""
+    if not isinstance(site, SideBySide):
+        return answer
     estimates, words = named(site, answer.estimates, answer.verdict)
     return replace(answer, estimates=estimates, advice=answer.advice + words)
 
