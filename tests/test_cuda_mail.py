@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from isovist.backends.cuda import ALIGNED, Mail
+from isovist.backends.cuda import ALIGNED, CudaBackend, Mail
+from isovist.types import readonly
 
 
 class Memory(bytearray):
@@ -79,3 +80,22 @@ def test_each_thread_has_mail_of_its_own():
     for other in others:
         other.join()
     assert len(set(found)) == 2
+
+
+def test_what_is_on_the_card_is_kept_as_long_as_its_array():
+    backend = object.__new__(CudaBackend)
+    backend.cp, backend._kept, backend._last = SimpleNamespace(asarray=np.copy), {}, {}
+    array = readonly(np.arange(5.0))
+    there = backend.on_card(array)
+    assert backend.on_card(array) is there
+    part = array[1:3]
+    assert backend.on_card(part).tolist() == [1.0, 2.0]
+    assert backend.on_card(part) is not there
+    written = np.arange(3.0)  # somebody may write to it
+    assert backend.on_card(written) is not backend.on_card(written)
+    del part
+    assert backend.on_card(array) is there
+    assert len(backend._last) == 1
+    del array
+    assert not backend._kept
+    assert not backend._last

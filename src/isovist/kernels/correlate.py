@@ -223,7 +223,8 @@ def correlate(
     phases, rings, m = windows.shape
     wide = -(-n // LANES) * LANES
     bottom, per = np.float32(base), np.float32(1.0 / step)
-    low, high = np.zeros_like(windows), np.zeros_like(windows)
+    low = np.zeros((phases, rings, m), dtype=np.int16)
+    high = np.zeros((phases, rings, m), dtype=np.int16)
     channels = np.empty((phases, rings, m), dtype=np.int64)
     counts = np.zeros((phases, rings), dtype=np.int64)
     blocked, barred = np.zeros((phases, n), dtype=np.int32), False
@@ -243,7 +244,7 @@ def correlate(
     quick = headings.shape[1] == 0 and not barred and rings == 1 and counts.max() <= together
     sums, valleys = np.zeros(wide, dtype=np.uint16), np.empty(n, dtype=np.int32)
     best = np.empty(costs.shape[1], dtype=np.int32)
-    turns = np.empty_like(best)
+    turns = np.empty(costs.shape[1], dtype=np.int32)
     # Nodes follow each other from stage to stage: what was just written in pieces of other sizes
     # is not there to be read at once.
     codes = np.zeros((2, rings, wide + m), dtype=np.int16)

@@ -86,7 +86,8 @@ def score(
                 beams[RANGE, k], beams[BEHIND, k] = free, wall
                 beams[LIMIT, k] = 0.0 if unseen else np.inf
         rate_beams(model, beams, rated, sorts)
-        ratings[q], kinds[q] = rated[:m], sorts[:m]
+        for k in range(m):
+            ratings[q, k], kinds[q, k] = rated[k], sorts[k]
 
 
 @kernel(

@@ -175,7 +175,8 @@ def forgive(
                 mean += part / (stop - starts[b])
             gain[c] = mean / (end - columns[c])
         _spare(gain, least, spared)
-        out[:] = row
+        for i in range(m):
+            out[i] = row[i]
         for c in range(count):
             if spared[c]:
                 last_block = _end(columns, c, len(starts)) - 1
