@@ -1,6 +1,7 @@
 """How much a server answers, and what it bears.
 
     python -m benchmarks.serve [--scans N] [--clients N] [--minutes M] [--rest S] [--malformed N]
+                               [--workers N]
 
 `isovist serve` in a process of its own on the loopback, with a generated office.  64 clients, each
 with a connection of its own, ask N scans, one after the other and again for M minutes, while as
@@ -8,7 +9,7 @@ many connections stay idle and as many send a body one byte a second; who is tol
 asks again, and between two scans a client rests for S seconds.
 Rows: errors; the median and the 99th percentile of the time of a request; memory of the server
 tenth by tenth; scans per second, and scans per second of CPU time, against `locate_many` on the
-same scans in this process (bar 0.85).
+same scans in this process (bar 0.85).  CPU time of the server is told without that of `--workers`.
 Then N malformed requests, each of which must be refused with a status
 from 400 to 499, and one more scan.  Exits with 1 on an error or a wrong answer.
 """
@@ -62,9 +63,10 @@ def scans_of(folder: Path, number: int) -> tuple[Atlas, list[Any], list[bytes]]:
     return atlas, scans, bodies
 
 
-def begin(folder: Path) -> tuple[subprocess.Popen[str], int]:
+def begin(folder: Path, workers: int | None) -> tuple[subprocess.Popen[str], int]:
     """A server and its port."""
     command = [sys.executable, "-m", "isovist", "serve", "--library", str(folder), "--port", "0"]
+    command += [] if workers is None else ["--workers", str(workers)]
     running = subprocess.Popen(
         command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
@@ -219,13 +221,14 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=0.0)
     parser.add_argument("--rest", type=float, default=0.0)
     parser.add_argument("--malformed", type=int, default=100_000)
+    parser.add_argument("--workers", type=int)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "maps"
         folder.mkdir()
         atlas, scans, bodies = scans_of(Path(place), given.scans)
         write_atlas(atlas, folder / "office.atlas")
-        running, port = begin(folder)
+        running, port = begin(folder, given.workers)
         load(running, port, bodies[: given.clients], given.clients)
         some = scans[: min(len(scans), 200)]
         assert isinstance(some[0], Scan)

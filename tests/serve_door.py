@@ -27,11 +27,11 @@ def library(folder, *names):
 
 
 @contextmanager
-def serving(folder, *, tokens=(), door=None, **limits):
+def serving(folder, *, tokens=(), door=None, workers=None, **limits):
     """A server in a thread of this process, and a client that asks it."""
     folder.mkdir(exist_ok=True)
     chosen = Limits(**limits)
-    server = Server(Maps(folder), chosen, tokens, door=door)
+    server = Server(Maps(folder), chosen, tokens, door=door, workers=workers)
     listener = listen("127.0.0.1", 0)
     config = uvicorn.Config(
         server.app, http=protocol_of(chosen.head_s), log_level="error", ws="none", access_log=False

@@ -23,6 +23,13 @@ def serve(
     backend: Annotated[
         str | None, typer.Option(help="What computes, cpu or cuda; cpu if not given.")
     ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that share the scans, on one core each: for many cores, or a card. "
+            "Threads of one process if not given."
+        ),
+    ] = None,
     zenoh: Annotated[
         str | None,
         typer.Option(
@@ -37,4 +44,7 @@ def serve(
 
     if backend is not None:
         compute_by(backend)
-    start(library, host=host, port=port, token_file=token_file, memory=memory, zenoh=zenoh)
+    start(
+        library, host=host, port=port, token_file=token_file, memory=memory, zenoh=zenoh,
+        workers=workers,
+    )  # fmt: skip

@@ -19,9 +19,8 @@ from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.workers import TOGETHER, working
+from isovist.localization.workers import TOGETHER, check_workers, working
 from isovist.sensing.joined import Joined
-from isovist.types import check_whole
 
 
 def locate_many(
@@ -64,10 +63,7 @@ def locate_many(
             f"`locate_many` needs a list of scans, got {type(scans).__name__}. "
             "`locate` takes a single one."
         )
-    if workers is not None:
-        check_whole("workers", workers)
-    if workers is not None and workers < 1:
-        raise InputError(f"`workers` must be a number of processes, 1 or more, got {workers}.")
+    check_workers(workers)
     with using(backend) as computing:
         name, most = computing.name, computing.threads or threads.COUNT
     how = {

@@ -20,6 +20,7 @@ from isovist.atlas.base import AnyScan, Site
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
 from isovist.sensing.joined import Joined
+from isovist.types import check_whole
 
 TOGETHER = 8
 """Scans that a worker is given at a time, so that it seldom waits for more."""
@@ -30,8 +31,22 @@ ENDED = (
     "A process that locates scans has ended by itself, with code {}. Give it more memory, or take "
     "fewer `workers`."
 )
+FEWEST = "`workers` must be a number of processes, 1 or more, got {}."
 Scans = Sequence[AnyScan | Joined]
 Ask = Callable[[int, AnyScan | Joined], Answer]
+
+
+def check_workers(count: int | None) -> None:
+    """An error unless it is a number of processes, or `None`."""
+    if count is None:
+        return
+    check_whole("workers", count)
+    if count < 1:
+        raise InputError(FEWEST.format(count))
+
+
+class EndedError(InputError):
+    """A process has ended that should have answered."""
 
 
 class Worker:
@@ -40,30 +55,30 @@ class Worker:
     Args:
         given: What it reads first, packed; it is told when it is first asked, since until it has
             begun it does not read.
+        module: That it runs.
     """
 
-    def __init__(self, given: bytes) -> None:
+    def __init__(self, given: bytes = b"", module: str = "isovist.localization.workers") -> None:
         self.given = given
-        words = [sys.executable, "-m", "isovist.localization.workers"]
+        words = [sys.executable, "-m", module]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ALONE}
         )
 
-    def ask(self, first: int, scans: Scans) -> list[Answer]:
-        """The answers about scans, of which the first has this number; or the error of one."""
+    def ask(self, asked: object) -> Any:
+        """What it says; an error that it tells is raised."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        asked, self.given = self.given + pickle.dumps((first, scans), PROTOCOL), b""
+        packed, self.given = self.given + pickle.dumps(asked, PROTOCOL), b""
         try:
-            self.process.stdin.write(asked)
+            self.process.stdin.write(packed)
             self.process.stdin.flush()
             told = pickle.load(self.process.stdout)
-        except (EOFError, BrokenPipeError):
-            raise InputError(ENDED.format(self.process.wait())) from None
+        except (EOFError, BrokenPipeError, pickle.UnpicklingError):  # it may end in mid-answer
+            raise EndedError(ENDED.format(self.process.wait())) from None
         if isinstance(told, Exception):
             raise told
-        answers: list[Answer] = told
-        return answers
+        return told
 
     def close(self) -> None:
         """Let it end."""
@@ -92,7 +107,8 @@ def working(
         def ask(number: int, scans: Scans) -> list[Answer]:
             worker = free.get()
             try:
-                return worker.ask(number * TOGETHER, scans)
+                told: list[Answer] = worker.ask((number * TOGETHER, scans))
+                return told
             finally:
                 free.put(worker)
 
@@ -105,21 +121,31 @@ def work(read: BinaryIO, write: BinaryIO) -> None:
 
     site, how = pickle.load(read)
     ask = asking(site, **how)
+
+    def answer(asked: tuple[int, Scans]) -> list[Answer]:
+        first, scans = asked
+        return [ask(first + k, scan) for k, scan in enumerate(scans)]
+
+    answer_each(read, write, answer)
+
+
+def answer_each(read: BinaryIO, write: BinaryIO, answer: Callable[[Any], object]) -> None:
+    """Answer whatever is read, until nothing more is."""
     while True:
         try:
-            first, scans = pickle.load(read)
+            asked = pickle.load(read)
         except EOFError:
             return
-        told: Any
+        told: object
         try:
-            told = [ask(first + k, scan) for k, scan in enumerate(scans)]
-        except Exception as error:  # it is raised where the scans were given
+            told = answer(asked)
+        except Exception as error:  # it is raised where it was asked
             told = error
         pickle.dump(told, write, PROTOCOL)
         write.flush()
 
 
-def main() -> None:
+def run(work: Callable[[BinaryIO, BinaryIO], None]) -> None:
     """A worker; whatever prints says it elsewhere than where answers go."""
     with os.fdopen(os.dup(1), "wb") as write:
         os.dup2(2, 1)
@@ -127,4 +153,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(work)

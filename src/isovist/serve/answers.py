@@ -28,20 +28,22 @@ class Search:
     """How scans are located.  Scans with equal ways go into one batch.
 
     Attributes:
-        site: One map or all of them.
+        site: One map or all of them; `None` on the way to another process.
+        name: Of the map, or "" for all of them.
         prior: Where the robot may be.
         how: The other arguments of `locate`, by name.
         hinting: Whether to say what would fit instead where nothing is unique.
     """
 
-    site: Served
+    site: Served | None
+    name: str
     prior: Region | None
     how: tuple[tuple[str, Any], ...]
     hinting: bool
 
     @classmethod
-    def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
-        """From the fields of a request."""
+    def of(cls, site: Served, name: str, fields: Fields, proof_s: float) -> "Search":
+        """From the fields of a request, about a map of this name or all of them."""
         prior = region_of(fields)
         if prior is not None and not isinstance(site, Atlas):
             raise InputError("`near` and `heading` are about one map; say which: `map`.")
@@ -53,7 +55,7 @@ class Search:
         }
         if how["prove"]:
             how["budget_s"] = fields.number("budget_s", proof_s, low=0.0, high=proof_s)
-        return cls(site, prior, tuple(how.items()), fields.switch("hints", True))
+        return cls(site, name, prior, tuple(how.items()), fields.switch("hints", True))
 
     @property
     def proves(self) -> bool:
@@ -70,18 +72,26 @@ class Search:
     def run(self) -> Run:
         """Locates the scans of a batch, as plain data; the error of a bad one stands for it."""
         how = {"prior": self.prior, **dict(self.how)}
+        assert self.site is not None
+        site = self.site
 
         def answered(scans: Sequence[AnyScan]) -> Sequence[Answer | InputError]:
             try:
-                return locate_many(self.site, scans, **how)
+                return locate_many(site, scans, **how)
             except InputError:
-                return [self._alone(scan, how) for scan in scans]
+                return [alone(scan) for scan in scans]
+
+        def alone(scan: AnyScan) -> Answer | InputError:
+            try:
+                return locate(site, scan, **how)
+            except InputError as error:
+                return error
 
         def finish(_number: int, pair: tuple[AnyScan, Answer | InputError]) -> Told | InputError:
             scan, answer = pair
             if isinstance(answer, InputError):
                 return answer
-            told = hints(self.site, scan, answer, prior=self.prior) if self.hinting else ()
+            told = hints(site, scan, answer, prior=self.prior) if self.hinting else ()
             return answer_json(answer, told)
 
         def run(scans: Sequence[AnyScan]) -> list[Told | InputError]:
@@ -89,12 +99,6 @@ class Search:
             return list(threads.in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
 
         return run
-
-    def _alone(self, scan: AnyScan, how: dict[str, Any]) -> Answer | InputError:
-        try:
-            return locate(self.site, scan, **how)
-        except InputError as error:
-            return error
 
 
 def checking(site: Served, body: Body, fields: Fields) -> Callable[[], Told]:

@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from starlette.applications import Starlette
@@ -20,6 +21,7 @@ from starlette.routing import Route
 
 from isovist import __version__
 from isovist.atlas.base import Atlas
+from isovist.atlas.library import Library
 from isovist.errors import FileError, IsovistError
 from isovist.localization.locate import compile_kernels
 from isovist.serve import openapi, questions
@@ -32,6 +34,7 @@ from isovist.serve.maps import Maps
 from isovist.serve.metrics import TYPE, Metrics
 from isovist.serve.questions import Body, Fields, odometry_of, region_of
 from isovist.serve.sessions import Sessions, updating
+from isovist.serve.workers import Workers
 from isovist.studio.guard import TooLargeError
 from isovist.studio.streams import plain
 from isovist.studio.uploads import MOST_FILES
@@ -56,6 +59,7 @@ class Server:
         tokens: Of which each request must bring one.
         host: Address that it is reached by.
         door: A second one, beside HTTP.
+        workers: Processes that share the scans of `/locate`; threads of this one when `None`.
     """
 
     def __init__(
@@ -65,8 +69,10 @@ class Server:
         tokens: Sequence[str] = (),
         host: str = "127.0.0.1",
         door: "ZenohDoor | None" = None,
+        workers: int | None = None,
     ) -> None:
         self.door = door
+        self.workers = None if workers is None else Workers(workers)
         self.maps, self.limits = maps, Limits() if limits is None else limits
         self.batches, self.sessions = Batcher(self.limits), Sessions(self.limits)
         self.metrics, self.ready = Metrics(), False
@@ -108,6 +114,8 @@ class Server:
             with suppress(asyncio.CancelledError):
                 await looking
             await asyncio.to_thread(self.batches.close)
+            if self.workers is not None:
+                await asyncio.to_thread(self.workers.close)
 
     async def _look_after(self) -> None:
         """Compile, then look at the folder of maps now and then."""
@@ -129,24 +137,28 @@ class Server:
         """Have everything compiled that the maps need; without maps nothing is."""
         with suppress(IsovistError):
             if self.maps.names:
-                site = self.maps.get(self.maps.names[0])
+                site, _, library = self.maps.find(self.maps.names[0])
                 if isinstance(site, Atlas):
                     compile_kernels(site)
+                if self.workers is not None:
+                    self.workers.warm_up(library)
         self.ready = True
 
     async def _body(self, request: Request) -> Body:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         return Body(await request.body(), kind, dict(request.query_params))
 
-    async def _asked(self, request: Request, known: Sequence[str]) -> tuple[Body, Fields, Served]:
-        """Body and fields of a request, and the map that it is about."""
+    async def _asked(
+        self, request: Request, known: Sequence[str]
+    ) -> tuple[Body, Fields, tuple[Served, str, Library]]:
+        """Body and fields of a request, and the map that it is about (`Maps.find`)."""
         body = await self._body(request)
         fields = await asyncio.to_thread(body.fields, known)
         name = fields.text("map")
         if name:
             request.scope["isovist"]["map"] = name
         try:
-            return body, fields, await asyncio.to_thread(self.maps.get, name)
+            return body, fields, await asyncio.to_thread(self.maps.find, name)
         except FileError as error:  # of the folder, not of the request
             raise RefusedError(503, str(error), self.limits.retry_s) from error
 
@@ -155,10 +167,13 @@ class Server:
         return JSONResponse(told)
 
     async def post_locate(self, request: Request) -> Response:
-        body, fields, site = await self._asked(request, questions.LOCATE)
-        search = Search.of(site, fields, self.limits.proof_s)
+        body, fields, (site, name, library) = await self._asked(request, questions.LOCATE)
+        search = Search.of(site, name, fields, self.limits.proof_s)
         scan = await asyncio.to_thread(body.scan, fields)
-        if search.proves:
+        if self.workers is not None and not search.proves:
+            work = partial(self.workers.answer, library, search, scan)
+            told = await self.batches.by_one_of(self.workers, work)
+        elif search.proves:
             (told,) = await self.batches.beside(lambda: search.run([scan]))
             if isinstance(told, Exception):
                 raise told
@@ -167,12 +182,12 @@ class Server:
         return self._told(request, told)
 
     async def post_check(self, request: Request) -> Response:
-        body, fields, site = await self._asked(request, questions.CHECK)
+        body, fields, (site, *_) = await self._asked(request, questions.CHECK)
         work = await asyncio.to_thread(checking, site, body, fields)
         return self._told(request, await self.batches.beside(work))
 
     async def post_track(self, request: Request) -> Response:
-        _, fields, site = await self._asked(request, questions.BEGIN)
+        _, fields, (site, *_) = await self._asked(request, questions.BEGIN)
         prior = region_of(fields)
         tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
         tracker = await asyncio.to_thread(

@@ -58,14 +58,19 @@ class Maps:
 
     def get(self, name: str) -> Atlas | Library:
         """The atlas of a name; of "" the only one, or all of them where there are several."""
+        return self.find(name)[0]
+
+    def find(self, name: str) -> tuple[Atlas | Library, str, Library]:
+        """The same, the name of the atlas that it is, "" for all of them, and all of them."""
         library = self._library
         if library is None:
             raise RefusedError(404, "There is no map yet. POST /maps brings one.")
-        if name == "":
-            return library if len(library) > 1 else library[next(iter(library))]
+        if name == "" and len(library) > 1:
+            return library, "", library
+        name = name or next(iter(library))
         if name not in library:
             raise unknown(name)
-        return library[name]
+        return library[name], name, library
 
     def refresh(self) -> bool:
         """Look whether maps were written, brought or taken away; whether any was.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from isovist.errors import FileError, InputError, MissingExtraError
 from isovist.io.files import read_bytes
+from isovist.localization.workers import check_workers
 from isovist.serve.limits import Limits
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ def start(
     memory: float | None = None,
     limits: Limits | None = None,
     zenoh: str | None = None,
+    workers: int | None = None,
 ) -> None:
     """Serve the maps of a folder until the process is told to end.
 
@@ -44,7 +46,10 @@ def start(
         memory: MiB that open atlases may take together.
         limits: Of what is taken on.
         zenoh: Where a zenoh router listens, e.g. `tcp/localhost:7447`, for a second door.
+        workers: Processes that share the scans of `/locate`, on one core each, with `memory` each;
+            threads of this one when `None`.
     """
+    check_workers(workers)
     with MissingExtraError.unless_found("The server", "serve"):
         import python_multipart  # noqa: F401
         import uvicorn
@@ -67,7 +72,7 @@ def start(
         )
     chosen = Limits() if limits is None else limits
     maps, door = Maps(library, None if memory is None else memory * MIB), _door(zenoh)
-    server = Server(maps, chosen, tokens, host, door)
+    server = Server(maps, chosen, tokens, host, door, workers)
     note_requests()
     listener = listen(host, port, "The server")
     name = f"[{host}]" if ":" in host else host
