@@ -8,6 +8,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from time import perf_counter, sleep
 
 import pytest
 from typer.testing import CliRunner
@@ -42,6 +43,9 @@ def test_answers_are_those_of_one_process_whatever_becomes_of_the_others(tmp_pat
 
         assert [plainly(told.json()) for told in ask_all()] == wanted
         assert server.batches.sizes[1] == len(scans)
+        until = perf_counter() + 120.0
+        while client.get("/ready").status_code != 200 and perf_counter() < until:
+            sleep(0.1)  # until all have begun
         hired = server.workers._all
         before = [one.worker.process for one in hired]
         os.kill(before[0].pid, signal.SIGTERM)  # as when all processes of a service are told to end
