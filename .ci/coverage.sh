@@ -14,11 +14,12 @@ slow=(
   voxels.py::test_walls_faces_and_cells_of_one_building_agree
   voxels.py::test_rays_with_ties_end_where_the_rational_twin_says
   lidar.py::test_the_demonstration
+  select.py::test_a_glance_looks_at_the_cheapest_in_full
   locate_kernels.py::test_ratings_are_those_of_the_twin
   complete_kernels.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one
   complete_kernels.py::test_beams_are_followed_for_as_long_as_there_is_time
 )
-files=(ends segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined lidar)
+files=(ends segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined lidar select)
 .venv/bin/python -m coverage run -m pytest -W ignore::RuntimeWarning \
   $(printf -- "--deselect tests/test_%s " "${slow[@]}") \
   $(printf "tests/test_%s.py " "${files[@]}")
