@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from isovist.backends.cuda import ALIGNED, CudaBackend, Mail
+from isovist.backends.cuda import CudaBackend
+from isovist.backends.cuda_mail import ALIGNED, Mail
 from isovist.types import readonly
 
 
