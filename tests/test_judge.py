@@ -10,7 +10,7 @@ import isovist.localization.look as look_module
 from isovist.kernels.beam import UNSEEN
 from isovist.localization.answer import radius
 from isovist.localization.judge import chances_of, judge, verdict_of
-from isovist.localization.refine import Fits, polish, refine, refuted
+from isovist.localization.refine import Fits, polish, refine, refuted, witnesses_of
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings
 from sites import SITES, gap
@@ -81,7 +81,7 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site, monkeypatch):
     scan = site.look(site.places[0])
     fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    columns = fits.forgiven(site.atlas, USUAL).witnesses
+    columns = witnesses_of(fits.forgiven(site.atlas, USUAL))
     out = refuted(columns, fits.scores, float(fits.inliers[0]), USUAL)
     assert out.any()
     # As if every place reached what the best one is worth nearby: likely, and yet refuted.
@@ -144,7 +144,7 @@ def test_a_first_look_asks_for_more_agreement_than_a_last_one(site, monkeypatch)
     found = search(site.atlas, scan, None, USUAL)
     fits = refine(site.atlas, scan, found.poses, USUAL)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    told = fits.forgiven(site.atlas, USUAL).witnesses
+    told = witnesses_of(fits.forgiven(site.atlas, USUAL))
     delta = told[0] - told[1:]
     spoken = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]
     monkeypatch.setattr(look_module, "seek", sought)

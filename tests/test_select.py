@@ -7,7 +7,7 @@ from isovist.atlas.base import FAR, FINE, Window
 from isovist.backends.base import firmest, keys_of_cheapest, numbers_of
 from isovist.kernels.correlate import HIGHEST
 from isovist.kernels.matrices import invert
-from isovist.kernels.select import by_place, least_beside, least_within, stand, stand_by_cost
+from isovist.kernels.select import by_place, cheapest_apart, least_beside, least_within, stand
 from isovist.kernels.sums import thin
 from isovist.kernels.windows import channels_of
 from isovist.localization.search import told
@@ -37,26 +37,67 @@ def test_poses_stand_at_nodes(random, d):
     np.testing.assert_array_equal(poses, as_poses(places, nodes, yaws))
 
 
+def alike(a, b, radius, turn):
+    """Whether two poses (x, y, yaw, …, z) are."""
+    gap = np.delete(a - b, 2)
+    return gap @ gap < radius**2 and abs(wrap_angle(a[2] - b[2])) < turn
+
+
+def slowly_apart(costs, headings, nodes, places, yaws, dearest, radius, turn, most):
+    """Poses and costs of the cheapest, one by one."""
+    flat, chosen = costs.ravel(), []
+    for k in np.argsort(flat, kind="stable"):
+        if len(chosen) == most or flat[k] > dearest or np.isinf(flat[k]):
+            break
+        node, yaw = nodes[k // costs.shape[1]], yaws[headings.ravel()[k]]
+        (pose,) = as_poses(places, [node], [yaw])
+        if not any(alike(pose, other, radius, turn) for other, _ in chosen):
+            chosen.append((pose, flat[k]))
+    return chosen
+
+
 @pytest.mark.parametrize("d", [2, 3])
 @pytest.mark.parametrize("dearest", [np.inf, 1.2, -1.0])
-def test_the_cheapest_come_first_and_of_equal_ones_the_first(random, d, dearest):
-    places, nodes = random.normal(size=(500, d)), random.permutation(500)[:300]
+def test_the_cheapest_come_first_and_none_is_alike_one_before(random, d, dearest):
+    # Nodes of a lattice, in no order, some of which share squares far apart.
+    axes = np.meshgrid(*[0.3 * np.arange(-12, 12)] * d)
+    places = np.stack(axes, axis=-1).reshape(-1, d)
+    places[len(places) // 2 :, 0] += 4000.0
+    nodes = random.permutation(len(places))[:150]
     # Many are equal, and their bits differ in each of the three parts that are sorted by.
-    costs = np.sort(random.choice([0.0, 1e-6, 0.5, 1.0, 1.0 + 2**-20, 1.5, 900.0], (300, 4)))
-    costs = costs.astype(np.float32)
-    costs[random.random(costs.shape) < 0.2] = np.inf
-    headings = random.integers(0, 128, costs.shape).astype(np.int32)
-    yaws = random.normal(size=128)
-    for most in (1, 37, 1200):
-        keys = keys_of_cheapest(costs.ravel(), most)
-        poses, known = np.empty((most, 3 * (d - 1))), np.empty(most)
-        count = stand_by_cost(costs, headings, nodes, places, yaws, dearest, keys, poses, known)
-        order = np.argsort(costs.ravel(), kind="stable")[:most]
-        order = order[np.isfinite(costs.ravel()[order]) & (costs.ravel()[order] <= dearest)]
-        assert count == len(order)
-        np.testing.assert_array_equal(known[:count], costs.ravel()[order])
-        twin = as_poses(places, nodes[order // 4], yaws[headings.ravel()[order]])
-        np.testing.assert_array_equal(poses[:count], twin)
+    some = random.choice([0.0, 1e-6, 0.5, 1.0, 1.0 + 2**-20, 1.5, 900.0], (150, 4))
+    for drawn in (some, np.ones((150, 4)), random.uniform(0.2, 0.3, (150, 4))):
+        costs = np.sort(drawn).astype(np.float32)
+        costs[random.random(costs.shape) < 0.2] = np.inf
+        for count, radius, turn in ((128, 0.4, 0.2), (100, 1.0, 4.0), (7, 0.7, 1.0), (64, 0.0, 1)):
+            yaws = 2.0 * np.pi * np.arange(count) / count + 0.3
+            headings = random.integers(0, count, costs.shape).astype(np.int32)
+            given = costs, costs.view(np.uint32).ravel(), headings, nodes, places, yaws, dearest
+            for few, most in ((1, 1), (40, 37), (1000, 600)):
+                poses, known = np.empty((most, 3 * (d - 1))), np.empty(most)
+                found = cheapest_apart(*given, radius, turn, few, poses, known)
+                twin = slowly_apart(
+                    costs, headings, nodes, places, yaws, dearest, radius, turn, most
+                )
+                assert found == len(twin)
+                for k, (pose, cost) in enumerate(twin):
+                    assert known[k] == cost
+                    np.testing.assert_array_equal(poses[k], pose)
+
+
+def test_nothing_is_chosen_where_nothing_was_tried():
+    none, nobody = np.empty((0, 4), np.float32), np.empty(0, dtype=np.int64)
+    given = none, none.view(np.uint32).ravel(), none.astype(np.int32), nobody, np.zeros((9, 2))
+    assert (
+        cheapest_apart(*given, np.arange(8.0), 9.0, 0.4, 0.2, 5, np.empty((3, 3)), np.empty(3)) == 0
+    )
+    costs = np.full((2, 4), np.inf, np.float32)
+    given = costs, costs.view(np.uint32).ravel(), np.zeros((2, 4), np.int32), np.arange(2)
+    for most in (0, 3):
+        room = np.empty((most, 3)), np.empty(most)
+        assert (
+            cheapest_apart(*given, np.zeros((9, 2)), np.arange(8.0), 9.0, 0.4, 0.2, 5, *room) == 0
+        )
 
 
 @pytest.mark.parametrize("turn", [0.4, 4.0])

@@ -339,6 +339,27 @@ class Site(ABC):
         fit = self.fit(beams, poses, widths, fitted).firmest(most)
         return fit, [self.rate(beams, fit.poses, model) for model in models]
 
+    def fit_scaled(
+        self,
+        beams: Beams,
+        start: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        model: BeamModel,
+        factors: Sequence[float],
+    ) -> tuple[FloatArray, FloatArray]:
+        """Beams times each of some factors, fitted from one pose, shape (1, D).
+
+        Returns:
+            Their mean rating, shape (F,), and the poses, shape (F, D).
+        """
+        scores, poses = np.empty(len(factors)), np.empty((len(factors), start.shape[1]))
+        for k, factor in enumerate(factors):
+            scaled = beams.scaled(factor)
+            fit, ((ratings, _),) = self.fit_and_rate(scaled, start, widths, fitted, [model])
+            scores[k], poses[k] = ratings.mean(dtype=np.float64), fit.poses[0]
+        return scores, poses
+
     @abstractmethod
     def kernels(self) -> tuple[Any, ...]:
         """What `fit` and `rate` call (`kernels.compiled`)."""

@@ -184,6 +184,29 @@ class PlaneAtlas(Atlas):
             moved, sums = moved[chosen], sums[chosen]
         return self._fit(moved, sums), rated
 
+    def fit_scaled(
+        self,
+        beams: Beams,
+        start: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        model: BeamModel,
+        factors: Sequence[float],
+    ) -> tuple[FloatArray, FloatArray]:
+        if beams.strengths.size:
+            return Atlas.fit_scaled(self, beams, start, widths, fitted, model, factors)
+        backend, unit = computing(), self.world.resolution
+        field, _, sigmas, steps, damping = self._fitting(beams, widths)
+        *walls, lengths, noise = self._rating(beams, model)
+        moved, sums = self.to_cells(start).repeat(len(factors), axis=0), np.empty((1, 8))
+        scores, rated = np.empty(len(factors)), rated_room(1, len(beams))
+        for k, factor in enumerate(factors):
+            ends, pose = factor * lengths, moved[k : k + 1]
+            backend.align(field, ends / unit, sigmas, steps, damping, pose, sums)
+            backend.score(*walls, ends, noise, pose, *rated)
+            scores[k] = rated[0].mean(dtype=np.float64)
+        return scores, self.from_cells(moved)
+
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
         ratings, kinds = rated_room(len(poses), len(beams))
         computing().score(*self._rating(beams, model), self.to_cells(poses), ratings, kinds)

@@ -104,41 +104,6 @@ def stand(places: Floats, nodes: Numbers, yaws: Floats, poses: Floats) -> None:
         _put(poses[k], places[nodes[k]], yaws[k])
 
 
-@kernel("f4[:,::1], i4[:,::1], i8[::1], f8[:,::1], f8[::1], f8 -> u8[::1], f8[:,::1], f8[::1]")
-def stand_by_cost(
-    costs: Singles, headings: NDArray[np.int32], nodes: Numbers, places: Floats, yaws: Floats,
-    dearest: float, keys: Keys, poses: Floats, known: Floats,
-) -> int:  # fmt: skip
-    """Poses at nodes that were tried (`correlate`), from the cheapest on.
-
-    Args:
-        costs: Of the headings of each node, shape (A, keep).
-        headings: Which they are, shape (A, keep).
-        nodes: That were tried, shape (A,).
-        places: Of all nodes, shape (N, d).
-        yaws: Of all headings, in rad.
-        dearest: What costs more is left out, and what is infinite.
-        keys: Of some of the costs (`cheapest`), shape (K,); written over.
-        poses: Output, shape (K, D).
-        known: Output, what they cost, shape (K,).
-
-    Returns:
-        How many there are.
-    """
-    ordered = np.empty(len(keys), dtype=np.uint64)
-    _sort(keys, np.empty(2048, dtype=np.int64), ordered)
-    keep, count = costs.shape[1], 0
-    for k in range(len(ordered)):
-        which = np.int64(ordered[k] & np.uint64(0xFFFFFFFF))
-        i, j = which // keep, which % keep
-        if costs[i, j] > dearest or costs[i, j] == np.inf:
-            break
-        _put(poses[count], places[nodes[i]], yaws[headings[i, j]])
-        known[count] = costs[i, j]
-        count += 1
-    return count
-
-
 @kernel("f8[:,::1], f8[::1], f8[::1], f8, f8")
 def least_within(rows: Floats, costs: Floats, pose: Floats, radius: float, turn: float) -> float:
     """The least cost around a pose, `inf` where there is none.
@@ -265,4 +230,176 @@ def spread(poses: Floats, radius: float, turn: float, chosen: Numbers) -> int:
             count += 1
             if count == len(chosen):
                 break
+    return count
+
+
+BUCKETS = 4096
+"""Of numbers between the least and the largest: most hold one or none."""
+CROWD = 64
+"""Numbers of a bucket that are put in order one by one."""
+INFINITE = 0x7F800000
+"""Bits of infinity."""
+
+
+@within
+def _shift(low: np.uint32, high: np.uint32) -> np.uint32:
+    """By how far bits between two numbers are shifted, so that each is in one of `BUCKETS`."""
+    shift = np.uint32(0)
+    while (high - low) >> shift >= BUCKETS:
+        shift += np.uint32(1)
+    return shift
+
+
+@within
+def _sort_between(given: Keys, low: np.uint32, high: np.uint32, counts: Numbers, out: Keys) -> None:
+    """Put keys of numbers between two in order: by buckets, then each among its neighbours."""
+    shift, before, largest = _shift(low, high), 0, 0
+    counts[:] = 0
+    for k in range(len(given)):
+        counts[(np.uint32(given[k] >> np.uint64(32)) - low) >> shift] += 1
+    for bucket in range(BUCKETS):
+        here = counts[bucket]
+        counts[bucket] = before
+        before += here
+        largest = max(largest, here)
+    if largest > CROWD:
+        _sort(given, counts, out)
+        return
+    for k in range(len(given)):
+        bucket = (np.uint32(given[k] >> np.uint64(32)) - low) >> shift
+        out[counts[bucket]] = given[k]
+        counts[bucket] += 1
+    for k in range(1, len(given)):
+        key, at = out[k], k
+        while at > 0 and out[at - 1] > key:
+            out[at] = out[at - 1]
+            at -= 1
+        out[at] = key
+
+
+@inner
+def _sort_least(bits: NDArray[np.uint32], few: int, keys: Keys) -> int:
+    """Keys (`cheapest`) of at least `few` of the smallest numbers that are finite, or of all.
+
+    Args:
+        bits: Numbers, shape (A,).
+        few: How many are wanted.
+        keys: Output, in order, of equal ones the first first, shape (A,).
+
+    Returns:
+        How many there are.
+    """
+    infinite, low, high = np.uint32(INFINITE), np.uint32(INFINITE), np.uint32(0)
+    for k in range(len(bits)):
+        low = min(low, bits[k])
+        high = max(high, bits[k] if bits[k] < infinite else np.uint32(0))
+    if low == infinite:
+        return 0
+    counts, shift = np.zeros(BUCKETS, dtype=np.int64), _shift(low, high)
+    for k in range(len(bits)):
+        if bits[k] < infinite:
+            counts[(bits[k] - low) >> shift] += 1
+    total, used = 0, 0
+    while used < BUCKETS and total < few:
+        total += counts[used]
+        used += 1
+    last = np.uint64(low) + (np.uint64(used) << np.uint64(shift)) - np.uint64(1)
+    high, count = min(high, np.uint32(min(last, np.uint64(INFINITE)))), 0
+    given = np.empty(len(bits) + 1, dtype=np.uint64)
+    for k in range(len(bits)):
+        given[count] = (np.uint64(bits[k]) << np.uint64(32)) | np.uint64(k)
+        count += bits[k] <= high
+    _sort_between(given[:total], low, high, counts, keys[:total])
+    return total
+
+
+@within
+def _around(count: int, heading: int, reach: int, out: NDArray[np.uint64]) -> None:
+    """Bits of the headings, of so many, that are at most `reach` from one of them."""
+    for word in range(len(out)):
+        out[word] = 0
+    for k in range(heading - reach, heading + reach + 1):
+        h = k + count if k < 0 else (k - count if k >= count else k)
+        out[h >> 6] |= np.uint64(1) << np.uint64(h & 63)
+
+
+@kernel(
+    "f4[:,::1], u4[::1], i4[:,::1], i8[::1], f8[:,::1], f8[::1], f8, f8, f8, i8"
+    " -> f8[:,::1], f8[::1]"
+)
+def cheapest_apart(
+    costs: Singles, bits: NDArray[np.uint32], headings: NDArray[np.int32], nodes: Numbers,
+    places: Floats, yaws: Floats, dearest: float, radius: float, turn: float, few: int,
+    poses: Floats, known: Floats,
+) -> int:  # fmt: skip
+    """The cheapest poses at nodes that were tried (`correlate`), none near one that costs less.
+
+    What `spread` says of all of them; but each that is chosen takes its headings from the nodes
+    around it, so that one look tells whether another is alike one chosen before.
+
+    Args:
+        costs: Of the headings of each node, shape (A, keep).
+        bits: Of these, one after the other, shape (A keep,).
+        headings: Which they are, shape (A, keep).
+        nodes: That were tried, shape (A,).
+        places: Of all nodes, shape (N, d).
+        yaws: Of all headings, equal steps around the circle, in rad, shape (H,).
+        dearest: What costs more is left out, and what is infinite.
+        radius: As for `spread`.
+        turn: Likewise.
+        few: So many of the cheapest are looked at first; then all, unless that is enough.
+        poses: Output, best first, shape (most, D).
+        known: Output, what they cost, shape (most,).
+
+    Returns:
+        How many there are.
+    """
+    keep, deep, most = np.uint32(costs.shape[1]), places.shape[1] > 2, len(known)
+    per_m, size = (1.0 - 1e-9) / radius if radius > 0.0 else 1.0, 64
+    while size < len(nodes):
+        size *= 2
+    # Nodes are chained by the square that they lie in, a hair wider than `radius`; squares may
+    # share a chain.
+    heads, behind = np.full(size, -1, dtype=np.int32), np.empty(len(nodes), dtype=np.int32)
+    for k in range(len(nodes)):
+        x, y = places[nodes[k], 0], places[nodes[k], 1]
+        chain = _chain(math.floor(x * per_m), math.floor(y * per_m), size)
+        behind[k], heads[chain] = heads[chain], k
+    reach = -1  # headings to either side that are alike
+    while 2 * reach + 2 <= len(yaws) and (reach + 1) * 2.0 * math.pi / len(yaws) < turn:
+        reach += 1
+    words, count, looked = (len(yaws) + 63) >> 6, 0, 0
+    near, keys = np.empty(words, dtype=np.uint64), np.empty(len(bits), dtype=np.uint64)
+    for wanted in (few, len(bits)):
+        before, looked = looked, _sort_least(bits, wanted, keys)
+        if looked == before or most == 0:
+            break
+        taken, count = np.zeros((len(nodes), words), dtype=np.uint64), 0
+        for k in range(looked):
+            which = np.uint32(keys[k] & np.uint64(0xFFFFFFFF))
+            i, j = np.int64(which // keep), np.int64(which % keep)
+            h = headings[i, j]
+            if (taken[i, h >> 6] >> np.uint64(h & 63)) & np.uint64(1):
+                continue
+            cost, node = costs[i, j], nodes[i]
+            if cost > dearest:
+                return count
+            _put(poses[count], places[node], yaws[h])
+            known[count] = cost
+            count += 1
+            if count == most:
+                return count
+            _around(len(yaws), h, reach, near)
+            x, y = places[node, 0], places[node, 1]
+            column, row = math.floor(x * per_m), math.floor(y * per_m)
+            for square in range(9):
+                at = heads[_chain(column + square % 3 - 1, row + square // 3 - 1, size)]
+                while at >= 0:
+                    other = nodes[at]
+                    dx, dy = x - places[other, 0], y - places[other, 1]
+                    dz = places[node, 2] - places[other, 2] if deep else 0.0
+                    if dx * dx + dy * dy + dz * dz < radius * radius:
+                        for word in range(words):
+                            taken[at, word] |= near[word]
+                    at = behind[at]
     return count

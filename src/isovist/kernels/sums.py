@@ -74,6 +74,20 @@ def thin(
     counts[0], counts[1], counts[2] = m, blocks, things
 
 
+@within
+def _weigh(
+    order: Numbers, starts: Numbers, columns: Numbers, column: Numbers, share: Floats
+) -> None:
+    """Of each beam its column, and how much it counts in the mean of that."""
+    for c in range(len(columns)):
+        end = _end(columns, c, len(starts))
+        for b in range(columns[c], end):
+            stop = _end(starts, b, len(order))
+            for i in range(starts[b], stop):
+                column[order[i]] = c
+                share[order[i]] = 1.0 / ((stop - starts[b]) * (end - columns[c]))
+
+
 @kernel("f4[:,::1], u1[:,::1], i8[::1], i8[::1], i8[::1] -> f8[:,::1]", over="ratings", block=ROWS)
 def sum_up(
     first: int, last: int, ratings: Singles, kinds: Kinds, order: Numbers, starts: Numbers,
@@ -91,22 +105,18 @@ def sum_up(
             explained and that of beams which end in unknown space, then the mean of each column.
     """
     m = ratings.shape[1]
+    column, share = np.empty(m, dtype=np.int64), np.empty(m)
+    _weigh(order, starts, columns, column, share)
     for k in range(first, last):
-        row, kind, out = ratings[k], kinds[k], sums[k]
         total, explained, unseen = 0.0, 0, 0
+        for i in range(sums.shape[1]):
+            sums[k, i] = 0.0
         for i in range(m):
-            total += row[i]
-            explained += kind[i] == EXPLAINED
-            unseen += kind[i] == UNSEEN
-        out[0], out[1], out[2] = total / m, explained / m, unseen / m
-        for c in range(len(columns)):
-            end, mean = _end(columns, c, len(starts)), 0.0
-            for b in range(columns[c], end):
-                stop, part = _end(starts, b, m), 0.0
-                for i in range(starts[b], stop):
-                    part += row[order[i]]
-                mean += part / (stop - starts[b])
-            out[BEFORE + c] = mean / (end - columns[c])
+            total += ratings[k, i]
+            sums[k, BEFORE + column[i]] += share[i] * ratings[k, i]
+            explained += kinds[k, i] == EXPLAINED
+            unseen += kinds[k, i] == UNSEEN
+        sums[k, 0], sums[k, 1], sums[k, 2] = total / m, explained / m, unseen / m
 
 
 @within
@@ -140,15 +150,15 @@ def _spare(gain: Floats, least: float, spared: NDArray[np.bool_]) -> None:
 
 
 @kernel(
-    "f4[:,::1], u1[:,::1], f4[:,::1], i8[::1], i8[::1], i8[::1], f8 -> f4[:,::1]",
+    "f4[:,::1], u1[:,::1], f4[:,::1], i8[::1], i8[::1], i8[::1], f8, f8[:,::1] -> f8[:,::1]",
     over="ratings",
     block=ROWS,
 )
 def forgive(
     first: int, last: int, ratings: Singles, kinds: Kinds, bare: Singles, order: Numbers,
-    starts: Numbers, columns: Numbers, least: float, told: Singles,
+    starts: Numbers, columns: Numbers, least: float, sums: Floats, told: Floats,
 ) -> None:  # fmt: skip
-    """Ratings of beams with each wall that is not there counted once (`localization.gone`).
+    """What `sum_up` says with each wall that is not there counted once (`localization.gone`).
 
     Args:
         ratings: ℓ of each beam from each pose, shape (K, m).
@@ -158,29 +168,51 @@ def forgive(
         starts: Likewise.
         columns: Likewise.
         least: A gain of a column that is less is none, in nats.
-        told: Output, shape (K, m).
+        sums: What `sum_up` says of them as they are, shape (K, BEFORE + C).
+        told: Output, the same with some forgiven.
     """
     m, count = ratings.shape[1], len(columns)
-    gain, spared = np.empty(count), np.empty(count, dtype=np.bool_)
+    column, share = np.empty(m, dtype=np.int64), np.empty(m)
+    _weigh(order, starts, columns, column, share)
+    gain, plus, spared = np.empty(count), np.empty(count), np.empty(count, dtype=np.bool_)
     for k in range(first, last):
-        row, kind, free, out = ratings[k], kinds[k], bare[k], told[k]
-        for c in range(count):
-            end, mean = _end(columns, c, len(starts)), 0.0
-            for b in range(columns[c], end):
-                stop, part = _end(starts, b, m), 0.0
-                for j in range(starts[b], stop):
-                    i = order[j]
-                    if kind[i] == THROUGH and free[i] > row[i]:
-                        part += free[i] - row[i]
-                mean += part / (stop - starts[b])
-            gain[c] = mean / (end - columns[c])
-        _spare(gain, least, spared)
+        gain[:] = plus[:] = 0.0
         for i in range(m):
-            out[i] = row[i]
+            if kinds[k, i] == THROUGH and bare[k, i] > ratings[k, i]:
+                more = np.float64(bare[k, i]) - ratings[k, i]
+                gain[column[i]] += share[i] * more
+                plus[column[i]] += more
+        _spare(gain, least, spared)
+        total = 0.0
         for c in range(count):
+            told[k, BEFORE + c] = sums[k, BEFORE + c]
             if spared[c]:
-                last_block = _end(columns, c, len(starts)) - 1
-                for j in range(starts[columns[c]], _end(starts, last_block, m)):
-                    i = order[j]
-                    if kind[i] == THROUGH and free[i] > row[i]:
-                        out[i] = free[i]
+                total += plus[c]
+                told[k, BEFORE + c] += gain[c]
+        told[k, 0], told[k, 1], told[k, 2] = sums[k, 0] + total / m, sums[k, 1], sums[k, 2]
+
+
+@kernel("f8[:,:], f8[:], f8, f8, f8, f8 -> b1[::1]")
+def refute(
+    witnesses: Floats, scores: Floats, inliers: float, enough: float, soft: float, margin: float,
+    out: NDArray[np.bool_],
+) -> None:  # fmt: skip
+    """Which of the other places `localization.judge` (4) excludes against the first.
+
+    Args:
+        witnesses: ℓ of each place by each witness, shape (K, C).
+        scores: Mean rating of all beams from each, shape (K,).
+        inliers: Share of beams that the first explains.
+        enough: Least t of (3) times that share.
+        soft: τ².
+        margin: d_min.
+        out: Output, shape (K − 1,).
+    """
+    for j in range(1, len(scores)):
+        total, square = 0.0, soft
+        for c in range(witnesses.shape[1]):
+            delta = witnesses[0, c] - witnesses[j, c]
+            total += delta
+            square += delta * delta
+        t = total / math.sqrt(square)
+        out[j - 1] = t * inliers >= enough and scores[0] - scores[j] >= margin

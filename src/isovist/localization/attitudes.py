@@ -23,7 +23,7 @@ from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.judge import NOWHERE, UNSURE
 from isovist.localization.maps import Prior, Regions, seek
-from isovist.localization.refine import Fits, refine, refuted
+from isovist.localization.refine import Fits, refine, refuted, witnesses_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM, LOOSE, loosest
@@ -160,7 +160,7 @@ def stances(
     if not tried:
         return []
     fits = _rated(atlas, tried[0], [one.pose for one in tried], settings)
-    told = fits.forgiven(atlas, settings).witnesses
+    told = witnesses_of(fits.forgiven(atlas, settings))
     out = refuted(told, fits.scores, float(fits.inliers[0]), settings)
     return [tried[0], *(one for one, gone in zip(tried[1:], out, strict=True) if not gone)]
 
@@ -246,7 +246,7 @@ def _against(
     if apart:
         places = [one.pose @ stance.tilt for one in (best, *apart)]
         fits = _rated(atlas, stance, places, settings)
-        told = fits.forgiven(atlas, settings).witnesses
+        told = witnesses_of(fits.forgiven(atlas, settings))
         out = refuted(told, fits.scores, float(fits.inliers[0]), settings)
         alive, worth = unasked + int((~out).sum()), fits.worth(atlas, settings)
         chances = best.probability * np.exp(settings.sure[0] * (worth[1:] - worth[0]))

@@ -31,16 +31,18 @@ def forgiven(
     beams: Beams,
     poses: FloatArray,
     rated: Rated,
+    sums: FloatArray,
     settings: LocalizationSettings,
     bare: Float32Array | None = None,
-) -> Float32Array:
-    """ℓ of each beam, with each wall that is not there counted once, shape (K, m).
+) -> FloatArray:
+    """What `kernels.sums.sum_up` says, with each wall that is not there counted once.
 
     Args:
         atlas: The map, described.
         beams: Of one scan or of several.
         poses: From where they were rated, shape (K, D).
         rated: ℓ and kind of each beam from each pose as it is, shape (K, m).
+        sums: What `sum_up` says of these, shape (K, 3 + C).
         settings: How to rate, and what says nothing.
         bare: ℓ as if nothing stood in their way, shape (K, m), where it is known.
     """
@@ -51,11 +53,11 @@ def forgiven(
     if bare is None:
         some = np.flatnonzero((kinds == THROUGH).any(axis=1))
         if len(some) == 0:
-            return ratings
+            return sums
         bare = np.empty_like(ratings)
         bare[some], _ = rate(atlas, beams, poses[some], far(settings))
-    eased = np.empty_like(ratings)
-    forgive(ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, eased)
+    eased = np.empty_like(sums)
+    forgive(ratings, kinds, bare, beams.order, beams.starts, beams.columns, least, sums, eased)
     return eased
 
 

@@ -116,11 +116,10 @@ def _sharpened(
 ) -> tuple[float, Estimate]:
     """The factor near a given one that fits best around a place, and the fit."""
     factors = (factor * NEARBY).tolist()
-    fitted = rescaled(atlas, scan, factors, place, settings)
-    tried = [(score, size, poses) for size, (score, poses) in zip(factors, fitted, strict=True)]
-    score, best, poses = max(tried, key=lambda trial: trial[0])
-    pose = (atlas.lift(poses) @ scan.T_level_robot)[0]
-    return best, replace(place, pose=pose, score=score)
+    scores, poses = rescaled(atlas, scan, factors, place, settings)
+    k = int(scores.argmax())
+    pose = (atlas.lift(poses) @ scan.T_level_robot)[k]
+    return factors[k], replace(place, pose=pose, score=float(scores[k]))
 
 
 def _hint(cause: str, factor: float, place: Estimate, site: Site) -> Hint:

@@ -48,7 +48,7 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.gone import counts
-from isovist.localization.refine import Fits, polish, refuted
+from isovist.localization.refine import Fits, polish, refuted, totals_of, witnesses_of
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slide import slid
@@ -81,12 +81,12 @@ def judge(
     chosen = unlike(fits.poses, *settings.same)
     plain = fits if len(chosen) == len(fits) else fits.select(chosen)
     eased = plain.forgiven(atlas, settings)
-    fits, totals = plain, (eased if counts(atlas) else plain).totals(settings)
+    fits, totals = plain, totals_of(eased if counts(atlas) else plain.sums, settings)
     if nearby:
         fits, totals = polish(atlas, plain, settings, totals)
     order = np.argsort(-totals, kind="stable")
     scores, inliers = fits.scores[order], fits.inliers[order]
-    witnesses, explained = eased.witnesses[order], float(plain.inliers[order[0]])
+    witnesses, explained = witnesses_of(eased)[order], float(plain.inliers[order[0]])
     out = np.zeros(len(order), dtype=np.bool_)
     out[1:] = refuted(witnesses, plain.scores[order], explained, settings)
     chances = chances_of(totals[order], witnesses.shape[1], settings)

@@ -63,7 +63,7 @@ class Fits:
     @property
     def witnesses(self) -> FloatArray:
         """Mean rating of each column of blocks, shape (K, C)."""
-        return self.sums[:, 3:]
+        return witnesses_of(self.sums)
 
     @property
     def scores(self) -> FloatArray:
@@ -104,20 +104,18 @@ class Fits:
 
     def forgiven(
         self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
-    ) -> "Fits":
-        """These with walls that are not there counted once (`gone`), rated from poses near them."""
+    ) -> FloatArray:
+        """`sums` with walls that are not there counted once (`gone`), rated from poses near."""
         near, bare = (self.poses, self.bare) if poses is None else (poses, None)
-        told = forgiven(atlas, self.beams, near, (self.ratings, self.kinds), settings, bare)
-        if told is self.ratings:
-            return self
-        return Fits(self.fit, self.beams, told, self.kinds, self.known)
+        rated = self.ratings, self.kinds
+        return forgiven(atlas, self.beams, near, rated, self.sums, settings, bare)
 
     def worth(
         self, atlas: Site, settings: LocalizationSettings, poses: FloatArray | None = None
     ) -> FloatArray:
         """`totals` of these, `forgiven` where that `counts`, shape (K,)."""
-        told = self.forgiven(atlas, settings, poses) if counts(atlas) else self
-        return told.totals(settings)
+        told = self.forgiven(atlas, settings, poses) if counts(atlas) else self.sums
+        return totals_of(told, settings)
 
 
 def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
@@ -129,9 +127,14 @@ def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> Fl
     return sums
 
 
+def witnesses_of(sums: FloatArray) -> FloatArray:
+    """Mean rating of each column of blocks, shape (K, C), from what `sums_of` gives."""
+    return sums[:, 3:]
+
+
 def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
-    witnesses = sums[:, 3:]
+    witnesses = witnesses_of(sums)
     extra = settings.worth * (sums[:, 1] - sums[:, 2])
     return np.asarray((witnesses + extra[:, None]).sum(axis=1))
 
@@ -258,7 +261,7 @@ def _alive(sums: FloatArray, settings: LocalizationSettings) -> int:
     """How many of some places come before the last that the first does not refute (`sums_of`)."""
     if len(sums) == 0:
         return 0
-    out = refuted(sums[:, 3:], sums[:, 0], float(sums[0, 1]), settings.careful())
+    out = refuted(witnesses_of(sums), sums[:, 0], float(sums[0, 1]), settings.careful())
     return int(np.flatnonzero(~out).max(initial=-1)) + 2
 
 
@@ -266,12 +269,13 @@ def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places `judge` (4) excludes, shape (K − 1,)."""
+    from isovist.kernels.sums import refute
+
     agreement, margin, soft, share = settings.refuted
-    delta = witnesses[0] - witnesses[1:]
-    t = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + soft)
-    behind = scores[0] - scores[1:]
     enough = max(agreement, math.sqrt(share * witnesses.shape[1]))
-    return np.asarray((t * inliers >= enough) & (behind >= margin))
+    out = np.empty(len(scores) - 1, dtype=np.bool_)
+    refute(witnesses, scores, inliers, enough, soft, margin, out)
+    return out
 
 
 def _best_first(fits: Fits) -> Fits:

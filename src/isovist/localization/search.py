@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Window
-from isovist.backends.base import Keys, Scanned, computing, keys_of_cheapest, numbers_of
+from isovist.backends.base import Scanned, computing, keys_of_cheapest, numbers_of
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.outlines import likely
@@ -161,29 +161,21 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        flat, few = tried[1].ravel(), ENOUGH * most
-        if len(flat) > few:
-            found = pick(tried, keys_of_cheapest(flat, few), most_cost)
-            if len(found[1]) == most:
-                return found
-        return pick(tried, keys_of_cheapest(flat, len(flat)), most_cost)
-
-    def pick(tried: _Tried, keys: Keys, most_cost: float) -> tuple[FloatArray, FloatArray]:
-        """Poses and costs of the unlike best of some."""
-        from isovist.kernels.select import stand_by_cost
+        from isovist.kernels.select import cheapest_apart
 
         nodes, costs, headings = tried
-        poses, known = np.empty((len(keys), atlas.coordinates)), np.empty(len(keys))
-        count = stand_by_cost(
-            costs, headings, nodes, atlas.places, yaws, most_cost, keys, poses, known
-        )
-        poses, known = poses[:count], known[:count]
         if prior is not None:
-            robots = (atlas.lift(poses) @ mount).vector
-            held = prior.holds(robots, atlas.spacing, step)
-            poses, known = poses[held], known[held]
-        chosen = unlike(poses, *settings.candidates_apart(atlas), most)
-        return poses[chosen], known[chosen]
+            places = atlas.seeds(nodes.repeat(costs.shape[1]), yaws[headings.ravel()])
+            held = prior.holds((atlas.lift(places) @ mount).vector, atlas.spacing, step)
+            costs = np.where(held.reshape(costs.shape), costs, np.float32(np.inf))
+        bits, apart = costs.view(np.uint32).ravel(), settings.candidates_apart(atlas)
+        room = min(most, costs.size)
+        poses, known = np.empty((room, atlas.coordinates)), np.empty(room)
+        count = cheapest_apart(
+            costs, bits, headings, nodes, atlas.places, yaws, most_cost, *apart, ENOUGH * most,
+            poses, known,
+        )  # fmt: skip
+        return poses[:count], known[:count]
 
     glances, cut = None, np.inf
     finalists = settings.share(atlas, settings.finalists[0])

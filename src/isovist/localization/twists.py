@@ -9,7 +9,7 @@ is lost (`isovist bench carmen`); the largest gains are 0.27 nats at another siz
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -58,8 +58,8 @@ def doubt(
     sized, turned = margins(settings)
     mediocre = best.score < settings.poor[1]
     factors = (*SCALES, *WIDER) if mediocre else SCALES
-    fitted = rescaled(atlas, scan, factors, best, settings)
-    for factor, (score, _) in zip(factors, fitted, strict=True):
+    scores, _ = rescaled(atlas, scan, factors, best, settings)
+    for factor, score in zip(factors, scores.tolist(), strict=True):
         if score > best.score + sized:
             size = f"{abs(round(100.0 * (factor - 1.0)))}"
             return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
@@ -95,20 +95,16 @@ def rescaled(
     factors: Sequence[float],
     near: Estimate,
     settings: LocalizationSettings,
-) -> Iterator[tuple[float, FloatArray]]:
+) -> tuple[FloatArray, FloatArray]:
     """A scan times each of some factors, fitted from where an estimate says that its robot is: mean
-    rating of its beams in nats, and pose of the level frame of the sensor, shape (1, D).
+    rating of its beams in nats, shape (F,), and poses of the level frame of the sensor, (F, D).
     """
-    start = np.atleast_2d((near.pose @ scan.T_level_robot.inverse).vector)
+    start = (near.pose @ scan.T_level_robot.inverse).vector[None]
     if isinstance(scan, Joined):
-        for factor in factors:
-            fits = refine(atlas, scan.scaled(factor), start, settings, keep=1)
-            yield float(fits.scores[0]), fits.poses
-        return
+        found = [refine(atlas, scan.scaled(factor), start, settings, keep=1) for factor in factors]
+        scores = np.array([fits.scores[0] for fits in found])
+        return scores, np.concatenate([fits.poses for fits in found])
     beams = atlas.beams(scan, settings.beams[1], settings.block)
     widths = np.append(settings.coarse_widths(atlas), settings.fine_widths(atlas))
-    for factor in factors:
-        fit, ((ratings, _),) = atlas.fit_and_rate(
-            beams.scaled(factor), start, widths, atlas.fitted(False), [settings.model]
-        )
-        yield float(ratings.sum(dtype=np.float64)) / len(beams), fit.poses
+    n = atlas.fitted(False)
+    return atlas.fit_scaled(beams, start, widths, n, settings.model, factors)
