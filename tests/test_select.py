@@ -6,13 +6,13 @@ import pytest
 from isovist.atlas.base import FAR, FINE, Window
 from isovist.backends.base import firmest, keys_of_cheapest, numbers_of
 from isovist.kernels.correlate import HIGHEST
-from isovist.kernels.matrices import invert
+from isovist.kernels.matrices import carry, invert
 from isovist.kernels.select import by_place, cheapest_apart, least_beside, least_within, stand
 from isovist.kernels.sums import thin
 from isovist.kernels.windows import channels_of
 from isovist.localization.search import told
 from isovist.localization.spread import longest
-from isovist.poses import unit_vectors, wrap_angle
+from isovist.poses import Pose, swing, unit_vectors, wrap_angle
 
 
 @pytest.fixture
@@ -292,3 +292,16 @@ def test_a_glance_looks_at_the_cheapest_in_full(backend, random, count, rings, w
         for mine, other in zip((costs, headings), tried(chosen, full, 3), strict=True):
             np.testing.assert_array_equal(mine, other)
         assert numbers_of(keys_of_cheapest(least, most)).tolist() == best.tolist()
+
+
+def test_what_is_fixed_to_poses_goes_along(random):
+    poses = Pose.from_vector(random.normal(size=(40, 3)) * [3.0, 3.0, 4.0])
+    half = random.normal(size=(40, 3, 3))
+    spreads = half @ half.swapaxes(1, 2)
+    for mount in (Pose(), Pose(0.3, -1.2, 2.5)):
+        carried, out = np.empty((40, 3)), np.empty((40, 3, 3))
+        carry(poses.vector, mount.vector, spreads, carried, out)
+        twin = poses @ mount
+        np.testing.assert_allclose(carried, twin.vector, rtol=1e-12, atol=1e-12)
+        J = swing(poses, twin, 3)
+        np.testing.assert_allclose(out, J @ spreads @ J.swapaxes(1, 2), rtol=1e-12, atol=1e-12)

@@ -231,12 +231,13 @@ class PlaneAtlas(Atlas):
     @staticmethod
     def kernels() -> tuple[Any, ...]:
         from isovist.kernels.align import align
+        from isovist.kernels.matrices import carry
         from isovist.kernels.score import score
         from isovist.kernels.select import by_place
         from isovist.kernels.sums import thin
         from isovist.kernels.windows import channels_of
 
-        return align, score, by_place, thin, channels_of
+        return align, score, by_place, thin, channels_of, carry
 
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""

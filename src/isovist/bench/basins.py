@@ -60,7 +60,7 @@ def basin_rows(
         for trial in trials:
             scan = trial.scan()
             assert isinstance(scan, Scan)
-            truth = np.asarray((trial.truth @ scan.T_level_robot.inverse).vector)
+            truth = np.asarray((trial.truth @ scan.T_robot_level).vector)
             for k, (away, turn) in enumerate(STARTS):
                 along = rng.uniform(0.0, 2.0 * np.pi)
                 side = 1.0 if rng.random() < 0.5 else -1.0

@@ -105,7 +105,7 @@ def by_brute_force(atlas: PlaneAtlas, scan: Scan, answer: Answer, truth: Pose) -
     Truth and answer say where it pays to begin; the rating is the same without.
     """
     poses = [truth, *(estimate.pose for estimate in answer.estimates)]
-    known = np.array([(pose @ scan.T_level_robot.inverse).vector for pose in poses])
+    known = np.array([(pose @ scan.T_robot_level).vector for pose in poses])
     told = rate_everywhere(atlas, scan, known)
     near, turned = LocalizationSettings().same
     gap = (np.inf, np.inf) if told.pose is None else error_of(told.pose, truth)

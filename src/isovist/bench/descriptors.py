@@ -350,7 +350,7 @@ def contest_rows(
                 start = process_time()
                 order, yaws = map_.rank(method, nodes, scan)
                 spent += process_time() - start
-                sensor = trial.truth @ scan.T_level_robot.inverse
+                sensor = trial.truth @ scan.T_robot_level
                 good = _right(map_.places[order], yaws, sensor.vector)
                 hits += [good[:rank].any() for rank in RANKS]
                 final += _fitted(map_.atlas, scan, order, yaws, sensor.vector)

@@ -107,7 +107,7 @@ def _at_truth(atlas: Atlas, scan: AnyScan, truth: AnyPose) -> tuple[AnyPose, flo
     if held is None:
         return truth, -np.inf
     beams = atlas.beams(held, settings.beams[1], settings.block)
-    sensor = np.asarray((truth @ scan.T_level_robot.inverse).vector)[None]
+    sensor = np.asarray((truth @ scan.T_robot_level).vector)[None]
     fit = atlas.fit(beams, sensor, settings.fine_widths(atlas), atlas.fitted(False))
     poses = np.concatenate([sensor, fit.poses])
     scores = atlas.rate(beams, poses, settings.model)[0].mean(axis=1, dtype=np.float64)

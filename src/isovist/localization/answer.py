@@ -1,9 +1,9 @@
 """What `locate` says: a verdict, the estimates it rests on, and what it cost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, final, overload
 
 import numpy as np
 
@@ -69,6 +69,66 @@ class Estimate:
         full = np.zeros((6, 6))
         full[np.ix_(rows, rows)] = self.covariance
         return full.ravel()
+
+
+@final
+class Estimates(Sequence[Estimate]):
+    """Estimates side by side: each is made when somebody asks for it, most of them never.
+
+    Attributes:
+        poses: Of all of them.
+        covariances: Likewise, shape (K, n, n), or one by one where some are larger.  Read-only.
+        told: The rest number by number, K of each: probabilities, inliers, scores, whether they are
+            refuted, and maps.
+    """
+
+    __slots__ = ("_made", "covariances", "poses", "told")
+
+    def __init__(
+        self, poses: AnyPose, covariances: FloatArray | list[FloatArray], told: Sequence[list[Any]]
+    ) -> None:
+        for each in [covariances] if isinstance(covariances, np.ndarray) else covariances:
+            readonly(each)
+        self.poses, self.covariances, self.told = poses, covariances, told
+        self._made: list[Estimate | None] = [None] * len(told[0])
+
+    @classmethod
+    def of(cls, estimates: Sequence[Estimate]) -> "Estimates":
+        """One or more that were made before."""
+        if isinstance(estimates, Estimates):
+            return estimates
+        ways, parts = zip(*(one.pose.__reduce__() for one in estimates), strict=True)
+        poses = ways[0](*(np.stack(each) for each in zip(*parts, strict=True)))
+        spreads = [one.covariance for one in estimates]
+        alike = len({spread.shape for spread in spreads}) == 1
+        names = "probability", "inliers", "score", "refuted", "map"
+        told = [[getattr(one, name) for one in estimates] for name in names]
+        return cls(poses, np.stack(spreads) if alike else spreads, told)
+
+    def __len__(self) -> int:
+        return len(self._made)
+
+    @overload
+    def __getitem__(self, index: int) -> Estimate: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Estimate, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Estimate | tuple[Estimate, ...]:
+        if isinstance(index, slice):
+            return tuple(self[k] for k in range(*index.indices(len(self))))
+        made = self._made[index]
+        if made is None:
+            numbers = (each[index] for each in self.told)
+            made = Estimate(self.poses[index], self.covariances[index], *numbers)
+            self._made[index] = made
+        return made
+
+    def __repr__(self) -> str:
+        return repr(tuple(self))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Estimates, (self.poses, self.covariances, self.told)
 
 
 def radius(level: float) -> float:
@@ -146,18 +206,17 @@ class Answer:
 
     verdict: Verdict
     advice: str
-    estimates: tuple[Estimate, ...]
+    estimates: Sequence[Estimate]
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     proof: Proof | None = None
     frame: str = "sensor"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Estimates travel side by side, in half the time that they take one by one."""
-        said = self.certificate, self.proof, self.frame
-        return _arrived, (
-            self.verdict.value, self.advice, _side_by_side(self.estimates), self.timing_ms, *said
-        )  # fmt: skip
+        """Estimates travel side by side, in a fraction of the time that they take one by one."""
+        estimates = Estimates.of(self.estimates) if self.estimates else ()
+        said = self.timing_ms, self.certificate, self.proof, self.frame
+        return _arrived, (self.verdict.value, self.advice, estimates, *said)
 
     @property
     def best(self) -> Estimate | None:
@@ -180,28 +239,6 @@ class Answer:
         return tuple(estimate for estimate in self.estimates[1:] if not estimate.refuted)
 
 
-def _side_by_side(estimates: tuple[Estimate, ...]) -> tuple[Any, ...]:
-    """How poses are made of arrays, these arrays, covariances, and the rest number by number."""
-    if not estimates:
-        return ()
-    ways, parts = zip(*(one.pose.__reduce__() for one in estimates), strict=True)
-    poses = tuple(np.stack(each) for each in zip(*parts, strict=True))
-    spreads = [one.covariance for one in estimates]
-    alike = len({spread.shape for spread in spreads}) == 1
-    names = "probability", "inliers", "score", "refuted", "map"
-    rest = tuple([getattr(one, name) for one in estimates] for name in names)
-    return ways[0], poses, np.stack(spreads) if alike else spreads, rest
-
-
-def _arrived(
-    verdict: str, advice: str, estimates: tuple[Any, ...], timing_ms: Mapping[str, float],
-    *said: Any,
-) -> Answer:  # fmt: skip
+def _arrived(verdict: str, advice: str, *said: Any) -> Answer:
     """An answer from what `Answer.__reduce__` says."""
-    told: tuple[Estimate, ...] = ()
-    if estimates:
-        way, parts, spreads, rest = estimates
-        poses = way(*parts)
-        rows = zip(*rest, strict=True)
-        told = tuple(Estimate(poses[k], readonly(spreads[k]), *row) for k, row in enumerate(rows))
-    return Answer(Verdict(verdict), advice, told, timing_ms, *said)
+    return Answer(Verdict(verdict), advice, *said)

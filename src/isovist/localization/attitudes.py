@@ -72,7 +72,7 @@ class Stance:
 
     def sensor(self, robot: Pose3) -> FloatArray:
         """The level frame of the sensor when the robot is there, shape (6,)."""
-        return np.asarray((robot @ self.tilt.inverse @ self.scan.T_level_robot.inverse).vector)
+        return np.asarray((robot @ self.tilt.inverse @ self.scan.T_robot_level).vector)
 
 
 def check_attitude(atlas: Site, prior: Prior, motions: Sequence[AnyPose]) -> None:

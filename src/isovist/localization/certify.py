@@ -92,7 +92,7 @@ def certify(
     if world.dimension != (2 if isinstance(scan, Scan) else 3):
         raise InputError("The scan and the map must both be of the plane, or both be in space.")
     separation = min((float(np.hypot(r.x - pose.x, r.y - pose.y)) for r in rivals), default=np.inf)
-    sensor = pose @ scan.T_level_robot.inverse
+    sensor = pose @ scan.T_robot_level
     rays = _rays(scan, chosen)
     proved = isinstance(world, SegmentMap)
     # The estimate, and for κ its neighbours; a step along and against each axis of each of them.

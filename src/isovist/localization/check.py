@@ -12,7 +12,7 @@ count as well, where several are asked.  What comes of it is judged as an answer
 A glance misses rivals that a search would find, most of all on large maps; `thorough` searches.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -150,7 +150,7 @@ def check(
     compile_kernels(site)
     start = perf_counter()
     here = site.placed(map, pose) if isinstance(site, SideBySide) and map is not None else pose
-    stated = (here @ held.T_level_robot.inverse).vector
+    stated = (here @ held.T_robot_level).vector
     claim = _Claim(pose, stated, spread, map)
     short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
     with alone() if short else nullcontext():
@@ -322,7 +322,7 @@ def _compared(answer: Answer, claim: _Claim, settings: LocalizationSettings) -> 
 
 
 def _places(
-    estimates: tuple[Estimate, ...], claim: _Claim, settings: LocalizationSettings
+    estimates: Sequence[Estimate], claim: _Claim, settings: LocalizationSettings
 ) -> tuple[BoolArray, BoolArray]:
     """Which estimates are the pose, as far as both can err, and which are near it; shape (K,)."""
     d = np.array([e.pose.vector[:3] for e in estimates]) - claim.pose.vector[:3]

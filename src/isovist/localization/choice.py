@@ -156,7 +156,7 @@ class Choice:
         """What nodes must cost at a glance for the best place of an answer to be ahead of them."""
         if answer.best is None or answer.verdict is Verdict.LOST:
             return np.inf
-        sensor = np.asarray((answer.best.pose @ scan.T_level_robot.inverse).vector)
+        sensor = np.asarray((answer.best.pose @ scan.T_robot_level).vector)
         number = int(self.site.numbers(sensor))
         atlas = self.site.maps[self.site.names[number]]
         gaps = atlas.positions[:, :2] - sensor[:2] + [self.site.shifts[number], 0.0]

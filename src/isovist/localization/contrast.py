@@ -97,7 +97,7 @@ def contrast(
     side_by_side = [placed(site, estimate).pose for estimate in both]
     ratings, _ = rate_at(site, held, beams, side_by_side, chosen)
     favour = (ratings[0] - ratings[1]).astype(np.float64)
-    ends = held.T_level_robot.inverse.apply(beams.ends)
+    ends = held.T_robot_level.apply(beams.ends)
     poses = both[0].pose, both[1].pose
     return Contrast((1, second + 1), poses, readonly(ends), readonly(favour))
 
@@ -106,6 +106,6 @@ def rate_at(
     atlas: Site, scan: Look, beams: Beams, poses: Sequence[AnyPose], settings: LocalizationSettings
 ) -> tuple[Float32Array, NDArray[np.uint8]]:
     """ℓ and kind of beams of a scan with the robot at some poses, both of shape (K, m)."""
-    T_robot_level = scan.T_level_robot.inverse
+    T_robot_level = scan.T_robot_level
     rows = np.array([(pose @ T_robot_level).vector for pose in poses])
     return rate(atlas, beams, rows, settings)

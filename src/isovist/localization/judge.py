@@ -46,7 +46,7 @@ import math
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
 from isovist.localization.gone import counts
 from isovist.localization.refine import Fits, polish, refuted, totals_of, witnesses_of
 from isovist.localization.search import unlike
@@ -55,7 +55,7 @@ from isovist.localization.slide import slid
 from isovist.localization.spread import covariances, information, longest, of_robot
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
-from isovist.types import FloatArray, IntArray, readonly
+from isovist.types import FloatArray, IntArray
 
 NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
 UNSURE = (
@@ -104,11 +104,8 @@ def judge(
     else:
         spreads = covariances(fits.known[order[shown]], settings)
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
-    told = (each[shown].tolist() for each in (chances, inliers, scores, out))
-    estimates = tuple(
-        Estimate(robots[k], readonly(spreads[k]), *numbers)
-        for k, numbers in enumerate(zip(*told, strict=True))
-    )
+    told = [each[shown].tolist() for each in (chances, inliers, scores, out)]
+    estimates = Estimates(robots, spreads, [*told, [None] * len(shown)])
     alive = int((~out).sum()) - 1
     verdict, advice = verdict_of(
         witnesses.shape[1], alive, estimates[0], float(chances[-1]), settings

@@ -243,7 +243,7 @@ def _proved(
     found = prove_answer(atlas, scan, answer, prior, settings, limits)
     if len(found.places):
         new = refine(atlas, scan, found.places, settings, tilt=tilt, thorough=True)
-        known = [estimate.pose @ scan.T_level_robot.inverse for estimate in answer.estimates]
+        known = [estimate.pose @ scan.T_robot_level for estimate in answer.estimates]
         poses = np.concatenate([np.stack([pose.vector for pose in known]), new.poses])
         fits = refit(atlas, new.beams, poses, settings, tilt=tilt)
         fits = held_by(atlas, scan, prior, fits)

@@ -117,7 +117,7 @@ def rivals_of(
 
 def _sensors(answer: Answer, scan: Look) -> FloatArray:
     """Poses of the level frame of the sensor at the places of an answer that has any, (K, D)."""
-    level = scan.T_level_robot.inverse
+    level = scan.T_robot_level
     return np.stack([(one.pose @ level).vector for one in answer.estimates])
 
 
@@ -127,7 +127,7 @@ def leads(
     """Whether an answer is well ahead of what was not looked at; one without a place is."""
     if answer.best is None:
         return True
-    sensor = (answer.best.pose @ scan.T_level_robot.inverse).vector
+    sensor = (answer.best.pose @ scan.T_robot_level).vector
     radius, turn = settings.candidates_apart(atlas)
     lead = candidates.lead(np.asarray(sensor), 1.5 * radius, 1.5 * turn)
     return lead >= settings.lead

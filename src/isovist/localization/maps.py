@@ -5,7 +5,7 @@ are handed on, as many as of one map, and what is left out on any of them is not
 rated in nats per beam, which are the same on every map, and one judge weighs all of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -260,8 +260,8 @@ def told(site: Site, answer: Answer) -> Answer:
 
 
 def named(
-    site: Site, estimates: tuple[Estimate, ...], verdict: Verdict
-) -> tuple[tuple[Estimate, ...], str]:
+    site: Site, estimates: Sequence[Estimate], verdict: Verdict
+) -> tuple[Sequence[Estimate], str]:
     """Estimates in the frames of their own maps, and what is to be said of these."""
     if not isinstance(site, SideBySide):
         return estimates, ""
@@ -281,7 +281,7 @@ def placed(site: Site, estimate: Estimate) -> Estimate:
     return replace(estimate, pose=site.placed(estimate.map, estimate.pose))
 
 
-def _between(names: tuple[str, ...], estimates: tuple[Estimate, ...]) -> str:
+def _between(names: tuple[str, ...], estimates: Sequence[Estimate]) -> str:
     """On which maps the robot may be, in words, where that is open; else empty."""
     alive = {e.map for k, e in enumerate(estimates) if k == 0 or not e.refuted}
     known = [name for name in names if name in alive]

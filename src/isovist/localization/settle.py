@@ -11,6 +11,7 @@ begun from the attitude that was told, too, and from the middle, and the one tha
 told.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from time import perf_counter
 
@@ -113,11 +114,11 @@ def settle(
 def settled(
     site: Site,
     scan: Look,
-    estimates: tuple[Estimate, ...],
+    estimates: Sequence[Estimate],
     prior: Prior,
     settings: LocalizationSettings,
     told: Look | None = None,
-) -> tuple[Estimate, ...]:
+) -> Sequence[Estimate]:
     """Estimates as `settle` leaves them."""
     if not isinstance(scan, CloudScan):
         return estimates
@@ -139,7 +140,7 @@ def _settled(
     mount, leans = scan.T_level_robot, len(own.covariance) > LEVEL
     # Roll and pitch that are added to those told: as they are, half of them, none.
     shares = np.array(SHARES if leans else SHARES[:1])
-    starts = np.repeat([(own.pose @ told.T_level_robot.inverse).vector], len(shares), axis=0)
+    starts = np.repeat([(own.pose @ told.T_robot_level).vector], len(shares), axis=0)
     starts[:, LEVEL:] *= shares[:, None]
     starts = (Pose3.from_vector(starts) @ told.T_level_robot @ mount.inverse).vector
     fit, spreads = last_fit(atlas, scan, starts, len(own.covariance), settings)

@@ -20,7 +20,7 @@ import numpy as np
 
 from isovist.atlas.base import Fit, Site
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import AnyPose, swing
+from isovist.poses import AnyPose, Pose, swing
 from isovist.types import FloatArray, readonly
 
 
@@ -93,6 +93,13 @@ def of_robot(
 
     Turning the sensor about its place moves the robot, which sits beside it.
     """
+    if isinstance(T_level_robot, Pose) and atlas.dimension == 2:
+        from isovist.kernels.matrices import carry
+
+        rows, carried = np.empty(poses.shape), np.empty(spreads.shape)
+        given = np.ascontiguousarray(poses), T_level_robot.vector, np.ascontiguousarray(spreads)
+        carry(*given, rows, carried)
+        return Pose.from_vector(rows), carried
     places = atlas.lift(poses)
     robots = places @ T_level_robot
     J = swing(places, robots, spreads.shape[-1])

@@ -158,7 +158,7 @@ def _leans(atlas: Site, look: Look, best: Estimate, settings: LocalizationSettin
         scan, pose = look.scans[k], pose @ Pose3.lifted(look.robots[k])
     assert isinstance(scan, CloudScan)
     atlas, best = map_of(atlas, replace(best, pose=pose))
-    start = np.atleast_2d((best.pose @ scan.T_level_robot.inverse).vector)
+    start = np.atleast_2d((best.pose @ scan.T_robot_level).vector)
     fit, spreads = last_fit(atlas, scan, start, atlas.fitted(True), settings)
     tilt, spread = fit.poses[0, 4:], spreads[0, 4:, 4:]
     lean, sure = np.hypot(*tilt), tilt @ np.linalg.solve(spread, tilt) > ALLOWED**2

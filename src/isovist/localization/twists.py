@@ -99,7 +99,7 @@ def rescaled(
     """A scan times each of some factors, fitted from where an estimate says that its robot is: mean
     rating of its beams in nats, shape (F,), and poses of the level frame of the sensor, (F, D).
     """
-    start = (near.pose @ scan.T_level_robot.inverse).vector[None]
+    start = (near.pose @ scan.T_robot_level).vector[None]
     if isinstance(scan, Joined):
         found = [refine(atlas, scan.scaled(factor), start, settings, keep=1) for factor in factors]
         scores = np.array([fits.scores[0] for fits in found])

@@ -140,6 +140,11 @@ class CloudScan:
         return _level_frames(self)[1]
 
     @property
+    def T_robot_level(self) -> Pose3:
+        """That level frame as the robot sees it."""
+        return _level_frames(self)[2]
+
+    @property
     def distances(self) -> FloatArray:
         """Of the returns from the sensor, shape (k,), in m."""
         return np.asarray(np.linalg.norm(self.points, axis=1))
@@ -205,11 +210,14 @@ class CloudScan:
 
 
 @once_for_each
-def _level_frames(scan: CloudScan) -> tuple[Pose3, Pose3]:
-    """The sensor and the robot in the level frame, which every step of a search asks for."""
+def _level_frames(scan: CloudScan) -> tuple[Pose3, Pose3, Pose3]:
+    """The sensor and the robot in the level frame, and that in the frame of the robot: every step
+    of a search asks for them.
+    """
     tilt = Pose3(roll=scan.roll, pitch=scan.pitch)
     level = Pose3.from_quaternion((tilt @ scan.T_robot_sensor).quaternion, np.zeros(3))
-    return level, level @ scan.T_robot_sensor.inverse
+    robot = level @ scan.T_robot_sensor.inverse
+    return level, robot, robot.inverse
 
 
 @once_for_each

@@ -51,6 +51,11 @@ class Joined:
         return self.last.T_level_robot
 
     @property
+    def T_robot_level(self) -> AnyPose:
+        """That frame as the robot sees it."""
+        return self.last.T_robot_level
+
+    @property
     def robots(self) -> tuple[AnyPose, ...]:
         """T_last_k of (1): the robot at each scan, in its own frame at the last one."""
         rest = (self.motions[k:] for k in range(len(self.motions)))
@@ -61,7 +66,7 @@ class Joined:
     def views(self) -> tuple[AnyPose, ...]:
         """The level frame of each scan in that of the last."""
         return tuple(
-            self.T_level_robot @ robot @ scan.T_level_robot.inverse
+            self.T_level_robot @ robot @ scan.T_robot_level
             for robot, scan in zip(self.robots, self.scans, strict=True)
         )
 

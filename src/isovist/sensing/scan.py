@@ -191,7 +191,7 @@ class Scan:
     def within(self, limit: float) -> "Scan | None":
         """The scan without the beams that are longer than `limit` (m); `None` if none is left."""
         kept = self.valid & (self.ranges <= limit)
-        if kept.sum() == self.valid.sum():
+        if np.count_nonzero(kept) == np.count_nonzero(self.valid):
             return self
         ranges = np.where(kept, self.ranges, np.nan)
         return replace(self, ranges=ranges) if kept.any() else None
@@ -200,6 +200,11 @@ class Scan:
     def T_level_robot(self) -> Pose:
         """The robot in the frame that is searched for: that of the sensor itself."""
         return self.T_robot_sensor.inverse
+
+    @property
+    def T_robot_level(self) -> Pose:
+        """That frame as the robot sees it."""
+        return self.T_robot_sensor
 
     @property
     def endpoints(self) -> FloatArray:

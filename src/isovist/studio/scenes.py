@@ -142,7 +142,7 @@ def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]
         place["refutes"] = _letters(
             np.where(favour >= TELLING, b"-", np.where(favour <= -TELLING, b"+", b"0"))
         )
-    ends = held.T_level_robot.inverse.apply(beams.ends)
+    ends = held.T_robot_level.apply(beams.ends)
     return {"places": places, "ends": rounded(ends), "sensor": rounded(held.T_robot_sensor.vector)}
 
 

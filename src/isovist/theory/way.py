@@ -175,7 +175,7 @@ def follow_way(
     if len(localizer.descriptors) > 1:
         raise InputError("A way is followed with one signal, not with several stacked.")
     (descriptor,) = localizer.descriptors
-    frames = [o @ s.T_level_robot.inverse for o, s in zip(odometry, scans, strict=True)]
+    frames = [o @ s.T_robot_level for o, s in zip(odometry, scans, strict=True)]
     course = BeamCourse(
         localizer.world,
         descriptor,

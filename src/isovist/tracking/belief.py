@@ -1,6 +1,6 @@
 """What a tracker says: a verdict on its places, in words."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -35,7 +35,7 @@ class Belief:
 
     verdict: Verdict
     advice: str
-    estimates: tuple[Estimate, ...]
+    estimates: Sequence[Estimate]
     least: float
     travelled: float
     timing_ms: Mapping[str, float] = field(default_factory=dict)

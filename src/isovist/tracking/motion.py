@@ -115,4 +115,4 @@ def _leans(odometry: AnyPose) -> bool:
 
 def mount_of(scan: AnyScan) -> AnyPose:
     """Where the frame that is searched for sits on the robot: T_robot_sensor in the plane."""
-    return scan.T_level_robot.inverse if isinstance(scan, CloudScan) else scan.T_robot_sensor
+    return scan.T_robot_level

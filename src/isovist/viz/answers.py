@@ -73,7 +73,7 @@ def draw_answer(
     heading = headline(answer)
     if answer.best is not None:
         pose, held = answer.best.pose, scan.within(atlas.diagonal) or scan
-        sensor = (pose @ held.T_level_robot.inverse).position
+        sensor = (pose @ held.T_robot_level).position
         handles += _shade(panels["whole"], atlas, plan, sensor)
         if contrast is not None:
             heading += f"\n{contrast_text(contrast)}"
@@ -186,7 +186,7 @@ def _draw_contrast(
         axes, estimate = panels[name], answer.estimates[number - 1]
         atlas = _map_of(maps, estimate)
         plan = plan_of(atlas, scan, estimate)
-        sensor = (pose @ scan.T_level_robot.inverse).position
+        sensor = (pose @ scan.T_robot_level).position
         low, high = _around(pose, contrast.ends)
         draw_cells(axes, plan, low, high)
         _shade(axes, atlas, plan, sensor)
@@ -210,7 +210,7 @@ def _rated(atlas: Atlas, scan: AnyScan, pose: AnyPose) -> tuple[FloatArray, Bool
     settings = LocalizationSettings()
     beams = atlas.beams(scan, (1 << 30, 1e-3), settings.block)
     _, kinds = rate_at(atlas, scan, beams, [pose], settings)
-    return scan.T_level_robot.inverse.apply(beams.ends), np.asarray(kinds[0] == EXPLAINED)
+    return scan.T_robot_level.apply(beams.ends), np.asarray(kinds[0] == EXPLAINED)
 
 
 def _level(points: FloatArray, sensor: FloatArray) -> BoolArray:
