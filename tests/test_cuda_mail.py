@@ -1,14 +1,26 @@
 """What travels between a machine and its card, without a card."""
 
 import ctypes
+import re
 import threading
+from importlib.resources import files
 from types import SimpleNamespace
 
 import numpy as np
+import pytest
 
-from isovist.backends.cuda import CudaBackend
+from isovist.backends.cuda import LAYOUTS, CudaBackend
 from isovist.backends.cuda_mail import ALIGNED, Mail
 from isovist.types import readonly
+
+POINTER = ctypes.c_uint64
+KINDS = {
+    "int": ctypes.c_int,
+    "long long": ctypes.c_longlong,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+WHOLE = (POINTER, ctypes.c_int, ctypes.c_longlong)
 
 
 class Memory(bytearray):
@@ -17,6 +29,17 @@ class Memory(bytearray):
     @property
     def ptr(self):
         return ctypes.addressof(ctypes.c_char.from_buffer(self))
+
+
+class OnCard(np.ndarray):
+    """A copy that says where it is as CuPy does."""
+
+    def __new__(cls, array):
+        return np.copy(array).view(cls)
+
+    @property
+    def data(self):
+        return SimpleNamespace(ptr=self.ctypes.data)
 
 
 def a_card():
@@ -30,7 +53,8 @@ def a_card():
     runtime = SimpleNamespace(
         memcpyAsync=copy, streamSynchronize=lambda _stream: told.append("wait")
     )
-    cuda = SimpleNamespace(alloc_pinned_memory=Memory, alloc=Memory, runtime=runtime)
+    driver = SimpleNamespace(launchKernel=lambda *given: told.append(given))
+    cuda = SimpleNamespace(alloc_pinned_memory=Memory, alloc=Memory, runtime=runtime, driver=driver)
     return SimpleNamespace(cuda=cuda), told
 
 
@@ -66,6 +90,29 @@ def test_a_call_has_its_arrays_on_the_card_and_gets_back_what_it_makes():
     assert told == [1, 1, 2, "wait"] * 3
 
 
+@pytest.mark.parametrize("name", LAYOUTS)
+def test_arguments_of_a_kernel_stand_as_c_lays_them_out(name):
+    """Beside the declaration in the source, by the compiler of C that Python was made with."""
+    folder = files("isovist.backends")
+    text = "".join(folder.joinpath(f).read_text("utf-8") for f in ("search.cu", "fit.cu"))
+    declared = re.search(rf"__global__ void {name}\(([^)]*)\)", text).group(1).split(",")
+    kinds = [POINTER if "*" in each else KINDS[each.rsplit(maxsplit=1)[0].strip()]
+             for each in declared]  # fmt: skip
+    given = [k + 1 if kind in WHOLE else 0.5 * k for k, kind in enumerate(kinds)]
+    card, told = a_card()
+    Mail(card).launch(77, LAYOUTS[name], 3, 128, 40, *given)
+    ((function, *sizes, stream, plain, extra),) = told
+    assert (function, sizes, stream, plain) == (77, [3, 1, 1, 128, 1, 1, 40], 0, 0)
+    buffer, where, size, length, end = (ctypes.c_uint64 * 5).from_address(extra)
+    assert (buffer, size, end) == (1, 2, 0)
+    fields = [(f"a{k}", kind) for k, kind in enumerate(kinds)]
+    arguments = type("Arguments", (ctypes.Structure,), {"_fields_": fields})
+    laid = arguments.from_address(where)
+    assert [getattr(laid, field) for field, _ in fields] == given
+    last = getattr(arguments, fields[-1][0])
+    assert ctypes.c_uint64.from_address(length).value == last.offset + last.size
+
+
 def test_each_thread_has_mail_of_its_own():
     card, _ = a_card()
     mail, found = Mail(card), []
@@ -85,15 +132,20 @@ def test_each_thread_has_mail_of_its_own():
 
 def test_what_is_on_the_card_is_kept_as_long_as_its_array():
     backend = object.__new__(CudaBackend)
-    backend.cp, backend._kept, backend._last = SimpleNamespace(asarray=np.copy), {}, {}
+    backend.cp, backend._kept, backend._last = SimpleNamespace(asarray=OnCard), {}, {}
+    backend.mail = SimpleNamespace(held=[])
     array = readonly(np.arange(5.0))
     there = backend.on_card(array)
     assert backend.on_card(array) is there
     part = array[1:3]
     assert backend.on_card(part).tolist() == [1.0, 2.0]
     assert backend.on_card(part) is not there
+    assert backend.address(array) == there.ctypes.data
+    assert not backend.mail.held
     written = np.arange(3.0)  # somebody may write to it
     assert backend.on_card(written) is not backend.on_card(written)
+    assert backend.address(written) == backend.mail.held[0].ctypes.data
+    assert backend.mail.held[0].tolist() == written.tolist()
     del part
     assert backend.on_card(array) is there
     assert len(backend._last) == 1

@@ -9,7 +9,7 @@ from isovist.kernels.correlate import HIGHEST
 from isovist.kernels.matrices import carry, invert
 from isovist.kernels.select import by_place, cheapest_apart, least_beside, least_within, stand
 from isovist.kernels.sums import thin
-from isovist.kernels.windows import channels_of
+from isovist.kernels.windows import channels_of, seen_first
 from isovist.localization.search import told
 from isovist.localization.spread import longest
 from isovist.poses import Pose, swing, unit_vectors, wrap_angle
@@ -227,6 +227,15 @@ def shortest_arc(known):
         arcs.append((int(np.flatnonzero(held)[-1]) + 1, int(first)))
     length = min(arcs)[0]
     return {first for m, first in arcs if m == length}, length
+
+
+def test_channels_that_were_seen_come_first(random):
+    for share in (0.0, 0.4, 1.0):
+        seen = random.random((2, 3, 40)) < share
+        channels, counts = np.empty(seen.shape, np.int32), np.empty((2, 3), np.int32)
+        seen_first(seen, channels, counts)
+        np.testing.assert_array_equal(channels, np.argsort(~seen, axis=-1, kind="stable"))
+        np.testing.assert_array_equal(counts, seen.sum(axis=-1))
 
 
 @pytest.mark.parametrize("rows", [1, 2])

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,13 @@ LARGEST = 1 << 19
 """Rows and columns that steps of `sweep.cu` can count."""
 LEAST = 1e-9
 """Weights below this share of those of their channel are left out: singles do not feel them."""
+LAYOUTS = {
+    "correlate": Struct("PiiiiPqPPPiiPffdiiiPP"),
+    "cheapest": Struct("PqPqPP"),
+    "align": Struct("PiiPiPidPiPP"),
+    "score": Struct("PPiiPdPPiPiPP"),
+}
+"""Arguments of the kernels that every scan needs: P is an array, the others are numbers."""
 FEW = 4
 """Poses that a core fits, or rates, before the card has answered: 0.03 ms for one."""
 NEEDED = (
@@ -79,7 +87,7 @@ class CudaBackend(Backend):
         self.cp: Any = cupy
         self.mail = Mail(cupy)
         self._kept: dict[Any, Any] = {}
-        self._last: dict[int, tuple[Any, Any]] = {}
+        self._last: dict[int, tuple[Any, Any, int]] = {}
 
     def on_card(self, array: NDArray[Any]) -> Any:
         """A copy of an array on the card; of one that nobody writes to, the same each time."""
@@ -98,8 +106,9 @@ class CudaBackend(Backend):
             weakref.finalize(owner, self._kept.pop, key, None)
         number = id(array)
         gone = weakref.ref(array, lambda _: self._last.pop(number, None))
-        self._last[number] = gone, self._kept[key]
-        return self._kept[key]
+        there = self._kept[key]
+        self._last[number] = gone, there, int(there.data.ptr)
+        return there
 
     def launch(self, source: str, name: str, grid: tuple[int, ...], block: int, *arguments: Any,
                shared: int = 0) -> None:  # fmt: skip
@@ -108,6 +117,22 @@ class CudaBackend(Backend):
         if shared > SHARED:
             function.max_dynamic_shared_size_bytes = shared
         function(grid, (block,), arguments, shared_mem=shared)
+
+    def address(self, array: NDArray[Any]) -> int:
+        """Where on the card an array is; of one that somebody may write to, until `fetch`."""
+        known = self._last.get(id(array))
+        if known is not None and known[0]() is array:
+            return known[2]
+        there = self.on_card(array)
+        self.mail.held.append(there)
+        return int(there.data.ptr)
+
+    def start(self, source: str, name: str, grid: int, block: int, *given: float,
+              shared: int = 0) -> None:  # fmt: skip
+        """Run one of the kernels of `LAYOUTS`."""
+        if shared > SHARED:
+            _function(source, name).max_dynamic_shared_size_bytes = shared
+        self.mail.launch(_address(source, name), LAYOUTS[name], grid, block, shared, *given)
 
     def describe(
         self, cells: Bytes, rows: IntArray, columns: IntArray, rays: Rays
@@ -252,12 +277,11 @@ class CudaBackend(Backend):
         phases, rings, m = windows.shape
         n = nodes.shape[2]
         o, which, many, counted = sent
-        self.launch(
-            "search.cu", "correlate", (min(count, 1 << 20), 1), -(-n * phases // 32) * 32,
-            self.on_card(nodes), np.int32(nodes.shape[1]), np.int32(lowest), np.int32(rings),
-            np.int32(n), tried, np.int64(count), o, which, many, np.int32(phases), np.int32(m),
-            counted, np.float32(base), np.float32(1.0 / step), np.float64(step), np.int32(-short),
-            np.int32(long), np.int32(keep), *room, shared=4 * (2 * n * rings + n * phases),
+        self.start(
+            "search.cu", "correlate", min(count, 1 << 20), -(-n * phases // 32) * 32,
+            self.address(nodes), nodes.shape[1], lowest, rings, n, tried, count, o, which, many,
+            phases, m, counted, base, 1.0 / step, step, -short, long, keep, *room,
+            shared=4 * (2 * n * rings + n * phases),
         )  # fmt: skip
 
     def glance(
@@ -279,8 +303,7 @@ class CudaBackend(Backend):
         places = self.mail.send(sent, (chosen, glanced, costs, headings), 4 * count)
         tried, (these, theirs, *room, spare) = 0 if whole else places[8], places[len(sent) :]
         self._correlate(nodes, lowest, tried, count, rough, places[:4], 1, (spare, 0))
-        self.launch("search.cu", "cheapest", (1, 1), 1024, spare, np.int64(count), tried,
-                    np.int64(most), these, theirs)  # fmt: skip
+        self.start("search.cu", "cheapest", 1, 1024, spare, count, tried, most, these, theirs)
         self._correlate(nodes, lowest, these, most, full, places[4:8], keep, (room[0], room[1]))
         self.mail.fetch()
         return chosen, glanced, costs, headings
@@ -334,20 +357,18 @@ class CudaBackend(Backend):
         self, field: NDArray[Any], ends: int, m: int, sigmas: int, widths: NDArray[Any],
         damping: float, given: int, count: int, moved: int, sums: int,
     ) -> None:  # fmt: skip
-        self.launch(
-            "fit.cu", "align", (-(-count // 4), 1), 128, self.on_card(field),
-            *(np.int32(v) for v in field.shape), ends, np.int32(m), sigmas, np.int32(len(widths)),
-            np.float64(damping), given, np.int32(count), moved, sums,
+        self.start(
+            "fit.cu", "align", -(-count // 4), 128, self.address(field), *field.shape, ends, m,
+            sigmas, len(widths), damping, given, count, moved, sums,
         )  # fmt: skip
 
     def _score(
         self, skip: NDArray[Any], walls: NDArray[Any], field: NDArray[Any], unit: float, model: int,
         ends: int, m: int, places: int, count: int, rated: Sequence[int],
     ) -> None:  # fmt: skip
-        self.launch(
-            "fit.cu", "score", (-(-count * m // 128), 1), 128, self.on_card(skip),
-            self.on_card(walls), *(np.int32(v) for v in skip.shape), self.on_card(field),
-            np.float64(unit), model, ends, np.int32(m), places, np.int32(count), *rated,
+        self.start(
+            "fit.cu", "score", -(-count * m // 128), 128, self.address(skip), self.address(walls),
+            *skip.shape, self.address(field), unit, model, ends, m, places, count, *rated,
         )  # fmt: skip
 
     def complete(self, rounds: Rounds) -> Boxes | None:
@@ -371,9 +392,12 @@ class CudaBackend(Backend):
 
 def _sent(scan: Scanned) -> tuple[NDArray[Any], ...]:
     """What goes to the card of a scan: windows, channels that count, how many, and headings."""
+    from isovist.kernels.windows import seen_first
+
     windows, seen, allowed, *_ = scan
-    channels = np.argsort(~seen, axis=-1, kind="stable").astype(np.int32)
-    return windows, channels, seen.sum(axis=-1, dtype=np.int32), allowed
+    channels, counts = np.empty(seen.shape, np.int32), np.empty(seen.shape[:2], np.int32)
+    seen_first(seen, channels, counts)
+    return windows, channels, counts, allowed
 
 
 @cache
@@ -390,6 +414,11 @@ def _module(source: str) -> Any:
 @cache
 def _function(source: str, name: str) -> Any:
     return _module(source).get_function(name)
+
+
+@cache
+def _address(source: str, name: str) -> int:
+    return int(_function(source, name).kernel.ptr)
 
 
 def _felt_by(weights: Float32Array) -> tuple[NDArray[Any], NDArray[Any], Float32Array]:

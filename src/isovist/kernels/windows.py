@@ -76,3 +76,25 @@ def channels_of(
                 seen[at] = known[p, c]
                 values[at] = np.float32(sums[p, 1 + s, c] / sums[p, 0, c] if known[p, c] else 0.0)
                 at += 1
+
+
+@kernel("b1[:,:,::1] -> i4[:,:,::1], i4[:,::1]")
+def seen_first(seen: Bools, channels: NDArray[np.int32], counts: NDArray[np.int32]) -> None:
+    """Numbers of channels in order, those that were seen before the others, and how many were.
+
+    Args:
+        seen: Shape (P, rings, m).
+        channels: Output, likewise.
+        counts: Output, shape (P, rings).
+    """
+    phases, rings, m = seen.shape
+    for p in range(phases):
+        for ring in range(rings):
+            at = 0
+            for wanted in (True, False):
+                for c in range(m):
+                    if seen[p, ring, c] == wanted:
+                        channels[p, ring, at] = c
+                        at += 1
+                if wanted:
+                    counts[p, ring] = at
