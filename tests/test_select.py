@@ -137,8 +137,14 @@ def test_neighbours_come_together_and_nobody_is_left_out(random):
 def test_the_firmest_are_in_order_and_of_equal_ones_the_first():
     weights = np.array([1.0, 3.0, 2.0, 3.0, 2.0, 0.0])
     assert firmest(weights, 3).tolist() == [1, 2, 3]
+    assert firmest(weights, 1).tolist() == [1]
     assert firmest(weights, 0).tolist() == []
     assert firmest(weights, 6).tolist() == firmest(weights, 9).tolist() == [0, 1, 2, 3, 4, 5]
+    random = np.random.default_rng(0)
+    for most in range(1, 60):
+        many = random.integers(0, 12, 60) / 3.0
+        slow = np.sort(np.argsort(-many, kind="stable")[:most])
+        np.testing.assert_array_equal(firmest(many, most), slow)
 
 
 @pytest.mark.parametrize("n", [3, 4, 6])

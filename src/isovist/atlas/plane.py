@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -204,8 +204,8 @@ class PlaneAtlas(Atlas):
             ends, pose = factor * lengths, moved[k : k + 1]
             backend.align(field, ends / unit, sigmas, steps, damping, pose, sums)
             backend.score(*walls, ends, noise, pose, *rated)
-            scores[k] = rated[0].mean(dtype=np.float64)
-        return scores, self.from_cells(moved)
+            scores[k] = np.add.reduce(rated[0][0], dtype=np.float64)
+        return scores / len(beams), self.from_cells(moved)
 
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
         ratings, kinds = rated_room(len(poses), len(beams))
@@ -229,6 +229,7 @@ class PlaneAtlas(Atlas):
         return _row(model, self.settings.reach, self.world.resolution)
 
     @staticmethod
+    @cache
     def kernels() -> tuple[Any, ...]:
         from isovist.kernels.align import align
         from isovist.kernels.matrices import carry

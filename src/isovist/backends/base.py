@@ -309,7 +309,14 @@ def firmest(weights: FloatArray, most: int) -> IntArray:
     """Numbers of so many of the largest weights, in order, of equal ones the first."""
     if most >= len(weights):
         return np.arange(len(weights))
-    return np.sort(np.argsort(-weights, kind="stable")[:most])
+    if most <= 0:
+        return np.empty(0, dtype=np.int64)
+    least = np.partition(weights, -most)[-most]
+    chosen = np.flatnonzero(weights >= least)
+    if len(chosen) > most:  # of those that weigh as much as the last, the first
+        equal = np.flatnonzero(weights[chosen] == least)
+        chosen = np.delete(chosen, equal[most - len(chosen) :])
+    return chosen
 
 
 def _by_place(poses: FloatArray) -> IntArray:

@@ -12,7 +12,7 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.atlas.settings import BeamModel, check_numbers
 from isovist.errors import InputError
-from isovist.types import FloatArray
+from isovist.types import FloatArray, readonly
 
 CAREFUL = (4.0 / 3.0, 3.0)
 """Times t_min and ρ of a last look that a first one asks for."""
@@ -163,17 +163,32 @@ class LocalizationSettings:
         return max(radius, 1.2 * atlas.spacing), turn
 
     def coarse_widths(self, atlas: Site) -> FloatArray:
-        """σ of the steps of the first fit in m."""
-        return np.array(self.coarse) * max(0.25, atlas.spacing)
+        """σ of the steps of the first fit in m.  Read-only."""
+        return _times(self.coarse, max(0.25, atlas.spacing))
 
     def fine_widths(self, atlas: Site) -> FloatArray:
-        """σ of the steps of the second fit in m."""
+        """σ of the steps of the second fit in m.  Read-only."""
         last = self.fine[-1]
-        return np.array(self.fine) * max(last, atlas.resolution) / last
+        return _times(self.fine, max(last, atlas.resolution), last)
+
+    def all_widths(self, atlas: Site) -> FloatArray:
+        """σ of the steps of both fits, one after the other, in m.  Read-only."""
+        return _joined(self, max(0.25, atlas.spacing), max(self.fine[-1], atlas.resolution))
 
     def share(self, atlas: Site, count: int) -> int:
         """As many of something as an atlas needs: half in space."""
         return count if atlas.dimension == 2 else count // 2
+
+
+@lru_cache
+def _times(values: tuple[float, ...], factor: float, per: float = 1.0) -> FloatArray:
+    return readonly(np.array(values) * factor / per)
+
+
+@lru_cache
+def _joined(settings: LocalizationSettings, spacing: float, cell: float) -> FloatArray:
+    fine = _times(settings.fine, cell, settings.fine[-1])
+    return readonly(np.append(_times(settings.coarse, spacing), fine))
 
 
 @lru_cache

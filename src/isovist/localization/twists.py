@@ -105,6 +105,5 @@ def rescaled(
         scores = np.array([fits.scores[0] for fits in found])
         return scores, np.concatenate([fits.poses for fits in found])
     beams = atlas.beams(scan, settings.beams[1], settings.block)
-    widths = np.append(settings.coarse_widths(atlas), settings.fine_widths(atlas))
-    n = atlas.fitted(False)
+    widths, n = settings.all_widths(atlas), atlas.fitted(False)
     return atlas.fit_scaled(beams, start, widths, n, settings.model, factors)

@@ -118,7 +118,7 @@ def refine_starts(
     if len(starts) == 0:
         return []
     if widths is None:
-        widths = np.concatenate([chosen.coarse_widths(atlas), chosen.fine_widths(atlas)])
+        widths = chosen.all_widths(atlas)
     sigmas = as_floats("widths", widths, (None,))
     sensors = motions_since_start(odometry) @ Pose.from_vector(
         [scan.T_robot_sensor.vector for scan in scans]
