@@ -3,6 +3,8 @@
 import io
 import pickle
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -50,6 +52,21 @@ def test_a_worker_that_ends_says_so(monkeypatch):
     with pytest.raises(InputError) as ended:
         iv.locate_many(PLANE.atlas, scans_of(PLANE)[:1], workers=1)
     assert str(ended.value) == workers.ENDED.format(1)
+
+
+def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
+    monkeypatch.setattr(workers, "ALONE", {"PYTHONPATH": str(Path(__file__).parent)})
+    worker = workers.Worker(module="echo_worker")
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            for told, asked in zip(pool.map(worker.ask, range(400)), range(400), strict=True):
+                assert told == (asked, "x" * 100 * (asked % 7))
+            with pytest.raises(InputError, match=r"^Scan -1 is refused\.$"):
+                pool.submit(worker.ask, -1).result()
+            ended = [pool.submit(worker.ask, asked) for asked in (7, None, 8, 9)]
+            assert any(isinstance(one.exception(), workers.EndedError) for one in ended)
+    finally:
+        worker.close()
 
 
 def test_a_worker_reads_scans_until_nothing_more_comes():

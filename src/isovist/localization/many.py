@@ -19,7 +19,7 @@ from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.workers import TOGETHER, check_workers, working
+from isovist.localization.workers import ASKED, TOGETHER, check_workers, working
 from isovist.sensing.joined import Joined
 
 
@@ -80,7 +80,7 @@ def locate_many(
             site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
             ask_some = stack.enter_context(working(site, how, workers))
             groups = (scans[k : k + TOGETHER] for k in range(0, len(scans), TOGETHER))
-            told = threads.in_order(ask_some, groups, workers)
+            told = threads.in_order(ask_some, groups, ASKED * workers)
         for some in told:
             answers += some
             if progress is not None:

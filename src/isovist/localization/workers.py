@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any, BinaryIO
 
 from isovist.atlas.base import AnyScan, Site
@@ -24,6 +25,8 @@ from isovist.types import check_whole
 
 TOGETHER = 8
 """Scans that a worker is given at a time, so that it seldom waits for more."""
+ASKED = 2
+"""Questions that a worker has: while it answers one, the next is on its way."""
 ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A worker has one core."""
 PROTOCOL = pickle.HIGHEST_PROTOCOL
@@ -50,7 +53,7 @@ class EndedError(InputError):
 
 
 class Worker:
-    """A process that locates scans.
+    """A process that locates scans; several threads may ask it, and it answers one by one.
 
     Args:
         given: What it reads first, packed; it is told when it is first asked, since until it has
@@ -59,7 +62,7 @@ class Worker:
     """
 
     def __init__(self, given: bytes = b"", module: str = "isovist.localization.workers") -> None:
-        self.given = given
+        self.given, self._writing, self._reading = given, Lock(), Lock()
         words = [sys.executable, "-m", module]
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ALONE}
@@ -69,11 +72,17 @@ class Worker:
         """What it says; an error that it tells is raised."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        packed, self.given = self.given + pickle.dumps(asked, PROTOCOL), b""
+        packed = pickle.dumps(asked, PROTOCOL)
         try:
-            self.process.stdin.write(packed)
-            self.process.stdin.flush()
-            told = pickle.load(self.process.stdout)
+            with self._writing:  # whoever wrote first reads first
+                given, self.given = self.given, b""
+                self.process.stdin.write(given + packed)
+                self.process.stdin.flush()
+                self._reading.acquire()
+            try:
+                told = pickle.load(self.process.stdout)
+            finally:
+                self._reading.release()
         except (EOFError, BrokenPipeError, pickle.UnpicklingError):  # it may end in mid-answer
             raise EndedError(ENDED.format(self.process.wait())) from None
         if isinstance(told, Exception):
@@ -99,9 +108,10 @@ def working(
     """
     given, free = pickle.dumps((site, dict(how)), PROTOCOL), SimpleQueue[Worker]()
     with ExitStack() as stack:
-        for _ in range(count):
-            worker = Worker(given)
+        workers = [Worker(given) for _ in range(count)]
+        for worker in workers:
             stack.callback(worker.close)
+        for worker in ASKED * workers:
             free.put(worker)
 
         def ask(number: int, scans: Scans) -> list[Answer]:
