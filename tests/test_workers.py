@@ -12,13 +12,27 @@ import isovist as iv
 from isovist.errors import InputError
 from isovist.localization import workers
 from isovist.localization.many import asking
+from isovist.localization.workers import groups_of
 from sites import PLANE, SPACE
 from test_many import bits, scans_of
 
 
+def in_threes(scans, _workers):
+    return ((k, scans[k : k + 3]) for k in range(0, len(scans), 3))
+
+
+@pytest.mark.parametrize(("count", "workers", "size"), [(0, 2, 1), (5, 2, 1), (90, 2, 11),
+                                                        (256, 2, 32), (9999, 3, 32)])  # fmt: skip
+def test_each_worker_has_some_groups_of_scans(count, workers, size):
+    scans = list(range(count))
+    groups = list(groups_of(scans, workers))
+    assert [one for _, group in groups for one in group] == scans
+    assert all(group[0] == first for first, group in groups)
+    assert {len(group) for _, group in groups[:-1]} <= {size}
+
+
 def test_other_processes_give_the_bits_of_a_loop_in_order(monkeypatch):
-    monkeypatch.setattr(workers, "TOGETHER", 3)
-    monkeypatch.setattr("isovist.localization.many.TOGETHER", 3)
+    monkeypatch.setattr("isovist.localization.many.groups_of", in_threes)
     scans, told = [*scans_of(PLANE)[:3], PLANE.elsewhere()], []
     answers = iv.locate_many(PLANE.atlas, scans, workers=2, progress=told.append)
     assert [bits(a) for a in answers] == [bits(iv.locate(PLANE.atlas, scan)) for scan in scans]

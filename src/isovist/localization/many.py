@@ -19,7 +19,7 @@ from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.workers import ASKED, TOGETHER, check_workers, working
+from isovist.localization.workers import ASKED, check_workers, groups_of, working
 from isovist.sensing.joined import Joined
 
 
@@ -79,8 +79,7 @@ def locate_many(
         else:
             site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
             ask_some = stack.enter_context(working(site, how, workers))
-            groups = (scans[k : k + TOGETHER] for k in range(0, len(scans), TOGETHER))
-            told = threads.in_order(ask_some, groups, ASKED * workers)
+            told = threads.in_order(ask_some, groups_of(scans, workers), ASKED * workers)
         for some in told:
             answers += some
             if progress is not None:

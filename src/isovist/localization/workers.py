@@ -23,10 +23,15 @@ from isovist.localization.answer import Answer
 from isovist.sensing.joined import Joined
 from isovist.types import check_whole
 
-TOGETHER = 8
-"""Scans that a worker is given at a time, so that it seldom waits for more."""
+TOGETHER = 32
+"""Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a
+second, with 8 at a time 5050."""
+PARTS = 4
+"""For each worker scans are cut into so many groups at least, so that all are done at once."""
 ASKED = 2
-"""Questions that a worker has: while it answers one, the next is on its way."""
+"""Questions that a worker has: while it answers one, the next is on its way.  The same workers
+answer 5180 scans a second with one.
+"""
 ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A worker has one core."""
 PROTOCOL = pickle.HIGHEST_PROTOCOL
@@ -98,7 +103,7 @@ class Worker:
 @contextmanager
 def working(
     site: Site, how: Mapping[str, object], count: int
-) -> Iterator[Callable[[int, Scans], list[Answer]]]:
+) -> Iterator[Callable[[int, tuple[int, Scans]], list[Answer]]]:
     """So many workers, as long as this lasts, behind one door: it asks one that is free.
 
     Args:
@@ -114,15 +119,21 @@ def working(
         for worker in ASKED * workers:
             free.put(worker)
 
-        def ask(number: int, scans: Scans) -> list[Answer]:
+        def ask(_nth: int, group: tuple[int, Scans]) -> list[Answer]:
             worker = free.get()
             try:
-                told: list[Answer] = worker.ask((number * TOGETHER, scans))
+                told: list[Answer] = worker.ask(group)
                 return told
             finally:
                 free.put(worker)
 
         yield ask
+
+
+def groups_of(scans: Scans, workers: int) -> Iterator[tuple[int, Scans]]:
+    """Scans as so many workers are given them, each group with the number of its first."""
+    size = max(min(TOGETHER, len(scans) // (PARTS * workers)), 1)
+    return ((first, scans[first : first + size]) for first in range(0, len(scans), size))
 
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
