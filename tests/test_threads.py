@@ -159,3 +159,18 @@ def test_what_is_shared_out_knows_who_asked_and_keeps_its_order():
         for cores in (1, 2, 3):
             assert threads.in_groups(lambda one: (one, asked.get()), given, cores) == wanted
     asked.reset(mark)
+
+
+@pytest.mark.parametrize(("cores", "hands"), [(3, 1), (5, 1), (8, 8)])
+def test_threads_with_a_thing_each_ask_nobody_where_cores_are_left(monkeypatch, cores, hands):
+    """On all cores whoever has none helps: here seven of eight."""
+    monkeypatch.setattr(threads, "COUNT", 8)
+    told = list(threads.in_order(lambda _number, _one: threads.hands(), [0], cores))
+    assert told == [hands]
+    assert threads.hands() == 8
+
+
+def test_no_more_threads_work_at_once_than_python_lets_go_on(monkeypatch):
+    for count, most in ((1, 1), (2, 2), (8, 8), (64, 8)):
+        monkeypatch.setattr(threads, "COUNT", count)
+        assert threads.at_once() == most

@@ -55,8 +55,10 @@ def locate_many(
         settings: The same.
         progress: Told the share of the scans that are answered.
         backend: What computes, as for `locate`.
-        workers: Processes that share the scans, on one core each; threads of this one when `None`.
-            They take some seconds to begin, and several share a card well under CUDA's MPS alone.
+        workers: Processes that share the scans, on one core each; threads of this one, eight at
+            most, when `None`.  They take some seconds to begin, and are worth it for thousands of
+            scans on more than four cores, and on a card; several share a card well under CUDA's MPS
+            alone.
     """
     if not isinstance(scans, Sequence):
         raise InputError(
@@ -65,7 +67,7 @@ def locate_many(
         )
     check_workers(workers)
     with using(backend) as computing:
-        name, most = computing.name, computing.threads or threads.COUNT
+        name, most = computing.name, computing.threads or threads.at_once()
     how = {
         "prior": prior, "tilt": tilt, "any_attitude": any_attitude, "certificate": certificate,
         "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,

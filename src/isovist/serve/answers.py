@@ -96,7 +96,7 @@ class Search:
 
         def run(scans: Sequence[AnyScan]) -> list[Told | InputError]:
             pairs = zip(scans, answered(scans), strict=True)
-            return list(threads.in_order(finish, pairs, threads.COUNT if len(scans) > 1 else 1))
+            return list(threads.in_order(finish, pairs, threads.at_once() if len(scans) > 1 else 1))
 
         return run
 

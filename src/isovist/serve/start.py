@@ -1,6 +1,8 @@
 """Start the server, and end it without losing a request."""
 
+import ctypes
 import logging
+import os
 import re
 import signal
 import sys
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("isovist.serve")
 MIB = 2.0**20
+M_ARENA_MAX, ARENAS = -8, 2
+"""What the C library of GNU calls the most places that memory is taken from, and how many do.  A
+server of 16 cores held 849 MB after 24 s and more all the time, and with two of them 292 MB.
+"""
 SHORTEST = 16
 """Letters of a token: fewer can be tried out."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -74,6 +80,7 @@ def start(
     maps, door = Maps(library, None if memory is None else memory * MIB), _door(zenoh)
     server = Server(maps, chosen, tokens, host, door, workers)
     note_requests()
+    share_arenas()
     listener = listen(host, port, "The server")
     name = f"[{host}]" if ":" in host else host
     log.info(
@@ -88,6 +95,19 @@ def start(
     with _ending_by_signal():
         uvicorn.Server(config).run(sockets=[listener])
     log.info("every request is answered; the server ends")
+
+
+def share_arenas() -> bool:
+    """Have all threads take memory from few places; whether this machine's C library can.
+
+    That of GNU gives each thread a place of its own, of which others do not see what is free again.
+    """
+    if "MALLOC_ARENA_MAX" in os.environ:  # somebody knows better
+        return False
+    try:
+        return bool(ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS))
+    except (AttributeError, OSError, TypeError):
+        return False
 
 
 def _door(endpoint: str | None) -> "ZenohDoor | None":
