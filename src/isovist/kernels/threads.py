@@ -32,6 +32,8 @@ Given = TypeVar("Given")
 Told = TypeVar("Told")
 PARTS = 4
 """Of a loop for each thread: one that is done early takes another."""
+ENOUGH = 16
+"""Parts of a loop unless there are more threads: whoever takes one needs Python's lock."""
 
 
 _callers = 0
@@ -120,7 +122,7 @@ def share(
         loop(0, count, *arguments)
         return
     blocks = -(-count // block)
-    parts = min(blocks, PARTS * free if most is None else free * -(-count // (free * most)))
+    parts = min(blocks, parts_of(free) if most is None else free * -(-count // (free * most)))
     edges = [min(block * (blocks * k // parts), count) for k in range(parts + 1)]
     left, given = deque(pairwise(edges)), [arguments]
     ended: SimpleQueue[BaseException | None] = SimpleQueue()
@@ -147,6 +149,11 @@ def share(
         given.clear()  # those who come late hold no array
     if failed:
         raise failed[0]
+
+
+def parts_of(threads: int) -> int:
+    """Of a loop, for so many threads."""
+    return max(threads, min(PARTS * threads, ENOUGH))
 
 
 def _next(left: deque[tuple[int, int]]) -> tuple[int, int] | None:
