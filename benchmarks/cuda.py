@@ -127,7 +127,9 @@ def locating(scans: int) -> None:
 
 
 def answering(scans: int, workers: int) -> None:
-    """Many scans at once, from the first call on and at the pace that it then keeps."""
+    """Many scans at once: by one process, by several from their beginning on and at the pace that
+    they then keep, and by several that are kept, in all.
+    """
     world = site(640, 1)
     atlas = iv.build(world)
     drawn = [scan for _, scan in random_scans(world, world, SENSOR, min(scans, 1000), seed=6)]
@@ -145,6 +147,13 @@ def answering(scans: int, workers: int) -> None:
         rate, first = scans / (marks[-1] - marks[0]), marks[1] - marks[0]
         print(f"{scans} scans at once, {who}: {rate:.0f} answers/s, the first after "
               f"{first:.1f} s, then {pace:.0f} answers/s", flush=True)  # fmt: skip
+    with iv.Workers(atlas, workers) as kept:
+        iv.locate_many(atlas, asked[: 64 * workers], backend="cuda", workers=kept)
+        start = perf_counter()
+        iv.locate_many(atlas, asked, backend="cuda", workers=kept)
+        rate = scans / (perf_counter() - start)
+    print(f"{scans} scans at once, {workers} processes that are kept: {rate:.0f} answers/s",
+          flush=True)  # fmt: skip
 
 
 def searching(side: int) -> None:

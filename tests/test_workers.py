@@ -13,8 +13,10 @@ from isovist.errors import InputError
 from isovist.localization import workers
 from isovist.localization.many import asking
 from isovist.localization.workers import groups_of
-from sites import PLANE, SPACE
+from sites import PLANE, SITES, SPACE
 from test_many import bits, scans_of
+
+BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 
 
 def in_threes(scans, _workers):
@@ -47,6 +49,41 @@ def test_other_processes_know_several_maps_in_space():
     (answer,) = iv.locate_many(maps, scans, workers=1)
     assert bits(answer) == bits(iv.locate(maps, scans[0]))
     assert answer.map == "here"
+
+
+@BOTH
+def test_workers_that_are_kept_answer_call_after_call(site):
+    scans = scans_of(site)[:2]
+    with iv.Workers(site.atlas, 1) as kept:
+        assert (kept.atlas, kept.count) == (site.atlas, 1)
+        for some, how in ((scans, {}), (scans[:1], {"certificate": True}), ([], {})):
+            answers = iv.locate_many(site.atlas, some, workers=kept, **how)
+            twins = [iv.locate(site.atlas, scan, **how) for scan in some]
+            assert [bits(a) for a in answers] == [bits(a) for a in twins]
+        with pytest.raises(InputError, match=r"^Scan 1: `locate` needs an atlas and a scan, got "):
+            iv.locate_many(site.atlas, [scans[0], 3], workers=kept)
+        with pytest.raises(InputError) as refused:
+            iv.locate_many(site.twin_atlas, scans, workers=kept)
+        assert str(refused.value) == workers.OTHER
+    with pytest.raises(InputError) as refused:
+        iv.locate_many(site.atlas, scans, workers=kept)
+    assert str(refused.value) == workers.CLOSED
+
+
+def test_a_worker_that_is_kept_and_ends_is_replaced():
+    scans = scans_of(PLANE)[:1]
+    with iv.Workers(PLANE.atlas, 1) as kept:
+        kept._each[0].process.kill()
+        with pytest.raises(workers.EndedError):
+            iv.locate_many(PLANE.atlas, scans, workers=kept)
+        (answer,) = iv.locate_many(PLANE.atlas, scans, workers=kept)
+    assert bits(answer) == bits(iv.locate(PLANE.atlas, scans[0]))
+
+
+def test_workers_need_an_atlas():
+    with pytest.raises(InputError) as refused:
+        iv.Workers("floor.yaml", 2)
+    assert str(refused.value) == "`Workers` need an atlas, got str."
 
 
 def test_a_number_of_workers_is_at_least_one():
@@ -86,7 +123,7 @@ def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
 def test_a_worker_reads_scans_until_nothing_more_comes():
     scans = scans_of(PLANE)[:2]
     read, write = io.BytesIO(), io.BytesIO()
-    for given in ((PLANE.atlas, {}), (0, scans), (7, [None])):
+    for given in (PLANE.atlas, (0, scans, {}), (7, [None], {})):
         pickle.dump(given, read)
     read.seek(0)
     workers.work(read, write)

@@ -19,7 +19,7 @@ from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.localization.workers import ASKED, check_workers, groups_of, working
+from isovist.localization.workers import ASKED, Workers, groups_of
 from isovist.sensing.joined import Joined
 
 
@@ -36,7 +36,7 @@ def locate_many(
     settings: LocalizationSettings | None = None,
     progress: Callable[[float], None] | None = None,
     backend: str | None = None,
-    workers: int | None = None,
+    workers: int | Workers | None = None,
 ) -> list[Answer]:
     """What `locate` says of each scan, in their order and bit for bit.
 
@@ -58,14 +58,13 @@ def locate_many(
         workers: Processes that share the scans, on one core each; threads of this one, eight at
             most, when `None`.  They take some seconds to begin, and are worth it for thousands of
             scans on more than four cores, and on a card; several share a card well under CUDA's MPS
-            alone.
+            alone.  `Workers` that are kept have begun already.
     """
     if not isinstance(scans, Sequence):
         raise InputError(
             f"`locate_many` needs a list of scans, got {type(scans).__name__}. "
             "`locate` takes a single one."
         )
-    check_workers(workers)
     with using(backend) as computing:
         name, most = computing.name, computing.threads or threads.at_once()
     how = {
@@ -79,11 +78,13 @@ def locate_many(
             ask = asking(atlas, **how)
             told = ([one] for one in threads.in_order(ask, scans, 1 if prove else most))
         else:
-            site = site_of(atlas) if isinstance(atlas, Mapping) else atlas
-            ask_some = stack.enter_context(working(site, how, workers))
-            told = threads.in_order(ask_some, groups_of(scans, workers), ASKED * workers)
-        for some in told:
-            answers += some
+            kept = workers
+            if not isinstance(kept, Workers):
+                kept = stack.enter_context(Workers(atlas, kept))
+            some = groups_of(scans, kept.count)
+            told = threads.in_order(kept.asking(atlas, how), some, ASKED * kept.count)
+        for these in told:
+            answers += these
             if progress is not None:
                 progress(len(answers) / len(scans))
     return answers

@@ -12,7 +12,6 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
 from queue import SimpleQueue
 from threading import Lock
 from typing import Any, BinaryIO
@@ -20,6 +19,7 @@ from typing import Any, BinaryIO
 from isovist.atlas.base import AnyScan, Site
 from isovist.errors import InputError
 from isovist.localization.answer import Answer
+from isovist.localization.maps import AnyMaps, site_of
 from isovist.sensing.joined import Joined
 from isovist.types import check_whole
 
@@ -39,15 +39,15 @@ ENDED = (
     "A process that locates scans has ended by itself, with code {}. Give it more memory, or take "
     "fewer `workers`."
 )
+OTHER = "These `workers` were begun for another atlas. Ask about theirs, `workers.atlas`."
+CLOSED = "These `workers` have ended. Begin others: iv.Workers(atlas, count)."
 FEWEST = "`workers` must be a number of processes, 1 or more, got {}."
 Scans = Sequence[AnyScan | Joined]
 Ask = Callable[[int, AnyScan | Joined], Answer]
 
 
-def check_workers(count: int | None) -> None:
-    """An error unless it is a number of processes, or `None`."""
-    if count is None:
-        return
+def check_workers(count: int) -> None:
+    """An error unless it is a number of processes."""
     check_whole("workers", count)
     if count < 1:
         raise InputError(FEWEST.format(count))
@@ -100,37 +100,90 @@ class Worker:
         self.process.communicate()
 
 
-@contextmanager
-def working(
-    site: Site, how: Mapping[str, object], count: int
-) -> Iterator[Callable[[int, tuple[int, Scans]], list[Answer]]]:
-    """So many workers, as long as this lasts, behind one door: it asks one that is free.
+Group = tuple[int, Scans]
+"""Scans, and the number of the first."""
+
+
+class Workers:
+    """Processes that locate scans on an atlas, each on one core, for as long as they are kept.
+
+    `locate_many` begins them anew for every call, which takes some seconds, unless it is given some
+    that are kept:
+
+        with iv.Workers(atlas, 16) as workers:
+            for scans in batches:
+                answers = iv.locate_many(atlas, scans, workers=workers)
+
+    One that ends by itself is replaced, and whoever waited for it gets an error.
+
+    Attributes:
+        atlas: What they locate on.
+        count: How many.
 
     Args:
-        site: What to locate on.
-        how: Further arguments of `locate`.
-        count: Of the workers.
+        atlas: The map, described, or several by name.
+        count: How many.
     """
-    given, free = pickle.dumps((site, dict(how)), PROTOCOL), SimpleQueue[Worker]()
-    with ExitStack() as stack:
-        workers = [Worker(given) for _ in range(count)]
-        for worker in workers:
-            stack.callback(worker.close)
-        for worker in ASKED * workers:
-            free.put(worker)
 
-        def ask(_nth: int, group: tuple[int, Scans]) -> list[Answer]:
-            worker = free.get()
+    def __init__(self, atlas: AnyMaps, count: int) -> None:
+        if not isinstance(atlas, Site | Mapping):
+            raise InputError(f"`Workers` need an atlas, got {type(atlas).__name__}.")
+        check_workers(count)
+        self.atlas, self.count = atlas, count
+        self._given = pickle.dumps(site_of(atlas), PROTOCOL)
+        self._each = [Worker(self._given) for _ in range(count)]
+        self._free, self._lock, self._closed = SimpleQueue[int](), Lock(), False
+        for number in ASKED * list(range(count)):
+            self._free.put(number)
+
+    def __enter__(self) -> "Workers":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let them end."""
+        self._closed = True
+        for worker in self._each:
+            worker.close()
+
+    def asking(
+        self, atlas: AnyMaps, how: Mapping[str, object]
+    ) -> Callable[[int, Group], list[Answer]]:
+        """What asks one that is free about some scans.
+
+        Args:
+            atlas: That is to be theirs.
+            how: Further arguments of `locate`.
+        """
+        if self._closed:
+            raise InputError(CLOSED)
+        if atlas is not self.atlas:
+            raise InputError(OTHER)
+
+        def ask(_nth: int, group: Group) -> list[Answer]:
+            number = self._free.get()
+            worker = self._each[number]
             try:
-                told: list[Answer] = worker.ask(group)
+                told: list[Answer] = worker.ask((*group, how))
                 return told
+            except EndedError:
+                self._replace(number, worker)
+                raise
             finally:
-                free.put(worker)
+                self._free.put(number)
 
-        yield ask
+        return ask
+
+    def _replace(self, number: int, ended: Worker) -> None:
+        with self._lock:
+            if self._each[number] is ended and not self._closed:
+                ended.close()
+                self._each[number] = Worker(self._given)
 
 
-def groups_of(scans: Scans, workers: int) -> Iterator[tuple[int, Scans]]:
+def groups_of(scans: Scans, workers: int) -> Iterator[Group]:
     """Scans as so many workers are given them, each group with the number of its first."""
     size = max(min(TOGETHER, len(scans) // (PARTS * workers)), 1)
     return ((first, scans[first : first + size]) for first in range(0, len(scans), size))
@@ -140,11 +193,11 @@ def work(read: BinaryIO, write: BinaryIO) -> None:
     """What a worker does, until nothing more is read."""
     from isovist.localization.many import asking
 
-    site, how = pickle.load(read)
-    ask = asking(site, **how)
+    site = pickle.load(read)
 
-    def answer(asked: tuple[int, Scans]) -> list[Answer]:
-        first, scans = asked
+    def answer(asked: tuple[int, Scans, dict[str, object]]) -> list[Answer]:
+        first, scans, how = asked
+        ask = asking(site, **how)
         return [ask(first + k, scan) for k, scan in enumerate(scans)]
 
     answer_each(read, write, answer)

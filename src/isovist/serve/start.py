@@ -55,7 +55,8 @@ def start(
         workers: Processes that share the scans of `/locate`, on one core each, with `memory` each;
             threads of this one when `None`.
     """
-    check_workers(workers)
+    if workers is not None:
+        check_workers(workers)
     with MissingExtraError.unless_found("The server", "serve"):
         import python_multipart  # noqa: F401
         import uvicorn
