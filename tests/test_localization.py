@@ -14,7 +14,7 @@ from isovist.backends.base import keys_of_cheapest, numbers_of
 from isovist.errors import InputError
 from isovist.kernels.beam import EXPLAINED, UNSEEN
 from isovist.localization.judge import verdict_of
-from isovist.localization.refine import Fits, refine, refuted
+from isovist.localization.refine import Fits, refine, refuted, totals_of
 from isovist.localization.search import search
 from isovist.poses import Pose, wrap_angle
 from isovist.report.answers import answer_json
@@ -237,6 +237,14 @@ def test_sums_of_fits_are_those_of_their_beams(site):
         assert told.unseen.tolist() == (told.kinds == UNSEEN).mean(axis=1).tolist()
         columns = beams.by_column(beams.by_block(told.ratings))
         np.testing.assert_allclose(told.witnesses, columns, rtol=1e-12, atol=1e-12)
+
+
+def test_totals_are_sums_over_witnesses():
+    sums = np.random.default_rng(5).normal(size=(9, 3 + 7))
+    told = totals_of(sums, replace(USUAL, worth=1.7))
+    for row, found in zip(sums, told, strict=True):
+        assert found == pytest.approx(sum(w + 1.7 * row[1] - 1.7 * row[2] for w in row[3:]))
+    assert totals_of(np.empty((0, 10)), USUAL).shape == (0,)
 
 
 def test_a_rival_must_be_worse_in_more_than_one_block():

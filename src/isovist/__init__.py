@@ -61,9 +61,9 @@ __all__ = [
     "LocalizationSettings", "Log", "MeshMap", "MissingExtraError", "OccupancyMap", "Pose",
     "Pose3", "Proof", "ProofSettings", "Range", "Region", "Rose", "Scan", "SegmentMap",
     "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
-    "TrackingSettings", "Verdict", "VoxelMap", "Workers", "build", "certify", "check", "hints", "locate",
-    "locate_many", "read_atlas", "read_library", "read_log", "read_map", "read_scan", "survey",
-    "write_atlas", "write_map", "write_scan", "write_survey",
+    "TrackingSettings", "Verdict", "VoxelMap", "Workers", "build", "certify", "check", "hints",
+    "locate", "locate_many", "read_atlas", "read_library", "read_log", "read_map", "read_scan",
+    "survey", "write_atlas", "write_map", "write_scan", "write_survey",
 ]  # fmt: skip
 
 _HOME = {

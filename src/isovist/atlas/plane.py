@@ -195,15 +195,19 @@ class PlaneAtlas(Atlas):
     ) -> tuple[FloatArray, FloatArray]:
         if beams.strengths.size:
             return Atlas.fit_scaled(self, beams, start, widths, fitted, model, factors)
-        backend, unit = computing(), self.world.resolution
+        from isovist.kernels.align import align
+        from isovist.kernels.score import score
+
+        unit = self.world.resolution
         field, _, sigmas, steps, damping = self._fitting(beams, widths)
         *walls, lengths, noise = self._rating(beams, model)
         moved, sums = self.to_cells(start).repeat(len(factors), axis=0), np.empty((1, 8))
         scores, rated = np.empty(len(factors)), rated_room(1, len(beams))
         for k, factor in enumerate(factors):
             ends, pose = factor * lengths, moved[k : k + 1]
-            backend.align(field, ends / unit, sigmas, steps, damping, pose, sums)
-            backend.score(*walls, ends, noise, pose, *rated)
+            # One pose is fitted and rated by a core before any other backend has answered.
+            align(field, ends / unit, sigmas, steps, damping, pose, sums)
+            score(*walls, ends, noise, pose, *rated)
             scores[k] = np.add.reduce(rated[0][0], dtype=np.float64)
         return scores / len(beams), self.from_cells(moved)
 

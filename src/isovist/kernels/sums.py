@@ -192,6 +192,22 @@ def forgive(
         told[k, 0], told[k, 1], told[k, 2] = sums[k, 0] + total / m, sums[k, 1], sums[k, 2]
 
 
+@kernel("f8[:,::1], f8 -> f8[::1]")
+def total(sums: Floats, worth: float, totals: Floats) -> None:
+    """What a scan is worth from each pose, `localization.judge` (1).
+
+    Args:
+        sums: What `sum_up` says, shape (K, BEFORE + C).
+        worth: κ.
+        totals: Output, L in nats, shape (K,).
+    """
+    for k in range(len(sums)):
+        extra, whole = worth * (sums[k, 1] - sums[k, 2]), 0.0
+        for c in range(BEFORE, sums.shape[1]):
+            whole += sums[k, c] + extra
+        totals[k] = whole
+
+
 @kernel("f8[:,:], f8[:], f8, f8, f8, f8 -> b1[::1]")
 def refute(
     witnesses: Floats, scores: Floats, inliers: float, enough: float, soft: float, margin: float,

@@ -294,7 +294,7 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     from isovist.kernels.matrices import invert
     from isovist.kernels.misses import count_misses
     from isovist.kernels.select import cheapest, cheapest_apart, least_beside, least_within, spread
-    from isovist.kernels.sums import forgive, refute, sum_up
+    from isovist.kernels.sums import forgive, refute, sum_up, total
     from isovist.kernels.wedge import look_through
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
@@ -302,7 +302,7 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     quick = (*((floors,) if pays(atlas) else ()), *large, *ends)
     proving = (bound, tabulate, look_through) if prove and atlas.dimension == 2 else ()
     searching = code, correlate, cheapest, cheapest_apart, spread, least_within, least_beside
-    always = *searching, sum_up, forgive, refute, invert
+    always = *searching, sum_up, forgive, refute, total, invert
     compile_each(*quick, *always, *atlas.kernels(), *proving)
     _COMPILED.add(kind)
 

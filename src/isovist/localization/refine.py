@@ -134,9 +134,11 @@ def witnesses_of(sums: FloatArray) -> FloatArray:
 
 def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
-    witnesses = witnesses_of(sums)
-    extra = settings.worth * (sums[:, 1] - sums[:, 2])
-    return np.asarray((witnesses + extra[:, None]).sum(axis=1))
+    from isovist.kernels.sums import total
+
+    totals = np.empty(len(sums))
+    total(sums, settings.worth, totals)
+    return totals
 
 
 def refine(

@@ -141,8 +141,8 @@ def search(
     yaws = window.yaws(atlas.descriptors.shape[2], atlas.heading)
     step = 2.0 * np.pi / len(yaws)
     allowed = np.ones(len(yaws), dtype=np.bool_)
-    mount = scan.T_level_robot
     if prior is not None:
+        mount = scan.T_level_robot
         margin = atlas.spacing + float(np.hypot(mount.x, mount.y))
         active = atlas.nodes_in(*prior.box(margin))
         places = atlas.seeds(active, np.zeros(len(active)))[:, :2]
@@ -150,7 +150,7 @@ def search(
         allowed = prior.heads(yaws + mount.yaw, step)
     else:
         active = np.arange(0, len(atlas.nodes), every) if only is None else only
-    if active.size == 0 or not allowed.any() or not window.seen.any():
+    if active.size == 0 or not window.seen.any() or (prior is not None and not allowed.any()):
         none = atlas.seeds(np.empty(0, dtype=np.int64), np.empty(0))
         return Candidates(none, np.empty(0), np.inf, None, np.inf)
     whole = prior is None and only is None
@@ -166,7 +166,8 @@ def search(
         nodes, costs, headings = tried
         if prior is not None:
             places = atlas.seeds(nodes.repeat(costs.shape[1]), yaws[headings.ravel()])
-            held = prior.holds((atlas.lift(places) @ mount).vector, atlas.spacing, step)
+            robots = (atlas.lift(places) @ scan.T_level_robot).vector
+            held = prior.holds(robots, atlas.spacing, step)
             costs = np.where(held.reshape(costs.shape), costs, np.float32(np.inf))
         bits, apart = costs.view(np.uint32).ravel(), settings.candidates_apart(atlas)
         room = min(most, costs.size)
