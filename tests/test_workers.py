@@ -1,6 +1,7 @@
 """Scans located by other processes: the answers of a loop, and its errors."""
 
 import io
+import os
 import pickle
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -23,14 +24,19 @@ def in_threes(scans, _workers):
     return ((k, scans[k : k + 3]) for k in range(0, len(scans), 3))
 
 
-@pytest.mark.parametrize(("count", "workers", "size"), [(0, 2, 1), (5, 2, 1), (90, 2, 11),
-                                                        (256, 2, 32), (9999, 3, 32)])  # fmt: skip
-def test_each_worker_has_some_groups_of_scans(count, workers, size):
+@pytest.mark.parametrize(
+    ("count", "workers", "size"), [(1, 2, 1), (5, 2, 1), (90, 2, 11), (256, 2, 32), (9999, 3, 32)]
+)
+def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(count, workers, size):
     scans = list(range(count))
     groups = list(groups_of(scans, workers))
     assert [one for _, group in groups for one in group] == scans
     assert all(group[0] == first for first, group in groups)
-    assert {len(group) for _, group in groups[:-1]} <= {size}
+    sizes = [len(group) for _, group in groups]
+    assert sizes[0] == size
+    assert sizes == sorted(sizes, reverse=True)
+    assert set(sizes[-workers:]) == {1}
+    assert list(groups_of([], workers)) == []
 
 
 def test_other_processes_give_the_bits_of_a_loop_in_order(monkeypatch):
@@ -106,7 +112,8 @@ def test_a_worker_that_ends_says_so(monkeypatch):
 
 
 def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
-    monkeypatch.setattr(workers, "ALONE", {"PYTHONPATH": str(Path(__file__).parent)})
+    known = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setattr(workers, "ALONE", {"PYTHONPATH": os.pathsep.join(known)})
     worker = workers.Worker(module="echo_worker")
     try:
         with ThreadPoolExecutor(8) as pool:

@@ -27,11 +27,13 @@ TOGETHER = 32
 """Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a
 second, with 8 at a time 5050."""
 PARTS = 4
-"""For each worker scans are cut into so many groups at least, so that all are done at once."""
+"""Of what is left a group is at most one part in so many for each worker: all end at once."""
 ASKED = 2
 """Questions that a worker has: while it answers one, the next is on its way.  The same workers
 answer 5180 scans a second with one.
 """
+PIPE = 1 << 20
+"""Bytes that a pipe holds: as many as Linux lets anybody ask for; 32 scans take 300 kB."""
 ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A worker has one core."""
 PROTOCOL = pickle.HIGHEST_PROTOCOL
@@ -72,6 +74,8 @@ class Worker:
         self.process = subprocess.Popen(
             words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ALONE}
         )
+        for pipe in (self.process.stdin, self.process.stdout):
+            _widen(pipe)
 
     def ask(self, asked: object) -> Any:
         """What it says; an error that it tells is raised."""
@@ -102,6 +106,16 @@ class Worker:
 
 Group = tuple[int, Scans]
 """Scans, and the number of the first."""
+
+
+def _widen(pipe: Any) -> None:
+    """Let a pipe hold a question, where the system can; else half of it waits for Python's lock."""
+    try:
+        import fcntl
+
+        fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, PIPE)
+    except (ImportError, AttributeError, OSError):
+        return
 
 
 class Workers:
@@ -185,8 +199,11 @@ class Workers:
 
 def groups_of(scans: Scans, workers: int) -> Iterator[Group]:
     """Scans as so many workers are given them, each group with the number of its first."""
-    size = max(min(TOGETHER, len(scans) // (PARTS * workers)), 1)
-    return ((first, scans[first : first + size]) for first in range(0, len(scans), size))
+    first = 0
+    while first < len(scans):
+        size = max(min(TOGETHER, (len(scans) - first) // (PARTS * workers)), 1)
+        yield first, scans[first : first + size]
+        first += size
 
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
