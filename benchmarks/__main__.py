@@ -19,6 +19,7 @@ RUNS = {
     "floors": ("--scans", "10"),
     "library": ("--floors", "20", "--scans", "4"),
     "many": ("--count", "24", "DATA/carmen/seattle-corrected.log.gz"),
+    "cores": ("--scans", "24"),
     "against": (".", "--count", "6", "DATA/carmen/seattle-corrected.log.gz"),
     "inner": (),
     "check": ("DATA/carmen/seattle-corrected.log.gz", "--count", "8"),
