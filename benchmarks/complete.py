@@ -14,7 +14,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.base import Beams
+from isovist.atlas.beams import Beams
 from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls

@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 from scipy.ndimage import map_coordinates
 
 from benchmarks.voxels import best_of
-from isovist.atlas.base import AnyScan, Window
+from isovist.atlas.base import AnyScan
 from isovist.atlas.build import build
 from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.windows import Window
 from isovist.bench.worlds import office_floor
 from isovist.kernels import threads
 from isovist.kernels.align import align

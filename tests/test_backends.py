@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.base import FAR, Window
+from isovist.atlas.base import FAR
+from isovist.atlas.windows import Window
 from isovist.backends.base import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.errors import InputError
 from isovist.localization.gone import far

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.base import FAR, PHASES, Window
+from isovist.atlas.base import FAR
 from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.windows import PHASES, Window
 from isovist.localization import glance as glancing
 from isovist.localization import search as searching
 from isovist.localization.floors import Floors

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.base import Fit
+from isovist.atlas.beams import Fit
 from isovist.backends.base import keys_of_cheapest, numbers_of
 from isovist.errors import InputError
 from isovist.kernels.beam import EXPLAINED, UNSEEN

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist.atlas.base import FAR, PHASES
+from isovist.atlas.base import FAR
+from isovist.atlas.windows import PHASES
 from isovist.backends.base import computing
 from isovist.localization import look as looking
 from isovist.localization import outlines

@@ -14,16 +14,17 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.backends.base import Rated, firmest
+from isovist.atlas.windows import Window
+from isovist.backends.base import Rated
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
@@ -34,216 +35,12 @@ from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_fo
 
 FAR = 1.0e3
 """Stands for an unknown channel: larger than the logarithm of any range."""
-FINE = 512
-"""Steps of a search in the most that a channel costs that is too short: 0.05 % of a range, where
-nodes and noise leave several percent."""
 MAJORITY = 0.5 - 1e-5
 """Least known share of a channel that counts: half, however sums are rounded."""
 DAMPING = 0.02
 """Of fits, added to the normal matrix as a share of the beams: along a corridor nothing pulls."""
-PHASES = 2
-"""Headings to a channel: between two of them a descriptor changes by less than noise does."""
-RAYS = 4
-"""Rays of a channel, in space two by two: fewer and the sum (1) errs by more than people do."""
 
 AnyScan = Scan | CloudScan
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """A scan in the channels of an atlas.
-
-    Attributes:
-        values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases:
-            headings within a channel.
-        seen: Which channels the scan knows, shape (P, rings, m).
-        first: Channel of the first column.
-        ring: Ring of the atlas that the first of these is.
-    """
-
-    values: Float32Array
-    seen: BoolArray
-    first: int = 0
-    ring: int = 0
-
-    @property
-    def rough(self) -> "Window":
-        """For a glance: every other phase and every other channel."""
-        seen = self.seen[::2].copy()
-        seen[:, :, 1::2] = False
-        return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
-
-    def codes(self, short: float) -> "Codes":
-        """These values as the search counts them.
-
-        Args:
-            short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
-                that is longer costs up to twice that.
-        """
-        from isovist.kernels.correlate import code
-
-        values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
-        code(self.values, self.seen, short, short / FINE, values, scale)
-        base, step = scale.tolist()
-        whole = round(short / step)
-        return Codes(values, base, step, whole, 2 * whole)
-
-    def yaws(self, n: int, heading: float) -> FloatArray:
-        """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
-        return _yaws(n, len(self.values), self.first, heading)
-
-
-@lru_cache
-def _yaws(n: int, phases: int, first: int, heading: float) -> FloatArray:
-    turns = np.arange(n * phases) / phases - first
-    return readonly(2.0 * np.pi * turns / n + heading)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Codes:
-    """A window in whole steps above a base, which is below all that differs in cost.
-
-    Attributes:
-        values: Of 16 bits, shape (P, rings, m); 0 where nothing was seen.
-        base: In log(1 + r).
-        step: Likewise.
-        short: Most that a channel costs that is shorter than the map says, in steps.
-        long: The same for one that is longer.
-    """
-
-    values: NDArray[np.int16]
-    base: float
-    step: float
-    short: int
-    long: int
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Beams:
-    """Some beams of a scan, and which of them err together: those of a block.
-
-    Attributes:
-        ends: In the level frame of the sensor, in m, shape (m, d).
-        strengths: Intensities, shape (m,), or empty.
-        sigmas: Standard deviation that each beam has besides that of the model, in m, shape (m,),
-            or empty.
-        order: The beams block after block, shape (m,).
-        starts: Where each block begins in that order, shape (B,).
-        columns: Where those blocks begin that see one thing together, shape (C,).
-    """
-
-    ends: FloatArray
-    strengths: FloatArray
-    sigmas: FloatArray
-    order: IntArray
-    starts: IntArray
-    columns: IntArray
-
-    @classmethod
-    def of(
-        cls,
-        ends: FloatArray,
-        blocks: IntArray,
-        columns: IntArray,
-        strengths: FloatArray,
-        sigmas: FloatArray | None = None,
-    ) -> "Beams":
-        """From the number of the block of each beam and of the column of that block."""
-        order = np.lexsort((blocks, columns))
-        runs = np.ones((2, len(order)), dtype=np.bool_)
-        for row, number in zip(runs, (columns[order], blocks[order]), strict=True):
-            np.not_equal(number[1:], number[:-1], out=row[1:])
-        starts = np.flatnonzero(runs[0] | runs[1])
-        own = np.empty(0) if sigmas is None else sigmas
-        first = np.flatnonzero(runs[0][starts])
-        return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
-
-    def scaled(self, factor: float) -> "Beams":
-        """The same, so many times as long."""
-        ends = factor * self.ends
-        return Beams(ends, self.strengths, self.sigmas, self.order, self.starts, self.columns)
-
-    @staticmethod
-    def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:
-        """Those of several, one after the other; empty where none of them has any."""
-        rows = [part.sigmas if part.sigmas.size else np.zeros(len(part)) for part in parts]
-        every = np.concatenate(rows)
-        return every if every.any() else np.empty(0)
-
-    def __len__(self) -> int:
-        return len(self.ends)
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks hold a beam."""
-        return len(self.starts)
-
-    @property
-    def block_of(self) -> IntArray:
-        """Number of the block of each beam, shape (m,)."""
-        number = np.empty(len(self), dtype=np.int64)
-        number[self.order] = np.repeat(np.arange(self.blocks), _lengths(self.starts, len(self)))
-        return number
-
-    @property
-    def column_of(self) -> IntArray:
-        """Number of the column of each beam, shape (m,)."""
-        return np.searchsorted(self.columns, self.block_of, side="right") - 1
-
-    def by_block(self, ratings: Float32Array) -> FloatArray:
-        """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
-        sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)
-        return np.asarray(sums / _lengths(self.starts, len(self)))
-
-    def by_column(self, blocks: FloatArray) -> FloatArray:
-        """Mean of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
-        sums = np.add.reduceat(blocks, self.columns, axis=1)
-        return np.asarray(sums / _lengths(self.columns, self.blocks))
-
-
-def _lengths(starts: IntArray, end: int) -> IntArray:
-    """Of runs that begin at ascending places, the last before `end`.
-
-    In a fifth of the time of `np.diff`: a check asks a dozen times.
-    """
-    out = np.empty_like(starts)
-    out[:-1] = starts[1:]
-    out[-1:] = end
-    out -= starts
-    return out
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Fit:
-    """Poses moved to where beams end at walls.
-
-    Attributes:
-        poses: Shape (K, D).
-        normal: Σ w J Jᵀ of the distances to the walls by the coordinates that were fitted, in
-            the axes of the world, per m and rad, shape (K, n, n).
-        weight: Σ w, shape (K,).
-        square: Σ w e², in m², shape (K,).
-    """
-
-    poses: FloatArray
-    normal: FloatArray
-    weight: FloatArray
-    square: FloatArray
-
-    @property
-    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """All of it, by place."""
-        return self.poses, self.normal, self.weight, self.square
-
-    def select(self, index: NDArray[Any]) -> "Fit":
-        """Some of them, in this order."""
-        return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
-
-    def firmest(self, most: int | None) -> "Fit":
-        """So many that beams hold firmest, in their order; all when `None`."""
-        if most is None or most >= len(self.poses):
-            return self
-        return self.select(firmest(self.weight, most))
 
 
 class Site(ABC):

@@ -13,7 +13,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import AnyScan, Atlas, Beams, Fit, Site
+from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Beams
+from isovist.atlas.beams import Beams
 from isovist.atlas.plane import PlaneAtlas
 from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings

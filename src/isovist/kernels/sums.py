@@ -1,7 +1,7 @@
 """Beams of a scan, and what they say together from each of some poses.
 
-A block holds beams side by side, a column blocks that see one thing (`atlas.base.Beams`).  The mean
-of a column is that of the means of its blocks.
+A block holds beams side by side, a column blocks that see one thing (`atlas.beams`).  The mean of a
+column is that of the means of its blocks.
 """
 
 import math

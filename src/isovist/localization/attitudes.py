@@ -18,7 +18,8 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import Fit, Site
+from isovist.atlas.base import Site
+from isovist.atlas.beams import Fit
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.judge import NOWHERE, UNSURE

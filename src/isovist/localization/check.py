@@ -20,7 +20,8 @@ from typing import Literal
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas, Beams, Site
+from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.beams import Beams
 from isovist.atlas.settings import checked_settings
 from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import FARTHEST

@@ -25,7 +25,7 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Beams
+from isovist.atlas.beams import Beams
 from isovist.atlas.plane import PlaneAtlas
 from isovist.backends.base import Boxes, Rounds, computing
 from isovist.localization.boxes import Round

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Beams, Site
+from isovist.atlas.base import Site
+from isovist.atlas.beams import Beams
 from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, placed, site_of

@@ -9,8 +9,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan, Atlas, Window
+from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.windows import Window
 from isovist.localization.search import ENOUGH, Candidates, best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.types import Float32Array, FloatArray, IntArray

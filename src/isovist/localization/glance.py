@@ -6,8 +6,9 @@ It finds most of the places that a search would find, in a fraction of the time 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import AnyScan, Atlas, Site, Window
+from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.windows import Window
 from isovist.backends.base import computing
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike

@@ -19,7 +19,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from isovist.atlas.base import Beams, Site
+from isovist.atlas.base import Site
+from isovist.atlas.beams import Beams
 from isovist.backends.base import Rated
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.base import Beams, Fit, Site
+from isovist.atlas.base import Site
+from isovist.atlas.beams import Beams, Fit
 from isovist.localization.gone import counts, far, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings

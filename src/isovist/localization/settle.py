@@ -17,7 +17,8 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.atlas.base import Beams, Fit, Site
+from isovist.atlas.base import Site
+from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.space import SpaceAtlas
 from isovist.localization.answer import Answer, Estimate

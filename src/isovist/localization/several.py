@@ -21,7 +21,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams, Fit, Site
+from isovist.atlas.base import Atlas, Site
+from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.space import SpaceAtlas
 from isovist.backends.base import Rated
 from isovist.localization.region import Region

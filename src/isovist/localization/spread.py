@@ -18,7 +18,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from isovist.atlas.base import Fit, Site
+from isovist.atlas.base import Site
+from isovist.atlas.beams import Fit
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, swing
 from isovist.types import FloatArray, readonly

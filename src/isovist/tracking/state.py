@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from isovist.atlas.base import Atlas, Beams, Site
+from isovist.atlas.base import Atlas, Site
+from isovist.atlas.beams import Beams
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
