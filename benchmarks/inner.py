@@ -21,8 +21,8 @@ from scipy.ndimage import map_coordinates
 from benchmarks.voxels import best_of
 from isovist.atlas.base import AnyScan
 from isovist.atlas.build import build
+from isovist.atlas.channels import Window
 from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.windows import Window
 from isovist.bench.worlds import office_floor
 from isovist.kernels import threads
 from isovist.kernels.align import align

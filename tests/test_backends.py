@@ -5,7 +5,7 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR
-from isovist.atlas.windows import Window
+from isovist.atlas.channels import Window
 from isovist.backends.base import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.errors import InputError
 from isovist.localization.gone import far

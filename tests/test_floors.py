@@ -7,8 +7,8 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR
+from isovist.atlas.channels import PHASES, Window
 from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.windows import PHASES, Window
 from isovist.localization import glance as glancing
 from isovist.localization import search as searching
 from isovist.localization.floors import Floors

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from isovist.atlas.build import build
+from isovist.atlas.channels import Window
 from isovist.atlas.settings import BeamModel
 from isovist.atlas.walls import bare_walls, bridge_gaps
-from isovist.atlas.windows import Window
 from isovist.backends.base import computing
 from isovist.kernels.align import align
 from isovist.kernels.align3d import distance_in_space

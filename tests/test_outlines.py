@@ -7,7 +7,7 @@ import pytest
 
 import isovist as iv
 from isovist.atlas.base import FAR
-from isovist.atlas.windows import PHASES
+from isovist.atlas.channels import PHASES
 from isovist.backends.base import computing
 from isovist.localization import look as looking
 from isovist.localization import outlines

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isovist.atlas.base import FAR
-from isovist.atlas.windows import FINE, Window
+from isovist.atlas.channels import FINE, Window
 from isovist.backends.base import firmest, keys_of_cheapest, numbers_of
 from isovist.kernels.correlate import HIGHEST
 from isovist.kernels.matrices import carry, invert

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 import isovist as iv
 from isovist.atlas.base import FAR
-from isovist.atlas.windows import RAYS, search_rose
+from isovist.atlas.channels import RAYS
+from isovist.atlas.windows import search_rose
 from isovist.cli.app import app
 from isovist.errors import InputError
 from isovist.io.maps.read import write_map

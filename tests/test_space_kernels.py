@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from isovist.atlas.channels import Window
 from isovist.atlas.walls import bare_walls
-from isovist.atlas.windows import Window
 from isovist.kernels.align3d import align_in_space, distance_in_space, turn
 from isovist.kernels.score3d import score_in_space
 from isovist.kernels.select import spread

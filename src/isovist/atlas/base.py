@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.beams import Beams, Fit
+from isovist.atlas.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.atlas.windows import Window
 from isovist.backends.base import Rated
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.fields import Near, Walk

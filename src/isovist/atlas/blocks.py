@@ -6,9 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.base import FAR, MAJORITY
+from isovist.atlas.channels import RAYS
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.tiles import around, cut, inside
-from isovist.atlas.windows import RAYS, kept_rings, search_rings, search_rose
+from isovist.atlas.windows import kept_rings, search_rings, search_rose
 from isovist.maps.base import Ending
 from isovist.maps.cells import OccupancyMap
 from isovist.maps.sweep import Part, blocks_of, describe_field

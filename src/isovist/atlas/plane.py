@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas
 from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.blocks import PlaneBlock, rays_of
+from isovist.atlas.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import (
     Shine,
@@ -27,14 +28,7 @@ from isovist.atlas.shine import (
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import KEPT as KEPT_SCANS
-from isovist.atlas.windows import (
-    Window,
-    rings_of,
-    rose_from_json,
-    rose_json,
-    units_of,
-    window_of_scan,
-)
+from isovist.atlas.windows import rings_of, rose_from_json, rose_json, units_of, window_of_scan
 from isovist.backends.base import Described, Rated, Rays, computing, rated_room
 from isovist.errors import InputError
 from isovist.maps.cells import Cell, OccupancyMap, distance_to_walls

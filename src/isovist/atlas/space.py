@@ -20,11 +20,12 @@ from numpy.typing import NDArray
 from isovist.atlas.base import DAMPING, AnyScan, Atlas
 from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.blocks import SpaceBlock
+from isovist.atlas.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
 from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
-from isovist.atlas.windows import Window, rose_from_json, rose_json, window_of_cloud
+from isovist.atlas.windows import rose_from_json, rose_json, window_of_cloud
 from isovist.errors import InputError
 from isovist.maps.blocks import Blocks
 from isovist.maps.cells import Cell, checked_cells

@@ -13,13 +13,14 @@ channels at every azimuth s come from one correlation around the circle,
 and the mass below the line says which channels the sensor saw.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from isovist.atlas.channels import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
 from isovist.atlas.shine import Shine, brightness
 from isovist.errors import InputError
@@ -28,15 +29,8 @@ from isovist.roses.profiles import Bump, CosinePower, Softmax
 from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, readonly
+from isovist.types import FloatArray, IntArray, readonly
 
-FINE = 512
-"""Steps of a search in the most that a channel costs that is too short: 0.05 % of a range, where
-nodes and noise leave several percent."""
-PHASES = 2
-"""Headings to a channel: between two of them a descriptor changes by less than noise does."""
-RAYS = 4
-"""Rays of a channel, in space two by two: fewer and the sum (1) errs by more than people do."""
 KEPT = 16
 """Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
 first look leaves doubts."""
@@ -47,75 +41,6 @@ WHOLE = 16
 UNFELT = 1e-17
 """Share of the largest weight of a beam below which others are less than rounding."""
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Window:
-    """A scan in the channels of an atlas.
-
-    Attributes:
-        values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases:
-            headings within a channel.
-        seen: Which channels the scan knows, shape (P, rings, m).
-        first: Channel of the first column.
-        ring: Ring of the atlas that the first of these is.
-    """
-
-    values: Float32Array
-    seen: BoolArray
-    first: int = 0
-    ring: int = 0
-
-    @property
-    def rough(self) -> "Window":
-        """For a glance: every other phase and every other channel."""
-        seen = self.seen[::2].copy()
-        seen[:, :, 1::2] = False
-        return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
-
-    def codes(self, short: float) -> "Codes":
-        """These values as the search counts them.
-
-        Args:
-            short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
-                that is longer costs up to twice that.
-        """
-        from isovist.kernels.correlate import code
-
-        values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
-        code(self.values, self.seen, short, short / FINE, values, scale)
-        base, step = scale.tolist()
-        whole = round(short / step)
-        return Codes(values, base, step, whole, 2 * whole)
-
-    def yaws(self, n: int, heading: float) -> FloatArray:
-        """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
-        return _yaws(n, len(self.values), self.first, heading)
-
-
-@lru_cache
-def _yaws(n: int, phases: int, first: int, heading: float) -> FloatArray:
-    turns = np.arange(n * phases) / phases - first
-    return readonly(2.0 * np.pi * turns / n + heading)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Codes:
-    """A window in whole steps above a base, which is below all that differs in cost.
-
-    Attributes:
-        values: Of 16 bits, shape (P, rings, m); 0 where nothing was seen.
-        base: In log(1 + r).
-        step: Likewise.
-        short: Most that a channel costs that is shorter than the map says, in steps.
-        long: The same for one that is longer.
-    """
-
-    values: NDArray[np.int16]
-    base: float
-    step: float
-    short: int
-    long: int
 
 
 @lru_cache(maxsize=8)

@@ -10,7 +10,7 @@ so that a beam shorter than the map (people, furniture) costs at most a, one lon
 (through a wall) at most b, and a channel that the map does not know costs a, like clutter.  In
 space (1) is summed over rings of latitude, of which the plane has one.
 
-Everything is counted in whole steps above a base (`atlas.windows.Codes`), in 16 bits, so that one
+Everything is counted in whole steps above a base (`atlas.channels.Codes`), in 16 bits, so that one
 instruction works on eight headings or more, and sums are exact: a term is off by a step at most.
 """
 
@@ -39,7 +39,7 @@ def code(
     values: Singles, seen: NDArray[np.bool_], short: float, finest: float,
     codes: NDArray[np.int16], scale: Floats,
 ) -> None:  # fmt: skip
-    """The channels of a scan in whole steps above a base (`atlas.windows.Codes`).
+    """The channels of a scan in whole steps above a base (`atlas.channels.Codes`).
 
     Args:
         values: Of the channels, shape (P, rings, m).

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Site
 from isovist.atlas.beams import Beams
+from isovist.atlas.channels import Window
 from isovist.atlas.library import Library
 from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.windows import Window
 from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.localization.answer import Answer, Verdict

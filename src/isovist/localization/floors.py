@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import FAR, Atlas, Site
-from isovist.atlas.windows import Window
+from isovist.atlas.channels import Window
 from isovist.types import BoolArray, Float32Array, IntArray, once_for_each, readonly
 
 LEVELS = 207

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.windows import Window
+from isovist.atlas.channels import Window
 from isovist.backends.base import Scanned, computing, keys_of_cheapest, numbers_of
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors

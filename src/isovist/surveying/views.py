@@ -27,9 +27,10 @@ from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.beams import Fit
+from isovist.atlas.channels import RAYS
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls
-from isovist.atlas.windows import RAYS, search_rose
+from isovist.atlas.windows import search_rose
 from isovist.localization.certify import CHANNELS
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
