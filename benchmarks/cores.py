@@ -15,6 +15,7 @@ import isovist as iv
 from benchmarks.cuda import SENSOR, site
 from isovist.kernels import threads
 from isovist.localization.many import asking
+from isovist.localization.workers import Workers
 from isovist.sensing.simulate import random_scans
 
 
@@ -50,7 +51,7 @@ def main() -> None:
                 )
     finally:
         threads.COUNT = every
-    with iv.Workers(atlas, every) as workers:
+    with Workers(atlas, every) as workers:
         iv.locate_many(atlas, scans, workers=workers)
         many = 4 * scans
         told(f"processes, {every}", len(many), lambda: iv.locate_many(atlas, many, workers=workers))

@@ -23,6 +23,7 @@ from isovist.backends.base import Rays, available, named, using
 from isovist.kernels.threads import COUNT
 from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
+from isovist.localization.workers import Workers
 from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.sweep import KNOWN, felt, summing
 from isovist.poses import unit_vectors
@@ -139,7 +140,7 @@ def answering(scans: int, workers: int) -> None:
     spent = perf_counter() - start
     print(f"{len(few)} scans at once, one process: {len(few) / spent:.0f} answers/s", flush=True)
     start = perf_counter()
-    with iv.Workers(atlas, workers) as kept:
+    with Workers(atlas, workers) as kept:
         iv.locate_many(atlas, asked[: 64 * workers], backend="cuda", workers=kept)
         begun = perf_counter()
         iv.locate_many(atlas, asked, backend="cuda", workers=kept)

@@ -13,7 +13,7 @@ import isovist as iv
 from isovist.errors import InputError
 from isovist.localization import workers
 from isovist.localization.many import asking
-from isovist.localization.workers import groups_of
+from isovist.localization.workers import Workers, groups_of
 from sites import PLANE, SITES, SPACE
 from test_many import bits, scans_of
 
@@ -60,7 +60,7 @@ def test_other_processes_know_several_maps_in_space():
 @BOTH
 def test_workers_that_are_kept_answer_call_after_call(site):
     scans = scans_of(site)[:2]
-    with iv.Workers(site.atlas, 1) as kept:
+    with Workers(site.atlas, 1) as kept:
         assert (kept.atlas, kept.count) == (site.atlas, 1)
         for some, how in ((scans, {}), (scans[:1], {"certificate": True}), ([], {})):
             answers = iv.locate_many(site.atlas, some, workers=kept, **how)
@@ -78,7 +78,7 @@ def test_workers_that_are_kept_answer_call_after_call(site):
 
 def test_a_worker_that_is_kept_and_ends_is_replaced():
     scans = scans_of(PLANE)[:1]
-    with iv.Workers(PLANE.atlas, 1) as kept:
+    with Workers(PLANE.atlas, 1) as kept:
         kept._each[0].process.kill()
         with pytest.raises(workers.EndedError):
             iv.locate_many(PLANE.atlas, scans, workers=kept)
@@ -88,7 +88,7 @@ def test_a_worker_that_is_kept_and_ends_is_replaced():
 
 def test_workers_need_an_atlas():
     with pytest.raises(InputError) as refused:
-        iv.Workers("floor.yaml", 2)
+        Workers("floor.yaml", 2)
     assert str(refused.value) == "`Workers` need an atlas, got str."
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from isovist.localization.many import locate_many
     from isovist.localization.region import Region
     from isovist.localization.settings import LocalizationSettings, ProofSettings
-    from isovist.localization.workers import Workers
     from isovist.maps.cells import OccupancyMap
     from isovist.maps.mesh import MeshMap
     from isovist.maps.segments import SegmentMap
@@ -61,9 +60,9 @@ __all__ = [
     "LocalizationSettings", "Log", "MeshMap", "MissingExtraError", "OccupancyMap", "Pose",
     "Pose3", "Proof", "ProofSettings", "Range", "Region", "Rose", "Scan", "SegmentMap",
     "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
-    "TrackingSettings", "Verdict", "VoxelMap", "Workers", "build", "certify", "check", "hints",
-    "locate", "locate_many", "read_atlas", "read_library", "read_log", "read_map", "read_scan",
-    "survey", "write_atlas", "write_map", "write_scan", "write_survey",
+    "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "check", "hints", "locate",
+    "locate_many", "read_atlas", "read_library", "read_log", "read_map", "read_scan", "survey",
+    "write_atlas", "write_map", "write_scan", "write_survey",
 ]  # fmt: skip
 
 _HOME = {
@@ -76,7 +75,7 @@ _HOME = {
     "localization.answer": "Answer Certificate Estimate Proof Verdict",
     "localization.certify": "certify", "localization.check": "Check check",
     "localization.hints": "Hint hints", "localization.locate": "locate",
-    "localization.many": "locate_many", "localization.workers": "Workers",
+    "localization.many": "locate_many",
     "localization.region": "Region", "localization.settings": "LocalizationSettings ProofSettings",
     "maps.cells": "OccupancyMap", "maps.mesh": "MeshMap", "maps.segments": "SegmentMap",
     "maps.voxels": "VoxelMap", "poses": "Pose Pose3", "roses": "Rose",

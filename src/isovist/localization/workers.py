@@ -42,7 +42,7 @@ ENDED = (
     "fewer `workers`."
 )
 OTHER = "These `workers` were begun for another atlas. Ask about theirs, `workers.atlas`."
-CLOSED = "These `workers` have ended. Begin others: iv.Workers(atlas, count)."
+CLOSED = "These `workers` have ended. Begin others: Workers(atlas, count)."
 FEWEST = "`workers` must be a number of processes, 1 or more, got {}."
 Scans = Sequence[AnyScan | Joined]
 Ask = Callable[[int, AnyScan | Joined], Answer]
@@ -124,7 +124,7 @@ class Workers:
     `locate_many` begins them anew for every call, which takes some seconds, unless it is given some
     that are kept:
 
-        with iv.Workers(atlas, 16) as workers:
+        with Workers(atlas, 16) as workers:
             for scans in batches:
                 answers = iv.locate_many(atlas, scans, workers=workers)
 
