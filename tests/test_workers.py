@@ -7,6 +7,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import isovist as iv
@@ -37,6 +38,14 @@ def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(count, workers,
     assert sizes == sorted(sizes, reverse=True)
     assert set(sizes[-workers:]) == {1}
     assert list(groups_of([], workers)) == []
+
+
+def test_scans_that_are_large_go_one_by_one():
+    for megabytes, size in ((0.02, 32), (0.2, 5), (3.0, 1)):
+        scans = [np.zeros(int(1e6 * megabytes), np.uint8)] * 200
+        groups = list(groups_of(scans, 1))
+        assert len(groups[0][1]) == size
+        assert sum(len(group) for _, group in groups) == 200
 
 
 def test_other_processes_give_the_bits_of_a_loop_in_order(monkeypatch):

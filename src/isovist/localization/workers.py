@@ -198,10 +198,15 @@ class Workers:
 
 
 def groups_of(scans: Scans, workers: int) -> Iterator[Group]:
-    """Scans as so many workers are given them, each group with the number of its first."""
-    first = 0
+    """Scans as so many workers are given them, each group with the number of its first.
+
+    A group fits into a pipe, if the scans are as large as the first: clouds go one by one.
+    """
+    first, most = 0, TOGETHER
+    if len(scans) > PARTS * workers:
+        most = min(most, PIPE // len(pickle.dumps(scans[0], PROTOCOL)))
     while first < len(scans):
-        size = max(min(TOGETHER, (len(scans) - first) // (PARTS * workers)), 1)
+        size = max(min(most, (len(scans) - first) // (PARTS * workers)), 1)
         yield first, scans[first : first + size]
         first += size
 
