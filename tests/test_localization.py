@@ -239,6 +239,23 @@ def test_sums_of_fits_are_those_of_their_beams(site):
         np.testing.assert_allclose(told.witnesses, columns, rtol=1e-12, atol=1e-12)
 
 
+def test_beams_of_other_sizes_are_fitted_as_one_by_one(site):
+    atlas, scan = site.atlas, site.look(site.places[0])
+    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+    start, n = site.places[0].vector[None], atlas.fitted(False)
+    widths, factors = USUAL.all_widths(atlas), (0.9, 1.0, 1.05)
+    coarse, fine = USUAL.coarse_widths(atlas), USUAL.fine_widths(atlas)
+    np.testing.assert_array_equal(widths, np.append(coarse, fine))
+    scores, poses = atlas.fit_scaled(beams, start, widths, n, USUAL.model, factors)
+    for factor, score, pose in zip(factors, scores, poses, strict=True):
+        scaled = beams.scaled(factor)
+        fit = atlas.fit(scaled, start, widths, n)
+        ratings, _ = atlas.rate(scaled, fit.poses, USUAL.model)
+        assert score == pytest.approx(ratings.mean(dtype=float), abs=1e-5)
+        np.testing.assert_allclose(pose, fit.poses[0], atol=1e-6)
+    assert scores.argmax() == 1
+
+
 def test_totals_are_sums_over_witnesses():
     sums = np.random.default_rng(5).normal(size=(9, 3 + 7))
     told = totals_of(sums, replace(USUAL, worth=1.7))
