@@ -3,14 +3,16 @@
 import ctypes
 import re
 import threading
+from collections import Counter
 from importlib.resources import files
+from itertools import count
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from isovist.backends.cuda import LAYOUTS, CudaBackend
-from isovist.backends.cuda_mail import ALIGNED, Mail
+from isovist.backends.cuda_mail import ALIGNED, NOT_READY, TURNS, Mail, Post, in_turns
 from isovist.types import readonly
 
 POINTER = ctypes.c_uint64
@@ -20,6 +22,8 @@ KINDS = {
     "float": ctypes.c_float,
     "double": ctypes.c_double,
 }
+SLOW = 3
+"""So often a card is asked until it is done."""
 WHOLE = (POINTER, ctypes.c_int, ctypes.c_longlong)
 
 
@@ -50,11 +54,21 @@ def a_card():
         told.append(way)
         ctypes.memmove(to, start, size)
 
+    waited = Counter()
+
+    def query(stream):
+        waited[stream] += 1
+        return 0 if waited[stream] % SLOW == 0 else NOT_READY
+
+    streams = count(1)
     runtime = SimpleNamespace(
-        memcpyAsync=copy, streamSynchronize=lambda _stream: told.append("wait")
+        memcpyAsync=copy, streamSynchronize=lambda _stream: told.append("wait"), streamQuery=query
     )
     driver = SimpleNamespace(launchKernel=lambda *given: told.append(given))
-    cuda = SimpleNamespace(alloc_pinned_memory=Memory, alloc=Memory, runtime=runtime, driver=driver)
+    cuda = SimpleNamespace(
+        alloc_pinned_memory=Memory, alloc=Memory, runtime=runtime, driver=driver,
+        Stream=lambda: SimpleNamespace(ptr=next(streams)),
+    )  # fmt: skip
     return SimpleNamespace(cuda=cuda), told
 
 
@@ -115,10 +129,10 @@ def test_arguments_of_a_kernel_stand_as_c_lays_them_out(name):
 
 def test_each_thread_has_mail_of_its_own():
     card, _ = a_card()
-    mail, found = Mail(card), []
+    post, found = Post(card), []
 
     def send():
-        found.append(mail.send((np.zeros(4),), (np.zeros(4),))[0])
+        found.append(post.mail.send((np.zeros(4),), (np.zeros(4),))[0])
         barrier.wait()
 
     barrier = threading.Barrier(2)
@@ -130,10 +144,85 @@ def test_each_thread_has_mail_of_its_own():
     assert len(set(found)) == 2
 
 
+class Asked:
+    """Adds 1 on a card, as often as is asked for; what happened is told."""
+
+    def __init__(self, refused=()):
+        card, _ = a_card()
+        self.post, self.refused, self.told = Post(card), refused, []
+
+    def __call__(self, number, times):
+        value = np.array([10 * number])
+        for step in range(times):
+            self.told.append((number, step))
+            there, back = self.post.mail.send((value,), (value,))
+            read(back, value)[...] = read(there, value) + 1
+            self.post.mail.fetch()
+        if number in self.refused:
+            raise self.refused[number]
+        return int(value[0])
+
+
+def test_what_takes_turns_is_told_in_order():
+    asked, times = Asked(), [3, 1, 0, 7, 0, 0, 2, 2, 5]
+    own = asked.post.mail
+    seen = []
+    for answer in in_turns(asked.post, asked, times):
+        assert asked.post.mail is own  # whoever is told may ask the card himself
+        assert asked(50, 2) == 502
+        seen.append(answer)
+    assert seen == [10 * k + n for k, n in enumerate(times)]
+    assert [*in_turns(asked.post, asked, [])] == []
+
+
+def test_while_one_waits_for_the_card_another_goes_on():
+    asked = Asked()
+    assert [*in_turns(asked.post, asked, [2, 2])] == [2, 12]
+    assert TURNS == 2
+    assert asked.told == [(0, 0), (1, 0), (0, 1), (1, 1)]
+
+
+def test_an_error_of_one_is_raised_after_all_before_it_and_leaves_nothing_open():
+    wrong = ValueError("first"), ValueError("second")
+    asked = Asked(dict(zip((2, 1), wrong, strict=True)))
+    seen = []
+    with pytest.raises(ValueError, match="second"):
+        seen.extend(in_turns(asked.post, asked, [5, 1, 1, 1, 1, 1]))
+    assert seen == [5]
+    begun = {number for number, _ in asked.told}
+    for number in begun:  # what was sent came back, since its memory is used again
+        assert (number, [5, 1, 1, 1, 1, 1][number] - 1) in asked.told
+    assert [*in_turns(asked.post, asked, [4, 0, 1][:1])] == [4]
+
+
+def test_whoever_stops_halfway_leaves_nothing_open():
+    asked = Asked()
+    answers = in_turns(asked.post, asked, [1, 9, 1, 1, 1])
+    assert next(answers) == 1
+    own = asked.post.mail
+    answers.close()
+    assert asked.post.mail is own
+    assert (1, 8) in asked.told
+    assert max(asked.told)[0] < 4
+    assert [*in_turns(asked.post, asked, [1, 1])] == [1, 11]
+
+
+def test_scans_made_one_by_one_are_made_when_it_is_their_turn():
+    asked, made = Asked(), []
+
+    def scans():
+        for k in range(50):
+            made.append(k)
+            yield 1
+
+    for k, _ in enumerate(in_turns(asked.post, asked, scans())):
+        assert len(made) <= k + 2 * TURNS
+
+
 def test_what_is_on_the_card_is_kept_as_long_as_its_array():
     backend = object.__new__(CudaBackend)
     backend.cp, backend._kept, backend._last = SimpleNamespace(asarray=OnCard), {}, {}
-    backend.mail = SimpleNamespace(held=[])
+    backend.post = SimpleNamespace(mail=SimpleNamespace(held=[]))
     array = readonly(np.arange(5.0))
     there = backend.on_card(array)
     assert backend.on_card(array) is there

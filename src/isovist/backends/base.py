@@ -7,12 +7,12 @@ headings, deficits, ranges and distances agree bit by bit; sums of many beams di
 """
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,8 @@ from isovist.errors import InputError
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
 
 VARIABLE = "ISOVIST_BACKEND"
+Given = TypeVar("Given")
+Told = TypeVar("Told")
 NAMES = ("cpu", "cuda")
 Bytes = NDArray[np.uint8]
 Keys = NDArray[np.uint64]
@@ -158,12 +160,19 @@ class Backend:
     Attributes:
         name: As it is asked for.
         exhaustive: Whether looking at every node in full is cheaper than first dropping most.
-        threads: Of one process that are worth it, with a scan each; one for each core when `None`.
     """
 
     name = "cpu"
     exhaustive = False
-    threads: int | None = None
+
+    def each(self, ask: Callable[[int, Given], Told], given: Iterable[Given]) -> Iterator[Told]:
+        """Call ask(number, one) for each of many things, several at once; what it tells, in order.
+
+        What is given may be made one by one, a few ahead of what is told.
+        """
+        from isovist.kernels import threads
+
+        return threads.in_order(ask, given, threads.at_once())
 
     def describe(
         self, cells: Bytes, rows: IntArray, columns: IntArray, rays: Rays

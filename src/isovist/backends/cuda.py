@@ -7,9 +7,10 @@ never fused with sums, so that what is exact on the cores is the same here bit b
 """
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
+from importlib.util import find_spec
 from struct import Struct
 from typing import Any
 
@@ -21,15 +22,17 @@ from isovist.backends.base import (
     Boxes,
     Bytes,
     Described,
+    Given,
     Rated,
     Rays,
     Rounds,
     Scanned,
+    Told,
     firmest,
     rated_room,
 )
 from isovist.backends.cuda_complete import BLOCK, complete
-from isovist.backends.cuda_mail import Mail
+from isovist.backends.cuda_mail import Mail, Post, in_turns
 from isovist.errors import InputError
 from isovist.types import Float32Array, IntArray
 
@@ -71,7 +74,6 @@ class CudaBackend(Backend):
 
     name = "cuda"
     exhaustive = True
-    threads = 1
 
     def __init__(self) -> None:
         try:
@@ -85,9 +87,19 @@ class CudaBackend(Backend):
         if count == 0:
             raise InputError(NEEDED.format("no card was found"))
         self.cp: Any = cupy
-        self.mail = Mail(cupy)
+        self.post = Post(cupy)
         self._kept: dict[Any, Any] = {}
         self._last: dict[int, tuple[Any, Any, int]] = {}
+
+    @property
+    def mail(self) -> Mail:
+        """Of the call that goes on now."""
+        return self.post.mail
+
+    def each(self, ask: Callable[[int, Given], Told], given: Iterable[Given]) -> Iterator[Told]:
+        if find_spec("greenlet") is None:  # CuPy alone is enough for all else
+            return (ask(number, one) for number, one in enumerate(given))
+        return in_turns(self.post, ask, given)
 
     def on_card(self, array: NDArray[Any]) -> Any:
         """A copy of an array on the card; of one that nobody writes to, the same each time."""

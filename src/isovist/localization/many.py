@@ -4,14 +4,15 @@ Each core has a scan of its own, and its loops ask for help only when a core has
 done in Python, a fifth of the work, then goes on beside the loops of another scan.  The same scan
 gives the same bits whoever helped.
 
-On a card next to all of it is Python's, which has one lock: there threads only wait for each other,
-and processes are asked (`workers`).
+On a card next to all of it is Python's, which has one lock: there threads only wait for each other.
+Two scans take turns instead, one of which goes on while the card works on the other, and processes
+are asked for more (`workers`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
-from isovist.atlas.base import AnyScan
+from isovist.atlas.base import AnyScan, Site
 from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.kernels import threads
@@ -41,7 +42,8 @@ def locate_many(
     """What `locate` says of each scan, in their order and bit for bit.
 
     The first scan that `locate` refuses ends it with the same error and the number of the scan;
-    whoever wants the others leaves that one out.  Times in the answers are of one core each.
+    whoever wants the others leaves that one out.  Times in the answers are of one core each, and on
+    a card of both scans that take turns.
 
     Args:
         atlas: The map, described, or several by name.
@@ -66,7 +68,7 @@ def locate_many(
             "`locate` takes a single one."
         )
     with using(backend) as computing:
-        name, most = computing.name, computing.threads or threads.at_once()
+        name = computing.name
     how = {
         "prior": prior, "tilt": tilt, "any_attitude": any_attitude, "certificate": certificate,
         "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
@@ -75,8 +77,7 @@ def locate_many(
     told: Iterator[list[Answer]]
     with ExitStack() as stack:
         if workers is None:
-            ask = asking(atlas, **how)
-            told = ([one] for one in threads.in_order(ask, scans, 1 if prove else most))
+            told = ([one] for one in each_answer(atlas, scans, how))
         else:
             kept = workers
             if not isinstance(kept, Workers):
@@ -90,7 +91,32 @@ def locate_many(
     return answers
 
 
-def asking(atlas: AnyMaps, **how: object) -> Callable[[int, AnyScan | Joined], Answer]:
+def each_answer(
+    atlas: AnyMaps | Site,
+    scans: Sequence[AnyScan | Joined],
+    how: Mapping[str, object],
+    first: int = 0,
+) -> Iterator[Answer]:
+    """Answers in order, as many at once as the backend makes use of.
+
+    Args:
+        atlas: The map, described, or several by name.
+        scans: Each taken by itself.
+        how: Further arguments of `locate`.
+        first: Number of the first.
+    """
+    ask = asking(atlas, **how)
+
+    def numbered(number: int, scan: AnyScan | Joined) -> Answer:
+        return ask(first + number, scan)
+
+    if how.get("prove"):  # which takes all cores
+        return (numbered(number, scan) for number, scan in enumerate(scans))
+    with using(how.get("backend")) as computing:  # type: ignore[arg-type]
+        return computing.each(numbered, scans)
+
+
+def asking(atlas: AnyMaps | Site, **how: object) -> Callable[[int, AnyScan | Joined], Answer]:
     """`locate` with the number of the scan in its errors; arguments are those of `locate`."""
     with using(how.get("backend")) as computing:  # type: ignore[arg-type]
         how["backend"] = computing.name  # which threads do not know by themselves

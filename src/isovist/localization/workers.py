@@ -213,14 +213,13 @@ def groups_of(scans: Scans, workers: int) -> Iterator[Group]:
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
     """What a worker does, until nothing more is read."""
-    from isovist.localization.many import asking
+    from isovist.localization.many import each_answer
 
     site = pickle.load(read)
 
     def answer(asked: tuple[int, Scans, dict[str, object]]) -> list[Answer]:
         first, scans, how = asked
-        ask = asking(site, **how)
-        return [ask(first + k, scan) for k, scan in enumerate(scans)]
+        return list(each_answer(site, scans, how, first))
 
     answer_each(read, write, answer)
 
