@@ -131,7 +131,7 @@ def answering(scans: int, workers: int) -> None:
     """Many scans at once, by one process and by several that are kept."""
     world = site(640, 1)
     atlas = iv.build(world)
-    drawn = [scan for _, scan in random_scans(world, world, SENSOR, min(scans, 1000), seed=6)]
+    drawn = [scan for _, scan in random_scans(world, world, SENSOR, min(scans, 10_000), seed=6)]
     asked = [drawn[k % len(drawn)] for k in range(scans)]
     iv.locate_many(atlas, asked[:10], backend="cuda")
     few = asked[:2000]
@@ -143,10 +143,13 @@ def answering(scans: int, workers: int) -> None:
     with Workers(atlas, workers) as kept:
         iv.locate_many(atlas, asked[: 64 * workers], backend="cuda", workers=kept)
         begun = perf_counter()
-        iv.locate_many(atlas, asked, backend="cuda", workers=kept)
+        told = iv.locate_many(atlas, asked, backend="cuda", workers=kept)
         spent = perf_counter() - begun
+        cores = iv.locate_many(atlas, drawn, backend="cpu", workers=kept)
+    same = sum(a.verdict is b.verdict for a, b in zip(told, cores, strict=False))
     print(f"{scans} scans at once, {workers} processes that have begun, which takes "
-          f"{begun - start:.1f} s: {scans / spent:.0f} answers/s", flush=True)  # fmt: skip
+          f"{begun - start:.1f} s: {scans / spent:.0f} answers/s; of {len(drawn)} scans "
+          f"{same} verdicts are those of the cores", flush=True)  # fmt: skip
 
 
 def searching(side: int) -> None:
