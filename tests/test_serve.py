@@ -1,5 +1,6 @@
 """The server: the numbers of the command line, maps that come and go, robots that are followed."""
 
+import asyncio
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -66,7 +67,7 @@ def test_scans_that_come_together_are_located_together(tmp_path):
 
 
 def test_a_bad_scan_in_a_batch_is_told_alone():
-    search = Search.of(PLANE.atlas, "plane", Fields({"certificate": False}, LOCATE), 1.0)
+    search = Search.of(PLANE.atlas, Fields({"certificate": False}, LOCATE), 1.0)
     good, bad = search.run([PLANE.look(PLANE.places[0]), SPACE.look(SPACE.places[0])])
     assert good["verdict"] == "unique"
     assert str(bad).startswith("The scan is a cloud of points, and the atlas is of a map of the ")
@@ -223,7 +224,7 @@ def test_what_a_killed_server_left_is_no_map(tmp_path):
 def test_health_readiness_and_metrics(tmp_path):
     with serving(library(tmp_path / "maps")) as (server, client):
         assert client.get("/health").json() == {"version": iv.__version__}
-        server.warm_up()
+        asyncio.run(server.warm_up())
         assert client.get("/ready").json() == {"maps": 1}
         server.ready = False
         late = client.get("/ready")

@@ -136,6 +136,12 @@ def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
         worker.close()
 
 
+def unpacked(written):
+    """What a worker says next."""
+    size = int.from_bytes(written.read(workers.HEAD), "little")
+    return pickle.loads(written.read(size))
+
+
 def test_a_worker_reads_scans_until_nothing_more_comes():
     scans = scans_of(PLANE)[:2]
     read, write = io.BytesIO(), io.BytesIO()
@@ -145,7 +151,7 @@ def test_a_worker_reads_scans_until_nothing_more_comes():
     workers.work(read, write)
     write.seek(0)
     ask = asking(PLANE.atlas)
-    assert [bits(a) for a in pickle.load(write)] == [bits(ask(0, scan)) for scan in scans]
-    error = pickle.load(write)
+    assert [bits(a) for a in unpacked(write)] == [bits(ask(0, scan)) for scan in scans]
+    error = unpacked(write)
     assert isinstance(error, InputError)
     assert str(error).startswith("Scan 7: ")

@@ -37,6 +37,8 @@ PIPE = 1 << 20
 ALONE = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 """A worker has one core."""
 PROTOCOL = pickle.HIGHEST_PROTOCOL
+HEAD = 8
+"""Bytes before what a worker says, which tell how many there are."""
 ENDED = (
     "A process that locates scans has ended by itself, with code {}. Give it more memory, or take "
     "fewer `workers`."
@@ -70,12 +72,7 @@ class Worker:
 
     def __init__(self, given: bytes = b"", module: str = "isovist.localization.workers") -> None:
         self.given, self._writing, self._reading = given, Lock(), Lock()
-        words = [sys.executable, "-m", module]
-        self.process = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={**os.environ, **ALONE}
-        )
-        for pipe in (self.process.stdin, self.process.stdout):
-            _widen(pipe)
+        self.process = begin(module)
 
     def ask(self, asked: object) -> Any:
         """What it says; an error that it tells is raised."""
@@ -89,11 +86,15 @@ class Worker:
                 self.process.stdin.flush()
                 self._reading.acquire()
             try:
-                told = pickle.load(self.process.stdout)
+                size = int.from_bytes(self.process.stdout.read(HEAD), "little")
+                packed = self.process.stdout.read(size)
             finally:
                 self._reading.release()
-        except (EOFError, BrokenPipeError, pickle.UnpicklingError):  # it may end in mid-answer
-            raise EndedError(ENDED.format(self.process.wait())) from None
+        except BrokenPipeError:
+            size, packed = 0, b""
+        if len(packed) < max(size, 1):  # it may end in mid-answer
+            raise EndedError(ENDED.format(self.process.wait()))
+        told = pickle.loads(packed)
         if isinstance(told, Exception):
             raise told
         return told
@@ -102,6 +103,19 @@ class Worker:
         """Let it end."""
         self.process.kill()
         self.process.communicate()
+
+
+def begin(module: str) -> "subprocess.Popen[bytes]":
+    """A process on one core that runs a module, with wide pipes to it and from it."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", module],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **ALONE},
+    )
+    for pipe in (process.stdin, process.stdout):
+        _widen(pipe)
+    return process
 
 
 Group = tuple[int, Scans]
@@ -236,7 +250,8 @@ def answer_each(read: BinaryIO, write: BinaryIO, answer: Callable[[Any], object]
             told = answer(asked)
         except Exception as error:  # it is raised where it was asked
             told = error
-        pickle.dump(told, write, PROTOCOL)
+        packed = pickle.dumps(told, PROTOCOL)
+        write.write(len(packed).to_bytes(HEAD, "little") + packed)
         write.flush()
 
 

@@ -1,12 +1,13 @@
 """What is answered: the numbers and words of the command line."""
 
+import json
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.library import Library
-from isovist.errors import InputError
+from isovist.errors import FileError, InputError
 from isovist.kernels import threads
 from isovist.localization.answer import Answer
 from isovist.localization.check import check
@@ -17,7 +18,9 @@ from isovist.localization.region import Region
 from isovist.report.answers import answer_json
 from isovist.report.checks import check_json
 from isovist.serve.batches import Run
-from isovist.serve.questions import Body, Fields, pose_of, region_of, spread_of
+from isovist.serve.errors import RefusedError, unknown
+from isovist.serve.limits import Limits
+from isovist.serve.questions import LOCATE, Body, Fields, pose_of, region_of, spread_of
 
 Told = dict[str, Any]
 Served = Atlas | Library
@@ -28,22 +31,20 @@ class Search:
     """How scans are located.  Scans with equal ways go into one batch.
 
     Attributes:
-        site: One map or all of them; `None` on the way to another process.
-        name: Of the map, or "" for all of them.
+        site: One map or all of them.
         prior: Where the robot may be.
         how: The other arguments of `locate`, by name.
         hinting: Whether to say what would fit instead where nothing is unique.
     """
 
-    site: Served | None
-    name: str
+    site: Served
     prior: Region | None
     how: tuple[tuple[str, Any], ...]
     hinting: bool
 
     @classmethod
-    def of(cls, site: Served, name: str, fields: Fields, proof_s: float) -> "Search":
-        """From the fields of a request, about a map of this name or all of them."""
+    def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
+        """From the fields of a request, about a map or all of them."""
         prior = region_of(fields)
         if prior is not None and not isinstance(site, Atlas):
             raise InputError("`near` and `heading` are about one map; say which: `map`.")
@@ -55,7 +56,7 @@ class Search:
         }
         if how["prove"]:
             how["budget_s"] = fields.number("budget_s", proof_s, low=0.0, high=proof_s)
-        return cls(site, name, prior, tuple(how.items()), fields.switch("hints", True))
+        return cls(site, prior, tuple(how.items()), fields.switch("hints", True))
 
     @property
     def proves(self) -> bool:
@@ -72,7 +73,6 @@ class Search:
     def run(self) -> Run:
         """Locates the scans of a batch, as plain data; the error of a bad one stands for it."""
         how = {"prior": self.prior, **dict(self.how)}
-        assert self.site is not None
         site = self.site
 
         def answered(scans: Sequence[AnyScan]) -> Sequence[Answer | InputError]:
@@ -99,6 +99,71 @@ class Search:
             return list(threads.in_order(finish, pairs, threads.at_once() if len(scans) > 1 else 1))
 
         return run
+
+
+def json_of(told: Told) -> bytes:
+    """As it is sent."""
+    return json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def find(library: Library, name: str) -> Served:
+    """The atlas of a name; of "" the only one, or all of them where there are several."""
+    if name == "" and len(library) > 1:
+        return library
+    name = name or next(iter(library))
+    if name not in library:
+        raise unknown(name)
+    return library[name]
+
+
+def asked(
+    body: Body, known: Sequence[str], library: Library, limits: Limits, noted: Told
+) -> tuple[Fields, Served]:
+    """Fields of a request, and the map that it is about (`find`), whose name is noted."""
+    fields = body.fields(known)
+    name = fields.text("map")
+    if name:
+        noted["map"] = name
+    try:
+        return fields, find(library, name)
+    except FileError as error:  # of the folder, not of the request
+        raise RefusedError(503, str(error), limits.retry_s) from error
+
+
+def locating(
+    body: Body, library: Library, limits: Limits, noted: Told
+) -> tuple[Search, AnyScan]:  # fmt: skip
+    """How a scan is to be located, and the scan."""
+    fields, site = asked(body, LOCATE, library, limits, noted)
+    return Search.of(site, fields, limits.proof_s), body.scan(fields)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What a worker is told.
+
+    Attributes:
+        library: The maps; `None` for those that it has.
+        bodies: Of requests; none where it shall but be ready.
+    """
+
+    library: Library | None
+    bodies: Sequence[Body]
+
+
+@dataclass(slots=True, eq=False)
+class Answered:
+    """What becomes of a request.
+
+    Attributes:
+        noted: For the log: map and verdict.
+        text: JSON.
+        error: In place of that.
+    """
+
+    noted: Told = field(default_factory=dict)
+    text: bytes = b""
+    error: Exception | None = None
 
 
 def checking(site: Served, body: Body, fields: Fields) -> Callable[[], Told]:

@@ -20,12 +20,11 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from isovist import __version__
-from isovist.atlas.base import Atlas
 from isovist.atlas.library import Library
-from isovist.errors import FileError, IsovistError
+from isovist.errors import IsovistError
 from isovist.localization.locate import compile_kernels
 from isovist.serve import openapi, questions
-from isovist.serve.answers import Search, Served, checking
+from isovist.serve.answers import Served, asked, checking, locating
 from isovist.serve.batches import Batcher
 from isovist.serve.errors import RefusedError
 from isovist.serve.gate import Gate
@@ -72,9 +71,9 @@ class Server:
         workers: int | None = None,
     ) -> None:
         self.door = door
-        self.workers = None if workers is None else Workers(workers)
         self.maps, self.limits = maps, Limits() if limits is None else limits
         self.batches, self.sessions = Batcher(self.limits), Sessions(self.limits)
+        self.workers = None if workers is None else Workers(workers, self.limits, self.batches)
         self.metrics, self.ready = Metrics(), False
         self._bringing = asyncio.Lock()
         gate = Middleware(Gate, host=host, tokens=tokens, limits=self.limits, metrics=self.metrics)
@@ -115,11 +114,11 @@ class Server:
                 await looking
             await asyncio.to_thread(self.batches.close)
             if self.workers is not None:
-                await asyncio.to_thread(self.workers.close)
+                await self.workers.close()
 
     async def _look_after(self) -> None:
         """Compile, then look at the folder of maps now and then."""
-        await asyncio.to_thread(self.warm_up)
+        await self.warm_up()
         told = ""
         while True:
             await asyncio.sleep(LOOK_S)
@@ -133,15 +132,14 @@ class Server:
                     log.warning("the maps stay as they were: %s", told)
             self.sessions.forget()
 
-    def warm_up(self) -> None:
+    async def warm_up(self) -> None:
         """Have everything compiled that the maps need; without maps nothing is."""
         with suppress(IsovistError):
             if self.maps.names:
-                site, _, library = self.maps.find(self.maps.names[0])
-                if isinstance(site, Atlas):
-                    compile_kernels(site)
+                library = self.maps.library
+                await asyncio.to_thread(_compile_for, library)
                 if self.workers is not None:
-                    self.workers.warm_up(library)
+                    await self.workers.warm_up(library)
         self.ready = True
 
     async def _body(self, request: Request) -> Body:
@@ -150,30 +148,31 @@ class Server:
 
     async def _asked(
         self, request: Request, known: Sequence[str]
-    ) -> tuple[Body, Fields, tuple[Served, str, Library]]:
-        """Body and fields of a request, and the map that it is about (`Maps.find`)."""
-        body = await self._body(request)
-        fields = await asyncio.to_thread(body.fields, known)
-        name = fields.text("map")
-        if name:
-            request.scope["isovist"]["map"] = name
-        try:
-            return body, fields, await asyncio.to_thread(self.maps.find, name)
-        except FileError as error:  # of the folder, not of the request
-            raise RefusedError(503, str(error), self.limits.retry_s) from error
+    ) -> tuple[Body, Fields, Served]:  # fmt: skip
+        """Body and fields of a request, and the map that it is about."""
+        body, noted = await self._body(request), request.scope["isovist"]
+        about = partial(asked, body, known, self.maps.library, self.limits, noted)
+        return body, *await asyncio.to_thread(about)
 
     def _told(self, request: Request, told: dict[str, Any]) -> Response:
         request.scope["isovist"]["verdict"] = told["verdict"]
         return JSONResponse(told)
 
     async def post_locate(self, request: Request) -> Response:
-        body, fields, (site, name, library) = await self._asked(request, questions.LOCATE)
-        search = Search.of(site, name, fields, self.limits.proof_s)
-        scan = await asyncio.to_thread(body.scan, fields)
-        if self.workers is not None and not search.proves:
-            work = partial(self.workers.answer, library, search, scan)
-            told = await self.batches.by_one_of(self.workers, work)
-        elif search.proves:
+        body, library, noted = (
+            await self._body(request),
+            self.maps.library,
+            request.scope["isovist"],
+        )
+        if self.workers is not None and not body.may_prove:
+            ask = partial(self.workers.ask, library, body)
+            answered = await self.batches.elsewhere(ask)
+            noted.update(answered.noted)
+            if answered.error is not None:
+                raise answered.error
+            return Response(answered.text, media_type="application/json")
+        search, scan = await asyncio.to_thread(locating, body, library, self.limits, noted)
+        if search.proves:
             (told,) = await self.batches.beside(lambda: search.run([scan]))
             if isinstance(told, Exception):
                 raise told
@@ -182,12 +181,12 @@ class Server:
         return self._told(request, told)
 
     async def post_check(self, request: Request) -> Response:
-        body, fields, (site, *_) = await self._asked(request, questions.CHECK)
+        body, fields, site = await self._asked(request, questions.CHECK)
         work = await asyncio.to_thread(checking, site, body, fields)
         return self._told(request, await self.batches.beside(work))
 
     async def post_track(self, request: Request) -> Response:
-        _, fields, (site, *_) = await self._asked(request, questions.BEGIN)
+        _, fields, site = await self._asked(request, questions.BEGIN)
         prior = region_of(fields)
         tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
         tracker = await asyncio.to_thread(
@@ -258,6 +257,11 @@ class Server:
         most = self.limits.scan_bytes if most is None else most
         text = f"The body of this request has at most {most >> 20} MiB."
         return JSONResponse({"error": text}, 413)
+
+
+def _compile_for(library: Library) -> None:
+    """What the first of some maps needs, as those that stand together are alike."""
+    compile_kernels(library[next(iter(library))])
 
 
 async def _bad(_request: Request, error: Exception) -> Response:

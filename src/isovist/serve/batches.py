@@ -2,15 +2,14 @@
 
 The first scan of a map waits a moment for others; while a batch is located, the next gathers by
 itself.  Batches are worked on by one thread, one after the other, each with all cores; what is
-asked about single scans goes on beside them.  Other processes (`workers`) take scans one by one.
+asked about single scans goes on beside them, or elsewhere (`workers`).
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Callable, Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from time import perf_counter
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from isovist.serve.errors import busy, late
 from isovist.serve.limits import Limits
@@ -21,18 +20,6 @@ Run = Callable[[Sequence[Any]], Sequence[Any]]
 _Line = deque[tuple[Any, "asyncio.Future[Any]"]]
 BESIDE = 2
 """Threads for what is not located in batches."""
-
-
-class Hands(Protocol):
-    """Several that work at once.
-
-    Attributes:
-        count: How many.
-        pool: A thread for each.
-    """
-
-    count: int
-    pool: ThreadPoolExecutor
 
 
 class Batcher:
@@ -76,19 +63,16 @@ class Batcher:
         line.append((job, answer))
         return await self._in_time(answer)
 
-    async def by_one_of(self, hands: Hands, work: Callable[[], T]) -> T:
-        """What some work gives that one of several hands does, as soon as one is free."""
-
-        def timed() -> T:
-            start = perf_counter()
-            try:
-                return work()
-            finally:
-                self._paced((perf_counter() - start) / hands.count)
-
+    async def elsewhere(self, ask: Callable[[], "asyncio.Future[T]"]) -> T:
+        """An answer that others give, who are asked where it can come in time; they `note` it."""
         self._check()
-        self.sizes = self.sizes[0] + 1, self.sizes[1] + 1
-        return await self._in_time(asyncio.get_running_loop().run_in_executor(hands.pool, timed))
+        return await self._in_time(ask())
+
+    def note(self, jobs: int, spent: float) -> None:
+        """A batch that took so many s of all that work on batches."""
+        self.sizes = self.sizes[0] + 1, self.sizes[1] + jobs
+        each = spent / jobs
+        self.pace = each if self.pace == 0.0 else 0.7 * self.pace + 0.3 * each
 
     async def beside(self, work: Callable[[], T]) -> T:
         """What some work gives that is not done in batches."""
@@ -121,14 +105,13 @@ class Batcher:
                 some = [(job, answer) for job, answer in some if not answer.done()]
                 if not some:
                     continue
-                self.sizes = self.sizes[0] + 1, self.sizes[1] + len(some)
                 told: Sequence[Any]
                 start = loop.time()
                 try:
                     told = await loop.run_in_executor(self._batches, run, [job for job, _ in some])
                 except Exception as error:
                     told = [error] * len(some)
-                self._paced((loop.time() - start) / len(some))
+                self.note(len(some), loop.time() - start)
                 for (_, answer), result in zip(some, told, strict=True):
                     if answer.done():
                         continue
@@ -138,9 +121,6 @@ class Batcher:
                         answer.set_result(result)
         finally:
             del self._lines[kind]
-
-    def _paced(self, spent: float) -> None:
-        self.pace = spent if self.pace == 0.0 else 0.7 * self.pace + 0.3 * spent
 
     def close(self) -> None:
         """Wait for what is being worked on, and end the threads."""

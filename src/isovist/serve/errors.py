@@ -16,6 +16,9 @@ class RefusedError(IsovistError):
         super().__init__(text)
         self.status, self.retry_s = status, retry_s
 
+    def __reduce__(self) -> tuple[type["RefusedError"], tuple[int, str, int | None]]:
+        return RefusedError, (self.status, str(self), self.retry_s)
+
 
 def busy(waiting: int, retry_s: int) -> RefusedError:
     """More wait already than may."""

@@ -21,6 +21,7 @@ from isovist.atlas.store import atlas_info, write_atlas
 from isovist.errors import FileError, InputError
 from isovist.io.files import quote, sync_folder
 from isovist.io.places import MANIFEST
+from isovist.serve.answers import find
 from isovist.serve.errors import RefusedError, unknown
 from isovist.studio.uploads import MOST_FILES, kind_of, main_file, read_site, safe_path
 
@@ -56,21 +57,16 @@ class Maps:
         """Of the maps, in order."""
         return () if self._library is None else tuple(self._library)
 
+    @property
+    def library(self) -> Library:
+        """All of them; an error where there is none."""
+        if self._library is None:
+            raise RefusedError(404, "There is no map yet. POST /maps brings one.")
+        return self._library
+
     def get(self, name: str) -> Atlas | Library:
         """The atlas of a name; of "" the only one, or all of them where there are several."""
-        return self.find(name)[0]
-
-    def find(self, name: str) -> tuple[Atlas | Library, str, Library]:
-        """The same, the name of the atlas that it is, "" for all of them, and all of them."""
-        library = self._library
-        if library is None:
-            raise RefusedError(404, "There is no map yet. POST /maps brings one.")
-        if name == "" and len(library) > 1:
-            return library, "", library
-        name = name or next(iter(library))
-        if name not in library:
-            raise unknown(name)
-        return library[name], name, library
+        return find(self.library, name)
 
     def refresh(self) -> bool:
         """Look whether maps were written, brought or taken away; whether any was.

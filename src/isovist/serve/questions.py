@@ -84,6 +84,11 @@ class Body:
     kind: str
     address: Mapping[str, str]
 
+    @property
+    def may_prove(self) -> bool:
+        """Whether a proof may be asked for; who writes that in other letters is answered too."""
+        return b"prove" in self.data or "prove" in self.address
+
     def fields(self, known: Collection[str]) -> Fields:
         """Everything but an `.npz` file, by name."""
         if self.kind in BINARY:

@@ -1,158 +1,193 @@
-"""Scans of requests, answered by other processes: `isovist serve --workers N`.
+"""Requests to locate scans, answered by other processes: `isovist serve --workers N`.
 
 What is done in Python has one lock in a process, which threads of many cores, or beside a card,
-wait for.  So scans are shared out among processes of one core each.  They have the
-maps by their folders, of which each opens what it is asked about, and share the pages in memory.
-One that ends by itself is replaced, and what it was asked is asked again.
+wait for.  So bodies of requests are handed as they came to processes of one core each, which read
+them, locate the scans and write the answers: the server itself but passes bytes on, without
+threads.  They have the maps by their folders, of which each opens what it is asked about, and share
+the pages in memory.  One that ends by itself is replaced, and what it was asked is asked again.
 
-    python -m isovist.serve.workers
+    python -m isovist.serve.worker
 
-is one of them (`localization.workers`).
+is one of them.
 """
 
-import signal
+import asyncio
+import pickle
+from collections import deque
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
-from queue import SimpleQueue
-from typing import BinaryIO
+from dataclasses import dataclass
+from itertools import groupby
+from subprocess import Popen
+from typing import Any
 
-from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.library import Library
-from isovist.errors import FileError, InputError
-from isovist.localization.workers import EndedError, Worker, answer_each, run
-from isovist.serve.answers import Search, Told
+from isovist.localization.workers import ENDED, HEAD, PIPE, PROTOCOL, EndedError, begin
+from isovist.serve.answers import Answered, Asked
+from isovist.serve.batches import Batcher
 from isovist.serve.errors import RefusedError
+from isovist.serve.limits import Limits
+from isovist.serve.questions import Body
 
-MODULE = "isovist.serve.workers"
+MODULE = "isovist.serve.worker"
+TOGETHER, TOGETHER_S = 8, 0.02
+"""Requests that a worker is asked at a time, at most, and as many as take it so long, in s: they
+are answered together, and on a card two of them take turns."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """What a worker is told.
-
-    Attributes:
-        library: The maps; `None` for those that it has.
-        name: Of the map, or "" for all of them.
-        search: How scans are located, without a site; `None` where they shall be once they come.
-        scans: Which.
-    """
-
-    library: Library | None
-    name: str
-    search: Search | None
-    scans: Sequence[AnyScan]
+class _Job:
+    library: Library
+    body: Body
+    answer: "asyncio.Future[Answered]"
 
 
 class Workers:
-    """Processes that answer scans.
+    """Processes that answer requests; all but the beginning happens in one loop of asyncio.
 
     Attributes:
         count: How many.
-        pool: A thread for each, which waits for it.
 
     Args:
         count: How many.
+        limits: Of what is answered.
+        batches: Where what was answered is counted.
     """
 
-    def __init__(self, count: int) -> None:
-        self.count = count
-        self.pool = ThreadPoolExecutor(count, thread_name_prefix="isovist-worker")
-        self._free: SimpleQueue[_Hired] = SimpleQueue()
-        self._all = [_Hired() for _ in range(count)]
-        for one in self._all:
-            self._free.put(one)
+    def __init__(self, count: int, limits: Limits, batches: Batcher) -> None:
+        self.count, self._batches = count, batches
+        self._all = [_Hired(limits) for _ in range(count)]
+        self._free, self._line = list(self._all), deque[_Job]()
+        self._tasks: set[asyncio.Task[None]] = set()
 
-    def warm_up(self, library: Library) -> None:
+    async def warm_up(self, library: Library) -> None:
         """Wait until all of them have begun, and have compiled what a map needs."""
-        asked = Asked(library, next(iter(library)), None, ())
-        everyone = [self._free.get() for _ in self._all]
-        # By threads of its own: those of the pool may wait for a worker that is free.
-        with ThreadPoolExecutor(self.count) as waiting:
-            begun = [waiting.submit(self._begin, one, asked) for one in everyone]
-        for one in begun:
-            one.result()
+        await asyncio.gather(*(one.ask(Asked(library, ())) for one in self._all))
 
-    def _begin(self, one: "_Hired", asked: Asked) -> None:
+    def ask(self, library: Library, body: Body) -> "asyncio.Future[Answered]":
+        """The answer of one that is free, sooner or later."""
+        answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
+        self._line.append(_Job(library, body, answer))
+        self._hand_out()
+        return answer
+
+    def _hand_out(self) -> None:
+        """Give those who are free what they can do."""
+        while self._line and self._free:
+            share = -(-len(self._line) // self.count)
+            jobs = [self._line.popleft() for _ in range(min(share, self._most()))]
+            jobs = [job for job in jobs if not job.answer.done()]  # nobody waits for the others
+            if jobs:
+                task = asyncio.create_task(self._answer(self._free.pop(), jobs))
+                self._tasks.add(task)
+                task.add_done_callback(self._tasks.discard)
+
+    def _most(self) -> int:
+        """Requests that a worker is asked at a time."""
+        each = self._batches.pace * self.count
+        return max(min(TOGETHER, int(TOGETHER_S / each)), 1) if each > 0.0 else 1
+
+    async def _answer(self, one: "_Hired", jobs: Sequence[_Job]) -> None:
+        loop = asyncio.get_running_loop()
+        start = loop.time()
         try:
-            one.ask(asked)
+            for _, some in groupby(jobs, lambda job: id(job.library)):
+                await _answer_each(one, list(some))
         finally:
-            self._free.put(one)
+            self._batches.note(len(jobs), (loop.time() - start) / self.count)
+            self._free.append(one)
+            self._hand_out()
 
-    def answer(self, library: Library, search: Search, scan: AnyScan) -> Told:
-        """What `Search.run` says of a scan, or its error, by the first that is free."""
-        asked = Asked(library, search.name, replace(search, site=None), [scan])
-        one = self._free.get()
-        try:
-            (told,) = one.ask(asked)
-        except (EndedError, FileError) as error:  # of processes or the folder, not of the request
-            raise RefusedError(503, str(error)) from error
-        finally:
-            self._free.put(one)
-        if isinstance(told, InputError):
-            raise told
-        return told
-
-    def close(self) -> None:
+    async def close(self) -> None:
         """Let them end."""
-        self.pool.shutdown()
-        for one in self._all:
-            one.worker.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*(one.close() for one in self._all))
+
+
+async def _answer_each(one: "_Hired", jobs: Sequence[_Job]) -> None:
+    """Have a worker answer, about the same maps."""
+    try:
+        told = await one.ask(Asked(jobs[0].library, [job.body for job in jobs]))
+    except EndedError as error:  # no fault of the requests
+        told = [Answered(error=RefusedError(503, str(error))) for _ in jobs]
+    except Exception as error:  # whoever waits is told
+        told = [Answered(error=error) for _ in jobs]
+    for job, answered in zip(jobs, told, strict=True):
+        if not job.answer.done():
+            job.answer.set_result(answered)
 
 
 class _Hired:
     """A worker, and the maps that it has."""
 
-    def __init__(self) -> None:
+    def __init__(self, limits: Limits) -> None:
+        self._limits, self._turn = limits, asyncio.Lock()
         self._begin()
 
     def _begin(self) -> None:
-        self.worker = Worker(module=MODULE)
+        self.process: Popen[bytes] = begin(MODULE)
         self.library: Library | None = None
+        self._pipes: _Pipes | None = None
 
-    def ask(self, asked: Asked) -> list[Told | InputError]:
+    async def ask(self, asked: Asked) -> list[Answered]:
         """What it says; another one is asked once more where it ends by itself."""
+        async with self._turn:
+            try:
+                return await self._ask(asked)
+            except EndedError:
+                await self.close()
+                self._begin()
+                return await self._ask(asked)
+
+    async def _ask(self, asked: Asked) -> list[Answered]:
+        packed = b""
+        if self._pipes is None:
+            self._pipes = await _Pipes.of(self.process)
+            packed = pickle.dumps(self._limits, PROTOCOL)
+        known, self.library = self.library is asked.library, asked.library
+        packed += pickle.dumps(Asked(None, asked.bodies) if known else asked, PROTOCOL)
         try:
-            return self._ask(asked)
-        except EndedError:
-            self.worker.close()
-            self._begin()
-            return self._ask(asked)
+            told = pickle.loads(await self._pipes.ask(packed))
+        except (asyncio.IncompleteReadError, OSError):
+            code = await asyncio.to_thread(self.process.wait)
+            raise EndedError(ENDED.format(code)) from None
+        if isinstance(told, Exception):
+            raise told
+        answered: list[Answered] = told
+        return answered
 
-    def _ask(self, asked: Asked) -> list[Told | InputError]:
-        known = self.library is asked.library
-        told: list[Told | InputError] = self.worker.ask(
-            replace(asked, library=None) if known else asked
-        )
-        self.library = asked.library
-        return told
-
-
-def work(read: BinaryIO, write: BinaryIO) -> None:
-    """What a worker does, until nothing more is read."""
-    from isovist.localization.locate import compile_kernels
-
-    library: Library | None = None
-
-    def answer(asked: Asked) -> list[Told | InputError]:
-        nonlocal library
-        if asked.library is not None:
-            if library is not None:
-                asked.library.keep(library)
-            library = asked.library
-        assert library is not None  # it comes with what is asked first
-        if asked.search is None:
-            site = library[asked.name]
-            assert isinstance(site, Atlas)
-            compile_kernels(site)
-            return []
-        own = library[asked.name] if asked.name else library
-        return list(replace(asked.search, site=own).run(asked.scans))
-
-    answer_each(read, write, answer)
+    async def close(self) -> None:
+        """Let it end."""
+        self.process.kill()
+        await asyncio.to_thread(self.process.wait)
+        ends: Sequence[Any] = (self.process.stdin, self.process.stdout)
+        for end in ends if self._pipes is None else self._pipes.ends:
+            end.close()
 
 
-if __name__ == "__main__":
-    for told_to_end in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(told_to_end, signal.SIG_IGN)  # the server ends it when all is answered
-    run(work)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pipes:
+    """To a process and from it.
+
+    Attributes:
+        read: What it says.
+        ends: For writing, and for reading.
+    """
+
+    read: asyncio.StreamReader
+    ends: tuple[asyncio.WriteTransport, asyncio.ReadTransport]
+
+    @classmethod
+    async def of(cls, process: Popen[bytes]) -> "_Pipes":
+        """Those that a process was begun with."""
+        loop, read = asyncio.get_running_loop(), asyncio.StreamReader(limit=PIPE)
+        protocol = asyncio.StreamReaderProtocol(read)
+        reading, _ = await loop.connect_read_pipe(lambda: protocol, process.stdout)
+        writing, _ = await loop.connect_write_pipe(asyncio.BaseProtocol, process.stdin)
+        return cls(read, (writing, reading))
+
+    async def ask(self, packed: bytes) -> bytes:
+        """What it says to this."""
+        self.ends[0].write(packed)
+        size = int.from_bytes(await self.read.readexactly(HEAD), "little")
+        return await self.read.readexactly(size)
