@@ -1,5 +1,6 @@
 """The page on the server, followed to the letter: what it shows is what is printed."""
 
+import asyncio
 import re
 import runpy
 import shlex
@@ -44,7 +45,7 @@ def test_the_page_on_the_server_shows_what_is_printed(tmp_path, monkeypatch, cap
     capsys.readouterr()
     printed = ""
     with serving(tmp_path / "site") as (server, client):
-        server.warm_up()
+        asyncio.run(server.warm_up())
         address = str(client.base_url).rstrip("/")
         for line in second.splitlines():
             verb, *words = shlex.split(line)
