@@ -25,7 +25,7 @@ from isovist.types import check_whole
 
 TOGETHER = 32
 """Scans that a worker is given at a time, at most: 16 workers beside a card answer 5650 scans a
-second, with 8 at a time 5050."""
+second, with 8 at a time 5050 (scan after scan; now two take turns)."""
 PARTS = 4
 """Of what is left a group is at most one part in so many for each worker: all end at once."""
 ASKED = 2
