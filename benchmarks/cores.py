@@ -31,6 +31,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--scans", type=int, default=400)
     count = parser.parse_args().scans
+    if count < 4:
+        parser.error(f"--scans must be 4 or more, got {count}")
     world, every = site(640, 1), threads.COUNT
     atlas = iv.build(world)
     scans = [scan for _, scan in random_scans(world, world, SENSOR, count, seed=6)]

@@ -103,7 +103,7 @@ def test_a_ros_map_is_written_in_cells_of_the_side_that_was_asked_for(tmp_path):
     [
         (
             "map.bmp",
-            "",
+            "x",
             "map.bmp: a map is one of .yaml (ROS map with its image), .geojson (plan in m), "
             ".bt or .ot (OctoMap), .stl, .obj, .off, .glb or .ply (mesh), "
             ".ply, .pcd, .las, .laz, .bin or .xyz (point cloud).",

@@ -9,6 +9,7 @@ import signal
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from time import perf_counter, sleep
 
 import pytest
@@ -17,6 +18,7 @@ from typer.testing import CliRunner
 import isovist as iv
 from isovist.cli.app import app as command
 from isovist.errors import InputError
+from isovist.localization import workers as processes
 from isovist.localization.workers import ENDED
 from isovist.report.answers import answer_json
 from isovist.serve import worker, workers
@@ -165,6 +167,26 @@ def test_requests_that_wait_are_shared_out_and_nobody_works_for_those_who_left(
     assert sum(counted) == len(told)
     assert max(map(len, asked)) == most
     assert all(len({data[0] < 30 for data in some}) == 1 for some in asked)  # one library each
+
+
+def test_a_request_that_ends_a_worker_does_not_take_others_along(monkeypatch):
+    known = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    monkeypatch.setattr(processes, "ALONE", {"PYTHONPATH": os.pathsep.join(known)})
+    monkeypatch.setattr(workers, "MODULE", "dying_worker")
+    words = [b"a", b"b", b"c", b"end", b"d", b"end", b"e"]
+    with a_loop_of(1) as (crew, run):
+        crew._batches.pace = 1e-5  # so that all that wait go together
+
+        async def ask_all():
+            told = [crew.ask({}, Body(word, "", {})) for word in words]
+            return await asyncio.gather(*told)
+
+        told = run(ask_all())
+        again = run(ask_all())
+    for one in (told, again):
+        assert [answer.text for answer in one] == [b"" if w == b"end" else w for w in words]
+        refused = [answer.error for answer in one if answer.error is not None]
+        assert [(error.status, str(error)) for error in refused] == [(503, ENDED.format(3))] * 2
 
 
 def test_an_error_of_a_worker_is_told_to_those_who_asked(monkeypatch):

@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from subprocess import Popen
+from subprocess import Popen, TimeoutExpired
 from typing import Any
 
 from isovist.atlas.library import Library
@@ -32,6 +32,8 @@ MODULE = "isovist.serve.worker"
 TOGETHER, TOGETHER_S = 8, 0.02
 """Requests that a worker is asked at a time, at most, and as many as take it so long, in s: they
 are answered together, and on a card two of them take turns."""
+PATIENCE = 5.0
+"""So long a process that says nothing more has to end, in s."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,8 +110,6 @@ async def _answer_each(one: "_Hired", jobs: Sequence[_Job]) -> None:
     """Have a worker answer, about the same maps."""
     try:
         told = await one.ask(Asked(jobs[0].library, [job.body for job in jobs]))
-    except EndedError as error:  # no fault of the requests
-        told = [Answered(error=RefusedError(503, str(error))) for _ in jobs]
     except Exception as error:  # whoever waits is told
         told = [Answered(error=error) for _ in jobs]
     for job, answered in zip(jobs, told, strict=True):
@@ -130,14 +130,26 @@ class _Hired:
         self._pipes: _Pipes | None = None
 
     async def ask(self, asked: Asked) -> list[Answered]:
-        """What it says; another one is asked once more where it ends by itself."""
+        """What it says; where it ends by itself, others are asked once more, one by one."""
         async with self._turn:
             try:
                 return await self._ask(asked)
             except EndedError:
-                await self.close()
-                self._begin()
+                await self._renew()
+            if not asked.bodies:
                 return await self._ask(asked)
+            told = []
+            for body in asked.bodies:
+                try:
+                    told += await self._ask(Asked(asked.library, [body]))
+                except EndedError as error:  # no fault of the others
+                    told.append(Answered(error=RefusedError(503, str(error))))
+                    await self._renew()
+            return told
+
+    async def _renew(self) -> None:
+        await self.close()
+        self._begin()
 
     async def _ask(self, asked: Asked) -> list[Answered]:
         packed = b""
@@ -149,8 +161,7 @@ class _Hired:
         try:
             told = pickle.loads(await self._pipes.ask(packed))
         except (asyncio.IncompleteReadError, OSError):
-            code = await asyncio.to_thread(self.process.wait)
-            raise EndedError(ENDED.format(code)) from None
+            raise EndedError(ENDED.format(await asyncio.to_thread(_end, self.process))) from None
         if isinstance(told, Exception):
             raise told
         answered: list[Answered] = told
@@ -158,11 +169,19 @@ class _Hired:
 
     async def close(self) -> None:
         """Let it end."""
-        self.process.kill()
-        await asyncio.to_thread(self.process.wait)
+        await asyncio.to_thread(_end, self.process, 0.0)
         ends: Sequence[Any] = (self.process.stdin, self.process.stdout)
         for end in ends if self._pipes is None else self._pipes.ends:
             end.close()
+
+
+def _end(process: Popen[bytes], patience: float = PATIENCE) -> int:
+    """The code that a process ends with, by itself or, when that takes longer, not."""
+    try:
+        return process.wait(patience)
+    except TimeoutExpired:
+        process.kill()
+        return process.wait()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,7 +10,7 @@ from pathlib import Path
 import shapely
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, about
+from isovist.io.files import PathLike, about, existing_file
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
 from isovist.io.maps.ros_map import RESOLUTIONS, read_ros_map, write_ros_map
 from isovist.io.ply import has_faces
@@ -77,7 +77,7 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
         with about(path):
             met = cloud.returns()
             return met.voxels(met.resolution() if resolution is None else resolution)
-    raise FileError(f"{path.name}: a map is one of {FORMATS}.")
+    raise FileError(f"{existing_file(path, 'a map').name}: a map is one of {FORMATS}.")
 
 
 def write_map(world: AnyMap, path: PathLike) -> None:
