@@ -8,9 +8,9 @@ from isovist.serve.answers import Answered
 
 
 def echo(asked):
-    if any(body.data == b"end" for body in asked.bodies):
+    if any(one.body.data == b"end" for one in asked.questions):
         os._exit(3)
-    return [Answered(text=body.data) for body in asked.bodies]
+    return [Answered(text=one.body.data) for one in asked.questions]
 
 
 def work(read, write):

@@ -21,16 +21,20 @@ from isovist.errors import InputError
 from isovist.localization import workers as processes
 from isovist.localization.workers import ENDED
 from isovist.report.answers import answer_json
+from isovist.report.checks import check_json
+from isovist.report.tracks import update_json
 from isovist.serve import worker, workers
-from isovist.serve.answers import Answered, Asked, Search
+from isovist.serve.answers import Answered, Asked, Question, Search
 from isovist.serve.batches import Batcher
 from isovist.serve.errors import RefusedError
 from isovist.serve.limits import Limits
 from isovist.serve.questions import BINARY, LOCATE, Body, Fields
+from isovist.tracking.replay import Update
 from serve_door import laser, library, npz, plainly, serving, untimed
 from sites import PLANE, SITES
 from test_workers import unpacked
 
+NOT_FOLLOWED = "This robot is not followed, or no more. POST /track begins."
 HOW = {"hints": False, "certificate": False}
 
 
@@ -89,9 +93,81 @@ def test_maps_that_come_and_go_are_those_of_the_others_too(tmp_path):
         assert plainly(posted(client, scan).json())["verdict"] == "unique"
 
 
-def body_of(scan, **fields):
+def told_of(answer):
+    return answer.status_code, untimed(answer.json())
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_robots_are_followed_each_by_one_worker_as_by_a_tracker(name, tmp_path):
+    site = SITES[name]
+    folder = library(tmp_path / "maps", name)
+    binary = {"Content-Type": BINARY[0]}
+    with serving(folder, workers=2) as (server, client):
+        keys = [client.post("/track", json={"map": name}).json()["session"] for _ in range(3)]
+        homes = [server.homes.get(key) for key in keys]
+        assert len(set(map(id, homes))) == 2
+        trackers = [iv.Tracker(site.atlas) for _ in keys]
+
+        def update(k, step):
+            """What the server and a tracker say of a robot."""
+            pose = site.places[k % len(site.places)]
+            scan = site.look(pose, seed=step)
+            row = ",".join(map(repr, pose.vector[:3].tolist()))
+            address = f"/track/{keys[k]}?odometry={row}&time={step}"
+            answer = client.post(address, content=npz(scan, tmp_path), headers=binary)
+            odometry = iv.Pose(*map(float, row.split(",")))
+            seen = Body(npz(scan, tmp_path), BINARY[0], {}).scan(Fields({}, LOCATE))
+            belief = trackers[k].update(odometry, seen, time=float(step))
+            return told_of(answer), (
+                200,
+                plainly(update_json(Update(step, step, odometry, belief))),
+            )
+
+        for step in range(2):
+            for k in range(3):
+                theirs, mine = update(k, step)
+                assert theirs == mine
+        if name == "plane":
+            truth = site.places[0]
+            scan = site.look(truth)
+            ask = {"scan": laser(scan), "pose": [truth.x, truth.y, truth.yaw]}
+            judged = client.post("/check", json=ask)
+            assert told_of(judged) == (200, plainly(check_json(iv.check(site.atlas, scan, truth))))
+        # One is told to go, the worker of another ends, and the third never notices.
+        other = next(k for k in (1, 2) if homes[k] is not homes[0])
+        third = next(k for k in (0, 1, 2) if k != other and homes[k] is homes[0])
+        server.maps.remove(name)  # they have their maps
+        homes[other].process.kill()
+        gone = client.post(f"/track/{keys[other]}", json={"odometry": None, "scan": {}})
+        assert told_of(gone) == (404, {"error": NOT_FOLLOWED})
+        theirs, mine = update(third, 2)
+        assert theirs == mine
+        assert len(server.homes) == 2
+        assert client.delete(f"/track/{keys[third]}").status_code == 204
+        assert client.delete(f"/track/{keys[third]}").status_code == 404
+        wrong = client.post("/track", json={"map": name})  # there is none any more
+        assert wrong.status_code == 404
+        assert len(server.homes) == 1
+
+
+def test_a_robot_that_cannot_be_followed_leaves_nothing_behind(tmp_path):
+    with serving(library(tmp_path / "maps"), workers=1) as (server, client):
+        refused = client.post("/track", json={"tilt": True})
+        assert refused.status_code == 400
+        assert len(server.homes) == 0
+        key = client.post("/track", json={}).json()["session"]
+        bad = client.post(f"/track/{key}", json={"odometry": None})
+        assert (bad.status_code, "`scan` is missing" in bad.json()["error"]) == (400, True)
+        assert "isovist_sessions 1" in client.get("/metrics").text
+
+
+def question(data, kind="", address=(), verb="locate"):
+    return Question(verb, Body(data, kind, dict(address)))
+
+
+def asking(scan):
     """A request that asks where a scan was taken."""
-    return Body(json.dumps({"scan": laser(scan), **HOW, **fields}).encode(), "application/json", {})
+    return question(json.dumps({"scan": laser(scan), **HOW}).encode(), "application/json")
 
 
 @contextmanager
@@ -112,7 +188,7 @@ def test_processes_that_cannot_begin_are_no_fault_of_the_request(tmp_path, monke
     with a_loop_of(1) as (crew, run):
 
         async def ask():
-            return await crew.ask(maps, body_of(PLANE.look(PLANE.places[0])))
+            return await crew.ask(maps, asking(PLANE.look(PLANE.places[0])))
 
         refused = run(ask()).error
     assert isinstance(refused, RefusedError)
@@ -124,7 +200,7 @@ def test_requests_may_come_before_all_have_begun(tmp_path):
     with a_loop_of(1) as (crew, run):
 
         async def ask():
-            told = [crew.ask(maps, body_of(scan)) for _ in range(3)]
+            told = [crew.ask(maps, asking(scan)) for _ in range(3)]
             *told, _ = await asyncio.gather(*told, crew.warm_up(maps))
             return told
 
@@ -142,12 +218,12 @@ def test_requests_that_wait_are_shared_out_and_nobody_works_for_those_who_left(
     asked = []
 
     async def answer(_self, given):
-        asked.append([body.data for body in given.bodies])
+        asked.append([one.body.data for one in given.questions])
         await asyncio.sleep(0.0)
-        return [Answered(text=body.data) for body in given.bodies]
+        return [Answered(text=one.body.data) for one in given.questions]
 
-    monkeypatch.setattr(workers._Hired, "__init__", lambda *_: None)
-    monkeypatch.setattr(workers._Hired, "ask", answer)
+    monkeypatch.setattr(workers, "begin", lambda _module: None)
+    monkeypatch.setattr(workers.Hired, "ask", answer)
 
     async def ask_all():
         batches = Batcher(Limits())
@@ -155,7 +231,7 @@ def test_requests_that_wait_are_shared_out_and_nobody_works_for_those_who_left(
         batches.pace = pace
         batches.note = lambda jobs, _spent: counted.append(jobs)
         old, new = {"old": 1}, {"new": 1}
-        told = [crew.ask(old if k < 30 else new, Body(bytes([k]), "", {})) for k in range(40)]
+        told = [crew.ask(old if k < 30 else new, question(bytes([k]))) for k in range(40)]
         told[4].cancel()
         told[5].cancel()
         done = await asyncio.gather(*told, return_exceptions=True)
@@ -178,7 +254,7 @@ def test_a_request_that_ends_a_worker_does_not_take_others_along(monkeypatch):
         crew._batches.pace = 1e-5  # so that all that wait go together
 
         async def ask_all():
-            told = [crew.ask({}, Body(word, "", {})) for word in words]
+            told = [crew.ask({}, question(word)) for word in words]
             return await asyncio.gather(*told)
 
         told = run(ask_all())
@@ -193,12 +269,12 @@ def test_an_error_of_a_worker_is_told_to_those_who_asked(monkeypatch):
     async def fail(_self, _given):
         raise ZeroDivisionError("by mistake")
 
-    monkeypatch.setattr(workers._Hired, "__init__", lambda *_: None)
-    monkeypatch.setattr(workers._Hired, "ask", fail)
+    monkeypatch.setattr(workers, "begin", lambda _module: None)
+    monkeypatch.setattr(workers.Hired, "ask", fail)
 
     async def ask_twice():
         crew = workers.Workers(1, Limits(), Batcher(Limits()))
-        return [str((await crew.ask({}, Body(b"", "", {}))).error) for _ in range(2)]
+        return [str((await crew.ask({}, question(b""))).error) for _ in range(2)]
 
     assert asyncio.run(ask_twice()) == ["by mistake"] * 2
 
@@ -209,12 +285,12 @@ def test_a_worker_answers_until_nothing_more_comes(name, tmp_path):
     scans = [site.look(site.places[0]), site.elsewhere()]
     how = "hints=false&certificate=false"
     address = dict(pair.split("=") for pair in how.split("&"))
-    bodies = [Body(npz(scan, tmp_path), BINARY[0], address) for scan in scans]
-    gone = Body(bodies[0].data, BINARY[0], {**address, "map": "gone"})
+    asked = [question(npz(scan, tmp_path), BINARY[0], address) for scan in scans]
+    gone = question(asked[0].body.data, BINARY[0], {**address, "map": "gone"})
     read, write = io.BytesIO(), io.BytesIO()
     for given in (
-        Limits(), Asked(maps, ()), Asked(maps, [bodies[0], gone, bodies[1]]),
-        Asked(None, bodies[:1]), 7,
+        Limits(), Asked(maps, ()), Asked(maps, [asked[0], gone, asked[1]]),
+        Asked(None, asked[:1]), 7,
     ):  # fmt: skip
         pickle.dump(given, read)
     read.seek(0)
@@ -223,7 +299,7 @@ def test_a_worker_answers_until_nothing_more_comes(name, tmp_path):
     assert unpacked(write) == []
     first, refused, second = unpacked(write)
     search = Search.of(site.atlas, Fields(HOW, LOCATE), 1.0)
-    seen = [Body.scan(body, Fields(HOW, LOCATE)) for body in bodies]
+    seen = [one.body.scan(Fields(HOW, LOCATE)) for one in asked]
     told = [json.loads(one.text) for one in (first, second)]
     assert [untimed(one) for one in told] == [plainly(one) for one in search.run(seen)]
     assert first.noted == {"verdict": "unique"}

@@ -1,7 +1,7 @@
 """What is answered: the numbers and words of the command line."""
 
 import json
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,7 @@ from isovist.report.checks import check_json
 from isovist.serve.batches import Run
 from isovist.serve.errors import RefusedError, unknown
 from isovist.serve.limits import Limits
-from isovist.serve.questions import LOCATE, Body, Fields, pose_of, region_of, spread_of
+from isovist.serve.questions import CHECK, LOCATE, Body, Fields, pose_of, region_of, spread_of
 
 Told = dict[str, Any]
 Served = Atlas | Library
@@ -139,16 +139,31 @@ def locating(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What a request asks of a worker.
+
+    Attributes:
+        verb: "locate" or "check"; "begin", "update" or "end" of a robot that is followed.
+        body: Of the request.
+        key: Of the robot.
+    """
+
+    verb: str
+    body: Body
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Asked:
     """What a worker is told.
 
     Attributes:
         library: The maps; `None` for those that it has.
-        bodies: Of requests; none where it shall but be ready.
+        questions: Of requests; none where it shall but be ready.
     """
 
     library: Library | None
-    bodies: Sequence[Body]
+    questions: Sequence[Question]
 
 
 @dataclass(slots=True, eq=False)
@@ -165,11 +180,18 @@ class Answered:
     text: bytes = b""
     error: Exception | None = None
 
+    def tell(self, told: Told) -> None:
+        """Have it told."""
+        if "verdict" in told:
+            self.noted["verdict"] = told["verdict"]
+        self.text = json_of(told)
 
-def checking(site: Served, body: Body, fields: Fields) -> Callable[[], Told]:
-    """The work of judging a pose."""
+
+def checked(body: Body, library: Library, limits: Limits, noted: Told) -> Told:
+    """What is said of a pose."""
+    fields, site = asked(body, CHECK, library, limits, noted)
     if not isinstance(site, Atlas):
         raise InputError("A pose is of one map; say which: `map`.")
     scan, pose, spread = body.scan(fields), pose_of(fields), spread_of(fields)
     thorough = fields.switch("thorough", False)
-    return lambda: check_json(check(site, scan, pose, spread, thorough=thorough))
+    return check_json(check(site, scan, pose, spread, thorough=thorough))

@@ -9,7 +9,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -23,21 +23,20 @@ from isovist import __version__
 from isovist.atlas.library import Library
 from isovist.errors import IsovistError
 from isovist.localization.locate import compile_kernels
-from isovist.serve import openapi, questions
-from isovist.serve.answers import Served, asked, checking, locating
+from isovist.serve import openapi
+from isovist.serve.answers import Question, Told, checked, locating
 from isovist.serve.batches import Batcher
 from isovist.serve.errors import RefusedError
 from isovist.serve.gate import Gate
 from isovist.serve.limits import Limits
 from isovist.serve.maps import Maps
 from isovist.serve.metrics import TYPE, Metrics
-from isovist.serve.questions import Body, Fields, odometry_of, region_of
-from isovist.serve.sessions import Sessions, updating
-from isovist.serve.workers import Workers
+from isovist.serve.questions import Body
+from isovist.serve.sessions import Robot, Sessions, begun
+from isovist.serve.workers import Hired, Workers
 from isovist.studio.guard import TooLargeError
 from isovist.studio.streams import plain
 from isovist.studio.uploads import MOST_FILES
-from isovist.tracking.tracker import Tracker
 
 if TYPE_CHECKING:
     from isovist.serve.zenoh_door import ZenohDoor
@@ -72,7 +71,9 @@ class Server:
     ) -> None:
         self.door = door
         self.maps, self.limits = maps, Limits() if limits is None else limits
-        self.batches, self.sessions = Batcher(self.limits), Sessions(self.limits)
+        self.batches = Batcher(self.limits)
+        # Robots that are followed here, or by which worker.
+        self.robots, self.homes = Sessions[Robot](self.limits), Sessions[Hired](self.limits)
         self.workers = None if workers is None else Workers(workers, self.limits, self.batches)
         self.metrics, self.ready = Metrics(), False
         self._bringing = asyncio.Lock()
@@ -130,7 +131,8 @@ class Server:
                 if str(error) != told:
                     told = str(error)
                     log.warning("the maps stay as they were: %s", told)
-            self.sessions.forget()
+            self.robots.forget()
+            self.homes.forget()
 
     async def warm_up(self) -> None:
         """Have everything compiled that the maps need; without maps nothing is."""
@@ -146,31 +148,30 @@ class Server:
         kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         return Body(await request.body(), kind, dict(request.query_params))
 
-    async def _asked(
-        self, request: Request, known: Sequence[str]
-    ) -> tuple[Body, Fields, Served]:  # fmt: skip
-        """Body and fields of a request, and the map that it is about."""
-        body, noted = await self._body(request), request.scope["isovist"]
-        about = partial(asked, body, known, self.maps.library, self.limits, noted)
-        return body, *await asyncio.to_thread(about)
+    def _told(self, request: Request, told: Told, status: int = 200) -> Response:
+        if "verdict" in told:
+            request.scope["isovist"]["verdict"] = told["verdict"]
+        return JSONResponse(told, status)
 
-    def _told(self, request: Request, told: dict[str, Any]) -> Response:
-        request.scope["isovist"]["verdict"] = told["verdict"]
-        return JSONResponse(told)
+    async def _elsewhere(
+        self, request: Request, question: Question, one: Hired | None = None
+    ) -> Response:
+        """The answer of a worker."""
+        assert self.workers is not None
+        library = None if question.verb in ("update", "end") else self.maps.library
+        ask = partial(self.workers.ask, library, question, one)
+        answered = await self.batches.elsewhere(ask)
+        request.scope["isovist"].update(answered.noted)
+        if answered.error is not None:
+            raise answered.error
+        status = 201 if question.verb == "begin" else 200
+        return Response(answered.text, status, media_type="application/json")
 
     async def post_locate(self, request: Request) -> Response:
-        body, library, noted = (
-            await self._body(request),
-            self.maps.library,
-            request.scope["isovist"],
-        )
+        body, library = await self._body(request), self.maps.library
         if self.workers is not None and not body.may_prove:
-            ask = partial(self.workers.ask, library, body)
-            answered = await self.batches.elsewhere(ask)
-            noted.update(answered.noted)
-            if answered.error is not None:
-                raise answered.error
-            return Response(answered.text, media_type="application/json")
+            return await self._elsewhere(request, Question("locate", body))
+        noted = request.scope["isovist"]
         search, scan = await asyncio.to_thread(locating, body, library, self.limits, noted)
         if search.proves:
             (told,) = await self.batches.beside(lambda: search.run([scan]))
@@ -181,32 +182,50 @@ class Server:
         return self._told(request, told)
 
     async def post_check(self, request: Request) -> Response:
-        body, fields, site = await self._asked(request, questions.CHECK)
-        work = await asyncio.to_thread(checking, site, body, fields)
+        body, library = await self._body(request), self.maps.library
+        if self.workers is not None:
+            return await self._elsewhere(request, Question("check", body))
+        noted = request.scope["isovist"]
+        work = partial(checked, body, library, self.limits, noted)
         return self._told(request, await self.batches.beside(work))
 
     async def post_track(self, request: Request) -> Response:
-        _, fields, site = await self._asked(request, questions.BEGIN)
-        prior = region_of(fields)
-        tilt, turned = (fields.switch(name, False) for name in ("tilt", "any_attitude"))
-        tracker = await asyncio.to_thread(
-            Tracker, site, prior=prior, tilt=tilt, any_attitude=turned
-        )
-        key = self.sessions.begin(tracker)
-        return JSONResponse({"session": key, "expires_s": self.limits.session_s}, 201)
+        body, library = await self._body(request), self.maps.library
+        if self.workers is None:
+            noted = request.scope["isovist"]
+            robot = await asyncio.to_thread(Robot.of, body, library, self.limits, noted)
+            return self._told(request, begun(self.robots.begin(robot), self.limits), 201)
+        one = self.workers.least(self.homes)
+        key = self.homes.begin(one)
+        try:
+            return await self._elsewhere(request, Question("begin", body, key), one)
+        except BaseException:
+            self.homes.drop(key)
+            raise
 
     async def post_track_one(self, request: Request) -> Response:
-        body = await self._body(request)
-        session = self.sessions.get(request.path_params["session"])
-        fields = body.fields(questions.UPDATE)
-        odometry = odometry_of(fields)
-        time = fields.number("time", low=-1e15, high=1e15) if fields.has("time") else None
-        scan = await asyncio.to_thread(body.scan, fields)
-        work = updating(session, odometry, scan, time)
-        return self._told(request, await self.batches.beside(work))
+        body, key = await self._body(request), request.path_params["session"]
+        if self.workers is None:
+            robot = self.robots.get(key)
+            work = partial(robot.update, body)
+            return self._told(request, await self.batches.beside(work))
+        one = self.homes.get(key)
+        try:
+            return await self._elsewhere(request, Question("update", body, key), one)
+        except RefusedError as error:
+            if error.status == 404:  # the worker that followed it has ended
+                self.homes.drop(key)
+            raise
 
     async def delete_track_one(self, request: Request) -> Response:
-        self.sessions.end(request.path_params["session"])
+        key = request.path_params["session"]
+        if self.workers is None:
+            self.robots.get(key)
+            self.robots.drop(key)
+        else:
+            one = self.homes.get(key)
+            self.homes.drop(key)
+            await self._elsewhere(request, Question("end", await self._body(request), key), one)
         return Response(status_code=204)
 
     async def get_maps(self, _request: Request) -> Response:
@@ -241,7 +260,7 @@ class Server:
     async def get_metrics(self, _request: Request) -> Response:
         now = {
             "maps": float(len(self.maps.names)),
-            "sessions": float(len(self.sessions)),
+            "sessions": float(len(self.robots) + len(self.homes)),
             "waiting": float(self.batches.waiting),
         }
         return Response(self.metrics.text(now, self.batches.sizes), media_type=TYPE)

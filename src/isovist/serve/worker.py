@@ -1,68 +1,86 @@
-"""A process that answers requests to locate scans, for the server that began it (`workers`).
+"""A process that answers requests, for the server that began it (`workers`).
 
     python -m isovist.serve.worker
 
-From its standard input it reads the limits, then bodies of requests, a few at a time; what becomes
-of them goes to its standard output.
+From its standard input it reads the limits, then questions, a few at a time; what becomes of them
+goes to its standard output.
 """
 
 import pickle
 import signal
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import BinaryIO
 
-from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.base import AnyScan
 from isovist.atlas.library import Library
 from isovist.errors import InputError, IsovistError
+from isovist.localization.locate import compile_kernels
 from isovist.localization.workers import answer_each, run
-from isovist.serve.answers import Answered, Asked, Search, json_of, locating
+from isovist.serve.answers import Answered, Asked, Question, Search, Told, checked, locating
 from isovist.serve.limits import Limits
-from isovist.serve.questions import Body
+from isovist.serve.sessions import Robot, Sessions, begun
+
+
+class Desk:
+    """Where questions are answered.
+
+    Args:
+        limits: Of what is answered.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits, self.robots = limits, Sessions[Robot](limits)
+        self.library: Library | None = None
+
+    def answer(self, asked: Asked) -> list[Answered]:
+        """What becomes of questions."""
+        if asked.library is not None:
+            if self.library is not None:
+                asked.library.keep(self.library)
+            self.library = asked.library
+        if not asked.questions:
+            compile_kernels(self._maps[next(iter(self._maps))])
+        answers = [Answered() for _ in asked.questions]
+        alike: dict[Hashable, list[tuple[Answered, Search, AnyScan]]] = {}
+        for one, answer in zip(asked.questions, answers, strict=True):
+            try:
+                if one.verb == "locate":
+                    search, scan = locating(one.body, self._maps, self.limits, answer.noted)
+                    alike.setdefault(search.kind, []).append((answer, search, scan))
+                else:
+                    answer.tell(self._told(one, answer.noted))
+            except IsovistError as error:
+                answer.error = error
+        for some in alike.values():
+            (_, search, _), *_ = some
+            told = search.run([scan for *_, scan in some])
+            for (answer, *_), words in zip(some, told, strict=True):
+                if isinstance(words, InputError):
+                    answer.error = words
+                else:
+                    answer.tell(words)
+        return answers
+
+    @property
+    def _maps(self) -> Library:
+        assert self.library is not None  # it comes with what is first asked about any
+        return self.library
+
+    def _told(self, one: Question, noted: Told) -> Told:
+        if one.verb == "check":
+            return checked(one.body, self._maps, self.limits, noted)
+        if one.verb == "begin":
+            robot = Robot.of(one.body, self._maps, self.limits, noted)
+            return begun(self.robots.begin(robot, one.key), self.limits)
+        if one.verb == "update":
+            return self.robots.get(one.key).update(one.body)
+        self.robots.drop(one.key)
+        return {}
 
 
 def work(read: BinaryIO, write: BinaryIO) -> None:
     """What a worker does, until nothing more is read."""
-    from isovist.localization.locate import compile_kernels
-
-    limits: Limits = pickle.load(read)
-    library: Library | None = None
-
-    def answer(asked: Asked) -> list[Answered]:
-        nonlocal library
-        if asked.library is not None:
-            if library is not None:
-                asked.library.keep(library)
-            library = asked.library
-        assert library is not None  # it comes with what is asked first
-        if not asked.bodies:
-            site = library[next(iter(library))]
-            assert isinstance(site, Atlas)
-            compile_kernels(site)
-        return answers_of(asked.bodies, library, limits)
-
-    answer_each(read, write, answer)
-
-
-def answers_of(bodies: Sequence[Body], library: Library, limits: Limits) -> list[Answered]:
-    """What becomes of requests to locate a scan."""
-    answers = [Answered() for _ in bodies]
-    alike: dict[Hashable, list[tuple[Answered, Search, AnyScan]]] = {}
-    for body, answer in zip(bodies, answers, strict=True):
-        try:
-            search, scan = locating(body, library, limits, answer.noted)
-        except IsovistError as error:
-            answer.error = error
-        else:
-            alike.setdefault(search.kind, []).append((answer, search, scan))
-    for some in alike.values():
-        (_, search, _), *_ = some
-        for (answer, *_), told in zip(some, search.run([scan for *_, scan in some]), strict=True):
-            if isinstance(told, InputError):
-                answer.error = told
-            else:
-                answer.noted["verdict"] = told["verdict"]
-                answer.text = json_of(told)
-    return answers
+    answer_each(read, write, Desk(pickle.load(read)).answer)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-"""Requests to locate scans, answered by other processes: `isovist serve --workers N`.
+"""Requests, answered by other processes: `isovist serve --workers N`.
 
 What is done in Python has one lock in a process, which threads of many cores, or beside a card,
 wait for.  So bodies of requests are handed as they came to processes of one core each, which read
-them, locate the scans and write the answers: the server itself but passes bytes on, without
-threads.  They have the maps by their folders, of which each opens what it is asked about, and share
-the pages in memory.  One that ends by itself is replaced, and what it was asked is asked again.
+them, work on them and write the answers: the server itself but passes bytes on, without threads.
+They have the maps by their folders, of which each opens what it is asked about, and share the pages
+in memory.  A robot that is followed stays with one of them.  One that ends by itself is replaced,
+and what it was asked is asked again; the robots that it followed must begin anew.
 
     python -m isovist.serve.worker
 
@@ -13,8 +14,8 @@ is one of them.
 
 import asyncio
 import pickle
-from collections import deque
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from subprocess import Popen, TimeoutExpired
@@ -22,11 +23,10 @@ from typing import Any
 
 from isovist.atlas.library import Library
 from isovist.localization.workers import ENDED, HEAD, PIPE, PROTOCOL, EndedError, begin
-from isovist.serve.answers import Answered, Asked
+from isovist.serve.answers import Answered, Asked, Question
 from isovist.serve.batches import Batcher
 from isovist.serve.errors import RefusedError
 from isovist.serve.limits import Limits
-from isovist.serve.questions import Body
 
 MODULE = "isovist.serve.worker"
 TOGETHER, TOGETHER_S = 8, 0.02
@@ -38,9 +38,77 @@ PATIENCE = 5.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Job:
-    library: Library
-    body: Body
+    library: Library | None
+    question: Question
     answer: "asyncio.Future[Answered]"
+
+
+class Hired:
+    """A worker.
+
+    Attributes:
+        line: What it alone can answer.
+        process: That it is.
+        library: The maps that it has.
+
+    Args:
+        limits: Of what is answered.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self.line, self._limits, self._turn = deque[_Job](), limits, asyncio.Lock()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.process: Popen[bytes] = begin(MODULE)
+        self.library: Library | None = None
+        self._pipes: _Pipes | None = None
+
+    async def ask(self, asked: Asked) -> list[Answered]:
+        """What it says; where it ends by itself, others are asked once more, one by one."""
+        async with self._turn:
+            try:
+                return await self._ask(asked)
+            except EndedError:
+                await self._renew()
+            if not asked.questions:
+                return await self._ask(asked)
+            told = []
+            for question in asked.questions:
+                try:
+                    told += await self._ask(Asked(asked.library, [question]))
+                except EndedError as error:  # no fault of the others
+                    told.append(Answered(error=RefusedError(503, str(error))))
+                    await self._renew()
+            return told
+
+    async def _renew(self) -> None:
+        await self.close()
+        self._begin()
+
+    async def _ask(self, asked: Asked) -> list[Answered]:
+        packed = b""
+        if self._pipes is None:
+            self._pipes = await _Pipes.of(self.process)
+            packed = pickle.dumps(self._limits, PROTOCOL)
+        known = asked.library is None or asked.library is self.library
+        self.library = self.library if known else asked.library
+        packed += pickle.dumps(Asked(None, asked.questions) if known else asked, PROTOCOL)
+        try:
+            told = pickle.loads(await self._pipes.ask(packed))
+        except (asyncio.IncompleteReadError, OSError):
+            raise EndedError(ENDED.format(await asyncio.to_thread(_end, self.process))) from None
+        if isinstance(told, Exception):
+            raise told
+        answered: list[Answered] = told
+        return answered
+
+    async def close(self) -> None:
+        """Let it end."""
+        await asyncio.to_thread(_end, self.process, 0.0)
+        ends: Sequence[Any] = (self.process.stdin, self.process.stdout)
+        for end in ends if self._pipes is None else self._pipes.ends:
+            end.close()
 
 
 class Workers:
@@ -57,7 +125,7 @@ class Workers:
 
     def __init__(self, count: int, limits: Limits, batches: Batcher) -> None:
         self.count, self._batches = count, batches
-        self._all = [_Hired(limits) for _ in range(count)]
+        self._all = [Hired(limits) for _ in range(count)]
         self._free, self._line = list(self._all), deque[_Job]()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -65,21 +133,36 @@ class Workers:
         """Wait until all of them have begun, and have compiled what a map needs."""
         await asyncio.gather(*(one.ask(Asked(library, ())) for one in self._all))
 
-    def ask(self, library: Library, body: Body) -> "asyncio.Future[Answered]":
-        """The answer of one that is free, sooner or later."""
+    def least(self, taken: Iterable[Hired]) -> Hired:
+        """The one that is taken the least often."""
+        often = Counter(map(id, taken))
+        return min(self._all, key=lambda one: often[id(one)])
+
+    def ask(
+        self, library: Library | None, question: Question, one: Hired | None = None
+    ) -> "asyncio.Future[Answered]":
+        """The answer of the first that is free, or of a certain one when it is.
+
+        Without a library it is about none, but about a robot that is followed.
+        """
         answer: asyncio.Future[Answered] = asyncio.get_running_loop().create_future()
-        self._line.append(_Job(library, body, answer))
+        line = self._line if one is None else one.line
+        line.append(_Job(library, question, answer))
         self._hand_out()
         return answer
 
     def _hand_out(self) -> None:
-        """Give those who are free what they can do."""
-        while self._line and self._free:
-            share = -(-len(self._line) // self.count)
-            jobs = [self._line.popleft() for _ in range(min(share, self._most()))]
-            jobs = [job for job in jobs if not job.answer.done()]  # nobody waits for the others
+        """Give those who are free what they can do; what no other can do goes first."""
+        for one in list(self._free):
+            jobs: list[_Job] = []
+            while not jobs and (one.line or self._line):
+                line, hands = (one.line, 1) if one.line else (self._line, self.count)
+                share = -(-len(line) // hands)
+                some = [line.popleft() for _ in range(min(share, self._most()))]
+                jobs = [job for job in some if not job.answer.done()]  # nobody waits for the others
             if jobs:
-                task = asyncio.create_task(self._answer(self._free.pop(), jobs))
+                self._free.remove(one)
+                task = asyncio.create_task(self._answer(one, jobs))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
@@ -88,7 +171,7 @@ class Workers:
         each = self._batches.pace * self.count
         return max(min(TOGETHER, int(TOGETHER_S / each)), 1) if each > 0.0 else 1
 
-    async def _answer(self, one: "_Hired", jobs: Sequence[_Job]) -> None:
+    async def _answer(self, one: Hired, jobs: Sequence[_Job]) -> None:
         loop = asyncio.get_running_loop()
         start = loop.time()
         try:
@@ -106,73 +189,15 @@ class Workers:
         await asyncio.gather(*(one.close() for one in self._all))
 
 
-async def _answer_each(one: "_Hired", jobs: Sequence[_Job]) -> None:
+async def _answer_each(one: Hired, jobs: Sequence[_Job]) -> None:
     """Have a worker answer, about the same maps."""
     try:
-        told = await one.ask(Asked(jobs[0].library, [job.body for job in jobs]))
+        told = await one.ask(Asked(jobs[0].library, [job.question for job in jobs]))
     except Exception as error:  # whoever waits is told
         told = [Answered(error=error) for _ in jobs]
     for job, answered in zip(jobs, told, strict=True):
         if not job.answer.done():
             job.answer.set_result(answered)
-
-
-class _Hired:
-    """A worker, and the maps that it has."""
-
-    def __init__(self, limits: Limits) -> None:
-        self._limits, self._turn = limits, asyncio.Lock()
-        self._begin()
-
-    def _begin(self) -> None:
-        self.process: Popen[bytes] = begin(MODULE)
-        self.library: Library | None = None
-        self._pipes: _Pipes | None = None
-
-    async def ask(self, asked: Asked) -> list[Answered]:
-        """What it says; where it ends by itself, others are asked once more, one by one."""
-        async with self._turn:
-            try:
-                return await self._ask(asked)
-            except EndedError:
-                await self._renew()
-            if not asked.bodies:
-                return await self._ask(asked)
-            told = []
-            for body in asked.bodies:
-                try:
-                    told += await self._ask(Asked(asked.library, [body]))
-                except EndedError as error:  # no fault of the others
-                    told.append(Answered(error=RefusedError(503, str(error))))
-                    await self._renew()
-            return told
-
-    async def _renew(self) -> None:
-        await self.close()
-        self._begin()
-
-    async def _ask(self, asked: Asked) -> list[Answered]:
-        packed = b""
-        if self._pipes is None:
-            self._pipes = await _Pipes.of(self.process)
-            packed = pickle.dumps(self._limits, PROTOCOL)
-        known, self.library = self.library is asked.library, asked.library
-        packed += pickle.dumps(Asked(None, asked.bodies) if known else asked, PROTOCOL)
-        try:
-            told = pickle.loads(await self._pipes.ask(packed))
-        except (asyncio.IncompleteReadError, OSError):
-            raise EndedError(ENDED.format(await asyncio.to_thread(_end, self.process))) from None
-        if isinstance(told, Exception):
-            raise told
-        answered: list[Answered] = told
-        return answered
-
-    async def close(self) -> None:
-        """Let it end."""
-        await asyncio.to_thread(_end, self.process, 0.0)
-        ends: Sequence[Any] = (self.process.stdin, self.process.stdout)
-        for end in ends if self._pipes is None else self._pipes.ends:
-            end.close()
 
 
 def _end(process: Popen[bytes], patience: float = PATIENCE) -> int:
