@@ -1,7 +1,7 @@
 """How much a server answers, and what it bears.
 
     python -m benchmarks.serve [--scans N] [--clients N] [--minutes M] [--rest S] [--malformed N]
-                               [--workers N] [--processes N]
+                               [--workers N] [--processes N] [--robots N]
 
 `isovist serve` in a process of its own on the loopback, with a generated office.  64 clients, each
 with a connection of its own, ask N scans, one after the other and again for M minutes, while as
@@ -12,7 +12,9 @@ Rows: errors; the median and the 99th percentile of the time of a request; memor
 tenth by tenth; scans per second, and scans per second of CPU time, against `locate_many` on the
 same scans in this process (bar 0.85).  CPU time of the server is told without that of `--workers`.
 Then N malformed requests, each of which must be refused with a status
-from 400 to 499, and one more scan.  Exits with 1 on an error or a wrong answer.
+from 400 to 499, and one more scan.  With `--robots` as many are followed at once for ten s, each by
+a client that goes to and fro and tells the next scan as soon as the last is answered: updates in a
+second, and how many know where they are in the end.  Exits with 1 on an error or a wrong answer.
 """
 
 import argparse
@@ -29,7 +31,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count
+from itertools import count, cycle
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter, process_time, sleep
@@ -47,6 +49,7 @@ from isovist.io.scans.read import read_scan, write_scan
 from isovist.localization.answer import Answer
 from isovist.localization.many import locate_many
 from isovist.maps.cells import OccupancyMap
+from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 
 BAR = 0.85
@@ -214,6 +217,66 @@ def cpu_of(process: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+STEPS, STEP, FOLLOW_S = 8, 0.03, 10.0
+"""Of the way of a robot that is followed: how many, in m, and for how long, in s."""
+Way = list[tuple[Pose, bytes]]
+"""Where a robot is, and what it tells there."""
+
+
+def ways(robots: int) -> list[Way]:
+    """There and back for each robot, in the office of `scans_of`."""
+    floor, random, found = office_floor(7), np.random.default_rng(1), []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "scan.json"
+        for _ in range(robots):
+            start, way = somewhere(floor.reality, random), []
+            for k in range(STEPS):
+                pose = start @ Pose(STEP * k, 0.0, 0.0)
+                write_scan(LIDAR.scan(floor.reality, pose, random), path)
+                odometry = json.dumps([pose.x, pose.y, pose.yaw]).encode()
+                way.append((pose, b'{"odometry":%b,"scan":%b}' % (odometry, path.read_bytes())))
+            found.append(way + way[-2:0:-1])
+    return found
+
+
+def followed(port: int, some: list[Way]) -> tuple[list[float], int]:
+    """Seconds of the updates of robots, and how many know where they are in the end."""
+
+    def follow(way: Way) -> tuple[list[float], bool]:
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=300.0)
+        key = json.loads(ask(line, b"{}", "/track")[1])["session"]
+        spent, start = [], perf_counter()
+        for pose, body in cycle(way):  # noqa: B007
+            begun = perf_counter()
+            status, text = ask(line, body, f"/track/{key}")
+            if status != 200:
+                raise SystemExit(f"an update was refused: {text.decode()}")
+            spent.append(perf_counter() - begun)
+            if perf_counter() > start + FOLLOW_S:
+                told = json.loads(text)
+                break
+        line.close()
+        best = told["estimates"][0] if told["verdict"] == "unique" else None
+        known = best is not None and np.hypot(best["x"] - pose.x, best["y"] - pose.y) < 0.3
+        return spent, bool(known)
+
+    with ThreadPoolExecutor(len(some)) as pool:
+        came = list(pool.map(follow, some))
+    return [s for spent, _ in came for s in spent], sum(known for _, known in came)
+
+
+def following(port: int, robots: int, processes: int) -> None:
+    """A row about robots that are followed."""
+    parts = [part for k in range(processes) if (part := ways(robots)[k::processes])]
+    with ProcessPoolExecutor(len(parts), get_context("spawn")) as pool:
+        came = list(pool.map(partial(followed, port), parts))
+    spent = [s for some, _ in came for s in some]
+    half, most = 1e3 * np.quantile(spent, [0.5, 0.99])
+    print(f"{robots} robots followed at once: {len(spent) / FOLLOW_S:.0f} updates/s, median "
+          f"{half:.0f} ms, 99 % within {most:.0f} ms; {sum(known for _, known in came)} know where "
+          "they are", flush=True)  # fmt: skip
+
+
 def malformed(port: int, number: int, good: bytes) -> Counter[int]:
     """Statuses of requests that are wrong in some way."""
     random = np.random.default_rng(0)
@@ -246,6 +309,7 @@ def main() -> None:
     parser.add_argument("--malformed", type=int, default=100_000)
     parser.add_argument("--workers", type=int)
     parser.add_argument("--processes", type=int, default=1)
+    parser.add_argument("--robots", type=int, default=0)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place) / "maps"
@@ -291,6 +355,8 @@ def main() -> None:
             f"{given.malformed} malformed requests in {perf_counter() - start:.0f} s: "
             f"{dict(sorted(statuses.items()))}, {spoilt} not refused"
         )
+        if given.robots:
+            following(port, given.robots, given.processes)
         last = ask(http.client.HTTPConnection("127.0.0.1", port, timeout=60.0), bodies[0])
         running.send_signal(signal.SIGTERM)
         ended = running.wait(120)
