@@ -3,6 +3,7 @@
 import io
 import os
 import pickle
+import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -83,6 +84,28 @@ def test_workers_that_are_kept_answer_call_after_call(site):
     with pytest.raises(InputError) as refused:
         iv.locate_many(site.atlas, scans, workers=kept)
     assert str(refused.value) == workers.CLOSED
+
+
+CERTIFIED = """
+import isovist as iv
+from sites import SITES
+from test_many import bits, scans_of
+for site in SITES.values():
+    for scan in scans_of(site)[:2]:
+        print(bits(iv.locate(site.atlas, scan, certificate=True)))
+"""
+
+
+def test_answers_do_not_hang_on_how_many_cores_blas_has():
+    """Workers have one each, and whoever asks in a script has all of them."""
+    told = set()
+    for cores in ("1", "2"):
+        env = {**os.environ, "OPENBLAS_NUM_THREADS": cores}
+        env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+        told.add(subprocess.run([sys.executable, "-c", CERTIFIED], env=env, capture_output=True,
+                                check=True, cwd=Path(__file__).parent).stdout)  # fmt: skip
+    assert len(told) == 1
+    assert told.pop().count(b"Certificate(mu=") == 4
 
 
 def test_a_worker_that_is_kept_and_ends_is_replaced():
