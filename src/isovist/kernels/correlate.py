@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from isovist.kernels.compiled import kernel, within
 from isovist.kernels.terms import FULL, LANES, add_terms
+from isovist.kernels.vectors import lowest_bit
 
 Singles = NDArray[np.float32]
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int32]
+Keys = NDArray[np.int64]
 
 # Inputs are finite, so comparisons need not think of NaN: this lets them run four at a time.
 FINITE = {"nnan", "nsz"}
@@ -32,6 +34,10 @@ HIGHEST = 32767
 """Largest code."""
 NEVER = 2**31 - 1
 """Cost of headings that do not count."""
+WORD = 32
+"""Headings that are looked at in one go."""
+LAST = 2**63 - 1
+"""No key is larger."""
 
 
 @kernel("f4[:,:,::1], b1[:,:,::1], f8, f8 -> i2[:,:,::1], f8[::1]")
@@ -103,11 +109,14 @@ def _bar(blocked: Numbers, table: Numbers) -> None:
 
 
 @within
-def _keep_valleys(before: Numbers, costs: Numbers, behind: Numbers, valleys: Numbers) -> None:
-    """Costs that are not above those of either neighbour; `NEVER` for the others.  Shapes (n,)."""
-    for k in range(len(valleys)):
-        lower = min(before[k], behind[k])
-        valleys[k] = np.int32(NEVER) if lower < costs[k] else costs[k]
+def _valleys(before: Numbers, costs: Numbers, behind: Numbers, start: int) -> np.uint32:
+    """Which of `WORD` costs from `start` on are not above those of either neighbour, a bit each."""
+    bits, first = np.uint32(0), np.uint64(start)
+    for k in range(WORD):
+        i = first + np.uint64(k)
+        most = min(min(before[i], behind[i]), np.int32(NEVER - 1))
+        bits |= np.uint32(1) << np.uint32(k) if costs[i] <= most else np.uint32(0)
+    return bits
 
 
 @within
@@ -127,23 +136,12 @@ def _lowest(sums: NDArray[np.uint16]) -> np.uint16:
 
 
 @within
-def _sort_in(valleys: Numbers, p: int, phases: int, best: Numbers, headings: Numbers) -> None:
-    """Those of phase p among the smallest, ascending, the first of equal ones first."""
-    keep = len(best)
-    worst = best[keep - 1]
-    for k in range(len(valleys)):
-        value, heading = valleys[k], k * phases + p
-        if value <= worst and value < NEVER:
-            j = keep
-            while j > 0 and (
-                best[j - 1] > value or (best[j - 1] == value and headings[j - 1] > heading)
-            ):
-                j -= 1
-                if j + 1 < keep:
-                    best[j + 1], headings[j + 1] = best[j], headings[j]
-            if j < keep:
-                best[j], headings[j] = value, heading
-                worst = best[keep - 1]
+def _sort_in(key: np.int64, keys: Keys) -> None:
+    """Put a key among the smallest so far, ascending, without a branch that nobody could foresee."""
+    for j in range(len(keys)):
+        low = min(keys[j], key)
+        key = max(keys[j], key)
+        keys[j] = low
 
 
 @within
@@ -161,22 +159,40 @@ def _find_least(table: Numbers, n: int, best: Numbers, headings: Numbers) -> Non
 
 
 @within
-def _choose(table: Numbers, valleys: Numbers, best: Numbers, headings: Numbers) -> None:
-    """The smallest local minima of a table (P, n + 2) that is closed to a circle."""
-    phases, n = len(table), len(valleys)
+def _choose(table: Numbers, n: int, keys: Keys, best: Numbers, headings: Numbers) -> None:
+    """The smallest local minima of costs of n headings, which are closed to a circle.
+
+    Args:
+        table: Costs from the second column on, shape (P, n + 2) or wider.
+        n: Headings of a phase.
+        keys: Scratch, as many as are wanted.
+        best: Output, the smallest costs, ascending, `NEVER` where there are fewer.
+        headings: Output, their headings, of equal costs the first ones.
+    """
+    phases = len(table)
     best[:], headings[:] = NEVER, 0
     if len(best) == 1:
         _find_least(table, n, best, headings)
         return
     for p in range(phases):
         table[p, 0], table[p, n + 1] = table[p, n], table[p, 1]
+    keys[:] = LAST
     for p in range(phases):
-        costs = table[p, 1 : n + 1]
-        before = table[p - 1, 1 : n + 1] if p > 0 else table[phases - 1, :n]
-        behind = table[p + 1, 1 : n + 1] if p < phases - 1 else table[0, 2:]
-        if _least(costs) <= best[len(best) - 1]:
-            _keep_valleys(before, costs, behind, valleys)
-            _sort_in(valleys, p, phases, best, headings)
+        costs = table[p, 1:]
+        before = table[p - 1, 1:] if p > 0 else table[phases - 1]
+        behind = table[p + 1, 1:] if p < phases - 1 else table[0, 2:]
+        for start in range(0, n, WORD):
+            left = _valleys(before, costs, behind, start)
+            if n - start < WORD:
+                left &= (np.uint32(1) << np.uint32(n - start)) - np.uint32(1)
+            while left:
+                k = start + lowest_bit(left)
+                left &= left - np.uint32(1)
+                _sort_in(np.int64(costs[k]) << np.int64(32) | np.int64(k * phases + p), keys)
+    for j in range(len(best)):
+        if keys[j] < LAST:
+            best[j] = np.int32(keys[j] >> np.int64(32))
+            headings[j] = np.int32(keys[j] & np.int64(NEVER))
 
 
 @kernel(
@@ -242,13 +258,14 @@ def correlate(
     together = max(FULL // max(short, long, 1), 1)
     # Nobody asks for more than the least of all headings, and sums of 16 bits tell it.
     quick = headings.shape[1] == 0 and not barred and rings == 1 and counts.max() <= together
-    sums, valleys = np.zeros(wide, dtype=np.uint16), np.empty(n, dtype=np.int32)
+    sums = np.zeros(wide, dtype=np.uint16)
+    keys = np.empty(costs.shape[1], dtype=np.int64)
     best = np.empty(costs.shape[1], dtype=np.int32)
     turns = np.empty(costs.shape[1], dtype=np.int32)
     # Nodes follow each other from stage to stage: what was just written in pieces of other sizes
     # is not there to be read at once.
     codes = np.zeros((2, rings, wide + m), dtype=np.int16)
-    tables = np.empty((2, phases, n + 2), dtype=np.int32)
+    tables = np.zeros((2, phases, -(-n // WORD) * WORD + 2), dtype=np.int32)
     for i in range(first, last + 2):
         if i < last:
             for ring in range(rings):
@@ -284,7 +301,7 @@ def correlate(
             for p in range(phases if barred else 0):
                 _bar(blocked[p], table[p, 1 : n + 1])
         if first <= i - 2:
-            _choose(tables[i % 2], valleys, best, turns)
+            _choose(tables[i % 2], n, keys, best, turns)
             for j in range(len(best)):
                 costs[i - 2, j] = np.inf if best[j] == NEVER else best[j] * step
             for j in range(headings.shape[1]):

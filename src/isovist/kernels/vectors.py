@@ -3,8 +3,12 @@
 from typing import Any
 
 from llvmlite import ir
+from numba import types
 from numba.core import cgutils
+from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
+
+from isovist.kernels.threads import NUMBA
 
 SINGLES = 8
 """Singles of a vector: a register of AVX2, two of NEON, where one would wait for itself."""
@@ -158,3 +162,22 @@ def loop(builder: Any, count: Any, step: int) -> Any:
     index = ir.IntType(64)
     first, by = ir.Constant(index, 0), ir.Constant(index, step)
     return cgutils.for_range_slice(builder, first, count, by, intp=index)
+
+
+def lowest_plain(bits: int) -> int:
+    """Number of the lowest bit of an integer that is set; one must be."""
+    return (int(bits) & -int(bits)).bit_length() - 1
+
+
+@intrinsic
+def lowest_vector(_typing, bits):
+    """As `lowest_plain`, in one instruction."""
+
+    def code(context, builder, signature, arguments):
+        found = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
+        return builder.zext(found, ir.IntType(64))
+
+    return types.int64(bits), code
+
+
+lowest_bit: Any = lowest_plain if NUMBA.DISABLE_JIT else lowest_vector
