@@ -66,16 +66,17 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
 @given(rays(), st.one_of(st.just(1e6), st.integers(1, 40).map(lambda k: k / 4)))
 def test_a_fan_of_rays_has_those_of_the_rational_twin_ties_included(ray, maximum):
     from isovist.kernels.fan import cast_fan
-    from isovist.kernels.follow import STATE
-    from isovist.kernels.vectors import SINGLES
+    from isovist.kernels.follow import RAYS, STATE, in_groups
 
     cells, origin, direction = ray
-    angles = np.arctan2(*direction[::-1]) + np.arange(SINGLES + 3) * np.pi / 8
+    angles = np.arctan2(*direction[::-1]) + np.arange(RAYS + 3) * np.pi / 8
     unit = np.stack([np.cos(angles), np.sin(angles)])
     unit[:, :3] = [[1.0, 0.0, -1.0], [0.0, -1.0, 0.0]]
     ranges, endings = np.empty(len(angles)), np.empty(len(angles), dtype=np.uint8)
-    skip, rays = OccupancyMap.from_array(cells, 1.0).skip, np.empty((STATE, SINGLES), np.float32)
-    at = np.empty(SINGLES, np.int32)
+    skip = OccupancyMap.from_array(cells, 1.0).skip
+    rays = np.empty((STATE, in_groups(len(angles))), np.float32)
+    at = np.empty(rays.shape[1], np.int32)
+    assert rays.shape[1] == 2 * RAYS
     cast_fan(skip, *origin, unit[0], unit[1], maximum, rays, at, ranges, endings)
     for k, (dx, dy) in enumerate(unit.T):
         t, ending = cast_twin(cells, *origin, dx, dy)
@@ -89,30 +90,36 @@ def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
     from numba import njit
 
     from isovist.kernels import follow as group
-    from isovist.kernels.vectors import SINGLES
-
     random = np.random.default_rng(3)
     cells = (random.random((40, 50)) < 0.05).astype(np.uint8)
     skip = OccupancyMap.from_array(cells, 1.0).skip
 
     @njit
-    def vector(every, begin, width, place, rays, at):
-        group.follow(every, begin, width, place, rays, at)
+    def vector(every, begin, width, place, first, rays, at):
+        group.follow(every, begin, width, place, first, rays, at)
 
     ended = np.zeros(3, dtype=int)
     for _ in range(300):
         x, y = random.uniform(1.0, [49.0, 39.0])
         begin = (int(y) + 1) * skip.shape[1] + int(x) + 1
         around = float(skip.reshape(-1)[begin]) - group.FREE
-        angles = random.uniform(-np.pi, np.pi, SINGLES)
-        rays = np.zeros((group.STATE, SINGLES), dtype=np.float32)
+        angles = random.uniform(-np.pi, np.pi, 3 * group.RAYS)
+        rays = np.zeros((group.STATE, len(angles)), dtype=np.float32)
         rays[group.DX], rays[group.DY] = np.cos(angles), np.sin(angles)
         rays[group.PER_X : group.PER_Y + 1] = 1.0 / rays[: group.DY + 1]
         rays[group.AROUND] = around
         rays[group.AROUND, 0] = -1.0  # one that has ended before
-        twin, cells_of = rays.copy(), np.empty((2, SINGLES), dtype=np.int32)
+        others, rays = rays, rays.copy()
+        twin, cells_of = rays.copy(), np.full((2, len(angles)), -1, dtype=np.int32)
         for some, at, way in zip((rays, twin), cells_of, (vector, group.follow_plain), strict=True):
-            way(skip.reshape(-1), begin, skip.shape[1], (x % 1.0, y % 1.0, 15.0), some, at)
+            for first in (0, 2 * group.RAYS):
+                place = x % 1.0, y % 1.0, 15.0
+                way(skip.reshape(-1), begin, skip.shape[1], place, first, some, at)
+            left = slice(group.RAYS, 2 * group.RAYS)
+            np.testing.assert_array_equal(some[:, left], others[:, left])
+            assert (at[left] == -1).all()
+        mine = np.arange(len(angles)) // group.RAYS != 1
+        rays, twin, cells_of = rays[:, mine], twin[:, mine], cells_of[:, mine]
         sure = twin[group.ASIDE] < group.RIM
         np.testing.assert_array_equal(cells_of[0, sure], cells_of[1, sure])
         np.testing.assert_array_equal(rays[group.ASIDE] < group.RIM, sure)

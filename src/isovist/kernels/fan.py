@@ -23,13 +23,13 @@ from isovist.kernels.follow import (
     FAR,
     PER_X,
     PER_Y,
+    RAYS,
     RIM,
     SLANT,
     Singles,
     follow,
 )
 from isovist.kernels.occupancy import EDGE, FREE, MAXIMUM, Skip, cast_one
-from isovist.kernels.vectors import SINGLES
 
 Floats = NDArray[np.float64]
 
@@ -38,16 +38,21 @@ COUNTED = 2**31
 
 
 @within
-def _begin(first: int, along: Floats, across: Floats, around: float, rays: Singles) -> None:
-    """Have the next group of rays begin in a cell with so many free ones around it."""
-    for k in range(SINGLES):
-        n = min(first + k, len(along) - 1)
-        dx, dy = along[n], across[n]
-        rays[DX, k], rays[DY, k], rays[PER_X, k], rays[PER_Y, k] = dx, dy, 1.0 / dx, 1.0 / dy
-        slanted = min(abs(dx), abs(dy)) > SLANT
-        rays[AROUND, k] = around if slanted else -1.0
-        rays[FAR, k], rays[ASIDE, k] = 0.0, 0.0 if slanted else 0.5
-        rays[CX, k], rays[CY, k] = 0.0, 0.0
+def _aim(along: Floats, directions: Singles, per: Singles) -> None:
+    """One axis of the directions of rays, and one over it; the last ray fills the last group."""
+    m = len(along)
+    for k in range(m):
+        directions[k], per[k] = along[k], 1.0 / along[k]
+    for k in range(m, len(per)):
+        directions[k], per[k] = directions[m - 1], per[m - 1]
+
+
+@within
+def _set_out(across: Singles, up: Singles, begins: float, around: Singles, aside: Singles) -> None:
+    """Have rays begin in a cell with so many free ones around it, but for those near an axis."""
+    for k in range(len(around)):
+        slanted = min(abs(across[k]), abs(up[k])) > SLANT
+        around[k], aside[k] = begins if slanted else -1.0, 0.0 if slanted else 0.5
 
 
 @inner
@@ -64,8 +69,8 @@ def cast_fan(
         along: x of the unit vectors, shape (m,).
         across: y of them.
         maximum: Longest range.
-        rays: Scratch, shape (STATE, SINGLES).
-        at: Scratch, shape (SINGLES,).
+        rays: Scratch, shape (STATE, `in_groups` of m).
+        at: Scratch, likewise.
         ranges: Output, shape (m,).
         endings: Output, shape (m,).
     """
@@ -79,18 +84,20 @@ def cast_fan(
         begins = every[number]
     slack = ERROR[0] + ERROR[1] * maximum
     m, place = len(along), (x - column, y - row, maximum)
-    for first in range(0, m, SINGLES):
-        if begins >= FREE:
-            _begin(first, along, across, float(begins) - FREE, rays)
-            follow(every, number, width, place, rays, at)
-        for n in range(first, min(first + SINGLES, m)):
-            k = n - first
-            far = float(rays[FAR, k])
-            unsure = not rays[ASIDE, k] < RIM or abs(far - maximum) <= slack
-            if begins < FREE or unsure:
-                ranges[n], ending, _cell, _axis = cast_one(skip, x, y, along[n], across[n], maximum)
-                endings[n] = ending
-            elif far < maximum:
-                ranges[n], endings[n] = far, every[np.uint64(number + at[k])]
-            else:
-                ranges[n], endings[n] = maximum, MAXIMUM
+    if begins >= FREE:
+        _aim(along, rays[DX], rays[PER_X])
+        _aim(across, rays[DY], rays[PER_Y])
+        _set_out(rays[DX], rays[DY], float(begins) - FREE, rays[AROUND], rays[ASIDE])
+        rays[CX], rays[CY], rays[FAR] = 0.0, 0.0, 0.0
+        for first in range(0, rays.shape[1], RAYS):
+            follow(every, number, width, place, first, rays, at)
+    for k in range(m):
+        far = float(rays[FAR, k])
+        unsure = not rays[ASIDE, k] < RIM or abs(far - maximum) <= slack
+        if begins < FREE or unsure:
+            ranges[k], ending, _cell, _axis = cast_one(skip, x, y, along[k], across[k], maximum)
+            endings[k] = ending
+        elif far < maximum:
+            ranges[k], endings[k] = far, every[np.uint64(number + at[k])]
+        else:
+            ranges[k], endings[k] = maximum, MAXIMUM

@@ -18,15 +18,19 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
+from isovist.kernels.compiled import within
 from isovist.kernels.occupancy import FREE
 from isovist.kernels.threads import NUMBA
-from isovist.kernels.vectors import SINGLES, Lanes, data_of, spread_out, vector_at
+from isovist.kernels.vectors import Lanes, data_of, spread_out, vector_at
 
 Singles = NDArray[np.float32]
 
+RAYS = 32
+"""Rays of a group.  A step waits for what it reads of the map, and a group for the last of its
+rays: of 8, 16, 32 and 64 a ray takes least with 32 (intel and fhw, x86-64)."""
 DX, DY, PER_X, PER_Y, CX, CY, AROUND, FAR, ASIDE = range(9)
 STATE = 9
-"""Rows of a group of rays: direction, one over it, cell, how many cells around that are free, below
+"""Rows of what is known of rays: direction, one over it, cell, how many cells around that are free, below
 0 where the ray has ended, how far it came, and how far from the middle of its cell it entered that,
 with what that may be off by."""
 SLANT = 1e-3
@@ -38,24 +42,26 @@ RIM = float(np.float32(0.5 - ERROR[0]))
 
 
 def follow_plain(
-    every: NDArray[np.uint8], begin: int, width: int, place: tuple[float, ...], rays: Singles,
-    at: NDArray[np.int32],
+    every: NDArray[np.uint8], begin: int, width: int, place: tuple[float, ...], first: int,
+    rays: Singles, at: NDArray[np.int32],
 ) -> None:  # fmt: skip
-    """Follow rays until they end.
+    """Follow a group of rays until they end.
 
     Args:
         every: Cells of a skip grid (`kernels.occupancy`), row after row.
         begin: Number of the cell in which they begin.
         width: Cells of a row.
         place: x and y in that cell, and the range beyond which rays end; in cells.
-        rays: Shape (STATE, SINGLES).
-        at: Output, number of the cell of each ray less `begin`, shape (SINGLES,).
+        first: The first of the group.
+        rays: Shape (STATE, m).
+        at: Output, number of the cell of each ray less `begin`, shape (m,).
     """
     x, y, maximum = place
-    going, at[:] = True, 0
+    group = range(first, first + RAYS)
+    going, at[first : first + RAYS] = True, 0
     while going:
         going = False
-        for k in range(rays.shape[1]):
+        for k in group:
             dx, dy, per_x, per_y, cx, cy, free = (float(v) for v in rays[: AROUND + 1, k])
             if free < 0.0:
                 continue
@@ -77,21 +83,24 @@ def follow_plain(
 
 
 @intrinsic
-def follow_vector(_typing, every, begin, width, place, rays, at):
+def follow_vector(_typing, every, begin, width, place, first, rays, at):
     """As `follow_plain`, in vector code by hand."""
 
     def code(context, builder, signature, arguments):
-        every_, begin_, width_, place_, rays_, at_ = arguments
-        wide, index = ir.VectorType(ir.FloatType(), SINGLES), ir.IntType(64)
-        whole = ir.VectorType(ir.IntType(32), SINGLES)
+        every_, begin_, width_, place_, first_, rays_, at_ = arguments
+        wide, index = ir.VectorType(ir.FloatType(), RAYS), ir.IntType(64)
+        whole = ir.VectorType(ir.IntType(32), RAYS)
         cells = builder.gep(data_of(context, builder, every_, signature.args[0]), [begin_])
 
         def spread(value: Any) -> Lanes:
             return Lanes(builder, spread_out(builder, value, wide))
 
+        known = cgutils.create_struct_proxy(signature.args[5])(context, builder, value=rays_)
+        _rows, count = cgutils.unpack_tuple(builder, known.shape, 2)
+
         def row(k: int) -> Any:
-            offset = ir.Constant(index, k * SINGLES)
-            return vector_at(context, builder, wide, rays_, signature.args[4], offset)
+            offset = builder.add(builder.mul(count, ir.Constant(index, k)), first_)
+            return vector_at(context, builder, wide, rays_, signature.args[5], offset)
 
         def load(k: int) -> Lanes:
             return Lanes(builder, builder.load(row(k), align=4))
@@ -112,7 +121,7 @@ def follow_vector(_typing, every, begin, width, place, rays, at):
         for k, where in kept.items():
             builder.store(load(k).value, where)
         number = cgutils.alloca_once(builder, whole)
-        builder.store(ir.Constant(whole, [0] * SINGLES), number)
+        builder.store(ir.Constant(whole, [0] * RAYS), number)
 
         def go_on() -> Any:
             return (Lanes(builder, builder.load(kept[AROUND])) > -0.5).any()
@@ -130,8 +139,8 @@ def follow_vector(_typing, every, begin, width, place, rays, at):
         u, v = upright.where(jx + sx, cell), upright.where(cell, jy + sy)
         new = builder.add(builder.mul(v.whole().value, width), u.whole().value)
         new = builder.select(goes.value, new, builder.load(number))
-        codes = ir.Constant(ir.VectorType(ir.IntType(8), SINGLES), ir.Undefined)
-        for lane in (ir.Constant(index, k) for k in range(SINGLES)):
+        codes = ir.Constant(ir.VectorType(ir.IntType(8), RAYS), ir.Undefined)
+        for lane in (ir.Constant(index, k) for k in range(RAYS)):
             place = builder.sext(builder.extract_element(new, lane), index)
             met_code = builder.load(builder.gep(cells, [place]))
             codes = builder.insert_element(codes, met_code, lane)
@@ -153,11 +162,17 @@ def follow_vector(_typing, every, begin, width, place, rays, at):
         builder.position_at_end(end)
         for k in (AROUND, FAR, ASIDE):
             builder.store(builder.load(kept[k]), row(k), align=4)
-        out = vector_at(context, builder, whole, at_, signature.args[5], ir.Constant(index, 0))
+        out = vector_at(context, builder, whole, at_, signature.args[6], first_)
         builder.store(builder.load(number), out, align=4)
         return context.get_dummy_value()
 
-    return types.none(every, begin, width, place, rays, at), code
+    return types.none(every, begin, width, place, first, rays, at), code
+
+
+@within
+def in_groups(m: int) -> int:
+    """Rays with those that fill the last group."""
+    return (m + RAYS - 1) // RAYS * RAYS
 
 
 follow: Any = follow_plain if NUMBA.DISABLE_JIT else follow_vector

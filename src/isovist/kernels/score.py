@@ -10,10 +10,9 @@ from isovist.kernels.beam import UNKNOWN, WALL, is_open, is_through, is_unseen, 
 from isovist.kernels.compiled import kernel
 from isovist.kernels.ends import FAR, lay_out, near_ends, padded
 from isovist.kernels.fan import cast_fan
-from isovist.kernels.follow import STATE
+from isovist.kernels.follow import STATE, in_groups
 from isovist.kernels.occupancy import cast_one
 from isovist.kernels.ratings import BEHIND, LIMIT, NEAR, RANGE, ROWS, SIGMA, Z, rate_beams
-from isovist.kernels.vectors import SINGLES
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -63,7 +62,8 @@ def score(
         ways[0, k], ways[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
         beams[SIGMA, k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
         beams[Z, k] = min(z[k], FAR)
-    rays, at = np.empty((STATE, SINGLES), dtype=np.float32), np.empty(SINGLES, dtype=np.int32)
+    rays = np.empty((STATE, in_groups(m)), dtype=np.float32)
+    at = np.empty(rays.shape[1], dtype=np.int32)
     along, across, r = np.empty(m), np.empty(m), np.zeros(m)
     endings = np.full(m, WALL, dtype=np.uint8)
     beams[RANGE], beams[BEHIND], beams[LIMIT] = 0.0, 0.0, np.inf
