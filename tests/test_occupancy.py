@@ -90,6 +90,7 @@ def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
     from numba import njit
 
     from isovist.kernels import follow as group
+
     random = np.random.default_rng(3)
     cells = (random.random((40, 50)) < 0.05).astype(np.uint8)
     skip = OccupancyMap.from_array(cells, 1.0).skip

@@ -114,7 +114,7 @@ def _valleys(before: Numbers, costs: Numbers, behind: Numbers, start: int) -> np
     bits, first = np.uint32(0), np.uint64(start)
     for k in range(WORD):
         i = first + np.uint64(k)
-        most = min(min(before[i], behind[i]), np.int32(NEVER - 1))
+        most = min(before[i], behind[i], np.int32(NEVER - 1))
         bits |= np.uint32(1) << np.uint32(k) if costs[i] <= most else np.uint32(0)
     return bits
 
@@ -137,7 +137,7 @@ def _lowest(sums: NDArray[np.uint16]) -> np.uint16:
 
 @within
 def _sort_in(key: np.int64, keys: Keys) -> None:
-    """Put a key among the smallest so far, ascending, without a branch that nobody could foresee."""
+    """Put a key among the smallest so far, ascending, without a branch."""
     for j in range(len(keys)):
         low = min(keys[j], key)
         key = max(keys[j], key)

@@ -30,9 +30,9 @@ RAYS = 32
 rays: of 8, 16, 32 and 64 a ray takes least with 32 (intel and fhw, x86-64)."""
 DX, DY, PER_X, PER_Y, CX, CY, AROUND, FAR, ASIDE = range(9)
 STATE = 9
-"""Rows of what is known of rays: direction, one over it, cell, how many cells around that are free, below
-0 where the ray has ended, how far it came, and how far from the middle of its cell it entered that,
-with what that may be off by."""
+"""Rows of what is known of rays: direction, one over it, cell, how many cells around that are free,
+below 0 where the ray has ended, how far it came, and how far from the middle of its cell it entered
+that, with what that may be off by."""
 SLANT = 1e-3
 """Rays nearer to an axis than this, in rad, are for others to follow."""
 ERROR = (1e-4, 1e-6)

@@ -173,7 +173,7 @@ def lowest_plain(bits: int) -> int:
 def lowest_vector(_typing, bits):
     """As `lowest_plain`, in one instruction."""
 
-    def code(context, builder, signature, arguments):
+    def code(_context, builder, _signature, arguments):
         found = builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 1))
         return builder.zext(found, ir.IntType(64))
 
