@@ -110,16 +110,18 @@ def complete(
         else:
             alive = told.among(cells, heads, order)
         cells, heads, lookups = alive.cells, alive.heads, lookups + alive.lookups
-        found = _rows(np.column_stack([cells, heads, alive.deficits]), width, turn, tops)
-        boxes = found[:, :3]
-        inside = _inside(boxes, 0.5 * width, turn, known)
-        settled.append(found[inside])
-        cells, heads, boxes, found = cells[~inside], heads[~inside], boxes[~inside], found[~inside]
-        followed = True
-        if width * unit <= settings.see and len(boxes):
+        followed, narrow = True, width * unit <= settings.see
+        found = None  # what will not be told of boxes need not be made
+        if narrow or known is not None:
+            found = _rows(cells, heads, alive.deficits, width, turn, tops)
+        if found is not None and known is not None:
+            inside = _inside(found, 0.5 * width, turn, known)
+            settled.append(found[inside])
+            cells, heads, found = cells[~inside], heads[~inside], found[~inside]
+        if found is not None and narrow and len(found):
             lost, count, followed = _see(
-                atlas, ceilings, beams, model, boxes, (0.5 * width, turn), tops, spare,
-                start + seconds,
+                atlas, ceilings, beams, model, np.ascontiguousarray(found[:, :3]),
+                (0.5 * width, turn), tops, spare, start + seconds,
             )  # fmt: skip
             wedges += count
             kept = lost <= spare + 1e-9
@@ -128,6 +130,8 @@ def complete(
         done = len(cells) == 0 or (width * unit <= settings.finest and followed)
         late = perf_counter() - start > seconds or not followed
         if done or late or 8 * len(cells) > settings.most:
+            if found is None:
+                found = _rows(cells, heads, alive.deficits, width, turn, tops)
             return Survivors(np.concatenate([*settled, found]), len(found), done, lookups, wedges)
         size, share = (size // 2, share) if size > 1 else (1, 2 * share)
         cells, heads = children(cells, heads, turned=yaws is None, share=share)
@@ -180,20 +184,33 @@ def _rounds(
 
 def _survivors(told: Boxes, settings: ProofSettings, unit: float, tops: FloatArray) -> Survivors:
     """From what a backend has left."""
+
+    def rows(boxes: IntArray, size: tuple[float, float]) -> FloatArray:
+        return _rows(boxes[:, :2], boxes[:, 2], boxes[:, 3], *size, tops)
+
     sizes = [(width, math.pi / turns) for width, turns in sizes_of(settings, unit)]
-    settled = [_rows(inside, *size, tops) for inside, size in zip(told.inside, sizes, strict=False)]
-    found = _rows(told.left, *sizes[len(told.inside) - 1], tops)
+    settled = [rows(inside, size) for inside, size in zip(told.inside, sizes, strict=False)]
+    found = rows(told.left, sizes[len(told.inside) - 1])
     found[:, 5] = np.minimum(found[:, 5], tops.mean() - told.deficits / len(tops))
     boxes = np.concatenate([*settled, found])
     return Survivors(boxes, len(found), told.complete, told.lookups, told.wedges)
 
 
-def _rows(boxes: IntArray, width: float, turn: float, tops: FloatArray) -> FloatArray:
-    """Boxes (column, row, heading, deficit) as `Survivors` wants them."""
-    middles = (boxes[:, :2] + 0.5) * width
-    half = np.broadcast_to([0.5 * width, turn], (len(boxes), 2))
-    most = tops.mean() - boxes[:, 3] / UNITS / len(tops)
-    return np.column_stack([middles, (boxes[:, 2] + 0.5) * 2.0 * turn, half, most])
+def _rows(
+    cells: IntArray,
+    heads: IntArray,
+    deficits: IntArray | NDArray[np.int32],
+    width: float,
+    turn: float,
+    tops: FloatArray,
+) -> FloatArray:
+    """Boxes as `Survivors` wants them."""
+    rows = np.empty((len(cells), 6))
+    rows[:, :2] = (cells + 0.5) * width
+    rows[:, 2] = (heads + 0.5) * 2.0 * turn
+    rows[:, 3], rows[:, 4] = 0.5 * width, turn
+    rows[:, 5] = tops.mean() - deficits / UNITS / len(tops)
+    return rows
 
 
 def deficits_of(
@@ -298,10 +315,8 @@ def children(
     return np.column_stack([column, row]), alike >> 2 * fine
 
 
-def _inside(boxes: FloatArray, a: float, b: float, known: FloatArray | None) -> BoolArray:
+def _inside(boxes: FloatArray, a: float, b: float, known: FloatArray) -> BoolArray:
     """Whether every pose of a box lies in the place that is known."""
-    if known is None:
-        return np.zeros(len(boxes), dtype=np.bool_)
     far = np.hypot(boxes[:, 0] - known[0], boxes[:, 1] - known[1]) + math.sqrt(2.0) * a
     turned = np.abs((boxes[:, 2] - known[2] + math.pi) % (2.0 * math.pi) - math.pi) + b
     return np.asarray((far <= known[3]) & (turned <= known[4]))
