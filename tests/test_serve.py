@@ -68,7 +68,7 @@ def test_scans_that_come_together_are_located_together(tmp_path):
 
 def test_a_bad_scan_in_a_batch_is_told_alone():
     search = Search.of(PLANE.atlas, Fields({"certificate": False}, LOCATE), 1.0)
-    good, bad = search.run([PLANE.look(PLANE.places[0]), SPACE.look(SPACE.places[0])])
+    good, bad = search.run(iter([PLANE.look(PLANE.places[0]), SPACE.look(SPACE.places[0])]))
     assert good["verdict"] == "unique"
     assert str(bad).startswith("The scan is a cloud of points, and the atlas is of a map of the ")
 

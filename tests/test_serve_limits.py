@@ -252,6 +252,76 @@ def test_what_could_not_be_answered_in_time_is_refused_at_once():
     batches.close()
 
 
+def test_whoever_comes_while_a_batch_is_located_gets_into_it():
+    """And who has an answer need not wait for the others; one that fails takes no answer back."""
+    batches, more = Batcher(Limits(batch=3)), threading.Event()
+
+    def run(jobs):
+        for job in jobs:
+            yield -job
+            assert more.wait(60.0)
+            if job == 3:
+                raise ValueError("three")
+
+    async def ask():
+        first = await batches.ask("kind", 1, run)
+        others = [asyncio.create_task(batches.ask("kind", job, run)) for job in (2, 3, 4)]
+        while batches.waiting < 3:
+            await asyncio.sleep(0.001)
+        assert batches.sizes == (1, 1)
+        more.set()
+        told = await asyncio.gather(*others, return_exceptions=True)
+        return [first, *told], batches.sizes
+
+    assert asyncio.run(ask()) == ([-1, -2, -3, -4], (2, 4))
+    batches.close()
+
+
+def test_an_error_of_a_batch_is_told_to_all_who_wait_for_it():
+    batches = Batcher(Limits(gather_s=0.05))
+
+    def run(jobs):
+        yield next(jobs)
+        assert list(jobs) == [2, 3]
+        raise ValueError("by mistake")
+
+    async def ask():
+        asked = [batches.ask("kind", job, run) for job in (1, 2, 3)]
+        return await asyncio.gather(*asked, return_exceptions=True)
+
+    first, *others = asyncio.run(ask())
+    assert first == 1
+    assert [str(error) for error in others] == ["by mistake"] * 2
+    batches.close()
+
+
+def test_a_batch_that_nobody_waits_for_any_more_does_not_end_the_line():
+    """Its scans were given up while another kind was located."""
+    batches, begun, free = Batcher(Limits(seconds=0.2)), threading.Event(), threading.Event()
+
+    def holding(jobs):
+        begun.set()
+        assert free.wait(60.0)
+        return list(jobs)
+
+    async def ask():
+        held = asyncio.create_task(batches.ask("one", 1, holding))
+        await asyncio.to_thread(begun.wait)
+        with pytest.raises(iv.IsovistError, match="There was no answer within"):
+            await batches.ask("other", 2, list)
+        tasks = set(batches._tasks)
+        free.set()
+        with pytest.raises(iv.IsovistError):
+            await held
+        while batches._lines:
+            await asyncio.sleep(0.001)
+        assert [task.exception() for task in tasks] == [None, None]
+        return await batches.ask("other", 3, list)
+
+    assert asyncio.run(ask()) == 3
+    batches.close()
+
+
 def test_an_answer_that_takes_too_long_is_given_up(tmp_path, held):
     with serving(library(tmp_path / "maps"), seconds=0.2) as (server, client):
         response = client.post("/locate", json={"scan": SCAN})

@@ -301,7 +301,7 @@ def test_a_worker_answers_until_nothing_more_comes(name, tmp_path):
     search = Search.of(site.atlas, Fields(HOW, LOCATE), 1.0)
     seen = [one.body.scan(Fields(HOW, LOCATE)) for one in asked]
     told = [json.loads(one.text) for one in (first, second)]
-    assert [untimed(one) for one in told] == [plainly(one) for one in search.run(seen)]
+    assert [untimed(one) for one in told] == [plainly(one) for one in search.run(iter(seen))]
     assert first.noted == {"verdict": "unique"}
     assert refused.noted == {"map": "gone"}
     assert (refused.error.status, refused.text) == (404, b"")

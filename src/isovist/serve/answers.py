@@ -7,13 +7,12 @@ from typing import Any
 
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.library import Library
+from isovist.backends.base import computing
 from isovist.errors import FileError, InputError
-from isovist.kernels import threads
-from isovist.localization.answer import Answer
 from isovist.localization.check import check
 from isovist.localization.hints import hints
 from isovist.localization.locate import locate
-from isovist.localization.many import locate_many
+from isovist.localization.maps import site_of
 from isovist.localization.region import Region
 from isovist.report.answers import answer_json
 from isovist.report.checks import check_json
@@ -71,34 +70,19 @@ class Search:
 
     @property
     def run(self) -> Run:
-        """Locates the scans of a batch, as plain data; the error of a bad one stands for it."""
+        """Locates scans as they come, as plain data; the error of a bad one stands for it."""
         how = {"prior": self.prior, **dict(self.how)}
-        site = self.site
+        site = site_of(self.site)
 
-        def answered(scans: Sequence[AnyScan]) -> Sequence[Answer | InputError]:
+        def answered(_number: int, scan: AnyScan) -> Told | InputError:
             try:
-                return locate_many(site, scans, **how)
-            except InputError:
-                return [alone(scan) for scan in scans]
-
-        def alone(scan: AnyScan) -> Answer | InputError:
-            try:
-                return locate(site, scan, **how)
+                answer = locate(site, scan, **how)
             except InputError as error:
                 return error
-
-        def finish(_number: int, pair: tuple[AnyScan, Answer | InputError]) -> Told | InputError:
-            scan, answer = pair
-            if isinstance(answer, InputError):
-                return answer
-            told = hints(site, scan, answer, prior=self.prior) if self.hinting else ()
+            told = hints(self.site, scan, answer, prior=self.prior) if self.hinting else ()
             return answer_json(answer, told)
 
-        def run(scans: Sequence[AnyScan]) -> list[Told | InputError]:
-            pairs = zip(scans, answered(scans), strict=True)
-            return list(threads.in_order(finish, pairs, threads.at_once() if len(scans) > 1 else 1))
-
-        return run
+        return lambda scans: computing().each(answered, scans)
 
 
 def json_of(told: Told) -> bytes:

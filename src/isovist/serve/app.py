@@ -174,7 +174,7 @@ class Server:
         noted = request.scope["isovist"]
         search, scan = await asyncio.to_thread(locating, body, library, self.limits, noted)
         if search.proves:
-            (told,) = await self.batches.beside(lambda: search.run([scan]))
+            (told,) = await self.batches.beside(lambda: list(search.run(iter([scan]))))
             if isinstance(told, Exception):
                 raise told
         else:

@@ -1,23 +1,26 @@
 """Scans that come at about the same time are located together.
 
-The first scan of a map waits a moment for others; while a batch is located, the next gathers by
-itself.  Batches are worked on by one thread, one after the other, each with all cores; what is
-asked about single scans goes on beside them, or elsewhere (`workers`).
+The first scan of a map waits a moment for others; those that come while a batch is located still
+get into it, up to its size, and whoever has an answer is told at once.  Batches are worked on by
+one thread, one after the other, each with all cores; what is asked about single scans goes on
+beside them, or elsewhere (`workers`).
 """
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any, TypeVar
 
 from isovist.serve.errors import busy, late
 from isovist.serve.limits import Limits
 
 T = TypeVar("T")
-Run = Callable[[Sequence[Any]], Sequence[Any]]
+Run = Callable[[Iterator[Any]], Iterable[Any]]
 """Answers jobs, in order; an exception is the answer of the job that it stands for."""
-_Line = deque[tuple[Any, "asyncio.Future[Any]"]]
+_Future = asyncio.Future[Any]
+_Line = deque[tuple[Any, _Future]]
 BESIDE = 2
 """Threads for what is not located in batches."""
 
@@ -52,7 +55,7 @@ class Batcher:
             job: What is asked.
             run: Works on jobs of this kind, in a thread of its own.
         """
-        answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        answer: _Future = asyncio.get_running_loop().create_future()
         line = self._lines.get(kind)
         self._check()
         if line is None:
@@ -71,6 +74,9 @@ class Batcher:
     def note(self, jobs: int, spent: float) -> None:
         """A batch that took so many s of all that work on batches."""
         self.sizes = self.sizes[0] + 1, self.sizes[1] + jobs
+        self._keep_pace(jobs, spent)
+
+    def _keep_pace(self, jobs: int, spent: float) -> None:
         each = spent / jobs
         self.pace = each if self.pace == 0.0 else 0.7 * self.pace + 0.3 * each
 
@@ -98,31 +104,68 @@ class Batcher:
     async def _work(self, kind: Hashable, line: _Line, run: Run) -> None:
         """Work on a line until nobody stands in it."""
         loop = asyncio.get_running_loop()
+
+        def tell(answer: _Future, told: Any) -> None:
+            loop.call_soon_threadsafe(self._tell, answer, told)
+
         try:
             await asyncio.sleep(self.limits.gather_s)
             while line:
-                some = [line.popleft() for _ in range(min(len(line), self.limits.batch))]
-                some = [(job, answer) for job, answer in some if not answer.done()]
-                if not some:
+                if line[0][1].done():
+                    line.popleft()
                     continue
-                told: Sequence[Any]
-                start = loop.time()
-                try:
-                    told = await loop.run_in_executor(self._batches, run, [job for job, _ in some])
-                except Exception as error:
-                    told = [error] * len(some)
-                self.note(len(some), loop.time() - start)
-                for (_, answer), result in zip(some, told, strict=True):
-                    if answer.done():
-                        continue
-                    if isinstance(result, Exception):
-                        answer.set_exception(result)
-                    else:
-                        answer.set_result(result)
+                self.sizes = self.sizes[0] + 1, self.sizes[1]
+                start, work = loop.time(), partial(_answer, line, self.limits.batch, run, tell)
+                count = await loop.run_in_executor(self._batches, work)
+                if count:
+                    self._keep_pace(count, loop.time() - start)
         finally:
             del self._lines[kind]
+
+    def _tell(self, answer: _Future, told: Any) -> None:
+        """Give an answer to who still waits for it."""
+        self.sizes = self.sizes[0], self.sizes[1] + 1
+        if answer.done():
+            return
+        if isinstance(told, Exception):
+            answer.set_exception(told)
+        else:
+            answer.set_result(told)
 
     def close(self) -> None:
         """Wait for what is being worked on, and end the threads."""
         self._batches.shutdown()
         self._beside.shutdown()
+
+
+def _answer(line: _Line, most: int, run: Run, tell: Callable[[_Future, Any], object]) -> int:
+    """Answer those who stand in a line, and who comes meanwhile, each at once.
+
+    Args:
+        line: Left by whoever is worked on.
+        most: How many at most.
+        run: Works on jobs.
+        tell: Gives an answer to who waits for it.
+
+    Returns:
+        How many they were.
+    """
+    begun: deque[_Future] = deque()
+    count = 0
+
+    def jobs() -> Iterator[Any]:
+        nonlocal count
+        while line and count < most:
+            job, answer = line.popleft()
+            if not answer.done():  # else nobody waits for it any more
+                begun.append(answer)
+                count += 1
+                yield job
+
+    try:
+        for told in run(jobs()):
+            tell(begun.popleft(), told)
+    except Exception as error:
+        for answer in begun:
+            tell(answer, error)
+    return count

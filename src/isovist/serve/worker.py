@@ -53,7 +53,7 @@ class Desk:
                 answer.error = error
         for some in alike.values():
             (_, search, _), *_ = some
-            told = search.run([scan for *_, scan in some])
+            told = search.run(scan for *_, scan in some)
             for (answer, *_), words in zip(some, told, strict=True):
                 if isinstance(words, InputError):
                     answer.error = words
