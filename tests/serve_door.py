@@ -33,9 +33,8 @@ def serving(folder, *, tokens=(), door=None, workers=None, **limits):
     chosen = Limits(**limits)
     server = Server(Maps(folder), chosen, tokens, door=door, workers=workers)
     listener = listen("127.0.0.1", 0)
-    config = uvicorn.Config(
-        server.app, http=protocol_of(chosen.head_s), log_level="error", ws="none", access_log=False
-    )
+    http = protocol_of(chosen.head_s, chosen.connections)
+    config = uvicorn.Config(server.app, http=http, log_level="error", ws="none", access_log=False)
     runner = uvicorn.Server(config)
     thread = threading.Thread(target=runner.run, args=([listener],), daemon=True)
     thread.start()

@@ -199,6 +199,46 @@ def test_connections_that_ask_nothing_are_closed(tmp_path):
         assert client.get("/health").status_code == 200
 
 
+def test_of_too_many_connections_those_that_ask_nothing_for_the_longest_are_closed(tmp_path):
+    """Whoever is asking stays, and so does who has just asked."""
+    asking = b"POST /locate HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 2\r\n\r\n{"
+    with serving(library(tmp_path / "maps"), connections=3) as (_, client), ExitStack() as stack:
+        address = client.base_url.host, client.base_url.port
+
+        def connect():
+            line = stack.enter_context(socket.create_connection(address))
+            line.settimeout(30.0)
+            return line
+
+        slow = connect()
+        slow.sendall(asking)
+        idle = [connect(), connect()]
+        idle[0].sendall(b"GET /health HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        told = b""
+        while not told.endswith(b"}"):
+            told += idle[0].recv(1000)
+        idle.append(connect())
+        assert idle[1].recv(1) == b""
+        assert client.get("/health").status_code == 200
+        assert idle[0].recv(1) == b""
+        slow.sendall(b"}")
+        assert slow.recv(1000).startswith(b"HTTP/1.1 400 ")
+        idle[2].settimeout(0.2)
+        with pytest.raises(TimeoutError):
+            idle[2].recv(1)
+
+
+def test_a_server_asks_for_as_many_open_files_as_its_connections_need():
+    words = "import resource as r; from isovist.serve.start import room_for; "
+    words += (
+        "n = r.RLIMIT_NOFILE; r.setrlimit(n, (100, {})); print(room_for(50), r.getrlimit(n)[0])"
+    )
+    for hard, wanted in ((400, "50 150"), (120, "40 120")):
+        command = [sys.executable, "-c", words.format(hard)]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        assert told.stdout.strip() == wanted
+
+
 @pytest.fixture
 def held(monkeypatch):
     """Searches wait until they are let go."""

@@ -6,8 +6,15 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-def protocol_of(head_s: float) -> type[asyncio.Protocol]:
-    """HTTP that waits so many s for the first head of a connection, in whatever pieces it comes."""
+def protocol_of(head_s: float, most: int) -> type[asyncio.Protocol]:
+    """HTTP for so many connections at once.
+
+    Args:
+        head_s: Waits so long for the first head of a connection, in whatever pieces it comes, in s.
+        most: Of more connections, the one that has asked nothing for the longest is closed.
+    """
+    every: set[Any] = set()
+    idle: dict[Any, None] = {}  # the longest first
 
     class Patient(H11Protocol):
         _first: asyncio.TimerHandle | None = None
@@ -15,14 +22,26 @@ def protocol_of(head_s: float) -> type[asyncio.Protocol]:
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             self._first = self.loop.call_later(head_s, self._give_up)
+            every.add(self)
+            idle[self] = None
+            if len(every) > most:
+                next(iter(idle))._give_up()
 
         def handle_events(self) -> None:
             super().handle_events()
             if self.cycle is not None:
                 self._stop_waiting()
+                if not self.cycle.response_complete:
+                    idle.pop(self, None)
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            if self in every and self.cycle.response_complete:  # else the next is asked already
+                idle[self] = None
 
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
+            self._forget()
             super().connection_lost(exc)
 
         def _stop_waiting(self) -> None:
@@ -30,7 +49,12 @@ def protocol_of(head_s: float) -> type[asyncio.Protocol]:
                 self._first.cancel()
                 self._first = None
 
+        def _forget(self) -> None:
+            every.discard(self)
+            idle.pop(self, None)
+
         def _give_up(self) -> None:
+            self._forget()
             if not self.transport.is_closing():
                 self.transport.close()
 

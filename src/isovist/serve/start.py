@@ -25,6 +25,8 @@ M_ARENA_MAX, ARENAS = -8, 2
 """What the C library of GNU calls the most places that memory is taken from, and how many do.  A
 server of 16 cores held 849 MB after 24 s and more all the time, and with two of them 292 MB.
 """
+FILES = 3
+"""Files for each connection: itself, one that is about to be taken, and maps and the like."""
 SHORTEST = 16
 """Letters of a token: fewer can be tried out."""
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -88,9 +90,10 @@ def start(
         "%d maps are served at http://%s:%d/ (Ctrl-C ends it)",
         len(server.maps.names), name, listener.getsockname()[1],
     )  # fmt: skip
+    most = room_for(chosen.connections)
     config = uvicorn.Config(
-        server.app, http=protocol_of(chosen.head_s), log_level="error", server_header=False,
-        ws="none", access_log=False, timeout_keep_alive=int(chosen.head_s),
+        server.app, http=protocol_of(chosen.head_s, most), log_level="error", server_header=False,
+        ws="none", access_log=False, timeout_keep_alive=int(chosen.head_s), backlog=most,
         timeout_graceful_shutdown=int(chosen.seconds + chosen.body_s),
     )  # fmt: skip
     with _ending_by_signal():
@@ -109,6 +112,24 @@ def share_arenas() -> bool:
         return bool(ctypes.CDLL(None).mallopt(M_ARENA_MAX, ARENAS))
     except (AttributeError, OSError, TypeError):
         return False
+
+
+def room_for(connections: int) -> int:
+    """As many connections as the files allow that a process may have open, at most so many.
+
+    Each is one, and as many more may stand at the door.  Most systems let a process have 1024 of
+    them, and more when it asks.
+    """
+    try:
+        import resource
+    except ImportError:  # of Unix alone
+        return connections
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted, without = FILES * connections, resource.RLIM_INFINITY
+    if soft != without and soft < wanted:
+        soft = wanted if hard == without else min(wanted, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return connections if soft == without else min(connections, soft // FILES)
 
 
 def _door(endpoint: str | None) -> "ZenohDoor | None":
