@@ -14,8 +14,8 @@ class Limits:
         gather_s: So long the first of a batch waits for others, in s: a tenth of what it costs.
         queue: Requests that wait for an answer at most; a few seconds of work on two cores.
         seconds: From the last byte of a request to its answer.
-        connections: That are open at once: of more, those that ask nothing are closed, and so many
-            as robots that are followed, twice, may ask.
+        connections: That are open at once, twice as many as robots that are followed; of more,
+            those that ask nothing are closed.
         head_s: From the beginning of a connection to the last byte of the first head, and between
             two requests.
         body_s: From the head of a request to its last byte.
