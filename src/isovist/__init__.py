@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from isovist.localization.hints import Hint, hints
     from isovist.localization.locate import locate
     from isovist.localization.many import locate_many
+    from isovist.localization.reasons import Reason
     from isovist.localization.region import Region
     from isovist.localization.settings import LocalizationSettings, ProofSettings
     from isovist.maps.cells import OccupancyMap
@@ -58,7 +59,7 @@ __all__ = [
     "CloudScan", "Descriptor", "Drift", "Estimate", "ExplorationSettings", "FileError", "Gram",
     "Hint", "InputError", "Intensity", "IsovistError", "Library", "Lidar", "Link",
     "LocalizationSettings", "Log", "MeshMap", "MissingExtraError", "OccupancyMap", "Pose",
-    "Pose3", "Proof", "ProofSettings", "Range", "Region", "Rose", "Scan", "SegmentMap",
+    "Pose3", "Proof", "ProofSettings", "Range", "Reason", "Region", "Rose", "Scan", "SegmentMap",
     "SpinningLidar", "StartFit", "SurfaceGradient", "Survey", "SurveyingSettings", "Tracker",
     "TrackingSettings", "Verdict", "VoxelMap", "build", "certify", "check", "hints", "locate",
     "locate_many", "read_atlas", "read_library", "read_log", "read_map", "read_scan", "survey",
@@ -76,7 +77,8 @@ _HOME = {
     "localization.certify": "certify", "localization.check": "Check check",
     "localization.hints": "Hint hints", "localization.locate": "locate",
     "localization.many": "locate_many",
-    "localization.region": "Region", "localization.settings": "LocalizationSettings ProofSettings",
+    "localization.reasons": "Reason", "localization.region": "Region",
+    "localization.settings": "LocalizationSettings ProofSettings",
     "maps.cells": "OccupancyMap", "maps.mesh": "MeshMap", "maps.segments": "SegmentMap",
     "maps.voxels": "VoxelMap", "poses": "Pose Pose3", "roses": "Rose",
     "sensing.cloud_scan": "CloudScan", "sensing.lidar": "Lidar", "sensing.scan": "Scan",

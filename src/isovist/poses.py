@@ -38,7 +38,9 @@ def unit_vectors(angles: ArrayLike) -> FloatArray:
 def _rows(vector: ArrayLike, width: int, order: str) -> FloatArray:
     rows = np.array(vector, dtype=np.float64)
     if rows.ndim == 0 or rows.shape[-1] != width:
-        raise InputError(f"A pose needs {order} in the last axis, got shape {rows.shape}.")
+        raise InputError(
+            f"A pose needs {order} in the last axis, got shape {rows.shape}.", field="vector"
+        )
     return rows
 
 
@@ -253,7 +255,7 @@ class Pose3(_Rigid):
         q = _rows(quaternion, 4, "a quaternion x, y, z, w")
         place = _rows(position, 3, "x, y, z")
         if not (np.linalg.norm(q, axis=-1) > 0.0).all():
-            raise InputError("A quaternion of length 0 is no rotation.")
+            raise InputError("A quaternion of length 0 is no rotation.", field="quaternion")
         shape = np.broadcast_shapes(q.shape[:-1], place.shape[:-1])
         pose = cls.__new__(cls)
         pose._set(np.broadcast_to(place, (*shape, 3)), np.broadcast_to(q, (*shape, 4)))

@@ -77,7 +77,7 @@ def as_floats(
     try:
         array = np.ascontiguousarray(value, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InputError(f"`{name}` must be numbers, got {type(value).__name__}.") from error
+        raise InputError.about(name, f"must be numbers, got {type(value).__name__}.") from error
     if shape is not None:
         fits = array.ndim == len(shape) and all(
             want is None or want == got for want, got in zip(shape, array.shape, strict=True)
@@ -85,16 +85,16 @@ def as_floats(
         if not fits:
             wanted = ", ".join("any" if want is None else str(want) for want in shape)
             comma = "," if len(shape) == 1 else ""
-            raise InputError(f"`{name}` must have shape ({wanted}{comma}), got {array.shape}.")
+            raise InputError.about(name, f"must have shape ({wanted}{comma}), got {array.shape}.")
     if not np.isfinite(array).all():
-        raise InputError(f"`{name}` must be finite, got NaN or infinity.")
+        raise InputError.about(name, "must be finite, got NaN or infinity.")
     return array
 
 
 def check_whole(name: str, value: int) -> None:
     """An error unless the value is a whole number of Python or NumPy."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InputError(f"`{name}` must be a whole number, got {value!r}.")
+        raise InputError.about(name, f"must be a whole number, got {value!r}.")
 
 
 def check_memory(work: str, needed: float, remedy: str) -> None:
@@ -109,7 +109,8 @@ def check_memory(work: str, needed: float, remedy: str) -> None:
     if needed > held:
         raise InputError(
             f"{work} takes about {needed / 1e9:.1f} GB of memory, and this machine has "
-            f"{held / 1e9:.1f} GB. {remedy}"
+            f"{held / 1e9:.1f} GB. {remedy}",
+            code="too_large",
         )
 
 

@@ -169,10 +169,18 @@ class Site(ABC):
     def lift(self, poses: FloatArray) -> AnyPose:
         """Rows as poses."""
 
-    def note(self, scan: AnyScan) -> str:
-        """What of a scan was left out, in words; empty as a rule."""
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
+        """Return why the intensities of a scan are ignored; `None` where they are not.
+
+        Their median, and the least and greatest of the walls; nothing on several maps.
+        """
         del scan
-        return ""
+        return None
+
+    def names_of(self, poses: FloatArray) -> tuple[str, ...]:
+        """Return the names of the maps that poses lie on, where there are several."""
+        del poses
+        return ()
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

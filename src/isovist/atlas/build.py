@@ -55,7 +55,8 @@ def build(
     """
     if cluster is not None and backend not in (None, "cpu"):
         raise InputError(
-            f"A cluster computes on the cores of its workers; leave `backend` out, got {backend}."
+            f"A cluster computes on the cores of its workers; leave `backend` out, got {backend}.",
+            code="conflict",
         )
     chosen = checked_settings(AtlasSettings, settings)
     tell = progress or (lambda _share: None)
@@ -63,7 +64,7 @@ def build(
     if spacing is not None:
         if not 0.0 < spacing <= WIDEST:
             what = "a positive length" if not spacing > 0.0 else f"at most {WIDEST:g}"
-            raise InputError(f"`spacing` must be {what} in m, got {spacing}.")
+            raise InputError.about("spacing", f"must be {what} in m, got {spacing}.")
         chosen = replace(chosen, spacing=float(spacing))
     if rose is not None:
         check_rose(rose, cells.dimension)
@@ -71,12 +72,16 @@ def build(
         chosen = replace(chosen, channels=len(rose))
     if isinstance(cells, OccupancyMap):
         if height is not None:
-            raise InputError("`height` is for maps in space; this map is of the plane.")
+            raise InputError.about(
+                "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
+            )
         with using(backend), _crew(cluster) as crew:
             return build_plane(cells, chosen, tell, rose, crew, signal)
     if signal != SIGNALS[0]:
-        raise InputError(
-            "`signal` is for maps of the plane; in space intensities count where places are rated."
+        raise InputError.about(
+            "signal",
+            "is for maps of the plane; in space intensities count where places are rated.",
+            code="wrong_dimension",
         )
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
@@ -100,5 +105,6 @@ def as_cells(world: AnyMap, settings: AtlasSettings | None = None) -> OccupancyM
         return VoxelMap.from_mesh(world, 2.0 * chosen.cell)
     raise InputError(
         "An atlas is built of a SegmentMap, an OccupancyMap, a VoxelMap or a MeshMap, "
-        f"got {type(world).__name__}."
+        f"got {type(world).__name__}.",
+        field="world",
     )

@@ -70,10 +70,13 @@ class Cluster:
         except KilledWorker as error:
             raise InputError(
                 f"One block of nodes ended several workers of the cluster at {self.address}. "
-                "Give them more memory, or take a larger `spacing`."
+                "Give them more memory, or take a larger `spacing`.",
+                code="unavailable",
             ) from error
         except (CancelledError, OSError) as error:
-            raise InputError(f"The cluster at {self.address} has gone away.") from error
+            raise InputError(
+                f"The cluster at {self.address} has gone away.", code="unavailable"
+            ) from error
 
 
 def describe_packed(packed: bytes) -> Float32Array:
@@ -101,9 +104,10 @@ def connected(address: str) -> Iterator[Cluster]:
         from dask.distributed import Client, LocalCluster
     local = LOCAL.fullmatch(address)
     if local is None and "://" not in address:
-        raise InputError(
-            "`cluster` must be the address of a Dask scheduler, e.g. tcp://10.0.0.5:8786, or "
-            f"local:4 for four workers on this machine, got {address}."
+        raise InputError.about(
+            "cluster",
+            "must be the address of a Dask scheduler, e.g. tcp://10.0.0.5:8786, or "
+            f"local:4 for four workers on this machine, got {address}.",
         )
     if local is not None:
         workers = int(local[1])
@@ -118,7 +122,8 @@ def connected(address: str) -> Iterator[Cluster]:
         client = Client(address, timeout=PATIENCE_S, set_as_default=False)
     except (OSError, ValueError) as error:
         raise InputError(
-            f"No Dask scheduler answers at {address}. Start one: dask scheduler."
+            f"No Dask scheduler answers at {address}. Start one: dask scheduler.",
+            code="unavailable",
         ) from error
     with client:
         _check_workers(client, address)
@@ -131,16 +136,19 @@ def _check_workers(client: Any, address: str) -> None:
         client.wait_for_workers(1, timeout=PATIENCE_S)
     except TimeoutError as error:
         raise InputError(
-            f"The cluster at {address} has no worker. Start some: dask worker {address}."
+            f"The cluster at {address} has no worker. Start some: dask worker {address}.",
+            code="unavailable",
         ) from error
     try:
         found = set(client.run(version).values())
     except Exception as error:  # whatever unpickling on a worker fails with
         raise InputError(
-            f"A worker of the cluster at {address} lacks isovist: install it there, too."
+            f"A worker of the cluster at {address} lacks isovist: install it there, too.",
+            code="unavailable",
         ) from error
     if strange := found - {version()}:
         raise InputError(
             f"A worker of the cluster at {address} has isovist {min(strange)}, and this is "
-            f"{version()}. Install the same there."
+            f"{version()}. Install the same there.",
+            code="conflict",
         )

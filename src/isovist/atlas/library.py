@@ -127,12 +127,12 @@ def read_library(
             takes when `None`.
     """
     if most is not None and not most >= 1:
-        raise InputError(f"`most` must be a number of maps, 1 or more, got {most}.")
+        raise InputError.about("most", f"must be a number of maps, 1 or more, got {most}.")
     if memory is not None and not memory > 0.0:
-        raise InputError(f"`memory` must be a number of bytes above 0, got {memory:g}.")
+        raise InputError.about("memory", f"must be a number of bytes above 0, got {memory:g}.")
     folder = Path(folder)
     if not is_folder(folder):
-        raise FileError(f"{folder}: there is no such folder.")
+        raise FileError(f"{folder}: there is no such folder.", code="not_found")
     paths: dict[str, Path] = {}
     for path in _folders(folder):
         before = paths.setdefault(path.name.removesuffix(SUFFIX), path)
@@ -169,11 +169,15 @@ def _described(path: Path) -> tuple[int, AtlasSettings]:
     if not (path / MANIFEST).exists():
         raise FileError(
             f"{path.name} is not an atlas: it has no {MANIFEST}. Build it again, or put it "
-            "elsewhere."
+            "elsewhere.",
+            code="unknown_format",
         )
     manifest: Manifest = read_manifest(path)
     if manifest.kind != KIND:
-        raise FileError(f"{path.name} is a folder of kind {manifest.kind!r}, not an atlas.")
+        raise FileError(
+            f"{path.name} is a folder of kind {manifest.kind!r}, not an atlas.",
+            code="unknown_format",
+        )
     try:
         settings = AtlasSettings.from_json(manifest.meta["settings"])
     except (KeyError, TypeError, IsovistError) as error:

@@ -38,7 +38,11 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
     check_kind(manifest, place.name, kind, *versions)
     meta = manifest.meta
     if meta.get("dimension") == 3:
-        raise FileError(f"{place.name} is in space; `box` is for atlases of the plane.")
+        raise FileError(
+            f"{place.name} is in space; `box` is for atlases of the plane.",
+            code="wrong_dimension",
+            field="box",
+        )
     shape = manifest.arrays["cells"].shape
     unit, origin = float(meta["resolution"]), Pose.from_vector(meta["origin"])
     settings = AtlasSettings.from_json(meta["settings"])
@@ -50,7 +54,11 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
     kept = np.flatnonzero((column >= columns[0]) & (column < columns[1]))
     if kept.size == 0:
         told = ", ".join(f"{value:g}" for value in box)
-        raise FileError(f"{place.name} has no node in `box` ({told}). Its corners are in m.")
+        raise FileError(
+            f"{place.name} has no node in `box` ({told}). Its corners are in m.",
+            code="empty",
+            field="box",
+        )
     world = _cells(place, manifest, seen, unit, origin)
     left, low = seen[0][0], seen[1][0]
     walls = manifest.arrays["wall_distance"].rows(place, *seen[1])[:, slice(*seen[0])]

@@ -21,7 +21,7 @@ from isovist.atlas.shine import (
     comparable,
     describe_shine,
     gloss_of,
-    left_out,
+    ignored,
     shine_of,
     spread_reflectance,
 )
@@ -116,7 +116,9 @@ class PlaneAtlas(Atlas):
         if not isinstance(scan, Scan):
             raise InputError(
                 "The scan is a cloud of points, and the atlas is of a map of the plane. "
-                "Build the atlas of a map in space, or take a scan of the plane."
+                "Build the atlas of a map in space, or take a scan of the plane.",
+                code="wrong_dimension",
+                field="scan",
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
@@ -129,12 +131,11 @@ class PlaneAtlas(Atlas):
         """At most `thin[0]` valid beams, evenly chosen."""
         return _beams(_planar(scan), thin[0], block, self.shine)
 
-    def note(self, scan: AnyScan) -> str:
-        """That intensities were left out, where they were."""
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
         flat = _planar(scan)
         if flat.intensities is None:
-            return ""
-        return left_out(self.shine, flat.intensities[flat.valid])
+            return None
+        return ignored(self.shine, flat.intensities[flat.valid])
 
     def fit(
         self,
@@ -249,7 +250,9 @@ class PlaneAtlas(Atlas):
     def fitted(self, tilt: bool) -> int:
         """x, y and yaw; nothing tilts in the plane."""
         if tilt:
-            raise InputError("`tilt` is for maps in space; this atlas is of the plane.")
+            raise InputError.about(
+                "tilt", "is for maps in space; this atlas is of the plane.", code="wrong_dimension"
+            )
         return 3
 
     def lift(self, poses: FloatArray) -> Pose:
@@ -321,7 +324,9 @@ def build_plane(
     machine has less; with a crew, 0.3 kB per node.
     """
     if min(world.shape) < 2:
-        raise InputError(f"A map to describe needs at least 2 × 2 cells, got {world.shape}.")
+        raise InputError(
+            f"A map to describe needs at least 2 × 2 cells, got {world.shape}.", code="empty"
+        )
     shine = _shining(world, signal)
     stride = max(1, round(settings.spacing / world.resolution))
     count = int(np.count_nonzero(world.cells == Cell.FREE)) // stride**2
@@ -360,15 +365,18 @@ def build_plane(
 def _shining(world: OccupancyMap, signal: str) -> Shine:
     """Of a map that is to be searched by intensities; `None` where ranges will do."""
     if signal not in SIGNALS:
-        raise InputError(
-            f"`signal` must be {' or '.join(SIGNALS)}, got {signal!r}. "
-            "theory.paper.PaperLocalizer takes any signal."
+        raise InputError.about(
+            "signal",
+            f"must be {' or '.join(SIGNALS)}, got {signal!r}. "
+            "theory.paper.PaperLocalizer takes any signal.",
         )
     shine = shine_of(world) if signal == SIGNALS[1] else None
     if signal == SIGNALS[1] and shine is None:
-        raise InputError(
-            f"`signal` {signal} needs a map whose walls differ in `reflectance`; those of this map "
-            f"{'have none' if world.reflectance is None else 'are all alike'}."
+        raise InputError.about(
+            "signal",
+            f"{signal} needs a map whose walls differ in `reflectance`; those of this map "
+            f"{'have none' if world.reflectance is None else 'are all alike'}.",
+            code="missing",
         )
     return shine
 

@@ -19,7 +19,7 @@ def checked_settings(kind: type[S], given: S | None, usual: S | None = None) -> 
     if given is None:
         return usual or cast(S, usual_of(cast(Callable[[], Any], kind)))
     if not isinstance(given, kind):
-        raise InputError(f"`settings` must be {kind.__name__}, got {type(given).__name__}.")
+        raise InputError.about("settings", f"must be {kind.__name__}, got {type(given).__name__}.")
     return given
 
 
@@ -39,7 +39,7 @@ def check_numbers(settings: Any) -> None:
         else:
             sound = _alike(value, usual, any_number="..." in str(field.type))
         if not sound:
-            raise InputError(f"`{field.name}` must be like {usual}, got {quote(value)}.")
+            raise InputError.about(field.name, f"must be like {usual}, got {quote(value)}.")
 
 
 def _alike(value: Any, usual: Any, *, any_number: bool = False) -> bool:
@@ -87,7 +87,7 @@ class AtlasSettings:
         for field in fields(self):
             value = getattr(self, field.name)
             if not (isinstance(value, int | float) and np.isfinite(value) and value > 0.0):
-                raise InputError(f"`{field.name}` must be a positive number, got {value}.")
+                raise InputError.about(field.name, f"must be a positive number, got {value}.")
 
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> "AtlasSettings":
@@ -95,7 +95,10 @@ class AtlasSettings:
         names = {field.name for field in fields(cls)}
         if set(values) != names:
             strange = ", ".join(sorted(names ^ set(values)))
-            raise InputError(f"it was built with other settings than this version has: {strange}.")
+            raise InputError(
+                f"it was built with other settings than this version has: {strange}.",
+                code="conflict",
+            )
         return cls(**values)
 
     def to_json(self) -> dict[str, float]:

@@ -63,14 +63,13 @@ def comparable(shine: Shine, intensities: FloatArray | None) -> bool:
     return bool(dull - slack <= np.median(intensities) <= bright + slack)
 
 
-def left_out(shine: Shine, intensities: FloatArray | None) -> str:
-    """That intensities were left out, where they were; else nothing."""
+def ignored(shine: Shine, intensities: FloatArray | None) -> tuple[float, ...] | None:
+    """Return the median of intensities and the range of the walls, where they cannot be compared;
+    else `None`.
+    """
     if shine is None or intensities is None or comparable(shine, intensities):
-        return ""
-    return (
-        f" Intensities were left out: their median is {np.median(intensities):.3g}, and "
-        f"the walls of the map have {shine[0]:.3g} to {shine[1]:.3g}."
-    )
+        return None
+    return float(np.median(intensities)), float(shine[0]), float(shine[1])
 
 
 def brightness(shine: tuple[float, float], strengths: NDArray[Any]) -> FloatArray:

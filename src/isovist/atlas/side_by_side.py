@@ -25,7 +25,6 @@ P = TypeVar("P", bound=AnyPose)
 
 GAP = 1000.0
 """Between two maps, in m: more than any fit moves a pose."""
-LEFT_OUT = " Intensities were left out: they count on one map alone."
 SHARED = ("channels", "rings", "elevation", "reach")
 """Settings that atlases must share, for what a scan costs on them to be comparable."""
 
@@ -61,14 +60,15 @@ class SideBySide(Site):
     def of(cls, maps: Mapping[str, Atlas]) -> "SideBySide":
         """Maps of one kind, each of which is looked at once."""
         if len(maps) == 0:
-            raise InputError("There must be at least one map, got none.")
+            raise InputError("There must be at least one map, got none.", code="missing")
         rows, first = [], None
         edge = -np.inf
         for name, atlas in maps.items():
             if not isinstance(name, str) or not isinstance(atlas, Atlas):
                 raise InputError(
                     "Several maps are atlases by name, e.g. {'floor 1': atlas}, "
-                    f"got {name!r}: {type(atlas).__name__}."
+                    f"got {name!r}: {type(atlas).__name__}.",
+                    field="atlas",
                 )
             first = first or (name, atlas)
             check_alike(*((n, a.dimension, a.settings) for n, a in (first, (name, atlas))))
@@ -186,12 +186,14 @@ class SideBySide(Site):
     def lift(self, poses: FloatArray) -> AnyPose:
         return self._first.lift(poses)
 
-    def note(self, scan: AnyScan) -> str:
-        """That intensities were left out, where they were."""
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
         if len(self.names) == 1:
-            return self._first.note(scan)
+            return self._first.ignored_intensities(scan)
         counts = scan.intensities is not None and self._first.world.reflectance is not None
-        return LEFT_OUT if counts else ""
+        return () if counts else None
+
+    def names_of(self, poses: FloatArray) -> tuple[str, ...]:
+        return tuple(self.names[k] for k in np.unique(self.numbers(poses)))
 
     @property
     def _first(self) -> Atlas:
@@ -227,12 +229,14 @@ def check_alike(one: Described, other: Described) -> None:
         plane, space = (first, second) if one[1] == 2 else (second, first)
         raise InputError(
             f"Maps must all be of the plane or all in space: {plane!r} is of the plane, and "
-            f"{space!r} is in space."
+            f"{space!r} is in space.",
+            code="wrong_dimension",
         )
     for name in SHARED:
         mine, theirs = getattr(one[2], name), getattr(other[2], name)
         if mine != theirs:
             raise InputError(
                 f"{first!r} was built with `{name}` {mine:g}, and {second!r} with {theirs:g}. "
-                "Build both with the same settings."
+                "Build both with the same settings.",
+                code="conflict",
             )

@@ -22,7 +22,7 @@ from isovist.atlas.beams import Beams, Fit
 from isovist.atlas.blocks import SpaceBlock
 from isovist.atlas.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.atlas.shine import Shine, comparable, gloss_of, left_out, shine_of
+from isovist.atlas.shine import Shine, comparable, gloss_of, ignored, shine_of
 from isovist.atlas.tiles import Crew, described
 from isovist.atlas.walls import bare_walls, bridge_gaps
 from isovist.atlas.windows import rose_from_json, rose_json, window_of_cloud
@@ -103,7 +103,9 @@ class SpaceAtlas(Atlas):
         if not isinstance(scan, CloudScan):
             raise InputError(
                 "The scan is of the plane, and the atlas is of a map in space. "
-                "Give points: Scan.from_points."
+                "Give points: Scan.from_points.",
+                code="wrong_dimension",
+                field="scan",
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
@@ -202,9 +204,8 @@ class SpaceAtlas(Atlas):
         world[..., [0, 1, 3]] += self.world.corner
         return world
 
-    def note(self, scan: AnyScan) -> str:
-        """That intensities were left out, where they were."""
-        return left_out(self.shine, _solid(scan).intensities)
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
+        return ignored(self.shine, _solid(scan).intensities)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
@@ -292,7 +293,9 @@ def build_space(
     bytes per column, of which 50 kB stay; reflectances and unknown cells are laid out whole.
     """
     if min(world.shape) < 2:
-        raise InputError(f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.")
+        raise InputError(
+            f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.", code="empty"
+        )
     low, high = _heights(height, settings.height)
     stride = max(1, round(settings.spacing / world.resolution))
     per_node = DESCRIBED if crew is None else KEPT
@@ -355,9 +358,9 @@ def _bytes(grid: Grid) -> int:
 def _heights(height: Height, usual: float) -> tuple[float, float]:
     values = np.atleast_1d(np.asarray(usual if height is None else height, dtype=np.float64))
     if values.size not in (1, 2) or not np.isfinite(values).all() or (np.diff(values) < 0).any():
-        raise InputError(
-            "`height` must be a height above the floor in m, or a lowest and a highest one, "
-            f"got {height}."
+        raise InputError.about(
+            "height",
+            f"must be a height above the floor in m, or a lowest and a highest one, got {height}.",
         )
     return float(values[0]), float(values[-1])
 
@@ -379,7 +382,11 @@ def _nodes_above_floor(
     nodes = np.unique(index[clear.grid.at(index) == Cell.FREE])
     if nodes.size == 0:
         where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
-        raise InputError(f"No free cell lies {where} above the floor; take another `height`.")
+        raise InputError(
+            f"No free cell lies {where} above the floor; take another `height`.",
+            code="empty",
+            field="height",
+        )
     return nodes
 
 

@@ -97,11 +97,12 @@ def read_atlas(
         if corners is None:
             sound = meta["map_checksum"] == map_checksum(atlas.world)
     if not sound:
-        raise FileError(f"{name} was built from another map. Build it again.")
+        raise FileError(f"{name} was built from another map. Build it again.", code="outdated_file")
     if settings is not None and settings != atlas.settings:
         raise FileError(
             f"{name} was built with other settings: {atlas.settings.differing(settings)}. "
-            "Build it again."
+            "Build it again.",
+            code="outdated_file",
         )
     return atlas
 
@@ -114,7 +115,9 @@ def _as_one_line(name: str) -> Iterator[None]:
     except FileError:
         raise
     except KeyError as error:
-        raise FileError(f"{name} is not a whole atlas: {error} is missing.") from error
+        raise FileError(
+            f"{name} is not a whole atlas: {error} is missing.", code="not_found"
+        ) from error
     except (TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         reason = first_line(error, None if isinstance(error, IsovistError) else 80)
         raise FileError(f"{name} is not a whole atlas: {reason}.") from error
@@ -125,7 +128,9 @@ def atlas_info(path: PathLike) -> AtlasInfo:
     manifest = read_manifest(path)
     name = Path(path).name
     if manifest.kind != KIND:
-        raise FileError(f"{name} is a folder of kind {manifest.kind!r}, not an atlas.")
+        raise FileError(
+            f"{name} is a folder of kind {manifest.kind!r}, not an atlas.", code="unknown_format"
+        )
     try:
         meta = manifest.meta
         described = manifest.arrays["descriptors"].shape
@@ -174,10 +179,10 @@ def _check_arrays(atlas: Atlas) -> None:
     else:
         _check_grids(atlas.world.shape, *(field.whole for field in fields))
     if atlas.nodes.min() < 0 or atlas.nodes.max() >= math.prod(atlas.world.shape):
-        raise InputError("a node lies outside the map")
+        raise InputError("a node lies outside the map", code="conflict")
     for name, value in {**atlas.settings.to_json(), "spacing": atlas.spacing}.items():
         if not 0.0 < value <= FARTHEST:
-            raise InputError(f"`{name}` must be above 0 and at most {FARTHEST:g}, got {value:g}")
+            raise InputError.about(name, f"must be above 0 and at most {FARTHEST:g}, got {value:g}")
     if not np.abs(atlas.world.bounds).max() <= FARTHEST:
         raise InputError(f"the map lies more than {FARTHEST:g} m from the origin")
 
@@ -187,16 +192,18 @@ def _check_kind(name: str, array: Any, dtype: type, shape: tuple[int | None, ...
         want in (None, got) for want, got in zip(shape, array.shape, strict=True)
     )
     if array.dtype != dtype or not fits or 0 in array.shape:
-        raise InputError(f"`{name}` is {array.dtype} of shape {array.shape}")
+        raise InputError.about(name, f"is {array.dtype} of shape {array.shape}")
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InputError(f"`{name}` is not finite")
+        raise InputError.about(name, "is not finite")
 
 
 def _check_grids(shape: tuple[int, ...], distance: Any, clear: Any, bare: Any) -> None:
     walk = tuple(size + 2 for size in shape)
     _check_kind("wall_distance", distance, np.float32, shape)
     if distance.min() < 0.0 or distance.max() > np.linalg.norm(shape):
-        raise InputError("`wall_distance` has a wall that is farther off than the map is wide")
+        raise InputError.about(
+            "wall_distance", "has a wall that is farther off than the map is wide"
+        )
     # A ray steps as far as `skip` says (`skip_of`), and no step may lead beyond the border.
     edges = [np.minimum(np.arange(size), 253).astype(np.uint8) for size in walk]
     ways = np.ix_(*(np.minimum(edge, edge[::-1]) for edge in edges))
@@ -220,12 +227,14 @@ def _check_blocks(atlas: SpaceAtlas, cells: Blocks) -> None:
         _check_kind(f"{name}_table", grid.table, dtype, (None, side, side, side))
         below = 0 if name in ("cells", "walls") else -(1 << 24)
         if grid.index.min() < below or grid.index.max() >= len(grid.table):
-            raise InputError(f"`{name}_index` names a block that is not there")
+            raise InputError.about(f"{name}_index", "names a block that is not there")
     own = np.sort(cells.index[cells.index >= OWN])
     if not np.array_equal(own, np.arange(OWN, len(cells.table))):
-        raise InputError("`cells_index` names a block twice")
+        raise InputError.about("cells_index", "names a block twice")
     if not 0 < atlas.wall_distance.limit <= 181:
-        raise InputError(f"`near` must be from 1 to 181 cells, got {atlas.wall_distance.limit}")
+        raise InputError.about(
+            "near", f"must be from 1 to 181 cells, got {atlas.wall_distance.limit}"
+        )
 
 
 def map_checksum(world: OccupancyMap | VoxelMap) -> str:

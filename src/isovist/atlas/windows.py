@@ -52,10 +52,12 @@ def search_rose(channels: int) -> Rose:
 def check_rose(rose: Rose, dimension: int) -> None:
     """An error unless a map of a dimension can be described with a rose."""
     if not isinstance(rose, Rose):
-        raise InputError(f"`rose` must be a Rose, got {type(rose).__name__}.")
+        raise InputError.about("rose", f"must be a Rose, got {type(rose).__name__}.")
     if rose.dimension != dimension:
         raise InputError(
-            f"A rose of dimension {rose.dimension} cannot describe a map of dimension {dimension}."
+            f"A rose of dimension {rose.dimension} cannot describe a map of dimension {dimension}.",
+            code="wrong_dimension",
+            field="rose",
         )
 
 
@@ -72,7 +74,9 @@ def rings_of(channels: NDArray[Any], rose: Rose | None) -> NDArray[Any]:
 def rose_json(rose: Rose) -> list[Any]:
     """The profile of a rose, by name and parameter, and unequal directions, ready for JSON."""
     if type(rose.profile) not in PROFILES.values():
-        raise InputError("An atlas keeps a softmax, a bump or a cosine power, no other profile.")
+        raise InputError(
+            "An atlas keeps a softmax, a bump or a cosine power, no other profile.", field="rose"
+        )
     told = [type(rose.profile).__name__, rose.profile.parameter]
     return told if is_even(rose) else [*told, rose.directions.tolist()]
 
@@ -85,7 +89,11 @@ def rose_from_json(told: list[Any], channels: int, dimension: int = 2) -> Rose:
         return Rose.circle(channels, profile=profile)
     rose = Rose.from_directions(directions[0], profile=profile)
     if rose.directions.shape != (channels, dimension):
-        raise InputError(f"the rose has {len(rose)} directions instead of {channels}")
+        raise InputError(
+            f"the rose has {len(rose)} directions instead of {channels}",
+            code="conflict",
+            field="rose",
+        )
     given = np.array(directions[0])  # normalised before, once, as the nodes were described
     return replace(rose, directions=readonly(given))
 

@@ -365,7 +365,7 @@ def compute_by(name: str) -> None:
 def named(name: str) -> Backend:
     """A backend by its name; an error when there is none, or when this machine lacks it."""
     if name not in NAMES:
-        raise InputError(f"`backend` must be one of {', '.join(NAMES)}, got {name}.")
+        raise InputError.about("backend", f"must be one of {', '.join(NAMES)}, got {name}.")
     if name == "cpu":
         return Backend()
     from isovist.backends.cuda import CudaBackend

@@ -79,13 +79,13 @@ class CudaBackend(Backend):
         try:
             import cupy
         except ImportError:
-            raise InputError(NEEDED.format("CuPy is not installed")) from None
+            raise InputError(NEEDED.format("CuPy is not installed"), code="unavailable") from None
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError:
             count = 0
         if count == 0:
-            raise InputError(NEEDED.format("no card was found"))
+            raise InputError(NEEDED.format("no card was found"), code="unavailable")
         self.cp: Any = cupy
         self.post = Post(cupy)
         self._kept: dict[Any, Any] = {}
@@ -193,7 +193,8 @@ class CudaBackend(Backend):
         if not (stride < 64 and max(cells.shape) < LARGEST):
             raise InputError(
                 f"The cuda backend describes maps of less than {LARGEST} rows and columns, every "
-                f"63rd cell at the least, got {max(cells.shape)} and every {stride}th."
+                f"63rd cell at the least, got {max(cells.shape)} and every {stride}th.",
+                code="too_large",
             )
         count, channels = rows * columns, rays.weights.shape[1]
         upright = np.abs(rays.along[:, 1]) > np.abs(rays.along[:, 0])

@@ -29,27 +29,13 @@ from isovist.bench.everywhere import Worth, boxes
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import chances_of, judge
+from isovist.localization.reasons import Reason
 from isovist.localization.refine import Fits, polish, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
-
-REASONS = {
-    "would explain the scan about as well": "rivals",
-    "with a probability of": "probability",
-    "Nothing fits well": "none fits well",
-    "Nowhere in the map": "lost",
-    "can slide by": "slides",
-    "The heading is known": "turns",
-    "things apart from each other": "few witnesses",
-    "more places are like it": "lead",
-    "A closer look found another": "closer look",
-    "The mirrored scan": "mirrored",
-    "if it were": "other size",
-}
-"""Conditions of a unique answer by words of the advice that says which is not met."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +84,9 @@ def rate_everywhere(
         return Rating(False)
     beams = atlas.beams(held, chosen.beams[1], chosen.block)
     if beams.sigmas.size or beams.strengths.size:
-        raise InputError("Brute force knows ranges alone; leave out `sigmas` and `intensities`.")
+        raise InputError(
+            "Brute force knows ranges alone; leave out `sigmas` and `intensities`.", code="conflict"
+        )
     (beta, none, least), margin = chosen.sure, chosen.refuted[1]
     odds = math.log(least / (1.0 - least)) / beta
     enough = none * len(beams.columns) + odds
@@ -185,14 +173,14 @@ class _Look:
 def withheld(answer: Answer, settings: LocalizationSettings | None = None) -> str:
     """Which condition keeps an answer from being unique; empty for none.
 
-    A value of `REASONS`; or "agreement" where every rival that is listed and not refuted lies
-    d_min behind, so that only the first half of (4) speaks for it.
+    A value of `Reason`, "lost" for no place at all, or "agreement" where every competitor that is
+    listed and not refuted lies d_min behind, so that only the first half of (4) speaks for it.
     """
     if answer.best is None or answer.verdict is Verdict.UNIQUE:
         return "" if answer.verdict is Verdict.UNIQUE else "lost"
-    reason = next((name for words, name in REASONS.items() if words in answer.advice), "other")
+    reason = answer.reasons[0]
     alive = [one.score for one in answer.estimates[1:] if not one.refuted]
     margin = (settings or LocalizationSettings()).refuted[1]
-    if reason == "rivals" and alive and answer.best.score - max(alive) >= margin:
+    if reason is Reason.COMPETITORS and alive and answer.best.score - max(alive) >= margin:
         return "agreement"
-    return reason
+    return reason.value

@@ -140,7 +140,7 @@ def run(
             f"`plans`, `scans` and `jobs` must be 1 or more, got {plans}, {scans} and {jobs}."
         )
     if brute < 0:
-        raise InputError(f"`brute` must be 0 or more, got {brute}.")
+        raise InputError.about("brute", f"must be 0 or more, got {brute}.")
     head = {"seed": seed, "scans": scans}
     done = {} if resume is None else read_lines(resume, head)
     missing = [number for number in range(plans) if number not in done]
@@ -184,7 +184,7 @@ def read_lines(path: Path, head: Line) -> dict[int, Line]:
         )
     if any(line.get("kind") != kind_of(number) for number, line in lines.items()):
         raise FileError(f"{path.name} is of a version that draws other kinds of plans. "
-                        "Name another file.")  # fmt: skip
+                        "Name another file.", code="outdated_file")  # fmt: skip
     if whole != text:
         replace_file(path, whole)
     return lines

@@ -37,7 +37,9 @@ def changed(scan: Scan, condition: str, rng: np.random.Generator) -> Scan | None
             return None
         ranges = np.where(seen, ranges, np.nan)
     elif condition not in ("clean", NEW_MAP):
-        raise InputError(f"`condition` must be one of {', '.join(CONDITIONS)}, got {condition}.")
+        raise InputError.about(
+            "condition", f"must be one of {', '.join(CONDITIONS)}, got {condition}."
+        )
     return replace(scan, ranges=ranges)
 
 

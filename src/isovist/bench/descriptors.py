@@ -108,9 +108,10 @@ def chosen_methods(names: Sequence[str] | None) -> tuple[Method, ...]:
     labels = {method.label for method in METHODS}
     for name in names or ():
         if name not in known and name not in labels:
-            raise InputError(
-                f"`only` must be one of {', '.join(known)}, or a whole label such as "
-                f'"{METHODS[0].label}", got {name}.'
+            raise InputError.about(
+                "only",
+                f"must be one of {', '.join(known)}, or a whole label such as "
+                f'"{METHODS[0].label}", got {name}.',
             )
     return tuple(m for m in METHODS if not names or m.name in names or m.label in names)
 
@@ -120,7 +121,7 @@ def left_out(methods: Sequence[Method]) -> list[str]:
     if has_fpfh() or all(method.name != "fpfh" for method in methods):
         return []
     if all(method.name == "fpfh" for method in methods):
-        raise InputError(MISSING)
+        raise InputError(MISSING, code="missing")
     return [MISSING]
 
 
@@ -233,7 +234,9 @@ class Contest:
 
     def __init__(self, atlas: Atlas) -> None:
         if not isinstance(atlas, PlaneAtlas):
-            raise InputError("Descriptors are compared on maps of the plane.")
+            raise InputError(
+                "Descriptors are compared on maps of the plane.", code="wrong_dimension"
+            )
         self.atlas, self.places = atlas, atlas.positions
         clear = bridge_gaps(atlas.world, atlas.settings.gap)
         self.rings = Rings.of_nodes(clear, self.places)

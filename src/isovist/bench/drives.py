@@ -43,14 +43,16 @@ def start_logs(
         noise: Standard deviations: share of the distance, and rad per m.
     """
     if count < 1:
-        raise InputError(f"`count` must be at least 1, got {count}.")
+        raise InputError.about("count", f"must be at least 1, got {count}.")
     usable = np.flatnonzero(scans.usable)
     world, seen = map_of(scans, usable[usable % 2 == 0]), usable[usable % 2 == 1]
     poses = scans.poses[seen]
     way = np.append(0.0, np.cumsum(np.hypot(*np.diff(poses[:, :2], axis=0).T)))
     starts = np.flatnonzero(way[-1] - way >= reach)
     if starts.size == 0:
-        raise InputError(f"The log is {way[-1]:.1f} m long, shorter than a drive of {reach} m.")
+        raise InputError(
+            f"The log is {way[-1]:.1f} m long, shorter than a drive of {reach} m.", code="too_large"
+        )
     whole = Log.from_set(replace(scans, ranges=scans.ranges[seen], poses=poses,
                                  times=np.arange(float(len(seen))), odometry=None,
                                  in_map_split=None), poses, poses, Pose(), 0.0)  # fmt: skip
@@ -79,9 +81,9 @@ def kidnap_logs(log: Log, count: int, seed: int = 0) -> list[Log]:
     """Pieces of a log, each followed by one from elsewhere, odometry unaware of the jump."""
     n = len(log)
     if n < 2 * (BEFORE + AFTER):
-        raise InputError(f"A log of {n} scans is too short to carry the robot away.")
+        raise InputError(f"A log of {n} scans is too short to carry the robot away.", code="empty")
     if log.truth is None:
-        raise InputError("This log has no truth, so nothing can be measured.")
+        raise InputError("This log has no truth, so nothing can be measured.", code="empty")
     random = np.random.default_rng(seed)
     pieces: list[Log] = []
     for _ in range(100 * count):
@@ -90,7 +92,7 @@ def kidnap_logs(log: Log, count: int, seed: int = 0) -> list[Log]:
             pieces.append(_joined(log, a, b))
         if len(pieces) == count:
             return pieces
-    raise InputError(f"Almost no two places of the log are {FAR:g} m apart.")
+    raise InputError(f"Almost no two places of the log are {FAR:g} m apart.", code="empty")
 
 
 def _joined(log: Log, a: int, b: int) -> Log:

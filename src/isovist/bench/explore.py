@@ -89,13 +89,14 @@ def explore(
     """
     rule, chosen = Rule.from_text(rule), checked_settings(RobotSettings, settings)
     if not (np.isfinite(limit) and limit > 0.0):
-        raise InputError(f"`limit` must be a positive length in m, got {limit}.")
+        raise InputError.about("limit", f"must be a positive length in m, got {limit}.")
     _check_seed(seed)
     ground = Ground.from_atlas(atlas) if ground is None else ground
     body = chosen.body[0]
     if ground.clearance(start.position) < body:
         raise InputError(
-            f"The robot at ({start.x:g}, {start.y:g}) is less than {body} m from a wall."
+            f"The robot at ({start.x:g}, {start.y:g}) is less than {body} m from a wall.",
+            code="not_free",
         )
     robot = Robot(atlas, ground, start, lidar, drift or Drift(), seed, chosen)
     robot.look(None)
@@ -117,7 +118,8 @@ def explore(
     if not robot.steps:
         raise InputError(
             f"On a way of {robot.distance:.1f} m from ({start.x:g}, {start.y:g}) the sensor never "
-            "reached a wall."
+            "reached a wall.",
+            code="empty",
         )
     best = robot.steps[-1].belief.best
     same = robot.tracker.localization
@@ -169,10 +171,11 @@ def lost_start(atlas: Atlas, lidar: Lidar | SpinningLidar, seed: int) -> tuple[P
         return found
     raise InputError(
         "One scan was enough wherever it was tried, so there is nothing to explore. "
-        "Take a shorter `range_max` or a narrower `field_of_view`."
+        "Take a shorter `range_max` or a narrower `field_of_view`.",
+        code="empty",
     )
 
 
 def _check_seed(seed: int) -> None:
     if seed < 0:
-        raise InputError(f"`seed` must not be negative, got {seed}.")
+        raise InputError.about("seed", f"must not be negative, got {seed}.")

@@ -63,7 +63,7 @@ def fpfh(values: FloatArray, known: BoolArray) -> FloatArray:
         known: Where it is known, shape (P, R).
     """
     if not has_fpfh():
-        raise InputError(MISSING)
+        raise InputError(MISSING, code="missing")
     import open3d
 
     angles = 2.0 * np.pi * np.arange(values.shape[1]) / values.shape[1]

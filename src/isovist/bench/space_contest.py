@@ -41,7 +41,7 @@ def chosen_peers(names: Sequence[str] | None) -> tuple[Peer, ...]:
     known = [peer.name for peer in PEERS]
     for name in names or ():
         if name not in known:
-            raise InputError(f"`only` must be one of {', '.join(known)}, got {name}.")
+            raise InputError.about("only", f"must be one of {', '.join(known)}, got {name}.")
     return tuple(peer for peer in PEERS if not names or peer.name in names)
 
 
@@ -68,7 +68,10 @@ def arena_of(path: Path, atlas: Atlas, trials: Sequence[Trial], voxel: float) ->
         voxel: Side of the voxels of the peers, in m.
     """
     if not isinstance(atlas, SpaceAtlas):
-        raise InputError("Peers in space need an atlas of a map in space, got one of the plane.")
+        raise InputError(
+            "Peers in space need an atlas of a map in space, got one of the plane.",
+            code="wrong_dimension",
+        )
     return Arena(atlas, wall_points(path, atlas.world), voxel, seen_in_space(trials[0]))
 
 
@@ -96,7 +99,9 @@ def posed_trials(paths: Sequence[Path], poses: Path | None) -> list[Trial]:
             for k in range(len(log))
         ]
     if poses is None:
-        raise InputError("Scans need their poses. Give `poses`, a file of TUM or KITTI.")
+        raise InputError(
+            "Scans need their poses. Give `poses`, a file of TUM or KITTI.", code="missing"
+        )
     files = [file for path in paths for file in _files(path)]
     truth = read_poses(poses)
     if len(truth.position) != len(files):
@@ -164,7 +169,9 @@ def seen_in_space(trial: Trial) -> CloudScan:
     """The scan of a trial, which must be in space."""
     scan = trial.scan()
     if not isinstance(scan, CloudScan):
-        raise InputError("Peers in space need clouds of points, got a scan of the plane.")
+        raise InputError(
+            "Peers in space need clouds of points, got a scan of the plane.", code="wrong_dimension"
+        )
     return scan
 
 

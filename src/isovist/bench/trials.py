@@ -144,7 +144,7 @@ def measure(
 ) -> Row:
     """One row: build the atlas of a map, run the trials with options of `locate`, summarise."""
     if not trials:
-        raise InputError(f"{site} has no query to try.")
+        raise InputError(f"{site} has no query to try.", code="empty")
     start = perf_counter()
     atlas = build(world, height=height)
     build_s = perf_counter() - start
@@ -184,7 +184,7 @@ def cross_trials(
 ) -> Row:
     """Ask `count` scans of every log on the maps of all the others, where no answer is right."""
     if len(logs) < 2:
-        raise InputError("Crossing sites needs at least two logs.")
+        raise InputError("Crossing sites needs at least two logs.", code="missing")
     sites = {name: carmen_trials(log) for name, log in logs.items()}
     verdicts: list[Verdict] = []
     for k, (home, (world, _)) in enumerate(sites.items()):

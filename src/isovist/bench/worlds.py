@@ -44,7 +44,7 @@ def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> Offic
 def draw_floor(seed: int, length: float, rows: int) -> "Drawing":
     """What `office_floor` makes a floor of."""
     if seed < 0:
-        raise InputError(f"`seed` must not be negative, got {seed}.")
+        raise InputError.about("seed", f"must not be negative, got {seed}.")
     if length < 15.0 or rows < 2:
         raise InputError(
             f"An office floor needs length ≥ 15 m and rows ≥ 2, got {length:g} m and {rows}."

@@ -43,7 +43,7 @@ def carmen(
     from isovist.cli.rows import report
 
     if every < 1:
-        raise InputError(f"`every` must be 1 or more, got {every}.")
+        raise InputError.about("every", f"must be 1 or more, got {every}.")
     make = protocol.carmen_trials if split is Split.FIFTH else protocol.revisit_trials
     sites = ((log.name.split(".")[0], *make(carmen_of(log))) for log in all_there(logs))
     some = ((name, world, trials[::every]) for name, world, trials in sites)

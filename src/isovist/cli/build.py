@@ -40,7 +40,7 @@ def build(
     from isovist.io.files import is_folder
 
     if is_folder(world):
-        raise InputError(f"{world} is a folder, not a map.")
+        raise InputError(f"{world} is a folder, not a map.", code="unknown_format")
     above: dict[str, Any] = {"spacing": spacing, "height": height, "highest": highest}
     above |= {"resolution": resolution, "cluster": cluster, "signal": signal, "rose": rose}
     found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]

@@ -24,7 +24,10 @@ def track_paper(maps: list[Path], log: "AnyLog", told: PaperOptions, as_json: bo
     from isovist.theory.way import follow_way
 
     if not isinstance(log, Log):
-        raise InputError("`--method paper` follows robots in the plane, and this log has clouds.")
+        raise InputError(
+            "`--method paper` follows robots in the plane, and this log has clouds.",
+            code="wrong_dimension",
+        )
     localizer = localizer_of(only(maps), told, None, None)
     scans = [log.scan(index) for index in range(len(log))]
     odometry = [Pose.from_vector(row) for row in log.odometry]
@@ -76,7 +79,9 @@ def track_product(
     atlas = maps_of(maps, None, **above)
     if not isinstance(atlas, Atlas):
         if tum is not None:
-            raise InputError("`--tum` is of one map, and there are several. Take `--csv`.")
+            raise InputError.about(
+                "tum", "is of one map, and there are several. Take `--csv`.", code="conflict"
+            )
         seen = replace(seen, truth=None)  # which does not say what map it is of
     updates = []
     with bar("Tracking", hidden=as_json) as advance:

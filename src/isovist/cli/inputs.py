@@ -41,7 +41,8 @@ def plan_of(path: Path) -> "SegmentMap":
     if not isinstance(world, SegmentMap):
         raise InputError(
             f"{path.name}: this needs a plan of walls (.geojson). "
-            "A ROS map becomes one with `isovist convert`."
+            "A ROS map becomes one with `isovist convert`.",
+            code="unknown_format",
         )
     return world
 
@@ -71,15 +72,19 @@ def atlas_of(
     """
     if is_folder(path):
         if height is not None:
-            raise InputError(
-                "`--height` is said when an atlas is built; this one is built already."
+            raise InputError.about(
+                "height",
+                "is said when an atlas is built; this one is built already.",
+                code="conflict",
             )
         return read_atlas(path)
     from isovist.io.maps.read import read_map
 
     world = read_map(path, resolution=resolution)
     if height is not None and world.dimension == 2:
-        raise InputError("`--height` is for maps in space; this map is of the plane.")
+        raise InputError.about(
+            "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
+        )
     return described(
         world, spacing=spacing, height=height, highest=highest, cluster=cluster, signal=signal,
         rose=rose,
@@ -98,7 +103,9 @@ def described(
     from isovist.theory.separation import read_rose
 
     if highest is not None and height is None:
-        raise InputError("`--highest` needs `--height`, the lowest height of the sensor.")
+        raise InputError.about(
+            "highest", "needs `--height`, the lowest height of the sensor.", code="missing"
+        )
     above = height if height is None or highest is None else (height, highest)
     own = None if rose is None else read_rose(rose, world)
     with bar("Describing") as advance:
@@ -120,7 +127,9 @@ def storeys_of(
 
     world = read_map(path, resolution=resolution)
     if world.dimension != 3:
-        raise InputError("`--storeys` is for maps in space; this map is of the plane.")
+        raise InputError.about(
+            "storeys", "is for maps in space; this map is of the plane.", code="wrong_dimension"
+        )
     cells = as_cells(world)
     assert isinstance(cells, VoxelMap)  # as all maps in space become
     parts = storeys(cells)
@@ -150,9 +159,10 @@ def maps_of(
     if len(paths) == 1 and not whole:
         return atlas_of(paths[0], **told)
     if prior is not None:
-        raise InputError(
-            "`--near` and `--heading` are about one map, and there are several. "
-            "Give that map alone."
+        raise InputError.about(
+            "near",
+            "and `--heading` are about one map, and there are several. Give that map alone.",
+            code="conflict",
         )
     if whole:
         return read_library(paths[0])
@@ -161,7 +171,7 @@ def maps_of(
         names = [str(path) for path in paths]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(f"The map {name} is given twice. Give each map once.")
+            raise InputError(f"The map {name} is given twice. Give each map once.", code="conflict")
     return {name: atlas_of(path, **told) for name, path in zip(names, paths, strict=True)}
 
 
@@ -170,9 +180,10 @@ def place_of(sensor: Place) -> Pose | None:
     if sensor is None:
         return None
     if not all(abs(value) <= FARTHEST for value in sensor):
-        raise InputError(
-            "`--sensor` must be x, y (m) and yaw (rad) on the robot, within "
-            f"±{FARTHEST:g}, got {', '.join(f'{value:g}' for value in sensor)}."
+        raise InputError.about(
+            "sensor",
+            "must be x, y (m) and yaw (rad) on the robot, within "
+            f"±{FARTHEST:g}, got {', '.join(f'{value:g}' for value in sensor)}.",
         )
     return Pose(*sensor)
 
@@ -191,9 +202,9 @@ def spread_of(spread: tuple[float, float] | None) -> "FloatArray | None":
     metres, radians = spread
     variances = metres * metres, metres * metres, radians * radians
     if not (all(map(math.isfinite, variances)) and metres > 0.0 and radians > 0.0):
-        raise InputError(
-            "`--spread` takes standard deviations above 0, in m and rad, "
-            f"got {metres:g} {radians:g}."
+        raise InputError.about(
+            "spread",
+            f"takes standard deviations above 0, in m and rad, got {metres:g} {radians:g}.",
         )
     return np.diag(variances)
 
@@ -214,12 +225,16 @@ def drive_in(path: Path, scan_topic: str | None, **options: Any) -> "AnyLog":
     if not holds_clouds(path, scan_topic):
         return log_of(path, scan_topic=scan_topic, **options)
     if options.pop("sweep") != 0.0:
-        raise InputError(
-            "`--sweep` is for scans of the plane; clouds are straightened by the times of their "
-            "points, where they have them."
+        raise InputError.about(
+            "sweep",
+            "is for scans of the plane; clouds are straightened by the times of their "
+            "points, where they have them.",
+            code="wrong_dimension",
         )
     if options.pop("prefix"):
-        raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
+        raise InputError.about(
+            "prefix", f"chooses a sensor of an .npz file, and {path.name} is none.", code="conflict"
+        )
     return read_clouds(path, scan_topic=scan_topic, **options)
 
 
@@ -266,9 +281,11 @@ def leaning(seen: "Look", roll: float | None, pitch: float | None) -> "Look":
     if roll is None and pitch is None:
         return seen
     if not isinstance(seen, CloudScan):
-        raise InputError("`--roll` and `--pitch` are for one scan in space.")
+        raise InputError.about(
+            "roll", "and `--pitch` are for one scan in space.", code="wrong_dimension"
+        )
     if not all(map(math.isfinite, (roll or 0.0, pitch or 0.0))):
-        raise InputError("`--roll` and `--pitch` must be angles in degrees.")
+        raise InputError.about("roll", "and `--pitch` must be angles in degrees.")
     leans = (seen.roll if roll is None else math.radians(roll),
              seen.pitch if pitch is None else math.radians(pitch))  # fmt: skip
     return replace(seen, roll=leans[0], pitch=leans[1])
@@ -279,18 +296,19 @@ def region_of(near: Place, heading: tuple[float, float] | None) -> "Region | Non
     from isovist.localization.region import Region
 
     if near is not None and not (all(map(math.isfinite, near)) and near[2] > 0.0):
-        raise InputError(
-            "`--near` takes x, y and a positive radius, in m, "
-            f"got {near[0]:g} {near[1]:g} {near[2]:g}."
+        raise InputError.about(
+            "near",
+            f"takes x, y and a positive radius, in m, got {near[0]:g} {near[1]:g} {near[2]:g}.",
         )
     region = None if near is None else Region.circle(near[:2], near[2])
     if heading is None:
         return region
     yaw, tolerance = heading
     if not (abs(yaw) <= 360.0 and 0.0 < tolerance <= 180.0):
-        raise InputError(
-            "`--heading` takes a yaw within ±360° and a tolerance above 0° and up to 180°, "
-            f"got {yaw:g} {tolerance:g}."
+        raise InputError.about(
+            "heading",
+            "takes a yaw within ±360° and a tolerance above 0° and up to 180°, "
+            f"got {yaw:g} {tolerance:g}.",
         )
     return (region or Region()).towards(math.radians(yaw), math.radians(tolerance))
 
@@ -303,7 +321,7 @@ def drive_of(
 
     log = log_of(path, prefix=prefix, T_robot_sensor=place_of(sensor), sweep=sweep)
     if log.truth is None:
-        raise InputError(f"{path.name} has no truth, so nothing can be measured.")
+        raise InputError(f"{path.name} has no truth, so nothing can be measured.", code="empty")
     name = f"{path.parent.name}{'/' + prefix if prefix else ''}"
     drive = log.take(log.chosen(held_out=held_out))
     return name, read_map(world), drive
@@ -332,7 +350,9 @@ def _sensor(atlas: Atlas, options: Mapping[str, float]) -> "Lidar | SpinningLida
     if atlas.dimension == 2:
         return Lidar(math.radians(view), int(beams), range_max, noise)
     if view != 360.0:
-        raise InputError("A spinning lidar sees 360° around; leave out `--field-of-view`.")
+        raise InputError(
+            "A spinning lidar sees 360° around; leave out `--field-of-view`.", code="conflict"
+        )
     return SpinningLidar(int(rings), azimuths=int(beams), range_max=range_max, noise=noise)
 
 

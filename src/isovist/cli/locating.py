@@ -39,9 +39,9 @@ class PaperOptions:
 def is_paper(method: str, told: PaperOptions) -> bool:
     """Whether the method is that of the paper; an error for an unknown one."""
     if method not in METHODS:
-        raise InputError(f"`method` must be {' or '.join(METHODS)}, got {method}.")
+        raise InputError.about("method", f"must be {' or '.join(METHODS)}, got {method}.")
     if method != "paper" and told.given:
-        raise InputError(f"`{told.given[0]}` is for `--method paper`.")
+        raise InputError.about(told.given[0], "is for `--method paper`.", code="conflict")
     return method == "paper"
 
 
@@ -49,7 +49,9 @@ def check_ignored(**given: object) -> None:
     """An error for the first option that is given and that the paper's method knows nothing of."""
     for name, value in given.items():
         if value not in (None, False):
-            raise InputError(f"`--{name.replace('_', '-')}` is not for `--method paper`.")
+            raise InputError(
+                f"`--{name.replace('_', '-')}` is not for `--method paper`.", code="conflict"
+            )
 
 
 def localizer_of(
@@ -72,7 +74,7 @@ def localizer_of(
 def only(maps: list[Path]) -> Path:
     """The one map that the paper's method takes."""
     if len(maps) > 1:
-        raise InputError(f"`--method paper` takes one map, got {len(maps)}.")
+        raise InputError(f"`--method paper` takes one map, got {len(maps)}.", code="conflict")
     return maps[0]
 
 
@@ -93,7 +95,7 @@ def locate_paper(
     from isovist.theory.paper import band_of
 
     if not isinstance(seen, Scan | CloudScan):
-        raise InputError("`--method paper` takes one scan; leave out `--scans`.")
+        raise InputError("`--method paper` takes one scan; leave out `--scans`.", code="conflict")
     localizer = localizer_of(only(maps), told, height, highest, band_of(seen))
     yaw = None if heading is None else math.radians(heading[0])
     with busy("Describing and locating"):
@@ -129,7 +131,7 @@ def locate_product(
     figure, why = picture
     atlas = maps_of(maps, prior, height=height[0], highest=height[1])
     compile_beside(*site_of(atlas).kernels()[1:], spread)
-    answer = locate(atlas, seen, prior=prior, certificate=True, **how)
+    answer = locate(atlas, seen, prior=prior, **how)
     instead = hints(atlas, seen, answer, prior=prior)
     told = contrast(atlas, seen, answer) if why else None
     if figure is not None:

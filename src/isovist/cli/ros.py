@@ -54,7 +54,9 @@ def ros(
     )  # fmt: skip
     atlas = maps_of(maps, None) if maps else None
     if output is not None and replay is None:
-        raise InputError("`--output` is for a bag that is replayed; give it as `--replay`.")
+        raise InputError.about(
+            "output", "is for a bag that is replayed; give it as `--replay`.", code="conflict"
+        )
     if replay is not None:
         told, unique = replay_bag(replay, parameters, atlas, output)
         typer.echo(told)

@@ -92,9 +92,14 @@ def asked_in_space(
     from isovist.io.maps.read import read_map
 
     if bool(scans) == (simulate is not None):
-        raise InputError("Give scans with `--poses`, or `--simulate N`: one of the two.")
+        raise InputError(
+            "Give scans with `--poses`, or `--simulate N`: one of the two.", code="conflict"
+        )
     if (given := read_map(path)).dimension != 3:
-        raise InputError(f"{path.name} is of the plane, and peers in space need a map in space.")
+        raise InputError(
+            f"{path.name} is of the plane, and peers in space need a map in space.",
+            code="wrong_dimension",
+        )
     if simulate is None:
         return given, posed_trials(scans, poses)
     return _simulated(given, lidar, simulate, seed, height)
@@ -207,11 +212,11 @@ def chosen(scans: ScanSet, held_out: bool, index: Path | None) -> IntArray:
     which = np.arange(len(scans))
     if held_out:
         if scans.in_map_split is None:
-            raise InputError("These scans do not say which of them are in the map.")
+            raise InputError("These scans do not say which of them are in the map.", code="missing")
         which = which[~scans.in_map_split]
     if index is not None:
         named = read_npz(index, "an index of scans", 1 << 26).get("index")
         if named is None:
-            raise InputError(f"{index.name}: the array `index` is missing.")
+            raise InputError(f"{index.name}: the array `index` is missing.", code="missing")
         which = np.intersect1d(which, named)
     return which

@@ -64,7 +64,7 @@ def track(
                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
     if paper and any_attitude:
-        raise InputError(PLANE)
+        raise InputError(PLANE, code="wrong_dimension")
     if paper:
         raise typer.Exit(track_paper(maps, seen.take(which), told, as_json))
     above = {"height": height, "highest": highest}

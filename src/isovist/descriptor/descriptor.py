@@ -144,12 +144,16 @@ class Descriptor:
                 out = self._exact(world, flat, quadrature, jacobian, shadow, check_view(view))
             else:
                 raise InputError(
-                    "The exact quadrature needs a SegmentMap and no Band, or a MeshMap and no view."
+                    "The exact quadrature needs a SegmentMap without a Band, "
+                    "or a MeshMap without a view.",
+                    code="conflict",
                 )
         else:
             if view is not None and not (isinstance(view, Band) and world.dimension == 3):
-                raise InputError(
-                    "`view` needs the exact quadrature and a SegmentMap, or a Band in space."
+                raise InputError.about(
+                    "view",
+                    "needs the exact quadrature and a SegmentMap, or a Band in space.",
+                    code="conflict",
                 )
             rule = quadrature.rule()
             if view is not None:
@@ -167,7 +171,7 @@ class Descriptor:
     def of_scan(self, scan: Scan) -> Observed:
         """F and mass of a scan in the frame of the sensor, equation (3)."""
         if self.rose.dimension != 2:
-            raise InputError("A planar scan needs a rose on the circle.")
+            raise InputError("A planar scan needs a rose on the circle.", code="wrong_dimension")
         owned = scan.beam_widths[scan.valid]
         w = self.rose.weights(unit_vectors(scan.bearings[scan.valid]))
         strengths = None if scan.intensities is None else scan.intensities[scan.valid]
@@ -191,10 +195,12 @@ class Descriptor:
         p = as_floats("points", points)
         d = world.dimension
         if p.ndim == 0 or p.shape[-1] != d:
-            raise InputError(f"`points` must have shape (..., {d}), got {p.shape}.")
+            raise InputError.about("points", f"must have shape (..., {d}), got {p.shape}.")
         if self.rose.dimension != d:
             raise InputError(
-                f"A rose of dimension {self.rose.dimension} cannot describe a map of dimension {d}."
+                f"A rose of dimension {self.rose.dimension} cannot describe a map of "
+                f"dimension {d}.",
+                code="wrong_dimension",
             )
         check_free(world, p)
         return p
@@ -237,7 +243,8 @@ class Descriptor:
         if not np.asarray(world.contains(places)).all():
             raise InputError(
                 f"A point lies within {step:g} m of a wall, too near for differences of F. "
-                "Use the exact quadrature or a smaller `step`."
+                "Use the exact quadrature or a smaller `step`.",
+                code="not_free",
             )
         F = self._sums(world, places, rule).reshape(len(points), 2 * d + 1, -1)
         slopes = (F[:, 1 : d + 1] - F[:, d + 1 :]) / (2.0 * step)
@@ -276,7 +283,8 @@ class Descriptor:
             if any(nodes.seen.ranges.max() > limit for limit in self.signal.kinks):
                 raise InputError(
                     "Face by face the signal must be smooth on faces: some of them are beyond its "
-                    "`maximum`. Make that larger, or use EqualArea."
+                    "`maximum`. Make that larger, or use EqualArea.",
+                    code="conflict",
                 )
             parts = [self.signal.values(nodes.seen)[:, None]]
             if jacobian:

@@ -43,7 +43,7 @@ def place_faces(world: MeshMap, point: FloatArray, rose: Rose, quadrature: Exact
         corners.append(parts)
         owners.append(np.full(len(parts), number))
     if not corners:
-        raise InputError("From this point nothing of the mesh is seen.")
+        raise InputError("From this point nothing of the mesh is seen.", code="empty")
     small = 0.9 * min(_reach(rose), 1.0)
     triangles, face = _halved(np.concatenate(corners), np.concatenate(owners), small)
     x, c = _triangle_rule(quadrature)
@@ -65,7 +65,8 @@ def place_faces(world: MeshMap, point: FloatArray, rose: Rose, quadrature: Exact
     if abs(missing) > max(_CLOSED, 100.0 * quadrature.tolerance):
         raise InputError(
             f"The mesh is not closed around the point: {missing:.1%} of the directions meet "
-            "nothing. Use EqualArea, or close the mesh."
+            "nothing. Use EqualArea, or close the mesh.",
+            code="conflict",
         )
     seen = Seen(world, theta, r, walls, facing, point)
     return Nodes(np.array([0, len(r)]), seen, coefficients)

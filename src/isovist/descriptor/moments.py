@@ -77,7 +77,7 @@ class Moments:
         """Exact, for roses whose weights are no sharper than those of the given one."""
         p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
         if not np.asarray(world.contains(p)).all():
-            raise InputError("Every point must lie in free space.")
+            raise InputError("Every point must lie in free space.", code="not_free")
         f = Range() if signal is None else signal
         whole = check_view(None)
         pieces = world.see(p)
@@ -124,7 +124,9 @@ class Moments:
         moves = np.concatenate([np.zeros((1, d)), step * np.eye(d), -step * np.eye(d)])
         places = (p[:, None, :] + moves).reshape(-1, d)
         if not np.asarray(world.contains(places)).all():
-            raise InputError(f"Every point must lie in free space, {step:g} m from the walls.")
+            raise InputError(
+                f"Every point must lie in free space, {step:g} m from the walls.", code="not_free"
+            )
         seen = [cast_signal(world, place[None], rule.directions, f) for place in places]
         values = np.concatenate(seen).reshape(len(p), 2 * d + 1, -1)
         slopes = (values[:, 1 : d + 1] - values[:, d + 1 :]) / (2.0 * step)

@@ -135,7 +135,9 @@ def _at(angles: FloatArray, walls: IntArray, theta: FloatArray) -> IntArray:
 def _feet(world: SegmentMap, p: FloatArray, walls: IntArray) -> tuple[FloatArray, FloatArray]:
     """Distance c from each point to the line of the wall, and the angle α of its foot."""
     if (walls < 0).any():
-        raise InputError("Some directions meet no wall, so the range has no norm. Close the map.")
+        raise InputError(
+            "Some directions meet no wall, so the range has no norm. Close the map.", code="empty"
+        )
     normals = world.normals[walls]
     c = np.einsum("pmk,pmk->pm", normals, world.walls[walls, :2] - p[:, None, :])
     normals = normals * np.sign(c)[..., None]

@@ -124,7 +124,7 @@ class Exact:
 
     def __post_init__(self) -> None:
         if not 1e-15 <= self.tolerance < 1.0:
-            raise InputError(f"`tolerance` must lie in [1e-15, 1), got {self.tolerance}.")
+            raise InputError.about("tolerance", f"must lie in [1e-15, 1), got {self.tolerance}.")
 
     def rules(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
@@ -291,7 +291,8 @@ def check_free(world: Map, points: FloatArray) -> None:
     if not inside.all():
         where = ", ".join(f"{x:g}" for x in points[~inside][0])
         raise InputError(
-            f"The point ({where}) is not in free space: it is in a wall or outside the map."
+            f"The point ({where}) is not in free space: it is in a wall or outside the map.",
+            code="not_free",
         )
 
 
@@ -302,9 +303,9 @@ def check_view(view: ArrayLike | None) -> FloatArray:
     v = as_floats("view", view, (None, 2))
     width = v[:, 1] - v[:, 0]
     if len(v) == 0 or (width <= 0.0).any() or width.sum() > 2.0 * np.pi + 1e-9:
-        raise InputError(
-            "`view` must be disjoint intervals (from, to) with from < to, in rad, "
-            "of at most a full turn."
+        raise InputError.about(
+            "view",
+            "must be disjoint intervals (from, to) with from < to, in rad, of at most a full turn.",
         )
     start = v[:, 0] % (2.0 * np.pi)
     stop = start + width

@@ -50,7 +50,8 @@ class Level:
         if high > low:
             raise InputError(
                 f"Drives are planned at one height of the sensor, got {low:g} to {high:g} m: a "
-                "drone flies in no plane."
+                "drone flies in no plane.",
+                code="conflict",
             )
         return cls(bare_walls(atlas.world), floor_levels(atlas.world), low)
 

@@ -105,7 +105,10 @@ class Ground:
         if isinstance(scan, Scan):
             return scan
         if self.level is None:
-            raise InputError("The scan is in space, and the ground is of a map of the plane.")
+            raise InputError(
+                "The scan is in space, and the ground is of a map of the plane.",
+                code="wrong_dimension",
+            )
         return self.level.seen(scan)
 
     def clearance(self, points: ArrayLike) -> FloatArray:

@@ -45,7 +45,9 @@ class Rivals:
         """What a tracker holds after an update with this scan."""
         bank = tracker.bank
         if len(bank) == 0:
-            raise InputError("The tracker holds no place yet. Update it with a scan first.")
+            raise InputError(
+                "The tracker holds no place yet. Update it with a scan first.", code="empty"
+            )
         t, d = bank.margins()
         frames = bank.frames
         explained = float(np.mean([frame.inliers[0] for frame in frames]))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.errors import FileError, InputError, MissingExtraError, TopicChoiceError
 from isovist.io.bag_limits import limit_rosbags
 from isovist.io.files import check_size, decoding, existing_file, is_folder
 from isovist.sensing.scan import Scan
@@ -64,7 +64,10 @@ def read_recorded(
     if not is_folder(path):
         existing_file(path, "a bag")
     elif not (path / "metadata.yaml").exists():
-        raise FileError(f"{path} is a folder without metadata.yaml, so it is no ROS 2 bag.")
+        raise FileError(
+            f"{path} is a folder without metadata.yaml, so it is no ROS 2 bag.",
+            code="unknown_format",
+        )
     else:
         for inside in sorted(path.iterdir()):  # opening a pipe would wait for ever
             if inside.suffix in (".yaml", ".db3", ".mcap"):
@@ -96,10 +99,12 @@ def choose(path: Path, connections: list[Any], *kinds: str, topic: str | None) -
         has = f" It has: {', '.join(others)}." if others else " It has none at all."
         raise FileError(f"{path.name} has no topic of type {short}.{has}")
     if topic is None and len(topics) > 1:
-        raise InputError(
-            f"{path.name} has {len(topics)} topics of type {short}; choose one as `{option}`: "
-            f"{', '.join(topics)}."
+        several = f"{path.name} has {len(topics)} topics of type {short}"
+        error = TopicChoiceError.about(
+            option, f"must name a topic; {several}: {', '.join(topics)}."
         )
+        error.topics = tuple(topics)
+        raise error
     if topic is not None and topic not in topics:
         raise InputError(
             f"{path.name} has no topic {topic!r} of type {short}. It has: {', '.join(topics)}."

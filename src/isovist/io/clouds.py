@@ -47,9 +47,9 @@ def read_cloud(path: PathLike, *, scale: float = 1.0) -> Cloud:
     """
     path = Path(path)
     if path.suffix.lower() not in _READERS:
-        raise FileError(f"{path.name}: a point cloud is one of {FORMATS}.")
+        raise FileError(f"{path.name}: a point cloud is one of {FORMATS}.", code="unknown_format")
     if not (np.isfinite(scale) and scale > 0.0):
-        raise InputError(f"`scale` must be positive, in m per unit, got {scale}.")
+        raise InputError.about("scale", f"must be positive, in m per unit, got {scale}.")
     existing_file(path, "a point cloud")
     columns = _READERS[path.suffix.lower()](path)
     missing = [name for name in "xyz" if name not in columns]
@@ -81,7 +81,9 @@ def _read_text(path: Path) -> Columns:
     try:
         table = np.loadtxt(content.decode("ascii").replace(",", " ").splitlines(), ndmin=2)
     except ValueError as error:  # also of bytes that are no text
-        raise FileError(f"{path.name} is not rows of numbers x y z.") from error
+        raise FileError(
+            f"{path.name} is not rows of numbers x y z.", code="unknown_format"
+        ) from error
     if table.shape[1] < 3:
         raise FileError(f"{path.name} has {table.shape[1]} columns; x, y and z are needed.")
     names = ("x", "y", "z", "intensity") if table.shape[1] == 4 else ("x", "y", "z")
@@ -113,7 +115,8 @@ def _check_pcd(path: Path) -> None:
                 counts = [float(word) if word.isdigit() else math.inf for word in words[1:]]
                 if sum(counts) > COLUMNS:
                     raise FileError(
-                        f"{path.name} is not a PCD file: it announces {sum(counts):.10g} columns."
+                        f"{path.name} is not a PCD file: it announces {sum(counts):.10g} columns.",
+                        code="unknown_format",
                     )
             if words[:1] == [b"DATA"]:
                 return

@@ -58,7 +58,9 @@ def decoding(path: Path, verdict: str, silent: str = "", most: int | None = None
     except IsovistError:
         raise
     except MemoryError as error:
-        raise FileError(f"{path.name} {verdict}: it asks for more memory than there is.") from error
+        raise FileError(
+            f"{path.name} {verdict}: it asks for more memory than there is.", code="too_large"
+        ) from error
     except BaseException as error:
         # What a compiled decoder panics with is no Exception.
         if not isinstance(error, Exception) and type(error).__name__ != "PanicException":
@@ -82,14 +84,16 @@ def existing_file(path: PathLike, kind: str) -> Path:
     path = Path(path)
     try:
         if path.is_dir():
-            raise FileError(f"{path} is a folder, not {kind}.")
+            raise FileError(f"{path} is a folder, not {kind}.", code="unknown_format")
         if not path.exists():
-            raise FileError(f"{path}: there is no such file.")
+            raise FileError(f"{path}: there is no such file.", code="not_found")
         if not path.is_file():
-            raise FileError(f"{path} is not a regular file, so it cannot be {kind}.")
+            raise FileError(
+                f"{path} is not a regular file, so it cannot be {kind}.", code="file_not_readable"
+            )
         with path.open("rb") as stream:  # what may not be read is told before any decoder tries
             if not stream.read(1):
-                raise FileError(f"{called(path)} is empty; {kind} was expected.")
+                raise FileError(f"{called(path)} is empty; {kind} was expected.", code="empty")
     except OSError as error:
         raise unreadable(path, error) from error
     return path
@@ -111,7 +115,7 @@ def is_folder(path: PathLike) -> bool:
 
 def unreadable(path: Path, error: OSError) -> FileError:
     """What to say when the operating system refuses."""
-    return FileError(f"{path} cannot be read: {error.strerror or error}.")
+    return FileError(f"{path} cannot be read: {error.strerror or error}.", code="file_not_readable")
 
 
 def read_bytes(path: PathLike, kind: str, limit: int) -> bytes:
@@ -129,7 +133,8 @@ def check_size(path: Path, kind: str, limit: int) -> None:
     size = path.stat().st_size
     if size > limit:
         raise FileError(
-            f"{called(path)} has {size} bytes; {kind} has at most {limit}. Is it the right file?"
+            f"{called(path)} has {size} bytes; {kind} has at most {limit}. Is it the right file?",
+            code="too_large",
         )
 
 
@@ -139,9 +144,13 @@ def read_json(path: PathLike, kind: str, limit: int) -> Any:
     try:
         return json.loads(data)
     except RecursionError as error:
-        raise FileError(f"{Path(path).name} is not {kind}: it is nested too deep.") from error
+        raise FileError(
+            f"{Path(path).name} is not {kind}: it is nested too deep.", code="unknown_format"
+        ) from error
     except ValueError as error:  # also of bytes that are no text, and of endless integers
-        raise FileError(f"{Path(path).name} is not JSON: {first_line(error)}.") from error
+        raise FileError(
+            f"{Path(path).name} is not JSON: {first_line(error)}.", code="unknown_format"
+        ) from error
 
 
 def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
@@ -159,7 +168,8 @@ def read_npz(path: PathLike, kind: str, limit: int) -> dict[str, NDArray[Any]]:
         if total > limit:
             raise FileError(
                 f"{path.name} unpacks to {total} bytes; {kind} has at most {limit}. "
-                "Is it the right file?"
+                "Is it the right file?",
+                code="too_large",
             )
         for member in members:
             name = member.filename.removesuffix(".npy")
@@ -193,7 +203,9 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise FileError(
+            f"{path} cannot be written: {error.strerror or error}.", code="file_not_writable"
+        ) from error
 
 
 def replace_file(path: PathLike, data: bytes, *, parents: bool = False) -> None:
@@ -226,7 +238,9 @@ def replace_files(files: Mapping[Path, bytes], *, parents: bool = False) -> None
         for draft in drafts.values():
             with suppress(OSError):
                 draft.unlink()
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise FileError(
+            f"{path} cannot be written: {error.strerror or error}.", code="file_not_writable"
+        ) from error
 
 
 def write_synced(path: Path, *parts: bytes | memoryview) -> None:

@@ -162,7 +162,9 @@ class Manifest:
             return _sealed(json.dumps(content, indent=1, allow_nan=False).encode()[:-2])
         except (TypeError, ValueError) as error:
             text = quote(self.meta)
-            raise InputError(f"`meta` must be JSON without NaN or infinity, got {text}.") from error
+            raise InputError.about(
+                "meta", f"must be JSON without NaN or infinity, got {text}."
+            ) from error
 
     @classmethod
     def decode(cls, data: bytes, name: str) -> "Manifest":
@@ -177,7 +179,10 @@ class Manifest:
                 return cls(str(content["kind"]), int(content["version"]), content["meta"], entries)
         except (ValueError, TypeError, KeyError, AttributeError, SyntaxError) as error:
             raise FileError(f"{name} is damaged, or isovist did not write it.") from error
-        raise FileError(f"{name} says {found}, and this isovist reads {FORMAT!r}. Write it again.")
+        raise FileError(
+            f"{name} says {found}, and this isovist reads {FORMAT!r}. Write it again.",
+            code="outdated_file",
+        )
 
 
 def write_folder(
@@ -197,9 +202,11 @@ def write_folder(
     path = Path(path)
     for name, array in arrays.items():
         if not _NAME.fullmatch(name):
-            raise InputError(f"An array is named with letters, digits and _, got {quote(name)}.")
+            raise InputError(
+                f"An array is named with letters, digits and _, got {quote(name)}.", field="name"
+            )
         if array.dtype.kind not in "biufc":
-            raise InputError(f"`{name}` must hold plain numbers, got {quote(str(array.dtype))}.")
+            raise InputError.about(name, f"must hold plain numbers, got {quote(str(array.dtype))}.")
     token = secrets.token_hex(4)
     try:
         before, existed = _replaceable(path), path.exists()
@@ -218,7 +225,9 @@ def write_folder(
                     path.rmdir()
         sync_folder(path.absolute().parent)
     except OSError as error:
-        raise FileError(f"{path} cannot be written: {error.strerror or error}.") from error
+        raise FileError(
+            f"{path} cannot be written: {error.strerror or error}.", code="file_not_writable"
+        ) from error
 
 
 def read_folder(
@@ -240,12 +249,16 @@ def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> No
     """An error unless the manifest of a folder is of that kind and of one of the versions."""
     name, found = f"{folder}/{MANIFEST}", manifest.version
     if manifest.kind != kind:
-        raise FileError(f"{name} says kind {quote(manifest.kind)}, where {kind!r} is needed.")
+        raise FileError(
+            f"{name} says kind {quote(manifest.kind)}, where {kind!r} is needed.",
+            code="unknown_format",
+        )
     if found not in versions:
         raise FileError(
             f"{name} says version {found} of the {kind} format, and this isovist reads version "
             f"{' or '.join(map(str, versions))}. "
-            f"{'Upgrade isovist' if found > max(versions) else 'Write it again'}."
+            f"{'Upgrade isovist' if found > max(versions) else 'Write it again'}.",
+            code="outdated_file",
         )
 
 
@@ -280,7 +293,9 @@ def _read(place: Place) -> tuple[Manifest, dict[str, Array], list[str]]:
                 problems.append(str(error))
         if not problems or place.manifest() == data:
             return manifest, arrays, problems
-    raise FileError(f"{place.name} was replaced {_ATTEMPTS} times while it was read.")
+    raise FileError(
+        f"{place.name} was replaced {_ATTEMPTS} times while it was read.", code="file_not_readable"
+    )
 
 
 def _sealed(body: bytes) -> bytes:
@@ -298,7 +313,9 @@ def _replaceable(path: Path) -> bytes:
         ends = (MANIFEST, ".npy") if b"isovist folder" in before[:64] else ()
         if all(_FILE.fullmatch(f.name) or f.name.endswith(ends) for f in path.iterdir()):
             return before
-    raise FileError(f"{path} exists and is not a folder of arrays. Choose another name.")
+    raise FileError(
+        f"{path} exists and is not a folder of arrays. Choose another name.", code="file_exists"
+    )
 
 
 def _sweep(path: Path, token: str, before: bytes) -> None:

@@ -58,17 +58,21 @@ def check_las(path: Path) -> None:
         head = stream.read(375)
         if head[:4] != b"LASF" or len(head) < _HEADER:
             raise FileError(
-                f"{name} is not a LAS file: it does not begin with `LASF` and a header."
+                f"{name} is not a LAS file: it does not begin with `LASF` and a header.",
+                code="unknown_format",
             )
         try:
             header = LasHeader.from_bytes(head)
         except struct.error as error:
-            raise FileError(f"{name} is not a LAS file: its header is cut off.") from error
+            raise FileError(
+                f"{name} is not a LAS file: its header is cut off.", code="unknown_format"
+            ) from error
         start, (beyond, extended) = header.start, header.extended
         if header.record == 0 or start > size or header.variable * _RECORD > start:
             raise FileError(
                 f"{name} is not a LAS file: its header announces points of {header.record} bytes "
-                f"at byte {start} after {header.variable} records, in a file of {size}."
+                f"at byte {start} after {header.variable} records, in a file of {size}.",
+                code="unknown_format",
             )
         if extended and beyond + extended * _EXTENDED > size:
             raise FileError(

@@ -79,14 +79,16 @@ class Disk(Place):
 
     def manifest(self) -> bytes:
         if not is_folder(self.path):
-            raise FileError(f"{self.path}: there is no such folder.")
+            raise FileError(f"{self.path}: there is no such folder.", code="not_found")
         return read_bytes(self.path / MANIFEST, "a manifest", MANIFEST_BYTES)
 
     def whole(self, file: str, size: int) -> Bytes:
         path, name = self.path / file, f"{self.name}/{file}"
         try:
             if not path.is_file():  # opening a pipe would wait for ever
-                raise FileError(f"{name} is {'no file' if path.exists() else 'missing'}.")
+                raise FileError(
+                    f"{name} is {'no file' if path.exists() else 'missing'}.", code="not_found"
+                )
             with path.open("rb") as stream:
                 found = os.fstat(stream.fileno()).st_size
                 if found != size:
@@ -119,7 +121,8 @@ class Storage(Place):
             if size > MANIFEST_BYTES:
                 raise FileError(
                     f"{MANIFEST} has {size} bytes; a manifest has at most {MANIFEST_BYTES}. "
-                    "Is it the right file?"
+                    "Is it the right file?",
+                    code="too_large",
                 )
             return bytes(found.bytes())
 
@@ -151,12 +154,14 @@ class Storage(Place):
         try:
             yield
         except FileNotFoundError as error:
-            raise FileError(f"{self.name}/{file} is missing.") from error
+            raise FileError(f"{self.name}/{file} is missing.", code="not_found") from error
         except (OSError, ValueError, _base_error()) as error:
             if isinstance(error, FileError):
                 raise
             reason = first_line(error, 200)
-            raise FileError(f"{self.name}/{file} cannot be read: {reason}.") from error
+            raise FileError(
+                f"{self.name}/{file} cannot be read: {reason}.", code="file_not_readable"
+            ) from error
 
 
 def store_at(url: str) -> Any:
@@ -169,7 +174,8 @@ def store_at(url: str) -> Any:
         kind = url.partition("://")[0]  # what is behind it may be secret
         raise FileError(
             f"An address of {kind}:// cannot be opened. Take s3, gs, az, https or file, or a "
-            "folder of this machine."
+            "folder of this machine.",
+            code="unknown_format",
         ) from error
 
 

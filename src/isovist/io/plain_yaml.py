@@ -27,9 +27,13 @@ def read_yaml(path: PathLike, kind: str) -> Any:
     try:
         return yaml.load(data, Loader=_PlainLoader)
     except RecursionError as error:
-        raise FileError(f"{name} is not {kind}: it is nested too deep.") from error
+        raise FileError(
+            f"{name} is not {kind}: it is nested too deep.", code="unknown_format"
+        ) from error
     except (yaml.YAMLError, ValueError, OverflowError) as error:
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark is not None else ""
-        raise FileError(f"{name} is not plain YAML{where}: {problem}.") from error
+        raise FileError(
+            f"{name} is not plain YAML{where}: {problem}.", code="unknown_format"
+        ) from error

@@ -51,9 +51,9 @@ def read_vertices(path: PathLike) -> dict[str, NDArray[np.float64]]:
             raise FileError(f"{path.name}: a list stands before the vertices, which is not read.")
         skipped += element.rows * (1 if form == "ascii" else _row(element, form).itemsize)
     else:
-        raise FileError(f"{path.name} has no vertices.")
+        raise FileError(f"{path.name} has no vertices.", code="empty")
     if not element.rows:
-        raise FileError(f"{path.name} has no vertices.")
+        raise FileError(f"{path.name} has no vertices.", code="empty")
     if any(kind is None for _, kind in element.columns):
         raise FileError(f"{path.name}: its vertices hold a list, which is not read.")
     names = [name for name, _ in element.columns]
@@ -84,10 +84,14 @@ def _row(element: _Element, form: str) -> np.dtype:
 def _header(path: Path, content: bytes) -> tuple[str, list[_Element], int]:
     """The form of the numbers, the elements, and where the data begin."""
     if not content.startswith(b"ply"):
-        raise FileError(f"{path.name} is not a PLY file: it does not begin with `ply`.")
+        raise FileError(
+            f"{path.name} is not a PLY file: it does not begin with `ply`.", code="unknown_format"
+        )
     end = content.find(b"end_header", 0, 1 << 20)
     if end < 0:
-        raise FileError(f"{path.name} is not a PLY file: its header does not end.")
+        raise FileError(
+            f"{path.name} is not a PLY file: its header does not end.", code="unknown_format"
+        )
     start = content.find(b"\n", end) + 1
     form, elements = "", []
     for line in content[:end].decode("ascii", "replace").splitlines()[1:]:

@@ -74,7 +74,9 @@ def _fields(path: Path, message: Any) -> dict[str, NDArray[Any]]:
             ) from error
     for name in "xyz":
         if name not in columns:
-            raise FileError(f"{path.name} has a broken cloud: the field `{name}` is missing.")
+            raise FileError(
+                f"{path.name} has a broken cloud: the field `{name}` is missing.", field=name
+            )
     return columns
 
 

@@ -8,6 +8,8 @@ from typing import Any, final, overload
 import numpy as np
 
 from isovist.errors import InputError
+from isovist.localization.advice import advice
+from isovist.localization.reasons import Facts, Reason
 from isovist.poses import COORDINATES, AnyPose, wrap_angle
 from isovist.types import FloatArray, readonly
 
@@ -134,7 +136,7 @@ class Estimates(Sequence[Estimate]):
 def radius(level: float) -> float:
     """Of the ellipse that holds a share of the positions, in standard deviations."""
     if not 0.0 < level < 1.0:
-        raise InputError(f"`level` must be a share between 0 and 1, got {level:g}.")
+        raise InputError.about("level", f"must be a share between 0 and 1, got {level:g}.")
     nu, share = TAILS
     return float(np.sqrt(share * nu * np.expm1(-2.0 / nu * np.log1p(-level))))
 
@@ -195,28 +197,35 @@ class Answer:
 
     Attributes:
         verdict: Unique, ambiguous or lost.
-        advice: The verdict in words, and what to do about it.
+        reasons: Why: all rules of this verdict that apply, the one that decides first.
         estimates: From most to least likely; empty when no place was found at all.
         timing_ms: Milliseconds spent on `search`, `refine`, `judge` and in `total`.
         certificate: What the theory guarantees here, or `None` when it was not asked for.
         proof: Where else it could be, certainly, or `None` when it was not asked for.
         frame: What the poses are of: a frame that a bag names, "robot", or "sensor" where nothing
             says where that sits on the robot.
+        facts: Numbers that the reasons rest on.
     """
 
     verdict: Verdict
-    advice: str
+    reasons: tuple[Reason, ...]
     estimates: Sequence[Estimate]
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     certificate: Certificate | None = None
     proof: Proof | None = None
     frame: str = "sensor"
+    facts: Facts = field(default_factory=Facts)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Estimates travel side by side, in a fraction of the time that they take one by one."""
         estimates = Estimates.of(self.estimates) if self.estimates else ()
-        said = self.timing_ms, self.certificate, self.proof, self.frame
-        return _arrived, (self.verdict.value, self.advice, estimates, *said)
+        rest = self.timing_ms, self.certificate, self.proof, self.frame, self.facts
+        return _arrived, (self.verdict.value, tuple(map(str, self.reasons)), estimates, *rest)
+
+    @property
+    def advice(self) -> str:
+        """The verdict in words, and what to do about it."""
+        return advice(self.reasons, self.facts)
 
     @property
     def best(self) -> Estimate | None:
@@ -239,6 +248,6 @@ class Answer:
         return tuple(estimate for estimate in self.estimates[1:] if not estimate.refuted)
 
 
-def _arrived(verdict: str, advice: str, *said: Any) -> Answer:
-    """An answer from what `Answer.__reduce__` says."""
-    return Answer(Verdict(verdict), advice, *said)
+def _arrived(verdict: str, reasons: Sequence[str], *rest: Any) -> Answer:
+    """Make an answer of what `Answer.__reduce__` gives."""
+    return Answer(Verdict(verdict), tuple(map(Reason, reasons)), *rest)

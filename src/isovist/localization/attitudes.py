@@ -22,12 +22,12 @@ from isovist.atlas.base import Site
 from isovist.atlas.beams import Fit
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
-from isovist.localization.judge import NOWHERE, UNSURE
 from isovist.localization.maps import Prior, Regions, seek
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import Fits, refine, refuted, witnesses_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import beams_of, rate
-from isovist.localization.tilts import FIRM, LOOSE, loosest
+from isovist.localization.tilts import FIRM, loosest
 from isovist.localization.twists import fewer
 from isovist.poses import AnyPose, Pose3, swing, way_of
 from isovist.roses.rose import Rose
@@ -45,10 +45,6 @@ LEVEL = "A Pose is a motion on level ground. In any attitude give `motions` as P
 HEADED = (
     "A heading says nothing of a robot in any attitude. Give a `prior` without one, e.g. "
     "Region.circle."
-)
-OTHERWISE = (
-    "Turned another way, the robot could be at {} other place{} that would explain the scan about "
-    "as well. Move and look again."
 )
 
 STEPS = ("search", "refine", "judge", "total")
@@ -79,12 +75,12 @@ class Stance:
 def check_attitude(atlas: Site, prior: Prior, motions: Sequence[AnyPose]) -> None:
     """An error unless scans from any attitude can be located so."""
     if atlas.dimension != 3:
-        raise InputError(FLAT)
+        raise InputError(FLAT, code="wrong_dimension", field="any_attitude")
     if not all(isinstance(motion, Pose3) for motion in motions):
-        raise InputError(LEVEL)
+        raise InputError(LEVEL, field="motions")
     regions = prior.regions.values() if isinstance(prior, Regions) else (prior,)
     if any(region is not None and region.heading is not None for region in regions):
-        raise InputError(HEADED)
+        raise InputError(HEADED, code="conflict", field="prior")
 
 
 def in_any_attitude(
@@ -134,7 +130,7 @@ def _best(
     """The answer by the best of some ways up, in the frame of its level robot."""
     alive = stances(atlas, scan, prior, ups, settings)
     if not alive:
-        return Answer(Verdict.LOST, NOWHERE, (), dict.fromkeys(STEPS, 0.0)), None
+        return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), (), dict.fromkeys(STEPS, 0.0)), None
     answers = [(ask(one.scan), one) for one in alive[:ASKED]]
     answers.sort(key=lambda pair: -_score(pair[0]))
     (answer, stance), others = answers[0], answers[1:]
@@ -264,14 +260,22 @@ def _against(
         answer = replace(answer, estimates=tuple(every[: settings.listed]))
     if answer.verdict is not Verdict.UNIQUE:
         return answer
-    advice, sigma = "", loosest(best)
-    if alive:
-        advice = OTHERWISE.format(alive, "s" if alive > 1 else "")
-    elif best.probability < settings.sure[2]:
-        advice = UNSURE.format(best.probability)
-    elif sigma > FIRM:
-        advice = LOOSE.format(np.degrees(sigma))
-    return replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice) if advice else answer
+    sigma = loosest(best)
+    tests = {
+        Reason.OTHER_ATTITUDES: alive > 0,
+        Reason.LOW_PROBABILITY: best.probability < settings.sure[2],
+        Reason.ATTITUDE_UNCERTAIN: sigma > FIRM,
+    }
+    reasons = tuple(reason for reason, applies in tests.items() if applies)
+    if not reasons:
+        return answer
+    facts: Facts = {
+        **answer.facts,
+        "competitors": alive,
+        "probability": best.probability,
+        "attitude_std": sigma,
+    }
+    return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=facts)
 
 
 def _same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

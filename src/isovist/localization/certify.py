@@ -25,13 +25,14 @@ rays jumps where one passes an edge: there μ is told and no bound is claimed.  
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.base import AnyScan
+from isovist.atlas.base import AnyScan, Atlas
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Certificate
+from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.base import Map
 from isovist.maps.segments import SegmentMap
@@ -90,7 +91,11 @@ def certify(
     """
     chosen = LocalizationSettings() if settings is None else settings
     if world.dimension != (2 if isinstance(scan, Scan) else 3):
-        raise InputError("The scan and the map must both be of the plane, or both be in space.")
+        raise InputError(
+            "The scan and the map must both be of the plane, or both be in space.",
+            code="wrong_dimension",
+            field="scan",
+        )
     separation = min((float(np.hypot(r.x - pose.x, r.y - pose.y)) for r in rivals), default=np.inf)
     sensor = pose @ scan.T_robot_level
     rays = _rays(scan, chosen)
@@ -139,14 +144,14 @@ def certify(
     return Certificate(mu, bound, holds, separation, assumptions)
 
 
-def certify_answer(
-    world: Map, scan: AnyScan, answer: Answer, settings: LocalizationSettings
-) -> Certificate | None:
-    """The certificate of the best estimate of an answer, if there is one; refuted ones are none."""
-    if answer.best is None:
-        return None
-    rivals = [estimate.pose for estimate in answer.rivals]
-    return certify(world, scan, answer.best.pose, rivals, settings=settings)
+def certify_answer(atlas: AnyMaps, scan: AnyScan, answer: Answer) -> Answer:
+    """Add the certificate of the best estimate to an answer, of its own map."""
+    best = answer.best
+    if best is None:
+        return answer
+    own = atlas if isinstance(atlas, Atlas) else atlas[str(best.map)]
+    rivals = [estimate.pose for estimate in answer.rivals if estimate.map == best.map]
+    return replace(answer, certificate=certify(own.world, scan, best.pose, rivals))
 
 
 def _rays(scan: AnyScan, settings: LocalizationSettings) -> _Rays:

@@ -27,11 +27,13 @@ from isovist.atlas.side_by_side import SideBySide
 from isovist.atlas.store import FARTHEST
 from isovist.errors import InputError
 from isovist.kernels.threads import alone
+from isovist.localization.advice import advice
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.glance import glance
 from isovist.localization.judge import judge
-from isovist.localization.locate import OUTSIDE, compile_kernels, frame_of
+from isovist.localization.locate import compile_kernels, frame_of
 from isovist.localization.maps import AnyMaps, seek, site_of, told
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import Fits, contenders, refit
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
@@ -54,17 +56,7 @@ INSIDE = 11.345
 REACH = 3.0
 """What fits within so many times the `same` of the settings is where the pose was pulled to."""
 
-AGREES = "The pose explains the scan, and no other place that was tried comes near."
-NOTHING = (
-    "Nothing explains the scan: at best {:.0%} of the beams end at a wall. Check that the "
-    "map is of this place and up to date."
-)
-NOT_HERE = "Nothing near the pose explains the scan."
-PULLED = "The scan does not fit here; it does {:.2f} m and {:.1f}° from the pose."
-BETTER = "Another place explains the scan better: {}x {:.2f} m, y {:.2f} m, yaw {:.1f}°."
-
 Agreement = Literal["agrees", "disagrees", "cannot tell"]
-_Compared = tuple[Agreement, str, Estimate | None, tuple[Estimate, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +65,7 @@ class Check:
 
     Attributes:
         verdict: "agrees", "disagrees" or "cannot tell".
-        advice: The verdict in words.
+        reasons: Why, the one that decides first.
         pose: T_world_robot that was asked about.
         fit: The place near it that explains the scan best, or `None` where nothing near was found.
         rivals: Other places that the scan does not exclude, most likely first; where the fit is
@@ -84,10 +76,11 @@ class Check:
         timing_ms: Milliseconds in `total`.
         frame: What the poses are of, as in `Answer`.
         map: Name of the map of the pose, where several were asked; else `None`.
+        facts: Numbers that the reasons rest on.
     """
 
     verdict: Agreement
-    advice: str
+    reasons: tuple[Reason, ...]
     pose: AnyPose
     fit: Estimate | None
     rivals: tuple[Estimate, ...]
@@ -96,6 +89,12 @@ class Check:
     timing_ms: Mapping[str, float] = field(default_factory=dict)
     frame: str = "sensor"
     map: str | None = None
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def advice(self) -> str:
+        """The verdict in words."""
+        return advice(self.reasons, self.facts)
 
     @property
     def moved(self) -> tuple[float, float] | None:
@@ -133,10 +132,11 @@ def check(
         settings: How to locate.
     """
     if not isinstance(atlas, Atlas | Mapping) or not isinstance(scan, Scan | CloudScan):
-        raise InputError(
-            f"`check` needs an atlas and a scan, "
+        raise InputError.about(
+            "check",
+            f"needs an atlas and a scan, "
             f"got {type(atlas).__name__} and {type(scan).__name__}. "
-            "`build` makes an atlas of a map, `read_scan` a scan of a file."
+            "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
     site = site_of(atlas)
     map = _named(site, map)
@@ -147,7 +147,8 @@ def check(
         chosen = replace(chosen, sure=(beta, none, max(least, SURE)))
     frame, held = frame_of(scan), scan.within(site.diagonal)
     if held is None:
-        return Check("disagrees", OUTSIDE, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame, map)
+        outside = (Reason.OUTSIDE_MAP,)
+        return Check("disagrees", outside, pose, None, (), 0.0, -np.inf, {"total": 0.0}, frame, map)
     compile_kernels(site)
     start = perf_counter()
     here = site.placed(map, pose) if isinstance(site, SideBySide) and map is not None else pose
@@ -155,14 +156,23 @@ def check(
     claim = _Claim(pose, stated, spread, map)
     short = isinstance(site, Atlas) and site.dimension == 2 and not thorough
     with alone() if short else nullcontext():
-        (verdict, words, fit, rivals), stands = _judged(site, held, claim, chosen, thorough)
-    if verdict != "cannot tell":  # the advice of an answer has the note
-        words += site.note(held)
+        compared, stands = _judged(site, held, claim, chosen, thorough)
     return Check(
-        verdict, words, pose, fit, rivals,
+        compared.verdict, compared.reasons, pose, compared.fit, compared.rivals[: chosen.listed],
         float(stands.inliers[0]), float(stands.scores[0]),
-        {"total": 1e3 * (perf_counter() - start)}, frame, map,
+        {"total": 1e3 * (perf_counter() - start)}, frame, map, compared.facts,
     )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Compared:
+    """What comes of comparing a claim with what was judged."""
+
+    verdict: Agreement
+    reasons: tuple[Reason, ...]
+    fit: Estimate | None
+    rivals: tuple[Estimate, ...]
+    facts: Facts
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -178,37 +188,57 @@ class _Claim:
 def _judged(
     site: Site, scan: AnyScan, claim: _Claim, settings: LocalizationSettings, thorough: bool
 ) -> tuple[_Compared, Fits]:
-    """Verdict, words, fit and rivals; and the pose as it stands."""
+    """Return what comes of the comparison, and the pose as it stands."""
     few, many = (site.beams(scan, thin, settings.block) for thin in settings.beams)
     fits, stands = _fitted(site, few, many, claim, settings)
 
     def judged(nearby: bool) -> _Compared:
-        answer = judge(site, scan, fits, settings, nearby=nearby)
-        places = settled(site, scan, answer.estimates, None, settings)
-        answer = replace(answer, estimates=places)
+        every = replace(settings, listed=max(settings.listed, len(fits)))
+        answer = judge(site, scan, fits, every, nearby=nearby)
+        listed = _listed(site, answer.estimates, claim, settings)
+        answer = replace(answer, estimates=settled(site, scan, listed, None, settings))
         return _compared(told(site, answer), claim, settings)
 
     compared = judged(nearby=False)
-    verdict, _, fit, _ = compared
-    if verdict != "disagrees" or fit is None or thorough:
+    if compared.verdict != "disagrees" or compared.fit is None or thorough:
         found = seek(site, scan, None, settings).poses if thorough else glance(site, scan, settings)
         fits = _with(site, few, many, fits, found, settings, thorough)
         compared = judged(nearby=False)
     # What places gain nearby seldom settles what their fits leave open, and takes longest.
-    if compared[0] != "cannot tell" and len(contenders(fits.totals(settings), settings)) > 1:
+    if compared.verdict != "cannot tell" and len(contenders(fits.totals(settings), settings)) > 1:
         compared = judged(nearby=True)
     return compared, stands
+
+
+def _listed(
+    site: Site, estimates: Sequence[Estimate], claim: _Claim, settings: LocalizationSettings
+) -> Sequence[Estimate]:
+    """Keep the likeliest estimates, and those near the claim however many are likelier."""
+    pose = claim.pose
+    if isinstance(site, SideBySide) and claim.map is not None:
+        pose = site.placed(claim.map, pose)
+    gaps = [gap_of(pose, estimate.pose) for estimate in estimates]
+    metres, radians = (REACH * limit for limit in settings.same)
+    return [
+        estimate
+        for k, (estimate, (gap, turn)) in enumerate(zip(estimates, gaps, strict=True))
+        if k < settings.listed or (gap <= metres and turn <= radians)
+    ]
 
 
 def _named(site: Site, name: str | None) -> str | None:
     """The map that a pose is of, `None` where there is one; an error where that is open."""
     if not isinstance(site, SideBySide):
         if name is not None:
-            raise InputError(f"`map` is for several maps, and there is one; got {name!r}.")
+            raise InputError.about(
+                "map", f"is for several maps, and there is one; got {name!r}.", code="conflict"
+            )
         return None
     if name not in site.names:
         known = ", ".join(repr(known) for known in site.names)
-        raise InputError(f"`map` must say which map the pose is of, one of {known}, got {name!r}.")
+        raise InputError.about(
+            "map", f"must say which map the pose is of, one of {known}, got {name!r}."
+        )
     return name
 
 
@@ -218,19 +248,21 @@ def _checked(site: Site, scan: AnyScan, pose: AnyPose, covariance: FloatArray | 
     kind = Pose if site.dimension == 2 else Pose3
     if not isinstance(pose, kind):
         where = "in the plane" if site.dimension == 2 else "in space"
-        raise InputError(f"`pose` must be a {kind.__name__} {where}, got {type(pose).__name__}.")
+        raise InputError.about(
+            "pose", f"must be a {kind.__name__} {where}, got {type(pose).__name__}."
+        )
     if pose.shape != ():
-        raise InputError(f"`pose` must be one pose, got an array of shape {pose.shape}.")
+        raise InputError.about("pose", f"must be one pose, got an array of shape {pose.shape}.")
     if not np.isfinite(pose.vector).all():
-        raise InputError(f"`pose` must be finite, got {pose}.")
+        raise InputError.about("pose", f"must be finite, got {pose}.")
     if not np.abs(pose.position).max() <= FARTHEST:
-        raise InputError(f"`pose` must lie within {FARTHEST:g} m of the origin, got {pose}.")
+        raise InputError.about("pose", f"must lie within {FARTHEST:g} m of the origin, got {pose}.")
     if covariance is None:
         return np.zeros((3, 3))
     spread = as_floats("covariance", covariance, (3, 3))
     if not np.allclose(spread, spread.T) or np.linalg.eigvalsh(spread)[0] < -1e-12:
-        raise InputError(
-            "`covariance` must be symmetric and not negative, of (x, y, yaw) in m and rad."
+        raise InputError.about(
+            "covariance", "must be symmetric and not negative, of (x, y, yaw) in m and rad."
         )
     return spread
 
@@ -297,7 +329,7 @@ def _by_few(
 
 
 def _compared(answer: Answer, claim: _Claim, settings: LocalizationSettings) -> _Compared:
-    """Verdict, words, fit and rivals from what was judged."""
+    """Compare the claim with what was judged."""
     estimates = answer.estimates
     own = np.array([estimate.map == claim.map for estimate in estimates])
     here, near = (own & part for part in _places(estimates, claim, settings))
@@ -305,21 +337,28 @@ def _compared(answer: Answer, claim: _Claim, settings: LocalizationSettings) -> 
     first = np.flatnonzero(right if right.any() else here | near)[:1]
     fit = estimates[first[0]] if first.size else None
     alive = tuple(e for e in estimates if e is not fit and not e.refuted)
+    facts = answer.facts
     if answer.verdict is Verdict.LOST:
-        return "disagrees", NOTHING.format(estimates[0].inliers), fit, ()
+        return _Compared("disagrees", answer.reasons, fit, (), facts)
     if fit is None:
-        return "disagrees", NOT_HERE, fit, alive
+        return _Compared("disagrees", (Reason.NO_FIT_NEARBY,), fit, alive, facts)
     if fit.refuted:
-        best, name = estimates[0].pose, estimates[0].map
-        where = f"on {name}, " if name else ""
-        words = BETTER.format(where, best.x, best.y, np.degrees(best.yaw))
-        return "disagrees", words, fit, alive
+        place = _place(estimates[0])
+        reasons = (Reason.BETTER_ELSEWHERE,)
+        return _Compared("disagrees", reasons, fit, alive, {**facts, "place": place})
     if not here[first[0]]:
         away, turn = gap_of(claim.pose, fit.pose)
-        return "disagrees", PULLED.format(away, np.degrees(turn)), fit, alive
+        facts = {**facts, "distance": away, "rotation": turn}
+        return _Compared("disagrees", (Reason.FIT_DISPLACED,), fit, alive, facts)
     if answer.verdict is Verdict.UNIQUE:
-        return "agrees", AGREES, fit, alive
-    return "cannot tell", answer.advice, fit, alive
+        return _Compared("agrees", (Reason.POSE_CONFIRMED,), fit, alive, facts)
+    return _Compared("cannot tell", answer.reasons, fit, alive, facts)
+
+
+def _place(estimate: Estimate) -> str:
+    """Name a place: its map, where there are several, and its pose."""
+    pose, where = estimate.pose, f"on {estimate.map}, " if estimate.map else ""
+    return f"{where}x {pose.x:.2f} m, y {pose.y:.2f} m, yaw {np.degrees(pose.yaw):.1f}°"
 
 
 def _places(

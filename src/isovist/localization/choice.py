@@ -22,6 +22,7 @@ from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.search import TINY, best_headings, least_costs
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import unlit
@@ -39,7 +40,6 @@ AHEAD = (32, 0.3)
 """Maps that are tried at a time, and by how much the best must be ahead of the second, in nats per
 beam, for no more to be tried: of 16 right ones in a library of 1000 floors 10 stood in the first 32
 and were so far ahead of all others.  A map that comes first by mistake costs time."""
-UNSEEN = " Only {} of {} maps were looked at; some of the others may explain the scan as well."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +65,9 @@ class Glances:
                 if floors.n == 1:
                     raise InputError(
                         f"Among many maps scans are compared by roses of equal steps; {name!r} has "
-                        "another. Build it without `rose`."
+                        "another. Build it without `rose`.",
+                        code="conflict",
+                        field="rose",
                     )
             # In the plane the first ring alone, that of ranges, is compared on several maps.
             rows = made[0].n if library[next(iter(library))].dimension == 2 else None
@@ -172,9 +174,11 @@ class Choice:
 
 def told(answer: Answer, looked: int, there: int) -> Answer:
     """An answer of so many maps, where more would have been needed."""
-    words = answer.advice + UNSEEN.format(looked, there)
-    verdict = Verdict.AMBIGUOUS if answer.verdict is Verdict.UNIQUE else answer.verdict
-    return replace(answer, verdict=verdict, advice=words)
+    facts: Facts = {**answer.facts, "maps_searched": looked, "maps_given": there}
+    unsearched = (Reason.MAPS_NOT_SEARCHED,)
+    if answer.verdict is Verdict.UNIQUE:
+        return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=unsearched, facts=facts)
+    return replace(answer, reasons=answer.reasons + unsearched, facts=facts)
 
 
 def _is_ahead(ratings: FloatArray) -> bool:

@@ -42,13 +42,16 @@ that is refuted, and has by (2) less than 1 − p_min of its chance, does not co
 """
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Estimates, Verdict
 from isovist.localization.gone import counts
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import Fits, polish, refuted, totals_of, witnesses_of
+from isovist.localization.rules import Rule, decide
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.slide import slid
@@ -56,12 +59,6 @@ from isovist.localization.spread import covariances, information, longest, of_ro
 from isovist.poses import AnyPose, Pose3, wrap_angle
 from isovist.sensing.joined import Look, last_of
 from isovist.types import FloatArray, IntArray
-
-NOWHERE = "No place of the map can be tried: the prior leaves none, or the scan sees nothing."
-UNSURE = (
-    "One place explains the scan best, with a probability of {:.2f}; something that moved since "
-    "the map was made could be why. Move and look again."
-)
 
 
 def judge(
@@ -77,7 +74,7 @@ def judge(
         nearby: Look for the best rating around the places that contend (`polish`).
     """
     if len(fits) == 0:
-        return Answer(Verdict.LOST, NOWHERE, ())
+        return Answer(Verdict.LOST, (Reason.NO_CANDIDATES,), ())
     chosen = unlike(fits.poses, *settings.same)
     plain = fits if len(chosen) == len(fits) else fits.select(chosen)
     eased = plain.forgiven(atlas, settings)
@@ -106,11 +103,13 @@ def judge(
     robots, spreads = of_robot(atlas, scan.T_level_robot, listed.poses, spreads)
     told = [each[shown].tolist() for each in (chances, inliers, scores, out)]
     estimates = Estimates(robots, spreads, [*told, [None] * len(shown)])
-    alive = int((~out).sum()) - 1
-    verdict, advice = verdict_of(
-        witnesses.shape[1], alive, estimates[0], float(chances[-1]), settings
-    )
-    return Answer(verdict, advice + atlas.note(last_of(scan)), estimates)
+    maps = atlas.names_of(fits.poses[order[~out]])
+    facts = facts_of(estimates[0], witnesses.shape[1], int((~out).sum()) - 1, maps)
+    evidence = Evidence(facts, estimates[0].score, float(chances[-1]), settings)
+    verdict, reasons = decide(RULES, evidence)
+    if (ignored := atlas.ignored_intensities(last_of(scan))) is not None:
+        facts["ignored_intensities"] = ignored
+    return Answer(verdict, reasons, estimates, facts=facts)
 
 
 def _shown(scores: FloatArray, settings: LocalizationSettings) -> IntArray:
@@ -133,45 +132,53 @@ def chances_of(totals: FloatArray, witnesses: int, settings: LocalizationSetting
     return chances
 
 
-def verdict_of(
-    witnesses: int, rivals: int, best: Estimate, none: float, settings: LocalizationSettings
-) -> tuple[Verdict, str]:
-    """What follows from the number of witnesses and of rivals, and what to do about it."""
-    if best.score < settings.poor[0]:
-        return Verdict.LOST, (
-            f"Nowhere in the map does the scan fit: at best {best.inliers:.0%} of the beams end at "
-            "a wall. Check that the map is of this place and up to date."
-        )
-    if none > 0.5:
-        return Verdict.AMBIGUOUS, (
-            f"Nothing fits well: at best {best.inliers:.0%} of the beams end at a wall. Check that "
-            "the map is of this place and up to date, or move and look again."
-        )
-    loosest = math.sqrt(longest(best.covariance)[0])
-    if loosest > settings.loose:
-        return Verdict.AMBIGUOUS, (
-            f"The place can slide by {loosest:.1f} m (standard deviation) along one axis, as in a "
-            "corridor. Move until an end or a door is in view."
-        )
-    turned = math.sqrt(best.covariance[2, 2])
-    if turned > 0.75 * settings.same[1]:
-        return Verdict.AMBIGUOUS, (
-            f"The heading is known to ± {np.degrees(turned):.0f}° (standard deviation) alone, as "
-            "in a round room. Move until something else is in view."
-        )
-    if witnesses < settings.witnesses:
-        return Verdict.AMBIGUOUS, (
-            f"The scan shows only {witnesses} things apart from each other, too few to exclude "
-            "other places. Turn, or take more beams."
-        )
-    if rivals:
-        return Verdict.AMBIGUOUS, (
-            f"{rivals} other place{'s' if rivals > 1 else ''} would explain the scan about as "
-            "well. Move and look again."
-        )
-    if best.probability < settings.sure[2]:
-        return Verdict.AMBIGUOUS, UNSURE.format(best.probability)
-    return Verdict.UNIQUE, "One place explains the scan, and no other comes near."
+def facts_of(best: Estimate, groups: int, competitors: int, maps: tuple[str, ...]) -> Facts:
+    """Collect what the verdict rests on."""
+    return {
+        "groups": groups,
+        "competitors": competitors,
+        "maps": maps,
+        "inliers": best.inliers,
+        "probability": best.probability,
+        "position_std": math.sqrt(longest(best.covariance)[0]),
+        "heading_std": math.sqrt(best.covariance[2, 2]),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the rules are tested on.
+
+    Attributes:
+        facts: As an answer reports them.
+        score: Of the best place, in nats per beam.
+        none: Probability that no place is right.
+        settings: How to judge.
+    """
+
+    facts: Facts
+    score: float
+    none: float
+    settings: LocalizationSettings
+
+
+LOST, AMBIGUOUS = Verdict.LOST, Verdict.AMBIGUOUS
+RULES: tuple[Rule[Evidence], ...] = (
+    Rule(Reason.POOR_FIT, LOST, lambda e: e.score < e.settings.poor[0]),
+    Rule(Reason.NOTHING_FITS_WELL, AMBIGUOUS, lambda e: e.none > 0.5),
+    Rule(Reason.POSITION_SLIDES, AMBIGUOUS, lambda e: e.facts["position_std"] > e.settings.loose),
+    Rule(
+        Reason.HEADING_UNCERTAIN,
+        AMBIGUOUS,
+        lambda e: e.facts["heading_std"] > 0.75 * e.settings.same[1],
+    ),
+    Rule(Reason.FEW_GROUPS, AMBIGUOUS, lambda e: e.facts["groups"] < e.settings.witnesses),
+    Rule(Reason.COMPETITORS, AMBIGUOUS, lambda e: e.facts["competitors"] > 0),
+    Rule(Reason.SEVERAL_MAPS, AMBIGUOUS, lambda e: len(e.facts["maps"]) > 1),
+    Rule(Reason.LOW_PROBABILITY, AMBIGUOUS, lambda e: e.facts["probability"] < e.settings.sure[2]),
+    Rule(Reason.ONLY_PLACE, Verdict.UNIQUE, lambda _: True),
+)
+"""Ordered: the first rule that applies decides."""
 
 
 def is_same(a: AnyPose, b: AnyPose, settings: LocalizationSettings) -> bool:

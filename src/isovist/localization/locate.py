@@ -15,7 +15,6 @@ from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
-from isovist.localization.certify import certify_answer
 from isovist.localization.choice import Choice
 from isovist.localization.choice import told as unseen
 from isovist.localization.floors import MANY, pays
@@ -24,6 +23,7 @@ from isovist.localization.look import First, held_by, look_closer, look_once
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, Regions, prior_of, site_of, told
 from isovist.localization.proof import IN_SPACE
 from isovist.localization.proof import prove as prove_answer
+from isovist.localization.reasons import Reason
 from isovist.localization.refine import refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
@@ -31,22 +31,20 @@ from isovist.localization.settle import settle
 from isovist.localization.tilts import upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
+from isovist.renamed import refuse_keyword
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
 from isovist.sensing.joined import Joined, Look, joined, last_of
 
 ROUNDS = 3
 """So often maps are chosen anew: a better place that is found seldom lets in others."""
-OUTSIDE = (
-    "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, and is "
-    "the map of this place?"
-)
 LISTED_S = 1.0
 """Time of a complete search where nothing can be proved unique any more, in s."""
-SIGHT = "At first sight one place explains the scan. A closer look tells whether no other does."
+CERTIFY = "Ask for a certificate where walls are exact: iv.certify(plan, scan, answer.best.pose)."
 PROVED = "A proof is of one map, got {} by name. Prove it on the map of the answer alone."
 
 
+@refuse_keyword("certificate", CERTIFY)
 def locate(
     atlas: AnyMaps | Site,
     scan: AnyScan | Joined | Sequence[AnyScan],
@@ -56,7 +54,6 @@ def locate(
     prior: AnyPrior = None,
     tilt: bool = False,
     any_attitude: bool = False,
-    certificate: bool = False,
     prove: bool = False,
     budget_s: float | None = None,
     settings: LocalizationSettings | None = None,
@@ -87,8 +84,6 @@ def locate(
             scan shows that they are not what it tells (`tilts`).
         any_attitude: In space, nobody knows which way is up: the sensor is held in a hand, flies,
             lies on its side or hangs upside down (`attitudes`).
-        certificate: Fill in `answer.certificate`, of the last scan, which takes a few dozen ms
-            more.
         prove: Fill in `answer.proof`: search the whole map for other places, completely.  In the
             plane, on one map and for one scan only; takes from tenths of a second to `budget_s`.
         budget_s: Seconds after which the proof is given up as not complete; 5, and 1 where the
@@ -99,7 +94,7 @@ def locate(
     """
     with using(backend):
         return _located(
-            atlas, scan, motions, drift, prior, tilt, any_attitude, certificate, prove, budget_s,
+            atlas, scan, motions, drift, prior, tilt, any_attitude, prove, budget_s,
             settings,
         )  # fmt: skip
 
@@ -112,38 +107,38 @@ def _located(
     prior: AnyPrior,
     tilt: bool,
     any_attitude: bool,
-    certificate: bool,
     prove: bool,
     budget_s: float | None,
     settings: LocalizationSettings | None,
 ) -> Answer:
     known = isinstance(atlas, Site | Mapping)
     if not known or not isinstance(scan, AnyScan | Joined | list | tuple):
-        raise InputError(
-            f"`locate` needs an atlas and a scan, "
+        raise InputError.about(
+            "locate",
+            f"needs an atlas and a scan, "
             f"got {type(atlas).__name__} and {type(scan).__name__}. "
-            "`build` makes an atlas of a map, `read_scan` a scan of a file."
+            "`build` makes an atlas of a map, `read_scan` a scan of a file.",
         )
     seen = joined(scan, motions, drift)
     site = site_of(atlas)
     held_to = prior_of(site, prior)
     if budget_s is not None and not budget_s >= 0.0:
-        raise InputError(f"`budget_s` must be a time in s, 0 or more, got {budget_s:g}.")
+        raise InputError.about("budget_s", f"must be a time in s, 0 or more, got {budget_s:g}.")
     site.check(last_of(seen))
     site.fitted(tilt)
     if any_attitude:
         check_attitude(site, held_to, motions or ())
         if prove:
-            raise InputError(IN_SPACE)
+            raise InputError(IN_SPACE, code="wrong_dimension", field="prove")
     if prove and isinstance(site, SideBySide):
-        raise InputError(PROVED.format(len(site.names)))
+        raise InputError(PROVED.format(len(site.names)), code="conflict", field="prove")
     if isinstance(seen, Joined):
         _check_several(site, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
     frame = frame_of(last_of(seen))
     held = seen.within(site.diagonal)
     if held is None:
-        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
+        return outside_map(frame)
     compile_kernels(site, prove=prove)
     known_up = held_to is None and not any_attitude
     choice = Choice.of(site, held, chosen) if known_up else None
@@ -174,8 +169,6 @@ def _located(
     if answer.verdict is Verdict.UNIQUE:
         answer = _doubted(site, held, answer, held_to, chosen)
     answer = told(site, answer)
-    if certificate:
-        answer = _certified(site, last_of(held), answer, chosen)
     if turned is not None:
         answer = of_robot(answer, turned)
     return answer if answer.frame == frame else replace(answer, frame=frame)
@@ -202,25 +195,18 @@ def _chosen(
     return part, replace(answer, timing_ms=timing), limit <= left
 
 
-def _certified(site: Site, scan: AnyScan, answer: Answer, settings: LocalizationSettings) -> Answer:
-    """The answer with a certificate, of the map of the best estimate."""
-    atlas, here = site, answer
-    if isinstance(site, SideBySide):
-        if answer.map is None:
-            return answer
-        atlas = site.maps[answer.map]
-        here = replace(answer, estimates=tuple(e for e in answer.estimates if e.map == answer.map))
-    assert isinstance(atlas, Atlas)
-    return replace(answer, certificate=certify_answer(atlas.world, scan, here, settings))
-
-
 def _check_several(atlas: Site, scan: Joined, prove: bool) -> None:
     if prove:
-        raise InputError("A proof is of one scan, got several. Prove the last one alone.")
+        raise InputError(
+            "A proof is of one scan, got several. Prove the last one alone.",
+            code="conflict",
+            field="prove",
+        )
     if scan.span > atlas.diagonal:
         raise InputError(
             f"By `motions` the scans lie {scan.span:.1f} m apart, and the map is "
-            f"{atlas.diagonal:.1f} m wide. Are the motions in m, each from one scan to the next?"
+            f"{atlas.diagonal:.1f} m wide. Are the motions in m, each from one scan to the next?",
+            field="motions",
         )
 
 
@@ -262,15 +248,23 @@ def _doubted(
     """A unique answer, or what is left of it when the scan would fit better twisted."""
     start = perf_counter()
     assert answer.best is not None
-    reason = doubt(atlas, scan, answer.best, prior, settings)
-    if reason:
+    reason, facts = doubt(atlas, scan, answer.best, prior, settings)
+    if reason is not None:
         proof = None if answer.proof is None else replace(answer.proof, unique=False)
-        advice = reason + atlas.note(last_of(scan))
-        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice, proof=proof)
+        facts = {**answer.facts, **facts}
+        answer = replace(
+            answer, verdict=Verdict.AMBIGUOUS, reasons=(reason,), facts=facts, proof=proof
+        )
     timing, spent = dict(answer.timing_ms), 1e3 * (perf_counter() - start)
     for step in ("judge", "total"):
         timing[step] += spent
     return replace(answer, timing_ms=timing)
+
+
+def outside_map(frame: str) -> Answer:
+    """Answer a scan of which every beam is longer than the map is wide."""
+    timing = dict.fromkeys(STEPS, 0.0)
+    return Answer(Verdict.LOST, (Reason.OUTSIDE_MAP,), (), timing, frame=frame)
 
 
 def frame_of(scan: AnyScan) -> str:
@@ -319,9 +313,9 @@ def preview(
     site.check(scan)
     held, frame = scan.within(site.diagonal), frame_of(scan)
     if held is None:
-        return Answer(Verdict.LOST, OUTSIDE, (), dict.fromkeys(STEPS, 0.0), frame=frame)
+        return outside_map(frame)
     compile_kernels(site)
     answer, sure = look_once(site, held, None, chosen)
     if answer.verdict is Verdict.UNIQUE and not sure:
-        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=SIGHT)
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.FIRST_SEARCH_ONLY,))
     return replace(told(site, answer), frame=frame)

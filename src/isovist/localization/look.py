@@ -16,6 +16,7 @@ from isovist.localization.copies import copies
 from isovist.localization.floors import MANY
 from isovist.localization.judge import is_same, judge
 from isovist.localization.maps import Prior, Regions, Sought, seek
+from isovist.localization.reasons import Reason
 from isovist.localization.refine import Fits, refine
 from isovist.localization.search import Candidates
 from isovist.localization.settings import LocalizationSettings
@@ -27,10 +28,6 @@ from isovist.types import FloatArray
 
 First = tuple[Answer, bool]
 """The answer of a look, and whether it is well ahead of what was not looked at."""
-CROWDED = (
-    "One place explains the scan best, but more places are like it than were tried. Give a prior, "
-    "or move and look again."
-)
 MORE = 4
 """So many times as many candidates a closer look at a map of the plane has at last where those
 before did not lead: of 120 scans of fhw revisited 7 were not unique for that alone, all of them
@@ -40,10 +37,6 @@ CLEAR = (1.0, 0.9)
 the first by so many nats per beam, and explains such a share of them.  With this and `MORE` 371
 simulated scans of 400 on willow are unique, before 303, and none of them is wrong (`bench
 simulate`; `benchmarks.sparse`)."""
-DIVIDED = (
-    "A closer look found another place than the first one did, which explains the scan better. "
-    "Move and look again."
-)
 
 
 def look_once(
@@ -173,8 +166,8 @@ def look_closer(
         answer, sure = look_again(every)
     answer = replace(answer, timing_ms=_sum(spent, answer.timing_ms))
     if answer.verdict is Verdict.UNIQUE and not (sure and agree(first, answer, settings)):
-        advice = DIVIDED if sure else CROWDED
-        answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+        reason = Reason.SEARCHES_DISAGREE if sure else Reason.SEARCH_INCOMPLETE
+        answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(reason,))
     return answer
 
 

@@ -17,13 +17,15 @@ from isovist.backends.base import using
 from isovist.errors import InputError
 from isovist.kernels import threads
 from isovist.localization.answer import Answer
-from isovist.localization.locate import locate
+from isovist.localization.locate import CERTIFY, locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.workers import ASKED, Workers, groups_of
+from isovist.renamed import refuse_keyword
 from isovist.sensing.joined import Joined
 
 
+@refuse_keyword("certificate", CERTIFY)
 def locate_many(
     atlas: AnyMaps,
     scans: Sequence[AnyScan | Joined],
@@ -31,7 +33,6 @@ def locate_many(
     prior: AnyPrior = None,
     tilt: bool = False,
     any_attitude: bool = False,
-    certificate: bool = False,
     prove: bool = False,
     budget_s: float | None = None,
     settings: LocalizationSettings | None = None,
@@ -51,7 +52,6 @@ def locate_many(
         prior: Where the robot may be, at all of them.
         tilt: As for `locate`, like all that follow.
         any_attitude: The same.
-        certificate: The same.
         prove: The same; proofs take all cores, so that these scans come one after the other.
         budget_s: The same, of each proof.
         settings: The same.
@@ -63,14 +63,14 @@ def locate_many(
             alone.  `Workers` that are kept have begun already.
     """
     if not isinstance(scans, Sequence):
-        raise InputError(
-            f"`locate_many` needs a list of scans, got {type(scans).__name__}. "
-            "`locate` takes a single one."
+        raise InputError.about(
+            "locate_many",
+            f"needs a list of scans, got {type(scans).__name__}. `locate` takes a single one.",
         )
     with using(backend) as computing:
         name = computing.name
     how = {
-        "prior": prior, "tilt": tilt, "any_attitude": any_attitude, "certificate": certificate,
+        "prior": prior, "tilt": tilt, "any_attitude": any_attitude,
         "prove": prove, "budget_s": budget_s, "settings": settings, "backend": name,
     }  # fmt: skip
     answers: list[Answer] = []
@@ -126,7 +126,7 @@ def asking(atlas: AnyMaps | Site, **how: object) -> Callable[[int, AnyScan | Joi
         try:
             return locate(site, scan, **how)  # type: ignore[arg-type]
         except InputError as error:
-            error.args = (f"Scan {number}: {error}",)
+            error.begin_with(f"Scan {number}")
             raise
 
     return ask

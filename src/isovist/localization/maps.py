@@ -16,7 +16,7 @@ from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
 from isovist.kernels.threads import hands, in_groups
 from isovist.localization import several
-from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.answer import Answer, Estimate
 from isovist.localization.few import search_few
 from isovist.localization.floors import pays
 from isovist.localization.region import Region
@@ -78,9 +78,9 @@ def prior_of(site: Site, prior: AnyPrior) -> Prior:
         return None
     if not isinstance(site, SideBySide):
         if not isinstance(prior, Region):
-            raise InputError(
-                f"`prior` must be a Region, e.g. Region.around(pose, 2.0), "
-                f"got {type(prior).__name__}."
+            raise InputError.about(
+                "prior",
+                f"must be a Region, e.g. Region.around(pose, 2.0), got {type(prior).__name__}.",
             )
         return prior
     if not isinstance(prior, Mapping) or len(prior) == 0:
@@ -92,10 +92,10 @@ def prior_of(site: Site, prior: AnyPrior) -> Prior:
     for name, region in prior.items():
         if name not in site.names:
             known = ", ".join(repr(known) for known in site.names)
-            raise InputError(f"`prior` is of {name!r}, and the maps are {known}.")
+            raise InputError.about("prior", f"is of {name!r}, and the maps are {known}.")
         if region is not None and not isinstance(region, Region):
-            raise InputError(
-                f"`prior` of {name!r} must be a Region or None, got {type(region).__name__}."
+            raise InputError.about(
+                "prior", f"of {name!r} must be a Region or None, got {type(region).__name__}."
             )
     return Regions(site, dict(prior))
 
@@ -255,18 +255,14 @@ def told(site: Site, answer: Answer) -> Answer:
     """An answer as a user wants it: each pose in the frame of its own map, with its name."""
     if not isinstance(site, SideBySide):
         return answer
-    estimates, words = named(site, answer.estimates, answer.verdict)
-    return replace(answer, estimates=estimates, advice=answer.advice + words)
+    return replace(answer, estimates=named(site, answer.estimates))
 
 
-def named(
-    site: Site, estimates: Sequence[Estimate], verdict: Verdict
-) -> tuple[Sequence[Estimate], str]:
-    """Estimates in the frames of their own maps, and what is to be said of these."""
+def named(site: Site, estimates: Sequence[Estimate]) -> Sequence[Estimate]:
+    """Estimates in the frames of their own maps."""
     if not isinstance(site, SideBySide):
-        return estimates, ""
-    own = tuple(on_map(site, estimate) for estimate in estimates)
-    return own, _between(site.names, own) if verdict is Verdict.AMBIGUOUS else ""
+        return estimates
+    return tuple(on_map(site, estimate) for estimate in estimates)
 
 
 def on_map(site: SideBySide, estimate: Estimate) -> Estimate:
@@ -279,12 +275,3 @@ def placed(site: Site, estimate: Estimate) -> Estimate:
     if not isinstance(site, SideBySide) or estimate.map is None:
         return estimate
     return replace(estimate, pose=site.placed(estimate.map, estimate.pose))
-
-
-def _between(names: tuple[str, ...], estimates: Sequence[Estimate]) -> str:
-    """On which maps the robot may be, in words, where that is open; else empty."""
-    alive = {e.map for k, e in enumerate(estimates) if k == 0 or not e.refuted}
-    known = [name for name in names if name in alive]
-    if len(known) < 2:
-        return ""
-    return f" The maps look alike from here: it may be {', '.join(known[:-1])} or {known[-1]}."

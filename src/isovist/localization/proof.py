@@ -51,7 +51,7 @@ def prove(
         limits: Of the search.
     """
     if not isinstance(atlas, PlaneAtlas):
-        raise InputError(IN_SPACE)
+        raise InputError(IN_SPACE, code="wrong_dimension", field="prove")
     start = perf_counter()
     assert answer.best is not None
     mount = scan.T_level_robot
@@ -60,7 +60,9 @@ def prove(
     if beams.sigmas.size:
         raise InputError(
             "A proof knows one σ for all beams, and this scan has `sigmas`. Leave them out, or do "
-            "not ask for a proof."
+            "not ask for a proof.",
+            code="conflict",
+            field="prove",
         )
     # Ceilings are of ranges; what intensities can add on top of them lowers the floor.
     shining = most_gloss(settings.model) if beams.strengths.size else 0.0

@@ -38,35 +38,45 @@ class Region:
 
             corners = as_floats("corners", self.corners, (None, 2))
             if len(corners) < 3:
-                raise InputError(f"A polygon needs at least 3 corners, got {len(corners)}.")
+                raise InputError(
+                    f"A polygon needs at least 3 corners, got {len(corners)}.", field="corners"
+                )
             if not shapely.Polygon(corners).is_valid:
-                raise InputError("The sides of the polygon cross each other.")
+                raise InputError("The sides of the polygon cross each other.", field="corners")
             set_(self, "corners", readonly(corners.copy()))
         if self.centre is not None:
             centre = as_floats("centre", self.centre, (2,))
             if not np.abs(centre).max() <= FARTHEST:
-                raise InputError(
-                    f"`centre` must lie within {FARTHEST:g} m of the origin, "
-                    f"got ({centre[0]:g}, {centre[1]:g})."
+                raise InputError.about(
+                    "centre",
+                    f"must lie within {FARTHEST:g} m of the origin, "
+                    f"got ({centre[0]:g}, {centre[1]:g}).",
                 )
             set_(self, "centre", readonly(centre.copy()))
         elif np.isfinite(self.radius):
-            raise InputError("A `radius` needs a `centre`: Region.circle(centre, radius).")
-        if not self.radius > 0.0:
-            raise InputError(f"`radius` must be a positive length in m, got {self.radius}.")
-        if self.heading is not None and not abs(self.heading) <= 2.0 * np.pi:
             raise InputError(
-                f"`heading` must be an angle in rad, within ±2π, got {self.heading}. "
-                "Is it in degrees? Take np.radians of it."
+                "A `radius` needs a `centre`: Region.circle(centre, radius).",
+                code="missing",
+                field="centre",
+            )
+        if not self.radius > 0.0:
+            raise InputError.about("radius", f"must be a positive length in m, got {self.radius}.")
+        if self.heading is not None and not abs(self.heading) <= 2.0 * np.pi:
+            raise InputError.about(
+                "heading",
+                f"must be an angle in rad, within ±2π, got {self.heading}. "
+                "Is it in degrees? Take np.radians of it.",
             )
         if not self.tolerance > 0.0:
-            raise InputError(f"`tolerance` must be a positive angle in rad, got {self.tolerance}.")
+            raise InputError.about(
+                "tolerance", f"must be a positive angle in rad, got {self.tolerance}."
+            )
 
     @classmethod
     def around(cls, pose: AnyPose, radius: float, tolerance: float = np.pi) -> "Region":
         """Near a pose of the robot: within `radius` (m) and `tolerance` (rad) of it."""
         if not isinstance(pose, AnyPose):
-            raise InputError(f"`pose` must be a Pose or a Pose3, got {type(pose).__name__}.")
+            raise InputError.about("pose", f"must be a Pose or a Pose3, got {type(pose).__name__}.")
         return cls.circle([pose.x, pose.y], radius).towards(pose.yaw, tolerance)
 
     @classmethod

@@ -146,7 +146,7 @@ class LocalizationSettings:
     def __post_init__(self) -> None:
         check_numbers(self)
         if self.loose < 1e-6:
-            raise InputError(f"`loose` must be at least 1e-6 m, got {self.loose:g}.")
+            raise InputError.about("loose", f"must be at least 1e-6 m, got {self.loose:g}.")
 
     def careful(self) -> "LocalizationSettings":
         """These, asking for more agreement (`CAREFUL`): where not all has been looked at yet.

@@ -18,6 +18,7 @@ import numpy as np
 from isovist.atlas.base import Site
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.look import First
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.settle import LEVEL, cost, last_fit, map_of
 from isovist.poses import Pose3
@@ -38,16 +39,6 @@ FIRM = float(np.radians(0.45))
 """Largest standard deviation of a roll and a pitch that are worth telling, in rad: fits err by 0.75
 of it in the root mean square, so three times that is 1°.  Of 100 scans of a real building 97 tell
 them so, of streets all, of a room of coarse cells one in thirty."""
-LEANS = " The sensor leans by {:.1f}° more than was told; roll and pitch were fitted."
-
-LOOSE = (
-    "One place explains the scan, but the attitude there is known to ± {:.1f}° (standard "
-    "deviation) alone. Move until floor or ceiling is in view."
-)
-UNSURE = (
-    "The scan would fit better here if the sensor leant by more than was told, and nowhere else "
-    "so. Tell its roll and pitch, or move and look again."
-)
 
 
 def upright(
@@ -93,7 +84,7 @@ def upright(
         if _fits_better(again, answer, settings):
             return _said(_no_looser(again), last), scan
         if answer.verdict is Verdict.UNIQUE:
-            answer = replace(answer, verdict=Verdict.AMBIGUOUS, advice=UNSURE)
+            answer = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.TILT_FITS_BETTER,))
     if answer.verdict is not Verdict.UNIQUE:
         for turned in leaning(scan):
             first = look(turned, True)
@@ -135,8 +126,9 @@ def _no_looser(answer: Answer) -> Answer:
     best, unique = answer.best, answer.verdict is Verdict.UNIQUE
     if best is None or not unique or len(best.covariance) <= LEVEL or loosest(best) <= FIRM:
         return answer
-    advice = LOOSE.format(np.degrees(loosest(best)))
-    return replace(answer, verdict=Verdict.AMBIGUOUS, advice=advice)
+    facts: Facts = {**answer.facts, "attitude_std": loosest(best)}
+    reasons = (Reason.ATTITUDE_UNCERTAIN,)
+    return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=reasons, facts=facts)
 
 
 def _lean(best: Estimate | None, scan: CloudScan) -> float:
@@ -171,8 +163,7 @@ def _leans(atlas: Site, look: Look, best: Estimate, settings: LocalizationSettin
 
 
 def _said(answer: Answer, scan: CloudScan) -> Answer:
-    """The answer, with words about how far the scan leans."""
+    """Add to an answer how far the scan leans."""
     if answer.best is None:
         return answer
-    lean = float(np.degrees(_lean(answer.best, scan)))
-    return replace(answer, advice=answer.advice + LEANS.format(lean))
+    return replace(answer, facts={**answer.facts, "lean": _lean(answer.best, scan)})

@@ -19,6 +19,7 @@ from isovist.atlas.base import Site
 from isovist.localization.answer import Estimate
 from isovist.localization.floors import pays
 from isovist.localization.maps import Prior, seek
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import refine
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.joined import Joined, Look
@@ -36,14 +37,6 @@ THIN = (2, 4)
 """On a large map one node in so many is looked at for it, and of candidates and fits one in so
 many: so 70 of 650 true places of scans are missed on willow, fhw, infinite-corridor and columbia,
 and 77 with all nodes and one in six."""
-MIRRORED = (
-    "The mirrored scan would fit better than the scan does anywhere. "
-    "Is the sensor mounted upside down?"
-)
-SCALED = (
-    "The scan would fit better here if it were {} % {}. "
-    "Is the resolution of the map right, and are the ranges in m?"
-)
 
 
 def margins(settings: LocalizationSettings) -> tuple[float, float]:
@@ -53,16 +46,15 @@ def margins(settings: LocalizationSettings) -> tuple[float, float]:
 
 def doubt(
     atlas: Site, scan: Look, best: Estimate, prior: Prior, settings: LocalizationSettings
-) -> str:
-    """Why a unique place cannot be believed, in words; empty when it can."""
+) -> tuple[Reason | None, Facts]:
+    """Return why a unique place cannot be believed; `None` when it can."""
     sized, turned = margins(settings)
     mediocre = best.score < settings.poor[1]
     factors = (*SCALES, *WIDER) if mediocre else SCALES
     scores, _ = rescaled(atlas, scan, factors, best, settings)
     for factor, score in zip(factors, scores.tolist(), strict=True):
         if score > best.score + sized:
-            size = f"{abs(round(100.0 * (factor - 1.0)))}"
-            return SCALED.format(size, "larger" if factor > 1.0 else "smaller")
+            return Reason.SCALE_FITS_BETTER, {"scale": factor}
     if mediocre:
         over = scan.mirrored()
         large = atlas.dimension == 2 and pays(atlas)
@@ -71,8 +63,8 @@ def doubt(
         seeds = seek(atlas, over, prior, few, every=every).poses
         fits = refine(atlas, over, seeds, few, keep=1)
         if len(fits) and fits.scores[0] > best.score + turned:
-            return MIRRORED
-    return ""
+            return Reason.MIRROR_FITS_BETTER, {}
+    return None, {}
 
 
 @lru_cache

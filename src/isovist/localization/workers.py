@@ -54,7 +54,7 @@ def check_workers(count: int) -> None:
     """An error unless it is a number of processes."""
     check_whole("workers", count)
     if count < 1:
-        raise InputError(FEWEST.format(count))
+        raise InputError(FEWEST.format(count), field="workers")
 
 
 class EndedError(InputError):
@@ -155,7 +155,7 @@ class Workers:
 
     def __init__(self, atlas: AnyMaps, count: int) -> None:
         if not isinstance(atlas, Site | Mapping):
-            raise InputError(f"`Workers` need an atlas, got {type(atlas).__name__}.")
+            raise InputError.about("Workers", f"need an atlas, got {type(atlas).__name__}.")
         check_workers(count)
         self.atlas, self.count = atlas, count
         self._given = pickle.dumps(site_of(atlas), PROTOCOL)
@@ -186,9 +186,9 @@ class Workers:
             how: Further arguments of `locate`.
         """
         if self._closed:
-            raise InputError(CLOSED)
+            raise InputError(CLOSED, code="unavailable", field="workers")
         if atlas is not self.atlas:
-            raise InputError(OTHER)
+            raise InputError(OTHER, code="conflict", field="workers")
 
         def ask(_nth: int, group: Group) -> list[Answer]:
             number = self._free.get()

@@ -177,7 +177,9 @@ def blocks_of(shape: tuple[int, ...]) -> Shape:
         levels, rows, columns = shape
         raise InputError(
             f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MOST_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map."
+            f"{MOST_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map.",
+            code="too_large",
+            field="resolution",
         )
     return z, y, x
 

@@ -70,9 +70,11 @@ class OccupancyMap:
     def __post_init__(self) -> None:
         cells = np.asarray(self.cells)
         if cells.ndim != 2 or cells.size == 0:
-            raise InputError(f"`cells` must be a table of rows and columns, got {cells.shape}.")
+            raise InputError.about(
+                "cells", f"must be a table of rows and columns, got {cells.shape}."
+            )
         if not np.isfinite(self.origin.vector).all():
-            raise InputError(f"`origin` must be finite, got {self.origin}.")
+            raise InputError.about("origin", f"must be finite, got {self.origin}.")
         set_ = object.__setattr__
         set_(self, "cells", checked_cells(cells))
         set_(self, "resolution", check_length("resolution", self.resolution))
@@ -120,7 +122,7 @@ class OccupancyMap:
         check_length("resolution", resolution)
         check_reach(maximum)
         if not 0.0 < share <= 1.0:
-            raise InputError(f"`share` must lie in (0, 1], got {share}.")
+            raise InputError.about("share", f"must lie in (0, 1], got {share}.")
         beams = mapping.gather(scans, poses, maximum)
         hits, misses, corner = mapping.count(*beams, resolution, progress)
         cells = mapping.classify(hits, misses, share)
@@ -146,13 +148,14 @@ class OccupancyMap:
         check_length("resolution", resolution)
         walls = as_floats("segments", segments, (None, 2, 2))
         if len(walls) == 0:
-            raise InputError("`segments` must not be empty.")
+            raise InputError.about("segments", "must not be empty.", code="missing")
         occupied, corner = contours.rasterise(walls, resolution)
         inside = contours.enclosed(occupied)
         if outside != Cell.FREE and not inside.any():
             raise InputError(
                 "The segments enclose no free cell. Close the walls, take a finer `resolution`, "
-                "or pass `outside=Cell.FREE`."
+                "or pass `outside=Cell.FREE`.",
+                code="empty",
             )
         cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
         origin = Pose(float(corner[0]), float(corner[1]))
@@ -202,7 +205,7 @@ class OccupancyMap:
 
         if not 0.0 <= tolerance <= LOOSEST:
             rule = f"at most {LOOSEST:g}" if tolerance > LOOSEST else "0 or more"
-            raise InputError(f"`tolerance` must be a length in m, {rule}, got {tolerance}.")
+            raise InputError.about("tolerance", f"must be a length in m, {rule}, got {tolerance}.")
         loops = contours.outlines(self.cells == Cell.OCCUPIED)
         sides = contours.simplified(loops, tolerance / self.resolution)
         return self.origin.apply(sides * self.resolution)
@@ -289,14 +292,15 @@ class OccupancyMap:
 def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
     """`Cell` codes, read-only; an error when they are none, or none of them is free."""
     if not np.issubdtype(cells.dtype, np.integer):
-        raise InputError(f"`cells` must be integer codes, got {cells.dtype}.")
+        raise InputError.about("cells", f"must be integer codes, got {cells.dtype}.")
     if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
-        raise InputError(
-            "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), "
-            f"got values from {cells.min()} to {cells.max()}."
+        raise InputError.about(
+            "cells",
+            "must be 0 (free), 1 (occupied) or 2 (unknown), "
+            f"got values from {cells.min()} to {cells.max()}.",
         )
     if not (cells == Cell.FREE).any():
-        raise InputError("The map has no free cell, so there is nowhere to be.")
+        raise InputError("The map has no free cell, so there is nowhere to be.", code="empty")
     return readonly(np.array(cells, dtype=np.uint8, order="C"))
 
 
@@ -336,7 +340,7 @@ def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
     """Distance of each cell to the nearest wall that free space touches, in cells.  Read-only."""
     faces = wall_faces(cells)
     if not faces.any():
-        raise InputError(NO_WALL)
+        raise InputError(NO_WALL, code="empty")
     return readonly(distance_to(faces))
 
 
@@ -350,7 +354,7 @@ def follow(
 ) -> Hits:
     """Cast rays from points in cells along directions, both (..., d) in the axes of the grid."""
     if not along.any(axis=-1).all():
-        raise InputError("`directions` must not be zero.")
+        raise InputError.about("directions", "must not be zero.")
     check_reach(maximum)
     start, along = np.broadcast_arrays(start, along)
     shape, d = start.shape[:-1], start.shape[-1]
@@ -366,19 +370,19 @@ def follow(
 def check_length(name: str, value: float) -> float:
     """A positive length in m, and none that a whole map of them would overflow."""
     if not (np.isfinite(value) and 0.0 < value < LONGEST):
-        raise InputError(f"`{name}` must be a positive length in m, got {value}.")
+        raise InputError.about(name, f"must be a positive length in m, got {value}.")
     return float(value)
 
 
 def check_reach(maximum: float) -> None:
     """A positive length in m; infinity is one."""
     if not maximum > 0.0:
-        raise InputError(f"`maximum` must be a positive length in m, got {maximum}.")
+        raise InputError.about("maximum", f"must be a positive length in m, got {maximum}.")
 
 
 def as_points(name: str, value: ArrayLike, d: int) -> FloatArray:
     """Finite numbers of shape (..., d)."""
     array = as_floats(name, value)
     if array.ndim == 0 or array.shape[-1] != d:
-        raise InputError(f"`{name}` must have shape (..., {d}), got {array.shape}.")
+        raise InputError.about(name, f"must have shape (..., {d}), got {array.shape}.")
     return array

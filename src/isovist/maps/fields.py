@@ -118,7 +118,7 @@ class Near:
         marks = blocks.faces(corners=True)
         marks[marks == UNKNOWN] = 0
         if not marks.any():
-            raise InputError(NO_WALL)
+            raise InputError(NO_WALL, code="empty")
         held = np.zeros(len(marks), dtype=np.bool_)
         for k in range(OWN, len(marks)):
             held[k] = marks[k].any()

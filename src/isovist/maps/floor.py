@@ -52,7 +52,8 @@ def standing_places(
     rows, columns = np.nonzero(inside & roomy & (around == Cell.FREE))
     if rows.size == 0:
         raise InputError(
-            f"No free place {height:g} m above the floor is {clearance:g} m from all walls."
+            f"No free place {height:g} m above the floor is {clearance:g} m from all walls.",
+            code="empty",
         )
     beside = world.corner[:2] + (np.stack([columns, rows], axis=-1) + 0.5) * world.resolution
     return np.column_stack([beside, z[rows, columns]])
@@ -69,7 +70,7 @@ def standing_room(world: OccupancyMap, clearance: float = 0.25) -> BoolArray:
     roomy = (distance_transform_edt(free) * world.resolution >= clearance)[1:-1, 1:-1]
     parts, number = label(roomy)
     if number == 0:
-        raise InputError(f"No free place of the map is {clearance} m from all walls.")
+        raise InputError(f"No free place of the map is {clearance} m from all walls.", code="empty")
     return np.asarray(parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:])))
 
 
@@ -111,7 +112,7 @@ def _floor(world: VoxelMap) -> tuple[FloatArray, BoolArray]:
 
     walls = world.grid.walls()
     if walls.size == 0:
-        raise InputError("The map has no occupied cell, so it has no floor.")
+        raise InputError("The map has no occupied cell, so it has no floor.", code="empty")
     levels, rows, columns = world.shape
     above = np.minimum(walls + rows * columns, world.grid.size - 1)
     highest = walls >= (levels - 1) * rows * columns

@@ -47,11 +47,11 @@ def gather(
     """Starts and ends of all valid beams, shapes (m, 2), in m, and which ends are returns."""
     where = as_floats("poses", poses, (None, 3))
     if len(scans) != len(where):
-        raise InputError(
-            f"`poses` must have one row per scan, got {len(where)} rows and {len(scans)} scans."
+        raise InputError.about(
+            "poses", f"must have one row per scan, got {len(where)} rows and {len(scans)} scans."
         )
     if len(scans) == 0:
-        raise InputError("A map needs at least one scan, got none.")
+        raise InputError("A map needs at least one scan, got none.", code="missing")
     counts = [int(np.count_nonzero(scan.valid)) for scan in scans]
     ranges = np.concatenate([scan.ranges[scan.valid] for scan in scans])
     bearings = np.concatenate([scan.bearings[scan.valid] for scan in scans])
@@ -103,5 +103,7 @@ def check_cells(width: float, height: float, resolution: float) -> None:
     if not width * height <= MOST_CELLS:
         raise InputError(
             f"The map would have {width:.10g} × {height:.10g} cells, more than {MOST_CELLS}; "
-            f"take a coarser `resolution` than {resolution} m."
+            f"take a coarser `resolution` than {resolution} m.",
+            code="too_large",
+            field="resolution",
         )

@@ -87,19 +87,22 @@ class MeshMap:
         f = checked_faces(faces, len(v))
         mesh = cls(readonly(v), readonly(f), "everywhere")
         if not (mesh.areas > 0.0).any():
-            raise InputError(f"The mesh has {len(f)} faces, and none of them has an area.")
+            raise InputError(
+                f"The mesh has {len(f)} faces, and none of them has an area.", code="empty"
+            )
         closed = bool((mesh.edges.counts % 2 == 0).all())
         if free is None:
             free = "inside" if closed else "everywhere"
         if free not in ("inside", "outside", "everywhere"):
-            raise InputError(f"`free` must be inside, outside or everywhere, got {free!r}.")
+            raise InputError.about("free", f"must be inside, outside or everywhere, got {free!r}.")
         if free != "everywhere" and not closed:
             odd = np.flatnonzero(mesh.edges.counts % 2)
             a, b = v[mesh.edges.ends[odd[0]]]
             raise InputError(
                 f"The mesh is not closed: {len(odd)} edges have an odd number of faces, the first "
                 f"from ({a[0]:g}, {a[1]:g}, {a[2]:g}) to ({b[0]:g}, {b[1]:g}, {b[2]:g}). "
-                'Close it, or pass free="everywhere".'
+                'Close it, or pass free="everywhere".',
+                code="conflict",
             )
         values = None if reflectance is None else as_floats("reflectance", reflectance, (len(f),))
         heights = None if attribute is None else as_floats("attribute", attribute, (len(v),))
@@ -112,7 +115,7 @@ class MeshMap:
         """From corners, shape (m, 3, 3), in m; corners with equal coordinates are one vertex."""
         t = np.asarray(triangles, dtype=np.float64)
         if t.ndim != 3 or t.shape[1:] != (3, 3):
-            raise InputError(f"`triangles` must have shape (any, 3, 3), got {t.shape}.")
+            raise InputError.about("triangles", f"must have shape (any, 3, 3), got {t.shape}.")
         corners = _finite_vertices(t.reshape(-1, 3)) + 0.0  # −0 and 0 are one coordinate
         vertices, faces = np.unique(corners, axis=0, return_inverse=True)
         return cls.from_arrays(vertices, faces.reshape(-1, 3), free=free, reflectance=reflectance)
@@ -130,7 +133,9 @@ class MeshMap:
         """
         a, b = as_floats("low", low, (3,)), as_floats("high", high, (3,))
         if not (a < b).all():
-            raise InputError(f"`low` must be below `high` in every coordinate, got {a} and {b}.")
+            raise InputError.about(
+                "low", f"must be below `high` in every coordinate, got {a} and {b}."
+            )
         corner = np.array([[(k >> j) & 1 for j in range(3)] for k in range(8)])
         faces = []
         for axis in range(3):
@@ -159,7 +164,7 @@ class MeshMap:
         from isovist.maps.solids import extruded
 
         if not (np.isfinite([low, high]).all() and low < high):
-            raise InputError(f"`low` must be below `high`, got {low} and {high} m.")
+            raise InputError.about("low", f"must be below `high`, got {low} and {high} m.")
         triangles, walls = extruded(plan, low, high)
         values = None
         if plan.reflectance is not None:
@@ -182,7 +187,9 @@ class MeshMap:
 
         z, at = as_floats("heights", heights, (None, None)), as_floats("corner", corner, (2,))
         if min(z.shape) < 2:
-            raise InputError(f"`heights` must have at least 2 rows and columns, got {z.shape}.")
+            raise InputError.about(
+                "heights", f"must have at least 2 rows and columns, got {z.shape}."
+            )
         check_length("spacing", spacing)
         y, x = np.meshgrid(*(np.arange(k) * spacing for k in z.shape), indexing="ij")
         vertices = np.stack([x + at[0], y + at[1], z], axis=-1).reshape(-1, 3)
@@ -192,7 +199,7 @@ class MeshMap:
     def joined(cls, meshes: Sequence["MeshMap"], *, free: Free | None = None) -> "MeshMap":
         """Several meshes as one; reflectance and attribute stay only where all have them."""
         if len(meshes) == 0:
-            raise InputError("`meshes` must not be empty.")
+            raise InputError.about("meshes", "must not be empty.", code="missing")
         starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
         faces = [mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)]
         shine = [mesh.reflectance for mesh in meshes if mesh.reflectance is not None]
@@ -237,7 +244,9 @@ class MeshMap:
     def slopes(self) -> FloatArray:
         """Norm of the gradient of the attribute on each face, shape (m,), per m."""
         if self.attribute is None:
-            raise InputError("The mesh has no `attribute` whose gradient could be taken.")
+            raise InputError(
+                "The mesh has no `attribute` whose gradient could be taken.", code="missing"
+            )
         a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
         u, v, w = (self.attribute[self.faces[:, k]] for k in range(3))
         # On a face with edges e, f and normal N = e × f: ∇a = (Δ_e (f × N) + Δ_f (N × e)) / |N|².
@@ -285,7 +294,7 @@ class MeshMap:
         neighbour, or leak.  The range is then that of the face in float64.
         """
         if backend not in ("own", "open3d"):
-            raise InputError(f"`backend` must be own or open3d, got {backend!r}.")
+            raise InputError.about("backend", f"must be own or open3d, got {backend!r}.")
         other = replace(self, backend=backend)
         if backend == "open3d":
             _ = other._scene
@@ -309,7 +318,7 @@ class MeshMap:
         follow = self._follow if self.backend == "own" else self._scene.follow
         ranges, faces, normals, endings = follow(o.reshape(-1, 3), d.reshape(-1, 3))
         if (endings == ZERO).any():
-            raise InputError("`directions` must not be zero.")
+            raise InputError.about("directions", "must not be zero.")
         return Hits(ranges, faces, normals, endings).reshaped(shape)
 
     def _follow(
@@ -376,18 +385,20 @@ def _kept(values: FloatArray | None) -> FloatArray | None:
 def _finite_vertices(vertices: ArrayLike) -> FloatArray:
     v = np.asarray(vertices, dtype=np.float64)
     if v.ndim != 2 or v.shape[1] != 3:
-        raise InputError(f"`vertices` must have shape (any, 3), got {v.shape}.")
+        raise InputError.about("vertices", f"must have shape (any, 3), got {v.shape}.")
     bad = np.flatnonzero(~np.isfinite(v).all(axis=1))
     if bad.size:
         raise InputError(
             f"The mesh has {len(bad)} vertices that are not finite, the first is vertex {bad[0]}. "
-            "Remove them and their faces."
+            "Remove them and their faces.",
+            field="vertices",
         )
     far = np.abs(v).max(initial=0.0)
     if far > FARTHEST:
         raise InputError(
             f"The vertices of a mesh must lie within {FARTHEST:g} m of its origin, "
-            f"got {far:g} m. Is it in m?"
+            f"got {far:g} m. Is it in m?",
+            field="vertices",
         )
     return v
 
@@ -396,11 +407,13 @@ def checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
     """Faces that name vertices 0 to `vertices` − 1, shape (any, 3); an `InputError` otherwise."""
     f = np.asarray(faces)
     if f.size == 0:
-        raise InputError("The mesh is empty: it has no faces.")
+        raise InputError("The mesh is empty: it has no faces.", code="empty")
     if f.ndim != 2 or f.shape[1] != 3 or not np.issubdtype(f.dtype, np.integer):
-        raise InputError(f"`faces` must be integers of shape (any, 3), got {f.dtype} {f.shape}.")
+        raise InputError.about(
+            "faces", f"must be integers of shape (any, 3), got {f.dtype} {f.shape}."
+        )
     if f.min() < 0 or f.max() >= vertices:
-        raise InputError(
-            f"`faces` must name vertices 0 to {vertices - 1}, got {f.min()} to {f.max()}."
+        raise InputError.about(
+            "faces", f"must name vertices 0 to {vertices - 1}, got {f.min()} to {f.max()}."
         )
     return np.array(f, dtype=np.int64, order="C")

@@ -70,15 +70,16 @@ class SegmentMap:
         """
         s = as_floats("segments", segments)
         if s.ndim not in (2, 3) or s[0:1].size != 4 or len(s) == 0:
-            raise InputError(
-                f"`segments` must have shape (m, 2, 2) or (m, 4) with m ≥ 1, got {s.shape}."
+            raise InputError.about(
+                "segments", f"must have shape (m, 2, 2) or (m, 4) with m ≥ 1, got {s.shape}."
             )
         s = s.reshape(-1, 4)
         short = np.flatnonzero(np.hypot(s[:, 2] - s[:, 0], s[:, 3] - s[:, 1]) < 1e-9)
         if short.size:
             raise InputError(
                 f"Segment {short[0]} has no length: it starts and ends at "
-                f"({s[short[0], 0]:g}, {s[short[0], 1]:g})."
+                f"({s[short[0], 0]:g}, {s[short[0], 1]:g}).",
+                field="segments",
             )
         walls, parents = split_crossings(s)
         values = None
@@ -111,12 +112,12 @@ class SegmentMap:
             walls: Ends of thin walls, shape (m, 2, 2).
         """
         if len(rooms) == 0:
-            raise InputError("`rooms` must hold at least one outline.")
+            raise InputError.about("rooms", "must hold at least one outline.", code="missing")
         inside = [_polygon("rooms", k, r) for k, r in enumerate(rooms)]
         solid = [_polygon("obstacles", k, o) for k, o in enumerate(obstacles)]
         free = shapely.union_all(inside).difference(shapely.union_all(solid))
         if free.is_empty:
-            raise InputError("The obstacles cover the rooms: no free space is left.")
+            raise InputError("The obstacles cover the rooms: no free space is left.", code="empty")
         segments = [_edges(shapely.get_coordinates(ring)) for ring in (*inside, *solid)]
         if walls is not None:
             segments.append(as_floats("walls", walls).reshape(-1, 2, 2))
@@ -140,7 +141,9 @@ class SegmentMap:
             pillars: Boxes (x0, y0, x1, y1).
         """
         if not (width > 0.0 and height > 0.0):
-            raise InputError(f"A room needs a positive size, got {width} × {height} m.")
+            raise InputError(
+                f"A room needs a positive size, got {width} × {height} m.", field="width"
+            )
         outline = [(0.0, 0.0), (width, 0.0), (width, height), (0.0, height)]
         boxes = [[(a, b), (c, b), (c, d), (a, d)] for a, b, c, d in pillars]
         return cls.from_polygons([outline], boxes, walls)
@@ -183,7 +186,9 @@ class SegmentMap:
     def slopes(self) -> FloatArray:
         """Size of the gradient of the attribute along each wall, shape (m,), per m."""
         if self.attribute is None:
-            raise InputError("The map has no `attribute` whose gradient could be taken.")
+            raise InputError(
+                "The map has no `attribute` whose gradient could be taken.", code="missing"
+            )
         x0, y0, x1, y1 = self.walls.T
         return readonly(np.abs(np.diff(self.attribute)[:, 0]) / np.hypot(x1 - x0, y1 - y0))
 
@@ -200,7 +205,9 @@ class SegmentMap:
             as_floats("origins", origins), as_floats("directions", directions)
         )
         if o.ndim == 0 or o.shape[-1] != 2:
-            raise InputError(f"`origins` and `directions` must have shape (..., 2), got {o.shape}.")
+            raise InputError.about(
+                ("origins", "directions"), f"must have shape (..., 2), got {o.shape}."
+            )
         shape = o.shape[:-1]
         o, d = (np.array(x.reshape(-1, 2), order="C") for x in (o, d))
         t, wall = np.empty(len(o)), np.empty(len(o), np.int64)
@@ -231,7 +238,9 @@ class SegmentMap:
         flat = shapely.points(p.reshape(-1, 2))
         (_, near), gaps = self._tree.query_nearest(flat, return_distance=True, all_matches=False)
         if len(near) != len(flat):  # the square of such a distance is no number any more
-            raise InputError("Some points lie too far from the walls for a distance to be told.")
+            raise InputError(
+                "Some points lie too far from the walls for a distance to be told.", field="points"
+            )
         return gaps.reshape(p.shape[:-1])
 
     @cached_property
@@ -255,12 +264,14 @@ def _edges(ring: FloatArray) -> FloatArray:
 def _polygon(name: str, k: int, corners: ArrayLike) -> BaseGeometry:
     c = as_floats(name, corners)
     if c.ndim != 2 or c.shape[1] != 2 or len(c) < 3:
-        raise InputError(
-            f"`{name}[{k}]` must be at least 3 corners of shape (k, 2), got {c.shape}."
+        raise InputError.about(
+            f"{name}[{k}]", f"must be at least 3 corners of shape (k, 2), got {c.shape}."
         )
     polygon = shapely.polygons(c)
     if not polygon.is_valid or polygon.area == 0.0:
-        raise InputError(f"`{name}[{k}]` is not a simple polygon: its outline crosses itself.")
+        raise InputError.about(
+            f"{name}[{k}]", "is not a simple polygon: its outline crosses itself."
+        )
     return polygon
 
 
@@ -274,5 +285,6 @@ def _together(faces: GeometryCollection) -> BaseGeometry:
         except shapely.errors.GEOSException as error:
             raise InputError(
                 "The walls enclose slivers too thin to tell inside from outside. Are they all of "
-                "one size, in m?"
+                "one size, in m?",
+                field="segments",
             ) from error

@@ -50,7 +50,8 @@ def _caps(plan: "SegmentMap") -> tuple[FloatArray, IntArray]:
     if abs(shapely.area(regions).sum() - plan.free.area) > 1e-6 * plan.free.area:
         raise InputError(
             "The free space of the plan is not bounded by its walls, so it has no outline to "
-            "extrude. Draw a wall around it."
+            "extrude. Draw a wall around it.",
+            code="empty",
         )
     number = {_key(a, b): k for k, (a, b) in enumerate(walls.tolist())}
     for region in regions:

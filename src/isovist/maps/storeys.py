@@ -24,7 +24,9 @@ ROOM = 1.8
 def storeys(world: VoxelMap) -> dict[str, VoxelMap]:
     """The storeys of a map by name, from below: "floor 1", "floor 2" and so on."""
     if not isinstance(world, VoxelMap):
-        raise InputError(f"Storeys are of a map in space, a VoxelMap, got {type(world).__name__}.")
+        raise InputError(
+            f"Storeys are of a map in space, a VoxelMap, got {type(world).__name__}.", field="world"
+        )
     slabs = _slabs(world)
     least = max(1, round(ROOM / world.resolution))
     cuts = []
@@ -37,7 +39,8 @@ def storeys(world: VoxelMap) -> dict[str, VoxelMap]:
     if not cuts:
         raise InputError(
             f"The map has no storey: nowhere is half of the ground covered with {ROOM:g} m of room "
-            "above it. Describe it as one."
+            "above it. Describe it as one.",
+            code="empty",
         )
     return {f"floor {k + 1}": _cut(world, *cut) for k, cut in enumerate(cuts)}
 
@@ -47,7 +50,7 @@ def _slabs(world: VoxelMap) -> list[tuple[int, int]]:
     walls = world.cells == Cell.OCCUPIED
     ground = walls.any(axis=0).sum()
     if ground == 0:
-        raise InputError("The map has no occupied cell, so it has no floor.")
+        raise InputError("The map has no occupied cell, so it has no floor.", code="empty")
     reach = max(1, round(THICK / world.resolution))
     full = np.array(
         [

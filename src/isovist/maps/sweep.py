@@ -59,11 +59,13 @@ class Part:
 def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
     """Rows and columns of the free cells among every `stride`-th one, in row order."""
     if stride < 1:
-        raise InputError(f"`stride` must be at least 1 cell, got {stride}.")
+        raise InputError.about("stride", f"must be at least 1 cell, got {stride}.")
     first = stride // 2
     rows, cols = np.nonzero(world.cells[first::stride, first::stride] == Cell.FREE)
     if rows.size == 0:
-        raise InputError(f"No free cell lies on a lattice of {stride} cells; take a smaller one.")
+        raise InputError(
+            f"No free cell lies on a lattice of {stride} cells; take a smaller one.", code="empty"
+        )
     return rows * stride + first, cols * stride + first
 
 
@@ -210,18 +212,22 @@ def _checked(
     """Directions in the axes of the grid, shape (S, 2), and nodes, or an error."""
     turned = as_floats("angles", angles, (None,)) - world.origin.yaw
     if turned.size == 0:
-        raise InputError("`angles` must not be empty.")
+        raise InputError.about("angles", "must not be empty.", code="missing")
     r, c = np.asarray(rows), np.asarray(cols)
     if r.ndim != 1 or r.shape != c.shape or r.size == 0:
-        raise InputError(
-            f"`rows` and `cols` must be lists of equal length, got {r.shape} and {c.shape}."
+        raise InputError.about(
+            ("rows", "cols"), f"must be lists of equal length, got {r.shape} and {c.shape}."
         )
     if not all(np.issubdtype(index.dtype, np.integer) for index in (r, c)):
-        raise InputError(f"`rows` and `cols` must be whole numbers, got {r.dtype} and {c.dtype}.")
+        raise InputError.about(
+            ("rows", "cols"), f"must be whole numbers, got {r.dtype} and {c.dtype}."
+        )
     height, width = world.shape
     inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
     if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
-        raise InputError("`rows` and `cols` must name free cells of the map.")
+        raise InputError.about(
+            ("rows", "cols"), "must name free cells of the map.", code="not_free"
+        )
     along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
     return along, r.astype(np.int64), c.astype(np.int64)
 
@@ -334,7 +340,9 @@ def summing(
 ) -> tuple[NDArray[np.bool_], float, float, int, float]:
     """What `kernels.sweep.accumulate` is told of the sums (1), after its weights."""
     if transform not in TRANSFORMS:
-        raise InputError(f"`transform` must be one of {', '.join(TRANSFORMS)}, got {transform}.")
+        raise InputError.about(
+            "transform", f"must be one of {', '.join(TRANSFORMS)}, got {transform}."
+        )
     counted = np.isin(np.arange(4), [int(ending) for ending in known])
     reach, number = reach_in_cells(world, maximum), TRANSFORMS.index(transform)
     return counted, world.resolution, reach, number, check_length("scale", scale)

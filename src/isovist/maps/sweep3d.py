@@ -30,7 +30,7 @@ def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = No
         heights: Lowest and highest z of the centres of the cells, in m; all by default.
     """
     if stride < 1:
-        raise InputError(f"`stride` must be at least 1 cell, got {stride}.")
+        raise InputError.about("stride", f"must be at least 1 cell, got {stride}.")
     first = stride // 2
     levels = np.arange(world.shape[0])
     if heights is not None:
@@ -43,7 +43,8 @@ def free_voxels(world: VoxelMap, stride: int = 1, heights: ArrayLike | None = No
     if nodes.size == 0:
         raise InputError(
             f"No free cell lies on a lattice of {stride} cells at those heights; "
-            "take a smaller `stride` or other `heights`."
+            "take a smaller `stride` or other `heights`.",
+            code="empty",
         )
     return nodes
 
@@ -72,12 +73,12 @@ class VoxelSweep:
         """
         index = np.asarray(nodes)
         if index.ndim != 1 or index.size == 0 or not np.issubdtype(index.dtype, np.integer):
-            raise InputError("`nodes` must be a list of flat indices of cells.")
+            raise InputError.about("nodes", "must be a list of flat indices of cells.")
         inside = (index >= 0) & (index < world.grid.size)
         if not inside.all() or (world.grid.at(index) != Cell.FREE).any():
-            raise InputError("`nodes` must name free cells of the map.")
+            raise InputError.about("nodes", "must name free cells of the map.", code="not_free")
         if np.unique(index).size < index.size:
-            raise InputError("`nodes` must not name a cell twice.")
+            raise InputError.about("nodes", "must not name a cell twice.")
         lies = Part((0, 0, 0), world.shape, blocks_of(index)) if part is None else part
         nodes = readonly(index.astype(np.int64))
         place = np.stack(np.unravel_index(nodes, world.shape)[::-1])
@@ -264,5 +265,7 @@ def _unit_vectors(directions: ArrayLike) -> FloatArray:
     d = as_floats("directions", directions, (None, 3))
     lengths = np.linalg.norm(d, axis=1)
     if d.size == 0 or (lengths == 0.0).any():
-        raise InputError("`directions` must not be empty, and none of them zero.")
+        raise InputError.about(
+            "directions", "must not be empty, and none of them zero.", code="missing"
+        )
     return d / lengths[:, None]

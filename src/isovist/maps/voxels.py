@@ -75,8 +75,8 @@ class VoxelMap:
         """From `Cell` codes, shape (levels, rows, columns), along z, y and x."""
         codes = np.asarray(cells)
         if codes.ndim != 3 or codes.size == 0:
-            raise InputError(
-                f"`cells` must be a block of levels, rows and columns, got {codes.shape}."
+            raise InputError.about(
+                "cells", f"must be a block of levels, rows and columns, got {codes.shape}."
             )
         check_size(codes.shape, "map")
         values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
@@ -107,12 +107,13 @@ class VoxelMap:
         p = checked_cloud(points)
         check_length("resolution", resolution)
         if fewest < 1:
-            raise InputError(f"`fewest` must be at least 1 point, got {fewest}.")
+            raise InputError.about("fewest", f"must be at least 1 point, got {fewest}.")
         ends = np.floor(np.stack([p.min(0), p.max(0)]) / resolution)
         if not np.abs(ends).max() < FARTHEST:
             raise InputError(
                 f"The cloud lies up to {np.abs(p).max():.3g} m from its origin, too far for cells "
-                f"of {resolution:g} m."
+                f"of {resolution:g} m.",
+                code="too_large",
             )
         first, last = ends.astype(np.int64)
         low = first - 1
@@ -135,7 +136,9 @@ class VoxelMap:
                 raise InputError(
                     f"Reflectances of {columns} × {rows} × {levels} cells take more memory than "
                     "there is. Take a coarser `resolution`, cut the cloud, or leave its "
-                    "intensities out."
+                    "intensities out.",
+                    code="too_large",
+                    field="resolution",
                 ) from None
             values = sums.astype(np.float64, copy=False)
             values[met] /= counts
@@ -250,23 +253,26 @@ def checked_cloud(points: ArrayLike) -> FloatArray:
     """The points of a cloud that can be a map, shape (k, 3), in m; an `InputError` otherwise."""
     p = np.asarray(points, dtype=np.float64)
     if p.ndim != 2 or p.shape[1] != 3:
-        raise InputError(f"`points` must have shape (any, 3), got {p.shape}.")
+        raise InputError.about("points", f"must have shape (any, 3), got {p.shape}.")
     if len(p) < FEWEST_POINTS:
         raise InputError(
-            f"A cloud needs at least {FEWEST_POINTS} points to be a map, got {len(p)}."
+            f"A cloud needs at least {FEWEST_POINTS} points to be a map, got {len(p)}.",
+            code="empty",
         )
     bad = np.flatnonzero(~np.isfinite(p).all(axis=1))
     if bad.size:
         raise InputError(
             f"The cloud has {len(bad)} points that are not finite, the first is point {bad[0]}. "
-            "Remove them."
+            "Remove them.",
+            field="points",
         )
     with np.errstate(over="ignore"):
         size = np.ptp(p, axis=0)
     if size.max() > WIDEST:
         raise InputError(
             f"The cloud spans {size[0]:.6g} × {size[1]:.6g} × {size[2]:.6g} m. Is it in "
-            f"millimetres? Scale it to m (scale=0.001), or cut it to at most {WIDEST:.0f} m."
+            f"millimetres? Scale it to m (scale=0.001), or cut it to at most {WIDEST:.0f} m.",
+            code="too_large",
         )
     return p
 
@@ -277,5 +283,7 @@ def check_size(shape: tuple[int, ...], whole: str) -> None:
     if float(levels) * rows * columns > MOST_CELLS:
         raise InputError(
             f"The map would have {columns} × {rows} × {levels} cells, and the most is "
-            f"{MOST_CELLS}. Take a coarser `resolution` or cut the {whole}."
+            f"{MOST_CELLS}. Take a coarser `resolution` or cut the {whole}.",
+            code="too_large",
+            field="resolution",
         )

@@ -20,6 +20,7 @@ def answer_json(answer: Answer, hints: Sequence[Hint] = ()) -> dict[str, Any]:
     certificate = answer.certificate
     return {
         "verdict": answer.verdict.value,
+        "reasons": [reason.value for reason in answer.reasons],
         "advice": answer.advice,
         "frame": answer.frame,
         **({} if answer.map is None else {"map": answer.map}),
@@ -120,10 +121,14 @@ def headline(answer: Answer) -> str:
     if answer.verdict is Verdict.AMBIGUOUS and rivals:
         more = " or more" if len(answer.estimates) >= LocalizationSettings().listed else ""
         others = f", {rivals}{more} rival{'s' if rivals > 1 else ''}"
-    fit = f"{best.inliers:.0%} of the beams fit"
     at_best = "" if answer.verdict is Verdict.UNIQUE else ", at best"
     where = f"{at_best} on {best.map}" if best.map else ""
-    return f"{answer.verdict.value}{where}{others}:  {spread_text(best)},  {fit}"
+    return f"{answer.verdict.value}{where}{others}:  {fit_text(best)}"
+
+
+def fit_text(best: Estimate) -> str:
+    """How firmly a place holds, and how many beams it explains."""
+    return f"{spread_text(best)},  {best.inliers:.0%} of the beams fit"
 
 
 def chance_text(probability: float) -> str:

@@ -12,6 +12,7 @@ def check_json(check: Check) -> dict[str, Any]:
     moved = check.moved
     return {
         "verdict": check.verdict,
+        "reasons": [reason.value for reason in check.reasons],
         "advice": check.advice,
         "frame": check.frame,
         **({} if check.map is None else {"map": check.map}),

@@ -35,6 +35,7 @@ def update_json(update: Update, frame: str = "robot") -> dict[str, Any]:
         "estimates": [estimate_json(e) for e in belief.estimates],
         "lambda_min": finite(belief.least),
         "travelled_m": belief.travelled,
+        "reasons": [reason.value for reason in belief.reasons],
         "advice": belief.advice,
         "update_ms": round(belief.timing_ms["total"], 3),
     }

@@ -95,14 +95,18 @@ class BagWriter:
         with MissingExtraError.unless_found("Writing a bag", "ros"):
             from rosbags.rosbag2 import StoragePlugin, Writer
         if path.suffix != SUFFIX:
-            raise InputError(f"{path.name}: a bag is written as {SUFFIX}.")
+            raise InputError(f"{path.name}: a bag is written as {SUFFIX}.", code="unknown_format")
         if path.exists():
-            raise FileError(f"{path} is there already. Take another name, or remove it.")
+            raise FileError(
+                f"{path} is there already. Take another name, or remove it.", code="file_exists"
+            )
         if not path.parent.is_dir():
-            raise FileError(f"{path.parent} is no folder, so no bag can be written there.")
+            raise FileError(
+                f"{path.parent} is no folder, so no bag can be written there.", code="not_found"
+            )
         self.path, self._folder = path, path.with_name(path.name + ".partial")
         if self._folder.exists():
-            raise FileError(f"{self._folder} is there already. Remove it.")
+            raise FileError(f"{self._folder} is there already. Remove it.", code="file_exists")
         self._connections: dict[str, Any] = {}
         self._folder.mkdir()
         # The name of this folder is written into the file: the same for the same bytes.

@@ -55,12 +55,14 @@ def write_demonstration(path: Path, *, seed: int = 0, seconds: float = 30.0) -> 
         seconds: That the drive takes.
     """
     if not 1.0 <= seconds <= 3600.0:
-        raise InputError(f"A drive takes from 1 to 3600 s, got {seconds:g}.")
+        raise InputError(f"A drive takes from 1 to 3600 s, got {seconds:g}.", field="seconds")
     floor, random = office_floor(seed), np.random.default_rng(seed)
     world = OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), 0.05)
     plan = path.with_suffix(".yaml")
     if plan.exists():
-        raise FileError(f"{plan} is there already. Take another name, or remove it.")
+        raise FileError(
+            f"{plan} is there already. Take another name, or remove it.", code="file_exists"
+        )
     writer = BagWriter(path)
     write_map(world, plan)
     ground, odom, robot, sensor = FRAMES

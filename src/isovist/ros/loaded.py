@@ -41,7 +41,9 @@ class Loaded:
         if self.frame in self._maps:
             raise InputError(
                 f"A map is called {self.frame!r}, as the frame of the map that is loaded is. "
-                "Rename it, or set `map_frame`."
+                "Rename it, or set `map_frame`.",
+                code="conflict",
+                field="map_frame",
             )
 
     @property
@@ -72,9 +74,13 @@ class Loaded:
         frame = message.header.frame_id
         name = self.name if frame == self.frame else frame
         if name is None:
-            raise InputError(f"It is in {frame!r}, and which map is loaded is not known.")
+            raise InputError(
+                f"It is in {frame!r}, and which map is loaded is not known.",
+                code="missing",
+                field="frame_id",
+            )
         if name not in self._maps:
-            raise InputError(f"It is in {frame!r}, which is no map's frame.")
+            raise InputError(f"It is in {frame!r}, which is no map's frame.", field="frame_id")
         return pose, covariance, name
 
 

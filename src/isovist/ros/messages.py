@@ -65,7 +65,9 @@ def decode(kind: str, data: bytes) -> Any:
     try:
         return typestore().deserialize_cdr(data, kind)
     except Exception as error:  # whatever a damaged message makes rosbags raise
-        raise InputError(f"{len(data)} bytes are no {kind}.") from error
+        raise InputError(
+            f"{len(data)} bytes are no {kind}.", code="invalid_file", field="data"
+        ) from error
 
 
 def prepare(kind: str) -> None:
@@ -116,7 +118,9 @@ def pose_of(message: Any) -> tuple[Pose, FloatArray]:
     full = np.asarray(message.pose.covariance, dtype=np.float64).reshape(6, 6)
     part = full[np.ix_([0, 1, 5], [0, 1, 5])]
     if not np.isfinite(part).all() or np.linalg.eigvalsh(0.5 * (part + part.T))[0] < -1e-9:
-        raise InputError("The covariance of the pose is not finite, or negative.")
+        raise InputError(
+            "The covariance of the pose is not finite, or negative.", field="covariance"
+        )
     return T.flat, 0.5 * (part + part.T)
 
 
@@ -125,7 +129,7 @@ def transform_of(at: Any, turn: Any) -> Pose3:
     q = np.array([turn.x, turn.y, turn.z, turn.w])
     p = np.array([at.x, at.y, at.z])
     if not (np.isfinite(p).all() and 0.99 < float(np.linalg.norm(q)) < 1.01):
-        raise InputError("The pose is not finite, or its quaternion is no rotation.")
+        raise InputError("The pose is not finite, or its quaternion is no rotation.", field="pose")
     return Pose3.from_quaternion(q, p)
 
 
@@ -177,7 +181,9 @@ def map_of(message: Any) -> OccupancyMap:
     values = np.asarray(message.data, dtype=np.int8)
     if info.width * info.height != values.size or values.size == 0:
         raise InputError(
-            f"The map has {values.size} cells, and says {info.width} × {info.height} of them."
+            f"The map has {values.size} cells, and says {info.width} × {info.height} of them.",
+            code="conflict",
+            field="data",
         )
     cells = np.full(values.shape, Cell.UNKNOWN, dtype=np.uint8)
     cells[(values >= 0) & (values <= FREE)] = Cell.FREE

@@ -73,7 +73,9 @@ class Node(Telling):
                 which is loaded; `None` waits for one on that topic.
         """
         if parameters.any_attitude and (atlas is None or site_of(atlas).dimension == 2):
-            raise InputError(NO_SPACE if atlas is None else FLAT)
+            raise InputError(
+                NO_SPACE if atlas is None else FLAT, code="wrong_dimension", field="map"
+            )
         super().__init__(bus, parameters)
         self.frames, self.odometry = LiveFrames("/tf"), Odometry()
         self.scans = 0

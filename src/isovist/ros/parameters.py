@@ -43,11 +43,11 @@ class Parameters:
     def __post_init__(self) -> None:
         for name in self.publish:
             if name not in OUTPUTS:
-                raise InputError(f"`publish` must be of {', '.join(OUTPUTS)}, got {name!r}.")
+                raise InputError.about("publish", f"must be of {', '.join(OUTPUTS)}, got {name!r}.")
         if self.any_attitude and "tf" in self.publish:
-            raise InputError(LEVEL)
+            raise InputError(LEVEL, code="conflict", field="publish")
         for name in ("scan", "odom", "map", "watch"):
             topic = getattr(self, name)
             special = {"odom": ("", "tf"), "watch": ("",)}.get(name, ())
             if topic not in special and not (topic.startswith("/") and len(topic.strip("/")) > 0):
-                raise InputError(f"`{name}` must be a topic such as `/{name}`, got {topic!r}.")
+                raise InputError.about(name, f"must be a topic such as `/{name}`, got {topic!r}.")

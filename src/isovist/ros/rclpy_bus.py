@@ -34,7 +34,7 @@ class RclpyBus:
             self._rclpy = import_module("rclpy")
             self._qos = import_module("rclpy.qos")
         except ImportError as error:
-            raise InputError(NO_ROS) from error
+            raise InputError(NO_ROS, code="unavailable") from error
         if node is None:
             self._rclpy.init()
             node = self._rclpy.create_node("isovist")

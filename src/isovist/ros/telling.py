@@ -49,7 +49,7 @@ class Telling:
         """Publish what a scan gave."""
         self.last = told
         best, frame = told.best, self.loaded.frame_of(told.map)
-        values = {} if best is None else _values(best)
+        values = {"reasons": ",".join(told.reasons), **({} if best is None else _values(best))}
         if told.map is not None:
             values |= {"map": told.map, "loaded": self.loaded.name or ""}
         if isinstance(told, Belief):

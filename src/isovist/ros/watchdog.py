@@ -66,7 +66,11 @@ class Watchdog:
         told = check(atlas, scan, pose, covariance, map=name)
         self.counts[told.verdict] += 1
         self.disagreed = self.disagreed + 1 if told.verdict == "disagrees" else 0
-        values = {"verdict": told.verdict, "inliers": f"{told.inliers:.6g}"}
+        values = {
+            "verdict": told.verdict,
+            "reasons": ",".join(told.reasons),
+            "inliers": f"{told.inliers:.6g}",
+        }
         if name is not None:
             values["map"] = name
         if told.moved is not None:

@@ -247,4 +247,4 @@ def open_session(values: dict[str, Any], failed: str, *what: str) -> Any:
             config.insert_json5(key, json.dumps(value))
         return zenoh.open(config)
     except zenoh.ZError as error:
-        raise InputError(failed) from error
+        raise InputError(failed, code="unavailable") from error

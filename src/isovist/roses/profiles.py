@@ -59,9 +59,10 @@ class Softmax(Profile):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.temperature) and self.temperature > LEAST):
-            raise InputError(
-                f"`temperature` must be a positive number, got {self.temperature}. "
-                "Small is sharp; 0.5 suits 8 directions."
+            raise InputError.about(
+                "temperature",
+                f"must be a positive number, got {self.temperature}. "
+                "Small is sharp; 0.5 suits 8 directions.",
             )
 
     @property
@@ -99,7 +100,9 @@ class Bump(Profile):
 
     def __post_init__(self) -> None:
         if not 0.0 < self.radius <= np.pi:
-            raise InputError(f"`radius` of a bump must lie in (0, π] rad, got {self.radius}.")
+            raise InputError.about(
+                "radius", f"of a bump must lie in (0, π] rad, got {self.radius}."
+            )
 
     @property
     def parameter(self) -> float:
@@ -147,9 +150,11 @@ class CosinePower(Profile):
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.power) and self.power >= 2.0):
-            raise InputError(
-                f"`power` of a cosine power must be at least 2, got {self.power}; "
-                "a smaller one has no continuous derivative."
+            raise InputError.about(
+                "power",
+                f"of a cosine power must be at least 2, got {self.power}; "
+                "a smaller one has no continuous derivative.",
+                code="empty",
             )
 
     @property

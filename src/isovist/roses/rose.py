@@ -58,23 +58,26 @@ class Rose:
         """
         d = as_floats("directions", directions)
         if d.ndim != 2 or d.shape[1] not in (2, 3):
-            raise InputError(f"`directions` must have shape (n, 2) or (n, 3), got {d.shape}.")
+            raise InputError.about(
+                "directions", f"must have shape (n, 2) or (n, 3), got {d.shape}."
+            )
         if len(d) < 2:
             raise InputError(f"A rose needs at least 2 directions, got {len(d)}.")
         lengths = np.linalg.norm(d, axis=1)
         if (lengths < 1e-12).any():
-            raise InputError("`directions` must not contain a zero vector.")
+            raise InputError.about("directions", "must not contain a zero vector.")
         d = d / lengths[:, None]
         h = mesh_norm(d)
         if profile is not None and temperature is not None:
-            raise InputError("Give `temperature` or `profile`, not both.")
+            raise InputError("Give `temperature` or `profile`, not both.", code="conflict")
         if profile is None:
             profile = Softmax(h * h if temperature is None else temperature)
         if profile.support < np.pi and h >= profile.support:
             raise InputError(
                 f"The profile vanishes {profile.support:.4g} rad from its direction, but some "
                 f"directions are {h:.4g} rad from all {len(d)}: they would be covered by none. "
-                "Widen the profile or add directions."
+                "Widen the profile or add directions.",
+                code="conflict",
             )
         return cls(readonly(d), profile, h)
 
@@ -133,7 +136,9 @@ class Rose:
     def temperature(self) -> float:
         """ε of the softmax profile."""
         if not isinstance(self.profile, Softmax):
-            raise InputError(f"A {type(self.profile).__name__} profile has no temperature.")
+            raise InputError(
+                f"A {type(self.profile).__name__} profile has no temperature.", code="missing"
+            )
         return self.profile.temperature
 
     @property
@@ -157,8 +162,8 @@ class Rose:
     def _cosines(self, theta: ArrayLike) -> tuple[FloatArray, FloatArray]:
         th = np.asarray(theta, dtype=np.float64)
         if th.ndim == 0 or th.shape[-1] != self.dimension:
-            raise InputError(
-                f"`theta` must be unit vectors of shape (..., {self.dimension}), got {th.shape}."
+            raise InputError.about(
+                "theta", f"must be unit vectors of shape (..., {self.dimension}), got {th.shape}."
             )
         return th, np.clip(th @ self.directions.T, -1.0, 1.0)
 

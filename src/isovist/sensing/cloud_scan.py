@@ -51,17 +51,19 @@ class CloudScan:
         try:
             points = np.array(self.points, dtype=np.float64)
         except (TypeError, ValueError) as error:
-            raise InputError("`points` must be rows of three numbers.") from error
+            raise InputError.about("points", "must be rows of three numbers.") from error
         if points.ndim != 2 or points.shape[1] != 3:
-            raise InputError(f"`points` must have shape (any, 3), got {points.shape}.")
+            raise InputError.about("points", f"must have shape (any, 3), got {points.shape}.")
         check_limits(self.range_min, self.range_max)
         if not isinstance(self.T_robot_sensor, AnyPose):
-            raise InputError(
-                "`T_robot_sensor` must be a Pose3 or a Pose, "
-                f"got {type(self.T_robot_sensor).__name__}."
+            raise InputError.about(
+                "T_robot_sensor",
+                f"must be a Pose3 or a Pose, got {type(self.T_robot_sensor).__name__}.",
             )
         if not np.isfinite([self.roll, self.pitch]).all():
-            raise InputError(f"`roll` and `pitch` must be angles, got {self.roll}, {self.pitch}.")
+            raise InputError.about(
+                ("roll", "pitch"), f"must be angles, got {self.roll}, {self.pitch}."
+            )
         check_tilt(self.roll, self.pitch)
         with np.errstate(invalid="ignore", over="ignore"):
             ranges = np.sqrt((points**2).sum(axis=1))
@@ -71,7 +73,9 @@ class CloudScan:
                 f"A scan in space needs at least {FEWEST} returns, got {valid.sum()} among "
                 f"{len(points)} points: the others are not finite, at the origin or outside "
                 f"[{self.range_min:g}, {self.range_max:g}) m."
-                f"{in_millimetres(ranges, self.range_min, self.range_max)}"
+                f"{in_millimetres(ranges, self.range_min, self.range_max)}",
+                code="empty",
+                field="points",
             )
         set_ = object.__setattr__
         set_(self, "points", readonly(points[valid]))
@@ -79,7 +83,7 @@ class CloudScan:
         if self.intensities is not None:
             strengths = as_strengths(self.intensities, points.shape[:1], "points")
             if not np.isfinite(strengths[valid]).all():
-                raise InputError("`intensities` must be finite, got NaN or infinity.")
+                raise InputError.about("intensities", "must be finite, got NaN or infinity.")
             set_(self, "intensities", readonly(strengths[valid]))
         if self.times is not None:
             times = as_floats("times", self.times, points.shape[:1])
@@ -106,7 +110,7 @@ class CloudScan:
             seconds: How long that took.
         """
         if not seconds > 0.0:
-            raise InputError(f"`seconds` must be a positive time in s, got {seconds:g}.")
+            raise InputError.about("seconds", f"must be a positive time in s, got {seconds:g}.")
         if self.times is None:
             return self
         share = self.times / seconds
@@ -236,8 +240,9 @@ def check_tilt(roll: float, pitch: float) -> None:
     """An error unless a robot with this roll and pitch (rad) stands, whatever it stands on."""
     upright = np.cos(roll) * np.cos(pitch)
     if upright < TIE:
-        raise InputError(
-            "`roll` and `pitch` must tilt the robot by less than 90°, "
+        raise InputError.about(
+            ("roll", "pitch"),
+            "must tilt the robot by less than 90°, "
             f"got {np.degrees(np.arccos(upright)):.0f}°. "
-            "A sensor that lies on its side says so by `T_robot_sensor`."
+            "A sensor that lies on its side says so by `T_robot_sensor`.",
         )

@@ -54,11 +54,12 @@ def cloud_of_depth(
     if raw.ndim != 2 or raw.size == 0 or raw.dtype.kind not in "iuf":
         raise InputError(
             "A depth image must be a table of rows and columns of numbers, "
-            f"got {raw.dtype} of shape {raw.shape}."
+            f"got {raw.dtype} of shape {raw.shape}.",
+            field="depth",
         )
     check_whole("stride", stride)
     if stride < 1:
-        raise InputError(f"`stride` must be at least 1 pixel, got {stride}.")
+        raise InputError.about("stride", f"must be at least 1 pixel, got {stride}.")
     fx, fy, cx, cy = _camera(intrinsics, raw.shape)
     depth = raw.astype(np.float64) / (1.0 if raw.dtype.kind == "f" else MILLIMETRES)
     _check_unit(depth, raw)
@@ -75,21 +76,28 @@ def cloud_of_depth(
 def _camera(intrinsics: ArrayLike, shape: tuple[int, ...]) -> tuple[float, float, float, float]:
     """Focal lengths and centre, in pixels."""
     if intrinsics is None:
-        raise InputError("A depth image needs `intrinsics`: fx, fy, cx and cy in pixels, got None.")
+        raise InputError(
+            "A depth image needs `intrinsics`: fx, fy, cx and cy in pixels, got None.",
+            code="missing",
+            field="intrinsics",
+        )
     k = as_floats("intrinsics", intrinsics)
     if k.shape == (3, 3):
         k = k[[0, 1, 0, 1], [0, 1, 2, 2]]
     if k.shape != (4,):
-        raise InputError(
-            "`intrinsics` must be fx, fy, cx and cy in pixels, or the matrix of the camera, shape "
-            f"(3, 3), got shape {k.shape}."
+        raise InputError.about(
+            "intrinsics",
+            "must be fx, fy, cx and cy in pixels, or the matrix of the camera, shape "
+            f"(3, 3), got shape {k.shape}.",
         )
     fx, fy, cx, cy = (float(value) for value in k)
     height, width = shape
     if not (fx > 1.0 and fy > 1.0 and -width < cx < 2 * width and -height < cy < 2 * height):
-        raise InputError(
-            f"`intrinsics` {fx:g}, {fy:g}, {cx:g}, {cy:g} do not fit an image of "
-            f"{width} × {height} pixels: focal lengths and centre are in pixels."
+        raise InputError.about(
+            "intrinsics",
+            f"{fx:g}, {fy:g}, {cx:g}, {cy:g} do not fit an image of "
+            f"{width} × {height} pixels: focal lengths and centre are in pixels.",
+            code="conflict",
         )
     return fx, fy, cx, cy
 
@@ -98,9 +106,15 @@ def _check_unit(depth: FloatArray, raw: NDArray[Any]) -> None:
     """An error when the depths cannot be in the unit that their kind stands for."""
     seen = depth[np.isfinite(depth) & (depth > 0.0)]
     if seen.size == 0:
-        raise InputError("The depth image has no depth above 0: every pixel is missing.")
+        raise InputError(
+            "The depth image has no depth above 0: every pixel is missing.",
+            code="empty",
+            field="depth",
+        )
     middle = float(np.median(seen))
     if LEAST <= middle <= MOST:
         return
     kind = "numbers with a point are in m" if raw.dtype.kind == "f" else "whole numbers are in mm"
-    raise InputError(f"The middle depth of the image would be {middle:g} m; {kind}. Convert them.")
+    raise InputError(
+        f"The middle depth of the image would be {middle:g} m; {kind}. Convert them.", field="depth"
+    )

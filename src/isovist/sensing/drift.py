@@ -38,7 +38,7 @@ class Drift:
         for name in ("along", "heading", "turning", "still"):
             value = getattr(self, name)
             if not 0.0 < value <= LARGEST:
-                raise InputError(f"`{name}` must be a positive number, got {value}.")
+                raise InputError.about(name, f"must be a positive number, got {value}.")
 
     def covariance(self, motion: AnyPose, elapsed: float = UNTOLD) -> FloatArray:
         """Of (x, y, yaw), in space of (x, y, yaw, z, roll, pitch), in m and rad.

@@ -147,32 +147,49 @@ def joined(
     """
     if isinstance(scans, Scan | CloudScan | Joined):
         if motions is not None or drift is not None:
-            raise InputError(
-                "`motions` and `drift` are for several scans. Give a list: locate(atlas, [first, "
-                "second], motions=[motion])."
+            raise InputError.about(
+                ("motions", "drift"),
+                "are for several scans. Give a list: locate(atlas, [first, "
+                "second], motions=[motion]).",
+                code="conflict",
             )
         return scans
     if not isinstance(scans, list | tuple):
-        raise InputError(f"The scan must be a Scan or a CloudScan, got {type(scans).__name__}.")
+        raise InputError(
+            f"The scan must be a Scan or a CloudScan, got {type(scans).__name__}.", field="scan"
+        )
     every, moves = tuple(scans), tuple(motions or ())
     if not every:
-        raise InputError("At least one scan is needed, got an empty list.")
+        raise InputError(
+            "At least one scan is needed, got an empty list.", code="missing", field="scan"
+        )
     kinds = {type(scan).__name__ for scan in every}
     if not all(isinstance(scan, Scan | CloudScan) for scan in every):
         other = next(s for s in every if not isinstance(s, Scan | CloudScan))
-        raise InputError(f"Every scan must be a Scan or a CloudScan, got {type(other).__name__}.")
-    if len(kinds) > 1:
-        raise InputError("The scans must all be of the plane, or all in space, got both.")
-    if len(moves) != len(every) - 1:
         raise InputError(
-            "`motions` must hold one motion from each scan to the next, "
-            f"{len(every) - 1} for {len(every)} scans, got {len(moves)}."
+            f"Every scan must be a Scan or a CloudScan, got {type(other).__name__}.", field="scan"
+        )
+    if len(kinds) > 1:
+        raise InputError(
+            "The scans must all be of the plane, or all in space, got both.",
+            code="wrong_dimension",
+            field="scan",
+        )
+    if len(moves) != len(every) - 1:
+        raise InputError.about(
+            "motions",
+            "must hold one motion from each scan to the next, "
+            f"{len(every) - 1} for {len(every)} scans, got {len(moves)}.",
         )
     frames = sorted({scan.frame for scan in every})
     if len(frames) > 1:
-        raise InputError(f"The scans must be of one robot, got the frames {', '.join(frames)}.")
+        raise InputError(
+            f"The scans must be of one robot, got the frames {', '.join(frames)}.",
+            code="conflict",
+            field="scan",
+        )
     if drift is not None and not isinstance(drift, Drift):
-        raise InputError(f"`drift` must be a Drift, got {type(drift).__name__}.")
+        raise InputError.about("drift", f"must be a Drift, got {type(drift).__name__}.")
     for motion in moves:
         _check(motion, flat=isinstance(every[0], Scan))
     if len(every) == 1:
@@ -184,9 +201,11 @@ def joined(
 def _check(motion: AnyPose, *, flat: bool) -> None:
     if not isinstance(motion, Pose if flat else AnyPose) or motion.shape != ():
         wanted = "Pose(x, y, yaw)" if flat else "Pose(x, y, yaw) or Pose3(x, y, yaw, z)"
-        raise InputError(f"A motion must be {wanted}, got {type(motion).__name__}.")
+        raise InputError(
+            f"A motion must be {wanted}, got {type(motion).__name__}.", field="motions"
+        )
     if not np.isfinite(motion.vector).all():
-        raise InputError(f"A motion must be finite, got {motion}.")
+        raise InputError(f"A motion must be finite, got {motion}.", field="motions")
 
 
 def _tilted(motion: AnyPose, before: Scan | CloudScan, after: Scan | CloudScan) -> AnyPose:

@@ -42,7 +42,7 @@ class Lidar:
     def __post_init__(self) -> None:
         check_view(self.field_of_view)
         if self.beams < 1:
-            raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.")
+            raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.", field="beams")
         check_beams(self.beams)
         check_faults(self)
 
@@ -59,7 +59,11 @@ class Lidar:
         Where the map has reflectances, the returns have intensities; clutter has a random one.
         """
         if not world.contains([pose.x, pose.y]):
-            raise InputError(f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.")
+            raise InputError(
+                f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.",
+                code="not_free",
+                field="pose",
+            )
         full = self.field_of_view >= 2.0 * np.pi - 1e-9
         half = self.field_of_view / 2.0
         bearings = np.linspace(-half, half, self.beams, endpoint=not full)
@@ -74,33 +78,37 @@ class Lidar:
 def check_view(field_of_view: float) -> None:
     """An error unless an angle (rad) is a field of view."""
     if not 0.0 < field_of_view <= 2.0 * np.pi + 1e-12:
-        raise InputError(
-            "`field_of_view` must be more than 0° and at most 360°, as 2π rad, "
-            f"got {np.degrees(field_of_view):g}°."
+        raise InputError.about(
+            "field_of_view",
+            "must be more than 0° and at most 360°, as 2π rad, "
+            f"got {np.degrees(field_of_view):g}°.",
         )
 
 
 def check_beams(count: int) -> None:
     """An error when a scan would have more beams than any sensor."""
     if count > MOST_BEAMS:
-        raise InputError(f"A lidar has at most {MOST_BEAMS} beams, got {count}.")
+        raise InputError(
+            f"A lidar has at most {MOST_BEAMS} beams, got {count}.", code="too_large", field="beams"
+        )
 
 
 def check_faults(lidar: "Lidar | SpinningLidar") -> None:
     """An error unless clutter is a share, noise a length, and there are ranges to report."""
     if not lidar.range_min < lidar.range_max:
-        raise InputError(
-            f"`range_max` must be more than `range_min`, {lidar.range_min:g} m, "
-            f"got {lidar.range_max:g} m."
+        raise InputError.about(
+            "range_max",
+            f"must be more than `range_min`, {lidar.range_min:g} m, got {lidar.range_max:g} m.",
         )
     if not 0.0 <= lidar.clutter < 1.0:
-        raise InputError(f"`clutter` must lie in [0, 1), got {lidar.clutter}.")
+        raise InputError.about("clutter", f"must lie in [0, 1), got {lidar.clutter}.")
     if not 0.0 <= lidar.noise < np.inf:
-        raise InputError(f"`noise` must be a length in m, 0 or more, got {lidar.noise}.")
+        raise InputError.about("noise", f"must be a length in m, 0 or more, got {lidar.noise}.")
     if lidar.noise > lidar.range_max:
-        raise InputError(
-            f"`noise` must be less than `range_max`, {lidar.range_max:g} m, got {lidar.noise:g} m. "
-            "Both are in m."
+        raise InputError.about(
+            "noise",
+            f"must be less than `range_max`, {lidar.range_max:g} m, got {lidar.noise:g} m. "
+            "Both are in m.",
         )
 
 

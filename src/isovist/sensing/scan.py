@@ -60,18 +60,20 @@ class Scan:
         if turns > MOST_TURNS:
             raise InputError(
                 f"The bearings of the scan span {turns:.1f} turns. Are they in degrees? "
-                "They must be in rad."
+                "They must be in rad.",
+                field="bearings",
             )
         ranges = np.array(self.ranges, dtype=np.float64)
         if ranges.shape != bearings.shape:
-            raise InputError(
-                f"`ranges` must have shape {bearings.shape}, like `bearings`, got {ranges.shape}."
+            raise InputError.about(
+                "ranges", f"must have shape {bearings.shape}, like `bearings`, got {ranges.shape}."
             )
         check_limits(self.range_min, self.range_max)
         if not isinstance(self.T_robot_sensor, Pose):
-            raise InputError(
-                "`T_robot_sensor` of a scan of the plane must be Pose(x, y, yaw), "
-                f"got {type(self.T_robot_sensor).__name__}."
+            raise InputError.about(
+                "T_robot_sensor",
+                "of a scan of the plane must be Pose(x, y, yaw), "
+                f"got {type(self.T_robot_sensor).__name__}.",
             )
         with np.errstate(invalid="ignore"):
             valid = np.isfinite(ranges) & (ranges > SHORTEST)
@@ -80,7 +82,9 @@ class Scan:
             raise InputError(
                 f"The scan has no valid beam among {ranges.size}: every range is NaN, infinite, 0 "
                 f"or outside [{self.range_min}, {self.range_max}) m."
-                f"{in_millimetres(ranges, self.range_min, self.range_max)}"
+                f"{in_millimetres(ranges, self.range_min, self.range_max)}",
+                code="empty",
+                field="ranges",
             )
         order = np.argsort(bearings, kind="stable")
         ranges = np.where(valid, ranges, 0.0)
@@ -114,7 +118,9 @@ class Scan:
         """
         values = np.asarray(ranges, dtype=np.float64)
         if values.ndim != 1:
-            raise InputError(f"`ranges` must be one row of numbers, got shape {values.shape}.")
+            raise InputError.about(
+                "ranges", f"must be one row of numbers, got shape {values.shape}."
+            )
         with np.errstate(over="ignore"):  # what is infinite is refused below
             bearings = np.float64(angle_min) + angle_increment * np.arange(float(values.size))
         strengths = None if intensities is None else np.asarray(intensities, dtype=np.float64)
@@ -252,9 +258,9 @@ class Scan:
 def check_limits(range_min: float, range_max: float) -> None:
     """An error unless these can be the limits of a sensor, in m."""
     if not 0.0 <= range_min < range_max:
-        raise InputError(
-            "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, "
-            f"got {range_min} and {range_max}."
+        raise InputError.about(
+            ("range_min", "range_max"),
+            f"must satisfy 0 ≤ range_min < range_max, got {range_min} and {range_max}.",
         )
 
 
@@ -270,7 +276,7 @@ def in_millimetres(ranges: FloatArray, range_min: float, range_max: float) -> st
 def scaled_limits(range_min: float, range_max: float, factor: float) -> tuple[float, float]:
     """The limits of a sensor times a factor, in m."""
     if not 0.0 < factor < np.inf:
-        raise InputError(f"`factor` must be a positive number, got {factor}.")
+        raise InputError.about("factor", f"must be a positive number, got {factor}.")
     return range_min * factor, range_max * factor
 
 
@@ -278,8 +284,8 @@ def as_strengths(intensities: ArrayLike, shape: tuple[int, ...], like: str) -> F
     """Intensities as an array of its own, of the shape of what they belong to."""
     strengths = np.array(intensities, dtype=np.float64)
     if strengths.shape != shape:
-        raise InputError(
-            f"`intensities` must have shape {shape}, like `{like}`, got {strengths.shape}."
+        raise InputError.about(
+            "intensities", f"must have shape {shape}, like `{like}`, got {strengths.shape}."
         )
     return strengths
 
@@ -288,11 +294,15 @@ def _as_sigmas(sigmas: ArrayLike, shape: tuple[int, ...], valid: BoolArray) -> F
     """Standard deviations as an array of its own; 0 where the beam is missing."""
     own = np.array(sigmas, dtype=np.float64)
     if own.shape != shape:
-        raise InputError(f"`sigmas` must have shape {shape}, like `bearings`, got {own.shape}.")
+        raise InputError.about(
+            "sigmas", f"must have shape {shape}, like `bearings`, got {own.shape}."
+        )
     odd = valid & ~(np.isfinite(own) & (own >= 0.0))
     if odd.any():
-        raise InputError(
-            "`sigmas` must be standard deviations in m, 0 or more, for every valid beam, got "
-            f"{own[odd][0]:g}. Mask the range (NaN) of a beam that says nothing."
+        raise InputError.about(
+            "sigmas",
+            "must be standard deviations in m, 0 or more, for every valid beam, got "
+            f"{own[odd][0]:g}. Mask the range (NaN) of a beam that says nothing.",
+            code="empty",
         )
     return np.where(valid, own, 0.0)

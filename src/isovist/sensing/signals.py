@@ -96,13 +96,13 @@ class Range(_Bounded):
 
     def __post_init__(self) -> None:
         if not self.maximum > 0.0:
-            raise InputError(f"`maximum` range must be positive, got {self.maximum} m.")
+            raise InputError.about("maximum", f"range must be positive, got {self.maximum} m.")
         if self.transform not in ("linear", "saturating", "logarithmic"):
-            raise InputError(
-                f"`transform` must be linear, saturating or logarithmic, got {self.transform!r}."
+            raise InputError.about(
+                "transform", f"must be linear, saturating or logarithmic, got {self.transform!r}."
             )
         if not (np.isfinite(self.scale) and self.scale > 0.0):
-            raise InputError(f"`scale` must be positive and finite, got {self.scale} m.")
+            raise InputError.about("scale", f"must be positive and finite, got {self.scale} m.")
 
     def of_ranges(self, ranges: FloatArray) -> FloatArray:
         """F(r) for plain ranges, shape (...); `inf` is beyond the maximum."""
@@ -131,7 +131,9 @@ class Range(_Bounded):
         if np.isinf(f).any():
             raise InputError(
                 "Some directions meet no wall, so their range is infinite. "
-                "Close the map, or bound the signal: Range(maximum=…)."
+                "Close the map, or bound the signal: Range(maximum=…).",
+                code="empty",
+                field="world",
             )
         return f
 
@@ -155,10 +157,16 @@ def seen_by(signal: "Signal", ranges: FloatArray, strengths: FloatArray | None) 
     if not isinstance(signal, Intensity):
         raise InputError(
             f"A scan carries ranges and perhaps intensities, no {type(signal).__name__}. "
-            "Use a Range or an Intensity signal."
+            "Use a Range or an Intensity signal.",
+            code="conflict",
+            field="signal",
         )
     if strengths is None:
-        raise InputError("An Intensity signal needs a scan with `intensities`; this one has none.")
+        raise InputError(
+            "An Intensity signal needs a scan with `intensities`; this one has none.",
+            code="missing",
+            field="intensities",
+        )
     return np.where(ranges < signal.maximum, strengths, signal.missing)
 
 
@@ -190,7 +198,11 @@ class Intensity(_Constant):
     def of_walls(self, world: Map) -> FloatArray:
         reflectance: FloatArray | None = getattr(world, "reflectance", None)
         if reflectance is None:
-            raise InputError("Intensity needs a map whose walls have a `reflectance`.")
+            raise InputError(
+                "Intensity needs a map whose walls have a `reflectance`.",
+                code="missing",
+                field="reflectance",
+            )
         return reflectance
 
 
@@ -215,19 +227,27 @@ class SurfaceGradient(_Constant):
 
     def __post_init__(self) -> None:
         if self.of not in ("attribute", "height"):
-            raise InputError(f"`of` must be attribute or height, got {self.of!r}.")
+            raise InputError.about("of", f"must be attribute or height, got {self.of!r}.")
         if not (np.isfinite(self.steepest) and self.steepest > 0.0):
-            raise InputError(f"`steepest` must be positive and finite, got {self.steepest}.")
+            raise InputError.about("steepest", f"must be positive and finite, got {self.steepest}.")
 
     def of_walls(self, world: Map) -> FloatArray:
         if self.of == "attribute":
             if getattr(world, "attribute", None) is None:
-                raise InputError("SurfaceGradient needs a map whose walls have an `attribute`.")
+                raise InputError(
+                    "SurfaceGradient needs a map whose walls have an `attribute`.",
+                    code="missing",
+                    field="attribute",
+                )
             slopes: FloatArray = world.slopes  # type: ignore[attr-defined]
             return slopes
         normals: FloatArray | None = getattr(world, "normals", None)
         if world.dimension != 3 or normals is None:
-            raise InputError("The slope of the height needs a mesh in space.")
+            raise InputError(
+                "The slope of the height needs a mesh in space.",
+                code="wrong_dimension",
+                field="world",
+            )
         flat, up = np.hypot(normals[:, 0], normals[:, 1]), np.abs(normals[:, 2])
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(flat < self.steepest * up, flat / up, self.steepest)

@@ -46,10 +46,10 @@ def random_scans(
         places: What `standing_places` gives, for whoever asks more than once.
     """
     if count < 1:
-        raise InputError(f"`count` must be at least 1, got {count}.")
+        raise InputError.about("count", f"must be at least 1, got {count}.")
     if not 0.0 <= lean < np.pi / 2.0:
-        raise InputError(
-            f"`lean` must be an angle from 0° to less than 90°, got {np.degrees(lean):g}°."
+        raise InputError.about(
+            "lean", f"must be an angle from 0° to less than 90°, got {np.degrees(lean):g}°."
         )
     check_lidar(world, lidar)
     if places is None:
@@ -75,10 +75,16 @@ def random_scans(
             continue
         if len(found) == count:
             return found
-    raise InputError("Almost nowhere on the map does the sensor reach a wall.")
+    raise InputError(
+        "Almost nowhere on the map does the sensor reach a wall.", code="empty", field="lidar"
+    )
 
 
 def check_lidar(world: Map, lidar: Lidar | SpinningLidar) -> None:
     """An error unless the sensor is of the same kind as the map."""
     if isinstance(lidar, SpinningLidar) != (world.dimension == 3):
-        raise InputError("A map in space needs a spinning lidar, one of the plane a planar one.")
+        raise InputError(
+            "A map in space needs a spinning lidar, one of the plane a planar one.",
+            code="wrong_dimension",
+            field="lidar",
+        )

@@ -43,13 +43,15 @@ class SpinningLidar:
         if self.rings < 1 or self.azimuths < 1:
             raise InputError(
                 "A spinning lidar needs at least 1 ring and 1 azimuth, "
-                f"got {self.rings} and {self.azimuths}."
+                f"got {self.rings} and {self.azimuths}.",
+                field="rings",
             )
         check_beams(self.rings * self.azimuths)
         if not -np.pi / 2.0 <= self.low <= self.high <= np.pi / 2.0:
-            raise InputError(
-                "`low` and `high` must be elevations in ascending order within ±90°, as ±π/2 rad, "
-                f"got {np.degrees(self.low):g}° and {np.degrees(self.high):g}°."
+            raise InputError.about(
+                ("low", "high"),
+                "must be elevations in ascending order within ±90°, as ±π/2 rad, "
+                f"got {np.degrees(self.low):g}° and {np.degrees(self.high):g}°.",
             )
         check_view(self.field_of_view)
         check_faults(self)
@@ -75,10 +77,16 @@ class SpinningLidar:
         """
         place = Pose3.lifted(pose)
         if world.dimension != 3:
-            raise InputError("A spinning lidar needs a map in space: a VoxelMap or a MeshMap.")
+            raise InputError(
+                "A spinning lidar needs a map in space: a VoxelMap or a MeshMap.",
+                code="wrong_dimension",
+                field="world",
+            )
         if not world.contains(place.position):
             raise InputError(
-                f"The sensor at ({place.x:g}, {place.y:g}, {place.z:g}) is not in free space."
+                f"The sensor at ({place.x:g}, {place.y:g}, {place.z:g}) is not in free space.",
+                code="not_free",
+                field="pose",
             )
         d = self.directions
         hits = world.cast(place.position, d @ place.rotation.T)

@@ -37,32 +37,47 @@ def merge(scans: Sequence[Scan]) -> Scan:
         scans: At least one; of one sensor, in one place.
     """
     if len(scans) == 0:
-        raise InputError("There is no scan to merge; give at least one.")
+        raise InputError(
+            "There is no scan to merge; give at least one.", code="missing", field="scans"
+        )
     for scan in scans:
         if not isinstance(scan, Scan):
-            raise InputError(
-                f"`scans` must be scans of the plane, got {type(scan).__name__}. In space noise "
-                "hides behind what the voxels have wrong."
+            raise InputError.about(
+                "scans",
+                f"must be scans of the plane, got {type(scan).__name__}. In space noise "
+                "hides behind what the voxels have wrong.",
             )
     first = scans[0]
     if any(scan.T_robot_sensor != first.T_robot_sensor for scan in scans):
-        raise InputError("The scans must have one `T_robot_sensor`, since it is one sensor.")
+        raise InputError(
+            "The scans must have one `T_robot_sensor`, since it is one sensor.",
+            code="conflict",
+            field="scans",
+        )
     for scan in scans:
         if scan.bearings.shape != first.bearings.shape or not np.allclose(
             scan.bearings, first.bearings, atol=SAME
         ):
-            raise InputError("The scans must have the same bearings, since it is one sensor.")
+            raise InputError(
+                "The scans must have the same bearings, since it is one sensor.",
+                code="conflict",
+                field="scans",
+            )
     ranges = np.stack([np.where(scan.valid, scan.ranges, np.nan) for scan in scans])
     seen = np.isfinite(ranges).mean(axis=0) >= SEEN
     if not seen.any():
-        raise InputError("No direction has a return in half of the scans.")
+        raise InputError(
+            "No direction has a return in half of the scans.", code="empty", field="scans"
+        )
     merged = np.full(ranges.shape[1], np.inf)
     merged[seen] = np.nanmedian(ranges[:, seen], axis=0)
     typical = float(np.median(np.nanmedian(np.abs(ranges[:, seen] - merged[seen]), axis=0)))
     if typical > MOVED:
         raise InputError(
             f"Half of the ranges vary by more than {typical:.2f} m, so the robot does not stand "
-            "still. Merge scans of one place only."
+            "still. Merge scans of one place only.",
+            code="conflict",
+            field="scans",
         )
     return replace(first, ranges=merged, intensities=None)
 

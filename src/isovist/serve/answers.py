@@ -9,6 +9,7 @@ from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.library import Library
 from isovist.backends.base import computing
 from isovist.errors import FileError, InputError
+from isovist.localization.certify import certify_answer
 from isovist.localization.check import check
 from isovist.localization.hints import hints
 from isovist.localization.locate import locate
@@ -34,28 +35,32 @@ class Search:
         prior: Where the robot may be.
         how: The other arguments of `locate`, by name.
         hinting: Whether to say what would fit instead where nothing is unique.
+        certifies: Whether to add a certificate.
     """
 
     site: Served
     prior: Region | None
     how: tuple[tuple[str, Any], ...]
     hinting: bool
+    certifies: bool
 
     @classmethod
     def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
         """From the fields of a request, about a map or all of them."""
         prior = region_of(fields)
         if prior is not None and not isinstance(site, Atlas):
-            raise InputError("`near` and `heading` are about one map; say which: `map`.")
+            raise InputError.about(
+                ("near", "heading"), "are about one map; say which: `map`.", code="missing"
+            )
         how: dict[str, Any] = {
             "tilt": fields.switch("tilt", False),
             "any_attitude": fields.switch("any_attitude", False),
-            "certificate": fields.switch("certificate", True),
             "prove": fields.switch("prove", False),
         }
         if how["prove"]:
             how["budget_s"] = fields.number("budget_s", proof_s, low=0.0, high=proof_s)
-        return cls(site, prior, tuple(how.items()), fields.switch("hints", True))
+        switches = fields.switch("hints", True), fields.switch("certificate", False)
+        return cls(site, prior, tuple(how.items()), *switches)
 
     @property
     def proves(self) -> bool:
@@ -66,7 +71,7 @@ class Search:
     def kind(self) -> Hashable:
         """What scans of one batch have in common; priors are those of one scan each."""
         prior = None if self.prior is None else id(self.prior)
-        return id(self.site), self.how, self.hinting, prior
+        return id(self.site), self.how, self.hinting, self.certifies, prior
 
     @property
     def run(self) -> Run:
@@ -79,6 +84,8 @@ class Search:
                 answer = locate(site, scan, **how)
             except InputError as error:
                 return error
+            if self.certifies:
+                answer = certify_answer(self.site, scan, answer)
             told = hints(self.site, scan, answer, prior=self.prior) if self.hinting else ()
             return answer_json(answer, told)
 
@@ -175,7 +182,7 @@ def checked(body: Body, library: Library, limits: Limits, noted: Told) -> Told:
     """What is said of a pose."""
     fields, site = asked(body, CHECK, library, limits, noted)
     if not isinstance(site, Atlas):
-        raise InputError("A pose is of one map; say which: `map`.")
+        raise InputError("A pose is of one map; say which: `map`.", code="missing", field="map")
     scan, pose, spread = body.scan(fields), pose_of(fields), spread_of(fields)
     thorough = fields.switch("thorough", False)
     return check_json(check(site, scan, pose, spread, thorough=thorough))

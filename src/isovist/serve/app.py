@@ -35,7 +35,7 @@ from isovist.serve.questions import Body
 from isovist.serve.sessions import Robot, Sessions, begun
 from isovist.serve.workers import Hired, Workers
 from isovist.studio.guard import TooLargeError
-from isovist.studio.streams import plain
+from isovist.studio.streams import error_json, refusal_json
 from isovist.studio.uploads import MOST_FILES
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class Server:
         most = self.limits.map_bytes if request.url.path.startswith("/maps") else None
         most = self.limits.scan_bytes if most is None else most
         text = f"The body of this request has at most {most >> 20} MiB."
-        return JSONResponse({"error": text}, 413)
+        return JSONResponse(refusal_json(text, "too_large"), 413)
 
 
 def _compile_for(library: Library) -> None:
@@ -286,8 +286,8 @@ def _compile_for(library: Library) -> None:
 async def _bad(_request: Request, error: Exception) -> Response:
     if isinstance(error, RefusedError):
         wait = {} if error.retry_s is None else {"Retry-After": str(error.retry_s)}
-        return JSONResponse({"error": str(error)}, error.status, wait)
-    return JSONResponse({"error": str(error)}, 400)
+        return JSONResponse(error.to_dict(), error.status, wait)
+    return JSONResponse(error_json(error), 400)
 
 
 async def _no_door(_request: Request, error: Exception) -> Response:
@@ -297,7 +297,7 @@ async def _no_door(_request: Request, error: Exception) -> Response:
         405: "This address is asked in another way. GET / lists how.",
     }
     text = texts.get(error.status_code, error.detail)
-    return JSONResponse({"error": text}, error.status_code, error.headers)
+    return JSONResponse(refusal_json(text, "not_found"), error.status_code, error.headers)
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:
@@ -305,4 +305,4 @@ async def _gone(_request: Request, _error: Exception) -> Response:
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": plain(error)}, 500)
+    return JSONResponse(error_json(error), 500)

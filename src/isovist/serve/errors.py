@@ -1,7 +1,9 @@
 """What a request is refused for, with the status that says so."""
 
-from isovist.errors import IsovistError
+from isovist.errors import ErrorCode, IsovistError
 from isovist.serve.limits import Limits
+
+CODES: dict[int, ErrorCode] = {404: "not_found", 408: "timed_out", 429: "busy", 503: "unavailable"}
 
 
 class RefusedError(IsovistError):
@@ -13,7 +15,7 @@ class RefusedError(IsovistError):
     """
 
     def __init__(self, status: int, text: str, retry_s: int | None = None) -> None:
-        super().__init__(text)
+        super().__init__(text, code=CODES[status])
         self.status, self.retry_s = status, retry_s
 
     def __reduce__(self) -> tuple[type["RefusedError"], tuple[int, str, int | None]]:

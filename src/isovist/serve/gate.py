@@ -22,6 +22,7 @@ from isovist.serve.errors import slow
 from isovist.serve.limits import Limits
 from isovist.serve.metrics import Metrics
 from isovist.studio.guard import Guard
+from isovist.studio.streams import refusal_json
 
 log = logging.getLogger("isovist.serve.requests")
 OPEN = ("/health", "/ready")
@@ -87,7 +88,9 @@ class Gate(Guard):
             if self._may(scope):
                 await super().__call__(scope, in_time, counted)
             else:
-                refusal = JSONResponse({"error": NO_TOKEN}, 401, {"WWW-Authenticate": "Bearer"})
+                refusal = JSONResponse(
+                    refusal_json(NO_TOKEN, "forbidden"), 401, {"WWW-Authenticate": "Bearer"}
+                )
                 await refusal(scope, receive, counted)
         finally:
             spent = perf_counter() - start

@@ -46,7 +46,9 @@ class Maps:
             for draft in folder.glob(f"{DRAFT}*"):  # of a server that was killed
                 shutil.rmtree(draft, ignore_errors=True)
         except OSError as error:
-            raise FileError(f"{folder} cannot be written: {error.strerror or error}.") from error
+            raise FileError(
+                f"{folder} cannot be written: {error.strerror or error}.", code="file_not_writable"
+            ) from error
         self._lock = RLock()
         self._library: Library | None = None
         self._stamps: dict[str, Stamp] = {}
@@ -111,10 +113,13 @@ class Maps:
         if not NAME.fullmatch(name) or name != name.strip(". ") or name.endswith(SUFFIX):
             raise InputError(
                 "The name of a map has letters, digits, spaces, `.`, `_` and `-`, and at most 100 "
-                f"of them, got {quote(name)}."
+                f"of them, got {quote(name)}.",
+                field="name",
             )
         if not 1 <= len(files) <= MOST_FILES:
-            raise InputError(f"A map has from 1 to {MOST_FILES} files, got {len(files)}.")
+            raise InputError(
+                f"A map has from 1 to {MOST_FILES} files, got {len(files)}.", field="files"
+            )
         with TemporaryDirectory(prefix="isovist-serve-") as place:
             for given, data in files.items():
                 path = Path(place) / safe_path(given)
@@ -122,7 +127,7 @@ class Maps:
                 path.write_bytes(data)
             main = main_file(Path(place))
             if kind_of(main) != "map":
-                raise FileError(f"{main.name} is not a map.")
+                raise FileError(f"{main.name} is not a map.", code="unknown_format")
             atlas = read_site(main, lambda _share: None)
             with self._lock:
                 return self._keep(name, atlas)
@@ -148,7 +153,8 @@ class Maps:
                 sync_folder(self.folder)
             except OSError as error:
                 raise FileError(
-                    f"{self.folder} cannot be written: {error.strerror or error}."
+                    f"{self.folder} cannot be written: {error.strerror or error}.",
+                    code="file_not_writable",
                 ) from error
             finally:
                 shutil.rmtree(draft, ignore_errors=True)

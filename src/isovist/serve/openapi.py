@@ -22,7 +22,7 @@ FIELDS: dict[str, dict[str, Any]] = {
         "type": "boolean",
         "description": "In space, nothing says which way is up; find that too.",
     },
-    "certificate": {"type": "boolean", "description": "True if not given."},
+    "certificate": {"type": "boolean", "description": "False if not given."},
     "hints": {"type": "boolean", "description": "What would fit instead; true if not given."},
     "prove": {"type": "boolean", "description": "Search the whole map, completely."},
     "budget_s": {"type": "number", "description": "Seconds for the proof."},
@@ -71,7 +71,8 @@ STATUSES = {
 
 def description() -> dict[str, Any]:
     """OpenAPI."""
-    error = {"type": "object", "properties": {"error": {"type": "string"}}}
+    text, optional = {"type": "string"}, {"type": ["string", "null"]}
+    error = {"type": "object", "properties": {"error": text, "code": text, "field": optional}}
     refused = {
         status: {"description": words, "content": {"application/json": {"schema": error}}}
         for status, words in STATUSES.items()

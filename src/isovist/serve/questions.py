@@ -55,7 +55,7 @@ class Fields(Ask):
         if value is None:
             return usual
         if not isinstance(value, bool):
-            raise InputError(f"`{name}` must be true or false, got {quote(value)}.")
+            raise InputError.about(name, f"must be true or false, got {quote(value)}.")
         return value
 
     def row(self, name: str, what: str, *counts: int) -> tuple[float, ...]:
@@ -66,7 +66,7 @@ class Fields(Ask):
             isinstance(v, int | float) and not isinstance(v, bool) and abs(v) <= FARTHEST
             for v in value or ()
         ):
-            raise InputError(f"`{name}` must be [{what}] in m and rad, got {quote(value)}.")
+            raise InputError.about(name, f"must be [{what}] in m and rad, got {quote(value)}.")
         return tuple(float(v) for v in value or ())
 
 
@@ -93,24 +93,30 @@ class Body:
         """Everything but an `.npz` file, by name."""
         if self.kind in BINARY:
             if "scan" not in known:
-                raise InputError("Here a request is JSON: it has no scan, and so no .npz file.")
+                raise InputError(
+                    "Here a request is JSON: it has no scan, and so no .npz file.",
+                    code="unknown_format",
+                    field="scan",
+                )
             told = {k: v if k == "map" else _plain(v) for k, v in self.address.items()}
             return Fields(told, known)
         if self.address:
             raise InputError(
-                "Only with an .npz file does the address say more; put it in the JSON."
+                "Only with an .npz file does the address say more; put it in the JSON.",
+                code="conflict",
             )
         if self.kind not in ("application/json", ""):
             raise InputError(
                 "A request is JSON (`Content-Type: application/json`) or an .npz file "
-                f"(`application/octet-stream`), got {quote(self.kind)}."
+                f"(`application/octet-stream`), got {quote(self.kind)}.",
+                code="unknown_format",
             )
         try:
             return Fields(json.loads(self.data or b"{}"), known)
         except (ValueError, RecursionError) as error:
             if isinstance(error, InputError):
                 raise
-            raise InputError("The body of the request is no JSON.") from None
+            raise InputError("The body of the request is no JSON.", code="unknown_format") from None
 
     def scan(self, fields: Fields) -> AnyScan:
         """The scan, on its place on the robot."""
@@ -119,7 +125,11 @@ class Body:
             return _scan_of_file(self.data, place)
         told = fields.fields.get("scan")
         if told is None:
-            raise InputError("`scan` is missing: the fields of a LaserScan, or `points` in space.")
+            raise InputError.about(
+                "scan",
+                "is missing: the fields of a LaserScan, or `points` in space.",
+                code="missing",
+            )
         path = Path("scan")
         with about(path):
             fields_of_scan, arrays = _arrays(told)
@@ -162,7 +172,7 @@ def spread_of(fields: Fields) -> FloatArray | None:
         return None
     metres, radians = fields.row("spread", "m, rad", 2)
     if not (metres > 0.0 and radians > 0.0):
-        raise InputError(f"`spread` must be above 0, got {metres:g} and {radians:g}.")
+        raise InputError.about("spread", f"must be above 0, got {metres:g} and {radians:g}.")
     return np.diag([metres**2, metres**2, radians**2])
 
 
@@ -188,7 +198,9 @@ def _arrays(told: object) -> tuple[object, bool]:
         try:
             arrays[name] = np.array(value, dtype=np.float64)
         except (TypeError, ValueError, OverflowError):
-            raise InputError(f"`{name}` of a cloud must be numbers, got {quote(value)}.") from None
+            raise InputError.about(
+                name, f"of a cloud must be numbers, got {quote(value)}."
+            ) from None
     return arrays, True
 
 

@@ -72,12 +72,16 @@ def start(
     if not tokens and host not in LOOPBACK:
         raise InputError(
             f"At `host` {host} others can ask, so that the server needs a `token_file`; without "
-            "one it listens at 127.0.0.1 alone."
+            "one it listens at 127.0.0.1 alone.",
+            code="missing",
+            field="token_file",
         )
     if zenoh is not None and not tokens and not _LOCAL.match(zenoh):
         raise InputError(
             f"By the router at {zenoh} others can ask, so that the server needs a `token_file`; "
-            "without one the router must be on this machine, e.g. tcp/localhost:7447."
+            "without one the router must be on this machine, e.g. tcp/localhost:7447.",
+            code="missing",
+            field="token_file",
         )
     chosen = Limits() if limits is None else limits
     maps, door = Maps(library, None if memory is None else memory * MIB), _door(zenoh)
@@ -157,10 +161,12 @@ def read_tokens(path: Path) -> tuple[str, ...]:
     try:
         lines = read_bytes(path, "a file of tokens", 1 << 16).decode().splitlines()
     except UnicodeDecodeError as error:
-        raise FileError(f"{path.name} is no text. Write one token per line.") from error
+        raise FileError(
+            f"{path.name} is no text. Write one token per line.", code="unknown_format"
+        ) from error
     tokens = tuple(line.strip() for line in lines if line.strip())
     if not tokens:
-        raise FileError(f"{path.name} holds no token. Write one per line.")
+        raise FileError(f"{path.name} holds no token. Write one per line.", code="empty")
     if any(len(token) < SHORTEST for token in tokens):
         raise FileError(f"{path.name}: a token has at least {SHORTEST} letters.")
     return tokens

@@ -24,7 +24,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from isovist import __version__
-from isovist.errors import InputError
+from isovist.errors import ErrorCode, InputError
 from isovist.studio import demo, drives, lesson, scenes, share, streams, uploads, verbs
 from isovist.studio.asks import Ask
 from isovist.studio.guard import TOO_LARGE, Guard, TooLargeError
@@ -66,7 +66,9 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
         try:
             fields = await request.json()
         except (ValueError, RecursionError):
-            raise InputError("A request is JSON, and this is none.") from None
+            raise InputError(
+                "A request is JSON, and this is none.", code="unknown_format"
+            ) from None
         return Ask(fields)
 
     async def home(_request: Request) -> Response:
@@ -155,18 +157,19 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
 
 
 async def _bad(_request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": str(error)}, 404 if isinstance(error, GoneError) else 400)
+    return JSONResponse(streams.error_json(error), 404 if isinstance(error, GoneError) else 400)
 
 
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     text = "There is nothing of this name." if error.status_code == 404 else error.detail
-    return JSONResponse({"error": text}, error.status_code)
+    code: ErrorCode = "too_large" if error.status_code == 413 else "not_found"
+    return JSONResponse(streams.refusal_json(text, code), error.status_code)
 
 
 async def _too_large(_request: Request, _error: Exception) -> Response:
-    return JSONResponse({"error": TOO_LARGE}, 413)
+    return JSONResponse(streams.refusal_json(TOO_LARGE, "too_large"), 413)
 
 
 async def _failed(_request: Request, error: Exception) -> Response:
-    return JSONResponse({"error": streams.plain(error)}, 500)
+    return JSONResponse(streams.error_json(error), 500)

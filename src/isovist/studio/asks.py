@@ -23,7 +23,10 @@ class Ask:
 
     def __init__(self, fields: object) -> None:
         if not isinstance(fields, Mapping):
-            raise InputError(f"A request is an object with named fields, got {quote(fields)}.")
+            raise InputError(
+                f"A request is an object with named fields, got {quote(fields)}.",
+                code="unknown_format",
+            )
         self.fields: Mapping[str, Any] = fields
 
     def part(self, name: str) -> "Ask":
@@ -34,7 +37,7 @@ class Ask:
         """A list of such."""
         rows = self.fields.get(name) or []
         if not isinstance(rows, list) or len(rows) > most:
-            raise InputError(f"`{name}` must be a list of at most {most}, got {quote(rows)}.")
+            raise InputError.about(name, f"must be a list of at most {most}, got {quote(rows)}.")
         return [Ask(row) for row in rows]
 
     def has(self, name: str) -> bool:
@@ -45,7 +48,7 @@ class Ask:
         """A short text."""
         value = self.fields.get(name, usual)
         if not isinstance(value, str) or len(value) > 200:
-            raise InputError(f"`{name}` must be a short text, got {quote(value)}.")
+            raise InputError.about(name, f"must be a short text, got {quote(value)}.")
         return value
 
     def flag(self, name: str) -> bool:
@@ -57,8 +60,8 @@ class Ask:
         value = self.fields.get(name, usual)
         good = isinstance(value, int | float) and not isinstance(value, bool)
         if not good or not math.isfinite(value) or not low <= value <= high:
-            raise InputError(
-                f"`{name}` must be a number from {low:g} to {high:g}, got {quote(value)}."
+            raise InputError.about(
+                name, f"must be a number from {low:g} to {high:g}, got {quote(value)}."
             )
         return float(value)
 
@@ -66,7 +69,7 @@ class Ask:
         """A whole number between limits."""
         value = self.number(name, usual, low=low, high=high)
         if not value.is_integer():
-            raise InputError(f"`{name}` must be a whole number, got {value:g}.")
+            raise InputError.about(name, f"must be a whole number, got {value:g}.")
         return int(value)
 
     def place(self, x: str = "x", y: str = "y") -> tuple[float, float]:

@@ -59,7 +59,9 @@ def carried(log: AnyLog, at: int, place: tuple[float, float]) -> AnyLog:
     Odometry, where there is one, goes on from there as if nothing had happened.
     """
     if log.truth is None:
-        raise InputError("The log has no truth, so nobody knows which scans were taken there.")
+        raise InputError(
+            "The log has no truth, so nobody knows which scans were taken there.", code="missing"
+        )
     if not 0 < at < len(log):
         raise InputError(f"The robot can be carried at updates 1 to {len(log) - 1}, got {at}.")
     truth = log.truth.vector if isinstance(log.truth, Pose3) else log.truth
@@ -108,6 +110,7 @@ def run_scene(run: Run) -> list[dict[str, Any]]:
             because = after.text
         steps.append(
             {
+                "reasons": [reason.value for reason in step.belief.reasons],
                 "advice": step.belief.advice,
                 "places": [estimate_scene(e) for e in step.belief.estimates],
                 "ends": scan_ends(step.scan),

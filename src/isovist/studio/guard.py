@@ -13,6 +13,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from isovist.errors import ErrorCode
+from isovist.studio.streams import refusal_json
+
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
 EVERYWHERE = ("0.0.0.0", "::")
 MOST_BYTES = 512 << 20
@@ -48,7 +51,9 @@ class Guard:
         headers, most = Headers(scope=scope), self.most_bytes(scope)
         refusal = self._refusal(headers, most)
         if refusal is not None:
-            await JSONResponse({"error": refusal[1]}, refusal[0])(scope, receive, send)
+            status, text = refusal
+            code: ErrorCode = "too_large" if status == 413 else "forbidden"
+            await JSONResponse(refusal_json(text, code), status)(scope, receive, send)
             return
         came = 0
 

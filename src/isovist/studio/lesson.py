@@ -43,7 +43,7 @@ def theory_at(ask: Ask) -> dict[str, Any]:
     world = room()
     profile = ask.text("profile", "softmax")
     if profile not in PROFILES:
-        raise InputError(f"`profile` must be {', '.join(PROFILES)}, got {profile}.")
+        raise InputError.about("profile", f"must be {', '.join(PROFILES)}, got {profile}.")
     channels = ask.count("channels", 8, low=3, high=64)
     temperature = ask.number("temperature", 0.5, low=0.02, high=2.0)
     rose, descriptor, gram = _tools(channels, temperature, profile)
@@ -53,7 +53,8 @@ def theory_at(ask: Ask) -> dict[str, Any]:
         if place is not None and not world.contains(place):
             raise InputError(
                 "A point must lie in the free space of the room, "
-                f"got ({place[0]:.2f}, {place[1]:.2f})."
+                f"got ({place[0]:.2f}, {place[1]:.2f}).",
+                code="not_free",
             )
     F, J = descriptor.at(world, point, jacobian=True)
     _, without = descriptor.at(world, point, jacobian=True, shadow=False)

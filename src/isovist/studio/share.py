@@ -24,7 +24,7 @@ def share_page(view: Mapping[str, Any]) -> str:
     """The page of a view, as the browser sent it."""
     title = view.get("title")
     if not isinstance(title, str) or not isinstance(view.get("marks"), list):
-        raise InputError("A view to share has a title and marks.")
+        raise InputError("A view to share has a title and marks.", code="missing")
     title = title.encode("utf-8", "replace").decode()  # halves of a character are none
     kept = {name: view.get(name) for name in KEPT}
     # The end of a script cannot stand inside one.

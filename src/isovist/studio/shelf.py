@@ -57,7 +57,9 @@ class Site:
     def plane(self) -> PlaneAtlas:
         """The atlas, where that is of the plane."""
         if not isinstance(self.atlas, PlaneAtlas):
-            raise InputError("The map is in space, and this needs one of the plane.")
+            raise InputError(
+                "The map is in space, and this needs one of the plane.", code="wrong_dimension"
+            )
         return self.atlas
 
 

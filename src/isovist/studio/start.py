@@ -79,6 +79,7 @@ def listen(host: str, port: int, who: str = "The studio") -> socket.socket:
         listener.close()
         reason = getattr(error, "strerror", None) or error
         raise InputError(
-            f"{who} cannot listen at {host}, port {port}: {reason}. Take another `port`."
+            f"{who} cannot listen at {host}, port {port}: {reason}. Take another `port`.",
+            code="unavailable",
         ) from error
     return listener

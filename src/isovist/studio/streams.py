@@ -1,6 +1,7 @@
 """Long answers line by line: progress while something goes on, then what came of it.
 
-Each line is a JSON object: `{"progress": 0.4}`, what a verb yields, or `{"error": "…"}` at the end.
+Each line is a JSON object: `{"progress": 0.4}`, what a verb yields, or at the end an error:
+`{"error": "…", "code": "…"}`.
 """
 
 import json
@@ -10,9 +11,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from starlette.formparsers import MultiPartException
 from starlette.responses import StreamingResponse
 
-from isovist.errors import IsovistError
+from isovist.errors import ErrorCode, IsovistError
 
 log = logging.getLogger("isovist.studio")
 FAILED = "The studio failed at this; its terminal says more. The page goes on."
@@ -20,14 +22,21 @@ NEWS = 0.02
 """Least progress that is told."""
 
 
-def plain(error: BaseException) -> str:
-    """What to tell a page: an error of ours in its words, another one in general."""
+def error_json(error: BaseException) -> dict[str, object]:
+    """Return what a client reads of an error: ours as it is, any other in general words."""
     if isinstance(error, IsovistError):
-        return str(error)
+        return error.to_dict()
+    if isinstance(error, MultiPartException):
+        return refusal_json(error.message, "unknown_format")
     if isinstance(error, MemoryError):
-        return "The machine has not enough memory for this."
+        return refusal_json("The machine has not enough memory for this.", "too_large")
     log.error("a request failed", exc_info=error)
-    return FAILED
+    return refusal_json(FAILED, "failed")
+
+
+def refusal_json(text: str, code: ErrorCode) -> dict[str, object]:
+    """Return what a client reads when a request is refused before anything is done."""
+    return {"error": text, "code": code, "field": None}
 
 
 def lines(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
@@ -38,7 +47,7 @@ def lines(objects: Iterable[dict[str, Any]]) -> StreamingResponse:
             for told in objects:
                 yield json.dumps(told, separators=(",", ":"), allow_nan=False) + "\n"
         except Exception as error:
-            yield json.dumps({"error": plain(error)}) + "\n"
+            yield json.dumps(error_json(error)) + "\n"
 
     return StreamingResponse(text(), media_type="application/x-ndjson")
 

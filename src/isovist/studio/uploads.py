@@ -60,7 +60,9 @@ def receive(
         scan_topic: Of a bag that has several.
     """
     if not 1 <= len(files) <= MOST_FILES:
-        raise FileError(f"Drop from 1 to {MOST_FILES} files at a time, got {len(files)}.")
+        raise FileError(
+            f"Drop from 1 to {MOST_FILES} files at a time, got {len(files)}.", code="invalid_value"
+        )
     seal = hashlib.sha256((scan_topic or "").encode())
     with TemporaryDirectory(prefix="isovist-studio-") as folder:
         top = Path(folder)
@@ -213,7 +215,8 @@ def kind_of(main: Path) -> str:
         return "scan"
     raise FileError(
         f"{main.name}: neither a map (.yaml with its image, .geojson, .bt, a mesh, a cloud, an "
-        "atlas), nor a scan (.json, .csv, .npz), nor a log (.log, .bag, .mcap)."
+        "atlas), nor a scan (.json, .csv, .npz), nor a log (.log, .bag, .mcap).",
+        code="unknown_format",
     )
 
 

@@ -15,7 +15,7 @@ from isovist.localization.hints import hints
 from isovist.localization.locate import locate, preview
 from isovist.localization.maps import AnyMaps
 from isovist.poses import AnyPose, Pose, Pose3
-from isovist.report.answers import answer_json, chance_text, headline, pose_json, proof_text
+from isovist.report.answers import answer_json, chance_text, fit_text, pose_json, proof_text
 from isovist.report.comparisons import surveys_json, surveys_text
 from isovist.report.contrasts import contrast_json
 from isovist.report.surveys import area_words, sensor_words, share_text, survey_rows
@@ -34,7 +34,7 @@ def locate_scan(shelf: Shelf, ask: Ask) -> dict[str, Any]:
 
     The answer is what `isovist locate --json` prints, on all maps of a library where one is named;
     `site` is the map of the best place; while a robot is dragged (`live`), what is
-    seen at first sight, without certificate, hints and search.
+    seen at first sight, without hints and search.
     """
     shown = ask.text("site")
     site, library = shelf.sites.get(shown), ask.text("library")
@@ -46,16 +46,13 @@ def locate_scan(shelf: Shelf, ask: Ask) -> dict[str, Any]:
         truth = standing(site, ask.part("robot").pose())
         scan = look(site, ask, truth)
     live = ask.flag("live")
-    if live:
-        answer = preview(maps, scan)
-    else:
-        answer = locate(maps, scan, certificate=True, prove=ask.flag("prove"))
+    answer = preview(maps, scan) if live else locate(maps, scan, prove=ask.flag("prove"))
     instead = () if live else hints(maps, scan, answer)
     if answer.map is not None:
         shown = shelf.libraries.get(library).thing[answer.map]
     told: dict[str, Any] = {
         "answer": answer_json(answer, instead),
-        "headline": headline(answer),
+        "fit": "" if answer.best is None else fit_text(answer.best),
         "scene": answer_scene(maps, scan, answer),
         "why": None if live else contrast_json(contrast(maps, scan, answer)),
         "proof": None if answer.proof is None else proof_text(answer.proof),

@@ -60,7 +60,8 @@ def look_out(
     if floor.size == 0:
         raise InputError(
             f"No node of the atlas has room for a sensor; build it with less than "
-            f"{atlas.spacing:g} m between nodes."
+            f"{atlas.spacing:g} m between nodes.",
+            code="empty",
         )
     half = lambda part: progress(0.5 * part)  # noqa: E731
     views: Views
@@ -75,7 +76,8 @@ def look_out(
         mu, height = views.mu.mean(axis=1), 0.0
     if not views.beams.any():
         raise InputError(
-            f"From nowhere on the map does the sensor see a wall within {lidar.range_max:g} m."
+            f"From nowhere on the map does the sensor see a wall within {lidar.range_max:g} m.",
+            code="empty",
         )
     aliases = find_aliases(atlas, views, floor, settings, localization)
     progress(1.0)

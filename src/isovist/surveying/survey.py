@@ -166,7 +166,8 @@ def survey(
     _check(seed, most)
     if isinstance(atlas, PlaneAtlas) and not is_even(atlas.rose):
         raise InputError(
-            "A survey compares views by a rose of equal steps; build the atlas without `rose`."
+            "A survey compares views by a rose of equal steps; build the atlas without `rose`.",
+            code="conflict",
         )
     tell = progress if progress is not None else lambda _share: None
     outlook = look_out(atlas, lidar, chosen, locating, lambda share: tell(0.3 * share))
@@ -197,7 +198,7 @@ def survey(
 
 def _check(seed: int, most: int) -> None:
     if seed < 0:
-        raise InputError(f"`seed` must not be negative, got {seed}.")
+        raise InputError.about("seed", f"must not be negative, got {seed}.")
     if most < LEAST:
         raise InputError(f"A survey needs at least {LEAST} simulated scans, got {most}.")
 
@@ -205,7 +206,9 @@ def _check(seed: int, most: int) -> None:
 def check_suffix(path: PathLike) -> None:
     """An error unless the name of a file for `write_survey` ends in .npz."""
     if Path(path).suffix.lower() != ".npz":
-        raise InputError(f"{path}: the values of a survey are written as .npz.")
+        raise InputError(
+            f"{path}: the values of a survey are written as .npz.", code="unknown_format"
+        )
 
 
 def write_survey(found: Survey, path: PathLike) -> None:

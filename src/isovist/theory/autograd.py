@@ -49,10 +49,12 @@ def describe(
     tensors = [torch.as_tensor(value, dtype=torch.float64) for value in given.values()]
     for name, tensor in zip(given, tensors, strict=True):
         if tensor.device.type != "cpu":
-            raise InputError(f"`{name}` must be on the CPU, got {tensor.device}.")
+            raise InputError.about(
+                name, f"must be on the CPU, got {tensor.device}.", code="unavailable"
+            )
     shape = tensors[0].shape
     if len(shape) == 0 or shape[-1] != 2:
-        raise InputError(f"`points` must have shape (..., 2), got {tuple(shape)}.")
+        raise InputError.about("points", f"must have shape (..., 2), got {tuple(shape)}.")
     F = _operator(torch).apply(plan, signal, tensors[0].reshape(-1, 2), *tensors[1:])
     return F.reshape(*shape[:-1], F.shape[-1])
 

@@ -82,7 +82,9 @@ def place_bound(
     """
     s = as_floats("place", place, course.units.shape)
     if not radius > 0.0 or covering_radius < 0.0 or noise < 0.0:
-        raise InputError("`radius` must be positive, `covering_radius` and `noise` not negative.")
+        raise InputError.about(
+            "radius", "must be positive, `covering_radius` and `noise` not negative."
+        )
     around = s + ball(len(s), samples) * radius / course.units
     clearance = course.clearance(s)
     if clearance is None:

@@ -79,9 +79,9 @@ def fine_roses(
 ) -> tuple[Rose, ...]:
     """Uniform (2D) or Fibonacci (3D) roses with ε_n = factor·h_n², equation (3)."""
     if dimension not in (2, 3):
-        raise InputError(f"`dimension` must be 2 or 3, got {dimension}.")
+        raise InputError.about("dimension", f"must be 2 or 3, got {dimension}.")
     if factor <= 0.0:
-        raise InputError(f"`factor` must be positive, got {factor}.")
+        raise InputError.about("factor", f"must be positive, got {factor}.")
     make = Rose.circle if dimension == 2 else Rose.fibonacci
     plain = [make(n) for n in sizes]
     return tuple(

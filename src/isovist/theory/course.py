@@ -179,7 +179,7 @@ class PoseCourse:
             arm: ℓ of (4), in m.
         """
         if not (np.isfinite(arm) and arm > 0.0):
-            raise InputError(f"`arm` must be a positive length in m, got {arm}.")
+            raise InputError.about("arm", f"must be a positive length in m, got {arm}.")
         motions = np.array(motions_since_start(odometry).vector)
         weights = readonly(time_weights(len(motions), times))
         return cls(descriptor, world, readonly(motions), weights, arm)
@@ -226,7 +226,7 @@ def time_weights(count: int, times: ArrayLike | None) -> FloatArray:
     t = as_floats("times", times, (count,))
     gaps = np.diff(t)
     if count < 2 or (gaps <= 0.0).any():
-        raise InputError("`times` must be at least two and ascend.")
+        raise InputError.about("times", "must be at least two and ascend.")
     weights = np.zeros(count)
     weights[:-1] += 0.5 * gaps
     weights[1:] += 0.5 * gaps

@@ -83,7 +83,8 @@ class Plan:
         if not isinstance(signal, Range | Intensity | None):
             raise InputError(
                 f"A {type(signal).__name__} signal depends on where walls stand in a way that is "
-                "not differentiated. Use a Range or an Intensity signal."
+                "not differentiated. Use a Range or an Intensity signal.",
+                code="conflict",
             )
         return Moments.from_segments(self.world, points, rose, signal)
 

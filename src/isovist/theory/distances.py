@@ -29,7 +29,9 @@ _KEPT = 1e-10  # smallest eigenvalue of G_vv that is inverted, relative to the l
 def check_norm(norm: str) -> None:
     """An error unless the norm is one of these."""
     if norm not in NORMS:
-        raise InputError(f"`norm` must be {', '.join(NORMS[:-1])} or {NORMS[-1]}, got {norm}.")
+        raise InputError.about(
+            "norm", f"must be {', '.join(NORMS[:-1])} or {NORMS[-1]}, got {norm}."
+        )
 
 
 def truncation(F: FloatArray, seen: BoolArray) -> float:

@@ -122,7 +122,7 @@ def dynamic_bound(
     """
     s = as_floats("start", start, course.units.shape)
     if not radius > 0.0 or noise < 0.0 or drift < 0.0:
-        raise InputError("`radius` must be positive, `noise` and `drift` not negative.")
+        raise InputError.about("radius", "must be positive, `noise` and `drift` not negative.")
     c, T = course.weights, float(course.weights.sum())
     lever = float(np.sqrt(course.swing.max() ** 2 - 1.0))
     grown = 0.5 * (lever + float(np.hypot(lever, 2.0))) * drift

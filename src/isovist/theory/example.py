@@ -69,8 +69,10 @@ class Setup:
         rose = Rose.circle(channels, profile=profile_of(profile, temperature))
         world = paper_room() if room is None else room
         if place is not None and not world.contains(place):
-            raise InputError(
-                f"`place` must lie in the free space of the room, got ({place[0]:g}, {place[1]:g})."
+            raise InputError.about(
+                "place",
+                f"must lie in the free space of the room, got ({place[0]:g}, {place[1]:g}).",
+                code="not_free",
             )
         if room is None:
             return cls(world, rose, TRUE_PLACE if place is None else place)
@@ -90,9 +92,11 @@ def profile_of(name: str, temperature: float) -> Profile:
     if name == "bump":
         return Bump(float(np.arccos(max(-1.0, 1.0 - 2.0 * temperature))))
     if name != "cosine":
-        raise InputError(f"`profile` must be softmax, bump or cosine, got {name}.")
+        raise InputError.about("profile", f"must be softmax, bump or cosine, got {name}.")
     if temperature > 0.5:
-        raise InputError(f"`temperature` of a cosine power is at most 0.5, got {temperature:g}.")
+        raise InputError.about(
+            "temperature", f"of a cosine power is at most 0.5, got {temperature:g}."
+        )
     return CosinePower(1.0 / temperature)
 
 
@@ -103,7 +107,9 @@ def _roomiest(world: SegmentMap) -> tuple[float, float]:
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     places = places[world.contains(places)]
     if len(places) == 0:
-        raise InputError("The room is too small for nodes every 0.5 m. Are its lengths in m?")
+        raise InputError(
+            "The room is too small for nodes every 0.5 m. Are its lengths in m?", code="empty"
+        )
     best = places[int(np.argmax(world.clearance(places)))]
     return float(best[0]), float(best[1])
 
@@ -259,7 +265,8 @@ def _static_and_dynamic(example: Example) -> dict[str, float]:
     if not min(mu, least) > 0.0:
         raise InputError(
             "The descriptor does not change from place to place, so that nothing bounds an error. "
-            "Take another `temperature`."
+            "Take another `temperature`.",
+            code="empty",
         )
     return {
         "noise": NOISE,

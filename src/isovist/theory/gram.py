@@ -243,7 +243,9 @@ class Gram:
         g = np.asarray(groups)
         n = len(self.axes)
         if g.shape != (n,) or not np.array_equal(np.unique(g), np.arange(g.max() + 1)):
-            raise InputError(f"`groups` must hold {n} group indices from 0 on without a gap.")
+            raise InputError.about(
+                "groups", f"must hold {n} group indices from 0 on without a gap."
+            )
         B = (g == np.arange(g.max() + 1)[:, None]).astype(np.float64)
         root = (self.axes * self.scales).T
         R = _triangle(root @ B.T)
@@ -253,7 +255,7 @@ class Gram:
         f = as_floats("F", F)
         n = len(self.axes)
         if f.ndim == 0 or f.shape[-1] != n:
-            raise InputError(f"`F` must have shape (..., {n}), got {f.shape}.")
+            raise InputError.about("F", f"must have shape (..., {n}), got {f.shape}.")
         return f
 
 
@@ -278,4 +280,4 @@ def _triangle(A: FloatArray) -> FloatArray:
 
 def _check_keep(keep: float) -> None:
     if not 1e-15 <= keep < 1.0:
-        raise InputError(f"`keep` must lie in [1e-15, 1), got {keep}.")
+        raise InputError.about("keep", f"must lie in [1e-15, 1), got {keep}.")

@@ -82,21 +82,25 @@ class DescriptorGrid:
             view: In space, the band of directions that counts; all of them when `None`.
         """
         if not (np.isfinite(spacing) and spacing > 0.0):
-            raise InputError(f"`spacing` must be positive, got {spacing} m.")
+            raise InputError.about("spacing", f"must be positive, got {spacing} m.")
         d = world.dimension
         if descriptor.rose.dimension != d:
             raise InputError(
                 f"A rose of dimension {descriptor.rose.dimension} cannot describe a map of "
-                f"dimension {d}."
+                f"dimension {d}.",
+                code="wrong_dimension",
             )
         box = world.bounds if region is None else as_floats("region", region, (2 * d,))
         lo, hi = np.reshape(box, (2, d))
         if (np.maximum(hi - lo, spacing) / spacing).prod() > MOST:
-            raise InputError(f"A spacing of {spacing:g} m gives more than 10⁸ nodes.")
+            raise InputError(
+                f"A spacing of {spacing:g} m gives more than 10⁸ nodes.", code="too_large"
+            )
         points = _nodes(world, lo, hi, spacing)
         if len(points) == 0:
             raise InputError(
-                f"No node of a lattice of {spacing:g} m lies in free space; use a smaller spacing."
+                f"No node of a lattice of {spacing:g} m lies in free space; use a smaller spacing.",
+                code="empty",
             )
         F, seen = describe_places(world, descriptor, points, view)
         radius = _covering_radius(world, points, spacing, lo, hi)

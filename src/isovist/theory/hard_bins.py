@@ -66,7 +66,9 @@ class Walk:
 def hard_features(world: SegmentMap, points: ArrayLike, rose: Rose) -> FloatArray:
     """Equation (1) for the range on a map of segments, exactly, shape (P, n)."""
     if rose.dimension != 2:
-        raise InputError("Hard bins of a SegmentMap need a rose on the circle.")
+        raise InputError(
+            "Hard bins of a SegmentMap need a rose on the circle.", code="wrong_dimension"
+        )
     p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
     angles, gaps = circle_gaps(rose.directions)
     edges = np.sort((angles + 0.5 * gaps) % (2.0 * np.pi))

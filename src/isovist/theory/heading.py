@@ -57,7 +57,10 @@ def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[Floa
         poses: (x, y, yaw), shape (P, 3), in m and rad.
     """
     if descriptor.rose.dimension != 2 or world.dimension != 2:
-        raise InputError("An unknown heading needs a map of the plane and a rose on the circle.")
+        raise InputError(
+            "An unknown heading needs a map of the plane and a rose on the circle.",
+            code="wrong_dimension",
+        )
     quadrature = descriptor.quadrature
     F = np.empty((len(poses), len(descriptor.rose)))
     K = np.empty((*F.shape, 3))
@@ -86,7 +89,7 @@ def _observe_walls(
     rose, signal = descriptor.rose, descriptor.signal
     points = np.ascontiguousarray(poses[:, :2])
     if not np.asarray(world.contains(points)).all():
-        raise InputError("A place of the course is not in free space.")
+        raise InputError("A place of the course is not in free space.", code="not_free")
     view, pieces = check_view(None), world.see(points)
     nodes = place_exact(world, points, pieces, rose, quadrature, signal.kinks, view)
     u = _turn_back(nodes.seen.directions, poses[:, 2], nodes.offsets)

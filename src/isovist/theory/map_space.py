@@ -151,14 +151,14 @@ def jacobian_bounds(
     """
     lo, hi = as_floats("low", low), as_floats("high", high)
     if lo.ndim != 1 or lo.shape != hi.shape or (hi <= lo).any():
-        raise InputError("`low` and `high` must be corners of a box, low < high.")
+        raise InputError.about(("low", "high"), "must be corners of a box, low < high.")
     if pitch <= 0.0 or margin < 1.0:
-        raise InputError("`pitch` must be positive and `margin` at least 1.")
+        raise InputError.about("pitch", "must be positive and `margin` at least 1.")
     counts = np.maximum(np.ceil((hi - lo) / pitch - 1e-9).astype(int) + 1, 2)
     axes = [np.linspace(a, b, k) for a, b, k in zip(lo, hi, counts, strict=True)]
     lattice = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lo))
     if not field.free(lattice).all():
-        raise InputError("The box must lie in free space.")
+        raise InputError("The box must lie in free space.", code="not_free")
     _, J = field.at(lattice)
     J = J.reshape(*counts, *J.shape[1:])
     change = max(

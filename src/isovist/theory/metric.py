@@ -58,7 +58,9 @@ class MapMetric:
 def map_metric(localizer: PaperLocalizer) -> MapMetric:
     """The metric of the grid of a localizer, with one signal."""
     if len(localizer.descriptors) > 1:
-        raise InputError("The metric is that of one signal, not of several stacked.")
+        raise InputError(
+            "The metric is that of one signal, not of several stacked.", code="conflict"
+        )
     grid = localizer.grid
     z = localizer.gram.whiten(grid.F)
     step = _pitch(grid.nodes)
@@ -72,7 +74,9 @@ def map_metric(localizer: PaperLocalizer) -> MapMetric:
         whole &= (np.asarray(a) < 1e-6 * step) & (np.asarray(b) < 1e-6 * step)
         slopes.append((z[np.asarray(ia)] - z[np.asarray(ib)]) / (2.0 * step))
     if not whole.any():
-        raise InputError("No node has neighbours on all sides; use a smaller `spacing`.")
+        raise InputError(
+            "No node has neighbours on all sides; use a smaller `spacing`.", code="empty"
+        )
     Z = np.stack(slopes, axis=-1)[whole]
     least = np.asarray(np.linalg.svd(Z, compute_uv=False)[:, -1])
     places, z = grid.nodes[whole], z[whole]
@@ -88,6 +92,8 @@ def map_metric(localizer: PaperLocalizer) -> MapMetric:
 def _pitch(nodes: FloatArray) -> float:
     """Distance of neighbours on the lattice, in m."""
     if len(nodes) < 3:
-        raise InputError("A metric needs at least three nodes; use a smaller `spacing`.")
+        raise InputError(
+            "A metric needs at least three nodes; use a smaller `spacing`.", code="empty"
+        )
     gaps = np.asarray(cKDTree(nodes).query(nodes, k=2)[0])[:, 1]
     return float(np.median(gaps))

@@ -140,7 +140,7 @@ def fit_rose(
     """
     n, d = rose.directions.shape
     if parameter_range is not None and not 0.0 < parameter_range[0] < parameter_range[1]:
-        raise InputError(f"`parameter_range` must be 0 < low < high, got {parameter_range}.")
+        raise InputError.about("parameter_range", f"must be 0 < low < high, got {parameter_range}.")
     free = parameter_range is not None
     start = rose.directions.ravel()
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * (n * d)

@@ -130,7 +130,8 @@ class PaperLocalizer:
         if self.rose.dimension != self.world.dimension:
             raise InputError(
                 f"A rose of dimension {self.rose.dimension} cannot describe a map of dimension "
-                f"{self.world.dimension}."
+                f"{self.world.dimension}.",
+                code="wrong_dimension",
             )
         if isinstance(self.world, OccupancyMap | VoxelMap):
             set_ = object.__setattr__
@@ -194,7 +195,7 @@ class PaperLocalizer:
             noise: η, bound on ‖F_obs − F(p*)‖; for a scan that of the estimate when `None`.
         """
         if heading is not None and not np.isfinite(heading):
-            raise InputError(f"`heading` must be an angle in rad, got {heading}.")
+            raise InputError.about("heading", f"must be an angle in rad, got {heading}.")
         if isinstance(observation, Scan | CloudScan):
             return self._of_scan(observation, heading, noise)
         return self._of_vector(observation, heading, 0.0 if noise is None else noise)
@@ -231,7 +232,9 @@ class PaperLocalizer:
             rows.append((filled / self.scales[:, None]).ravel())
             seen.append(np.tile(known, len(F)))
         if not np.any(seen):
-            raise InputError("The scan sees too little of every channel; take fewer `channels`.")
+            raise InputError(
+                "The scan sees too little of every channel; take fewer `channels`.", code="empty"
+            )
         return np.array(rows), np.array(seen)
 
     def _of_scan(
@@ -239,7 +242,10 @@ class PaperLocalizer:
     ) -> PaperAnswer:
         if isinstance(scan, CloudScan) != (self.world.dimension == 3):
             kind = "in space" if self.world.dimension == 3 else "of the plane"
-            raise InputError(f"The map is {kind} and the scan is not; take a scan of its kind.")
+            raise InputError(
+                f"The map is {kind} and the scan is not; take a scan of its kind.",
+                code="wrong_dimension",
+            )
         beams = Beams.of(scan, [descriptor.signal for descriptor in self.descriptors])
         # What is searched for is the level frame of the sensor, which may look elsewhere.
         to_robot = scan.T_level_robot
@@ -285,17 +291,19 @@ class PaperLocalizer:
     ) -> PaperAnswer:
         n = len(self.rose)
         if len(self.descriptors) > 1:
-            raise InputError("Stacked signals need a scan; give F of one signal.")
+            raise InputError("Stacked signals need a scan; give F of one signal.", code="conflict")
         F_obs = as_floats("observation", observation, (n,))
         if heading is not None and heading != 0.0:
             raise InputError(
                 "F is taken in the axes of the map: give `heading` 0, or a scan, which can be "
-                "turned."
+                "turned.",
+                code="conflict",
             )
         if heading is None and not self.rose.is_uniform_circle:
             raise InputError(
                 "Without a heading, F needs a rose of equal steps on the circle; give a `heading` "
-                "or a scan, which can be turned."
+                "or a scan, which can be turned.",
+                code="missing",
             )
         shifts = np.zeros(1, np.int64) if heading is not None else np.arange(n)
         turns = np.stack([np.roll(F_obs, k) for k in shifts])
@@ -416,7 +424,9 @@ def paper_localizer(
         rose = make(channels, profile=profile_of(profile, width))
     check_norm(norm)
     if world.dimension == 2 and height is not None:
-        raise InputError("`--height` is for maps in space; this map is of the plane.")
+        raise InputError.about(
+            "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
+        )
     signal = Range(AtlasSettings().reach, transform)
     region = None if world.dimension == 2 else layer(world, height, highest)
     return PaperLocalizer(world, rose, signal, norm, spacing, region, view)  # type: ignore[arg-type]

@@ -52,7 +52,9 @@ def far_separation(moments: Moments, places: FloatArray, far: float, start: Rose
     gaps = np.linalg.norm(places[:, None] - places, axis=2)
     one, two = np.nonzero(np.triu(gaps > far))
     if len(one) == 0:
-        raise InputError(f"No two places are farther apart than {far:g} m; take a smaller `far`.")
+        raise InputError(
+            f"No two places are farther apart than {far:g} m; take a smaller `far`.", code="empty"
+        )
     F, _ = moments.describe(start)
     mean = float(((F[one] - F[two]) ** 2).sum(axis=1).mean())
 
@@ -104,16 +106,19 @@ def read_rose(path: PathLike, world: Map | None = None) -> Rose:
         mark = told["map"]
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(
-            f"{path.name} is not a rose: it needs `directions`, `profile`, `parameter` and `map`."
+            f"{path.name} is not a rose: it needs `directions`, `profile`, `parameter` and `map`.",
+            code="unknown_format",
         ) from error
     if world is not None and rose.dimension != world.dimension:
         raise FileError(
             f"{path.name}: a rose of dimension {rose.dimension} cannot describe a map of dimension "
-            f"{world.dimension}."
+            f"{world.dimension}.",
+            code="wrong_dimension",
         )
     if world is not None and mark is not None and mark != map_mark(world):
         raise FileError(
-            f"{path.name} was fitted to another map. Fit one to this map: `isovist optimise`."
+            f"{path.name} was fitted to another map. Fit one to this map: `isovist optimise`.",
+            code="outdated_file",
         )
     return rose
 
@@ -195,4 +200,6 @@ def _places(world: Map, count: int, rng: np.random.Generator) -> FloatArray:
             found.append(p)
         if len(found) == count:
             return np.array(found)
-    raise InputError(f"The map has hardly a free place: {len(found)} of {count} were found.")
+    raise InputError(
+        f"The map has hardly a free place: {len(found)} of {count} were found.", code="empty"
+    )

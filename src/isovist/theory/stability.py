@@ -66,7 +66,9 @@ class Tradeoff:
 def displacement(rose: Rose, other: Rose) -> float:
     """δ = max_i ‖d_i − d_i′‖."""
     if rose.directions.shape != other.directions.shape:
-        raise InputError("The two roses must have the same number of directions and dimension.")
+        raise InputError(
+            "The two roses must have the same number of directions and dimension.", code="conflict"
+        )
     return float(np.linalg.norm(rose.directions - other.directions, axis=1).max())
 
 
@@ -102,7 +104,7 @@ def summed_constant(rose: Rose, other: Rose | None = None) -> float:
 def change_bound(rose: Rose, other: Rose, signal_mass: float) -> float:
     """Bound on ‖F − F′‖₁ for two roses of one profile and a signal with ∫|f| = `signal_mass`."""
     if rose.profile != other.profile:
-        raise InputError("The two roses must share their profile.")
+        raise InputError("The two roses must share their profile.", code="conflict")
     return summed_constant(rose, other) * displacement(rose, other) * signal_mass
 
 

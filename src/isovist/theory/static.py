@@ -173,7 +173,9 @@ def static_bound(
     """
     p = as_floats("estimate", estimate, (2,))
     if radius <= 0.0 or covering_radius < 0.0 or noise < 0.0:
-        raise InputError("`radius` must be positive, `covering_radius` and `noise` not negative.")
+        raise InputError.about(
+            "radius", "must be positive, `covering_radius` and `noise` not negative."
+        )
     assumptions = (
         f"the true place lies within {radius:g} m of the estimate (no alias elsewhere)",
         f"the disc of {radius:g} m around the estimate is free of walls",

@@ -93,9 +93,9 @@ def drive_legs(
         raise InputError("A map of the plane needs x and y, a map in space x, y and z.")
     p = as_floats("start", start, (d,))
     if legs < 1:
-        raise InputError(f"`legs` must be at least 1, got {legs}.")
+        raise InputError.about("legs", f"must be at least 1, got {legs}.")
     if not bool(np.asarray(field.free(p[None])).all()):
-        raise InputError("The place is not in free space, or too near to a wall.")
+        raise InputError("The place is not in free space, or too near to a wall.", code="not_free")
     J = field.at(p[None])[1][0]
     W, places, least = J.T @ J, [p], [float(np.linalg.eigvalsh(J.T @ J)[0])]
     for _ in range(legs):
@@ -133,13 +133,15 @@ def try_legs(
             f"Legs need a positive `length` and a `count` of 2 or more, got {length} and {count}."
         )
     if not bool(np.asarray(field.free(p[None])).all()):
-        raise InputError("The place is not in free space, or too near to a wall.")
+        raise InputError("The place is not in free space, or too near to a wall.", code="not_free")
     v = unit_vectors(2.0 * np.pi * np.arange(count) / count) if d == 2 else fibonacci_sphere(count)
     along = np.linspace(0.0, length, int(np.ceil(length / CLOSE)) + 1)[1:]
     ways = p + along[None, :, None] * v[:, None]
     free = np.asarray(field.free(ways.reshape(-1, d))).reshape(count, -1).all(axis=1)
     if not free.any():
-        raise InputError(f"Every leg of {length:g} m meets a wall; take a shorter `length`.")
+        raise InputError(
+            f"Every leg of {length:g} m meets a wall; take a shorter `length`.", code="empty"
+        )
     looks = _looks(p, np.asarray(v[free]), length)
     J = field.at(looks.reshape(-1, d))[1].reshape(int(free.sum()), -1, d)
     least = np.full(count, -1.0)

@@ -52,9 +52,11 @@ def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatA
         sigma: Standard deviation of a range, in m.
     """
     if descriptor.rose.dimension != 2 or not isinstance(descriptor.signal, Range):
-        raise InputError("A planar scan needs a rose on the circle and a Range signal.")
+        raise InputError(
+            "A planar scan needs a rose on the circle and a Range signal.", code="wrong_dimension"
+        )
     if not sigma > 0.0:
-        raise InputError(f"`sigma` must be positive, got {sigma} m.")
+        raise InputError.about("sigma", f"must be positive, got {sigma} m.")
     ranges, owned = scan.ranges[scan.valid], scan.beam_widths[scan.valid]
     slopes, values = descriptor.signal.slopes(ranges), descriptor.signal.of_ranges(ranges)
     variance = (sigma * slopes) ** 2 + (values - np.roll(values, 1)) ** 2 / 12.0
@@ -103,7 +105,9 @@ def refine_course(
     units = course.units
     s = as_floats("start", start, units.shape)
     if not bool(course.free(s)):
-        raise InputError("A place of the trajectory is not in free space from this start.")
+        raise InputError(
+            "A place of the trajectory is not in free space from this start.", code="not_free"
+        )
     F, _ = course.at(s)
     target = as_floats("observed", observed, F.shape)
 

@@ -170,10 +170,13 @@ def follow_way(
     if len(scans) != len(odometry) or len(scans) < 2:
         raise InputError(
             "A way needs at least 2 scans and the odometry of each, "
-            f"got {len(scans)} and {len(odometry)}."
+            f"got {len(scans)} and {len(odometry)}.",
+            code="missing",
         )
     if len(localizer.descriptors) > 1:
-        raise InputError("A way is followed with one signal, not with several stacked.")
+        raise InputError(
+            "A way is followed with one signal, not with several stacked.", code="conflict"
+        )
     (descriptor,) = localizer.descriptors
     frames = [o @ s.T_robot_level for o, s in zip(odometry, scans, strict=True)]
     course = BeamCourse(
@@ -222,7 +225,8 @@ def _carried(
     if len(table) == 0:
         raise InputError(
             "From none of the likely starts does the way stay in free space. Is it the map of "
-            "this log?"
+            "this log?",
+            code="empty",
         )
     costs = _cost(course, seen, table)
     order = np.argsort(costs, kind="stable")

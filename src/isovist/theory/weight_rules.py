@@ -34,10 +34,12 @@ class Sector:
         turn = self.azimuth[1] - self.azimuth[0]
         low, high = self.elevation
         if not 0.0 < turn <= 2.0 * np.pi + 1e-12:
-            raise InputError(f"`azimuth` must span more than 0 and at most 2π rad, got {turn:g}.")
+            raise InputError.about(
+                "azimuth", f"must span more than 0 and at most 2π rad, got {turn:g}."
+            )
         if not -0.5 * np.pi - 1e-12 <= low < high <= 0.5 * np.pi + 1e-12:
-            raise InputError(
-                f"`elevation` must rise within [−π/2, π/2] rad, got ({low:g}, {high:g})."
+            raise InputError.about(
+                "elevation", f"must rise within [−π/2, π/2] rad, got ({low:g}, {high:g})."
             )
 
     @property
@@ -85,7 +87,7 @@ def _cuts(
 def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
     """A product rule, exact for polynomials up to `degree` on the whole sphere."""
     if degree < 1:
-        raise InputError(f"`degree` must be at least 1, got {degree}.")
+        raise InputError.about("degree", f"must be at least 1, got {degree}.")
     seen = Sector() if band is None else band
     count = degree // 2 + 1
     x, w = np.polynomial.legendre.leggauss(count)

@@ -8,15 +8,12 @@ import numpy as np
 from isovist.atlas.base import AnyScan, Site
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.maps import named
+from isovist.localization.reasons import Facts, Reason
+from isovist.localization.rules import Rule
 from isovist.localization.settings import LocalizationSettings
 from isovist.sensing.cloud_scan import CloudScan
+from isovist.tracking.advice import advice
 from isovist.tracking.bank import Bank
-
-NOTHING = "The scan sees next to nothing of what is around. Drive on."
-NOT_YET = "Nothing was seen yet. Update the tracker with a scan."
-NOWHERE = "No place of the map can be tried."
-LEADS = "One place leads, but not by much. Drive on to be sure."
-TOGETHER = "One place explains the last scans, and the way so far best."
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,20 +22,27 @@ class Belief:
 
     Attributes:
         verdict: Unique, ambiguous or lost.
-        advice: The verdict in words, and what to do about it.
+        reasons: Why: all rules of this verdict that apply, the one that decides first.
         estimates: Of the present pose T_world_robot, from most to least likely.
         least: λ_min of the Gramian: what the frames kept have told about the present pose, along
             the axis that they tell least about, per m²; see `tracking.gramian`.
         travelled: Way since the start by odometry, in m.
         timing_ms: Milliseconds spent in `total`, and of these on `search`.
+        facts: Numbers that the reasons rest on.
     """
 
     verdict: Verdict
-    advice: str
+    reasons: tuple[Reason, ...]
     estimates: Sequence[Estimate]
     least: float
     travelled: float
     timing_ms: Mapping[str, float] = field(default_factory=dict)
+    facts: Facts = field(default_factory=Facts)
+
+    @property
+    def advice(self) -> str:
+        """The verdict in words, and what to do about it."""
+        return advice(self.reasons, self.facts)
 
     @property
     def best(self) -> Estimate | None:
@@ -52,57 +56,63 @@ class Belief:
 
     def told(self, site: Site) -> "Belief":
         """As a user wants it: each pose in the frame of its own map, with its name."""
-        estimates, words = named(site, self.estimates, self.verdict)
-        return replace(self, estimates=estimates, advice=self.advice + words)
+        return replace(self, estimates=named(site, self.estimates))
 
 
-def verdict_of(
-    bank: Bank, recent: float, rivals: int, shaken: bool, settings: LocalizationSettings
-) -> tuple[Verdict, str]:
-    """What follows from the places of a bank.
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the rules are tested on.
 
-    Args:
-        bank: Places and frames, best first.
-        recent: Mean rating of the last frames from the best place, in nats.
-        rivals: Places that are not refuted.
-        shaken: Whether the last scan did not fit the place that was believed.
-        settings: What is too little, in nats and witnesses.
+    Attributes:
+        facts: As a belief reports them.
+        recent: Mean rating of the last scans from the best place, in nats.
+        is_doubted: Whether the last scan did not fit the place that was believed.
+        is_new: Whether the best place has led for too short a way to be believed.
+        settings: What is too little, in nats and groups.
     """
-    if recent < settings.poor[0]:
-        return Verdict.LOST, "The last scans fit nowhere in the map."
-    if shaken:
-        return Verdict.AMBIGUOUS, (
-            "The scan no longer fits the place that was believed. Wait for the next scans."
-        )
-    if is_loose(bank, settings):
-        return Verdict.AMBIGUOUS, slides(bank)
-    witnesses = sum(frame.weight * len(frame.beams.columns) for frame in bank.frames)
-    if witnesses < settings.witnesses:
-        return Verdict.AMBIGUOUS, (
-            "What was seen so far is too little to exclude other places. Turn or drive on."
-        )
-    if rivals:
-        return Verdict.AMBIGUOUS, (
-            f"{rivals} other place{'s' if rivals > 1 else ''} would explain the way so far "
-            "about as well. Drive on."
-        )
-    return Verdict.UNIQUE, "One place explains the way so far, and no other comes near."
+
+    facts: Facts
+    recent: float
+    is_doubted: bool
+    is_new: bool
+    settings: LocalizationSettings
+
+
+AMBIGUOUS = Verdict.AMBIGUOUS
+RULES: tuple[Rule[Evidence], ...] = (
+    Rule(Reason.POOR_FIT, Verdict.LOST, lambda e: e.recent < e.settings.poor[0]),
+    Rule(Reason.POSE_DOUBTED, AMBIGUOUS, lambda e: e.is_doubted),
+    Rule(
+        Reason.POSITION_SLIDES,
+        AMBIGUOUS,
+        lambda e: 2.0 * e.facts["position_std"] > e.settings.loose,
+    ),
+    Rule(Reason.FEW_GROUPS, AMBIGUOUS, lambda e: e.facts["groups"] < e.settings.witnesses),
+    Rule(Reason.COMPETITORS, AMBIGUOUS, lambda e: e.facts["competitors"] > 0),
+    Rule(Reason.SEVERAL_MAPS, AMBIGUOUS, lambda e: len(e.facts["maps"]) > 1),
+    Rule(Reason.LEAD_TOO_NEW, AMBIGUOUS, lambda e: e.is_new),
+    Rule(Reason.ONLY_PLACE, Verdict.UNIQUE, lambda _: True),
+)
+"""Ordered: the first rule that applies decides."""
+
+
+def facts_of(bank: Bank, competitors: int, maps: tuple[str, ...]) -> Facts:
+    """Collect what the verdict rests on, of a bank with its best place first."""
+    groups = sum(frame.weight * len(frame.beams.columns) for frame in bank.frames)
+    return {
+        "groups": groups,
+        "competitors": competitors,
+        "maps": maps,
+        "position_std": loosest(bank),
+    }
 
 
 def is_loose(bank: Bank, settings: LocalizationSettings) -> bool:
     """Whether the best place can slide too far to be called unique."""
-    return 2.0 * _loosest(bank) > settings.loose
+    return 2.0 * loosest(bank) > settings.loose
 
 
-def slides(bank: Bank) -> str:
-    """By how much the best place can slide, in words."""
-    return (
-        f"The place can slide by {_loosest(bank):.1f} m (standard deviation) along one axis. "
-        "Drive until an end or a door is in view."
-    )
-
-
-def _loosest(bank: Bank) -> float:
+def loosest(bank: Bank) -> float:
     """Standard deviation of the best place along its worst axis, in m."""
     return float(np.sqrt(np.linalg.eigvalsh(bank.spreads[0, :2, :2])[-1]))
 

@@ -79,7 +79,8 @@ class Gramian:
         if d not in (2, 3) or (arm is not None and (d != 3 or not arm > 0.0)):
             raise InputError(
                 "A start has 2 or 3 coordinates, and an `arm` (m, positive) only with 3, "
-                f"got d = {d} and arm = {arm}."
+                f"got d = {d} and arm = {arm}.",
+                field="arm",
             )
         return cls(readonly(np.zeros((d, d))), arm=arm)
 
@@ -101,7 +102,7 @@ class Gramian:
             noise: Standard deviation of each channel, or their covariance, shape (n, n).
         """
         if not dt >= 0.0:
-            raise InputError(f"`dt` must not be negative, got {dt}.")
+            raise InputError.about("dt", f"must not be negative, got {dt}.")
         rows = whiten(as_floats("J", J, (None, len(self.W))) / self.units, noise)
         return self._with(self.W + dt * rows.T @ rows, dt)
 
@@ -172,7 +173,11 @@ class Gramian:
 
     def _check_information(self, H: ArrayLike) -> FloatArray:
         if self.arm is None:
-            raise InputError("Information of a pose needs a Gramian with an arm: `Gramian.pose()`.")
+            raise InputError(
+                "Information of a pose needs a Gramian with an arm: `Gramian.pose()`.",
+                code="missing",
+                field="arm",
+            )
         return as_floats("H", H, self.W.shape)
 
 
@@ -190,7 +195,9 @@ def least_needed(
     from scipy.special import gammaincinv
 
     if not (accuracy > 0.0 and basin > 0.0 and 0.0 < confidence < 1.0):
-        raise InputError("`accuracy` and `basin` must be positive, `confidence` within (0, 1).")
+        raise InputError.about(
+            ("accuracy", "basin"), "must be positive, `confidence` within (0, 1)."
+        )
     quantile = 2.0 * float(gammaincinv(0.5 * dimension, confidence))
     return quantile / min(accuracy, basin) ** 2
 
@@ -227,16 +234,20 @@ def whiten(J: FloatArray, noise: float | ArrayLike | None) -> FloatArray:
     if np.ndim(noise) == 0:
         sigma = float(np.asarray(noise))
         if not sigma > 0.0:
-            raise InputError(f"`noise` must be positive, got {sigma}.")
+            raise InputError.about("noise", f"must be positive, got {sigma}.")
         return J / sigma
     n = J.shape[-2]
     covariance = as_floats("noise", noise)
     if covariance.shape not in ((n, n), (*J.shape[:-2], n, n)):
-        raise InputError(f"`noise` must be a number or have shape ({n}, {n}) per observation.")
+        raise InputError.about(
+            "noise", f"must be a number or have shape ({n}, {n}) per observation."
+        )
     values, vectors = np.linalg.eigh(covariance)
     largest = values[..., -1:]
     if not (largest > 0.0).all() or (values < -1e-9 * largest).any():
-        raise InputError("`noise` must be a covariance: symmetric, without negative eigenvalues.")
+        raise InputError.about(
+            "noise", "must be a covariance: symmetric, without negative eigenvalues."
+        )
     kept = values > _RANK * largest
     scale = np.where(kept, 1.0 / np.sqrt(np.where(kept, values, 1.0)), 0.0)
     return np.asarray(np.swapaxes(vectors * scale[..., None, :], -1, -2) @ J)

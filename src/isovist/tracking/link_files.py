@@ -26,7 +26,8 @@ def read_links(path: PathLike) -> tuple[Link, ...]:
     if not isinstance(entries, list):
         raise FileError(
             f"{name} is not {KIND}: it should be a list of entries such as "
-            f"`{{ground: [7.6, 5.9, 0.0], first: [7.6, 5.9, 0.0]}}`, got {quote(entries)}."
+            f"`{{ground: [7.6, 5.9, 0.0], first: [7.6, 5.9, 0.0]}}`, got {quote(entries)}.",
+            code="unknown_format",
         )
     links: list[Link] = []
     for number, entry in enumerate(entries, start=1):

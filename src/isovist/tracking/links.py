@@ -41,22 +41,29 @@ def check_links(site: Site, links: Sequence[Link]) -> tuple[Link, ...]:
     names = site.names if isinstance(site, SideBySide) else ()
     for link in links:
         if not isinstance(link, Link):
-            raise InputError(
-                "`links` must be links, Link('floor 1', pose, 'floor 2', pose), "
-                f"got {type(link).__name__}."
+            raise InputError.about(
+                "links",
+                "must be links, Link('floor 1', pose, 'floor 2', pose), "
+                f"got {type(link).__name__}.",
             )
         if not isinstance(site, SideBySide):
-            raise InputError("`links` join several maps, and this tracker has one.")
+            raise InputError.about(
+                "links", "join several maps, and this tracker has one.", code="conflict"
+            )
         if site.dimension != 2:
-            raise InputError("`links` join maps of the plane, and these are in space.")
+            raise InputError.about(
+                "links", "join maps of the plane, and these are in space.", code="wrong_dimension"
+            )
         for name, pose in ((link.first, link.at_first), (link.second, link.at_second)):
             if name not in names:
                 known = ", ".join(repr(known) for known in names)
-                raise InputError(f"A link is of {name!r}, and the maps are {known}.")
+                raise InputError(f"A link is of {name!r}, and the maps are {known}.", field="links")
             if not isinstance(pose, Pose) or pose.shape != () or not np.isfinite(pose.vector).all():
-                raise InputError(f"A link needs a finite Pose(x, y, yaw) on {name!r}, got {pose}.")
+                raise InputError(
+                    f"A link needs a finite Pose(x, y, yaw) on {name!r}, got {pose}.", field="links"
+                )
         if link.first == link.second:
-            raise InputError(f"A link joins two maps, got {link.first!r} twice.")
+            raise InputError(f"A link joins two maps, got {link.first!r} twice.", field="links")
     return tuple(links)
 
 

@@ -42,19 +42,22 @@ def checked(site: Site, odometry: AnyPose | None, any_attitude: bool = False) ->
     flat = site.dimension == 2
     if not isinstance(odometry, Pose if flat else AnyPose) or odometry.shape != ():
         wanted = "Pose(x, y, yaw)" if flat else "Pose3(x, y, yaw, z, roll, pitch)"
-        raise InputError(f"`odometry` must be a pose, {wanted}, got {type(odometry).__name__}.")
+        raise InputError.about(
+            "odometry", f"must be a pose, {wanted}, got {type(odometry).__name__}."
+        )
     if not np.isfinite(odometry.vector).all():
-        raise InputError(f"`odometry` must be finite, got {odometry}.")
+        raise InputError.about("odometry", f"must be finite, got {odometry}.")
     if np.abs(odometry.position).max() > FARTHEST:
-        raise InputError(
-            f"`odometry` must lie within {FARTHEST:g} m of its origin, got {odometry}. "
-            "Is it in m, and is it sound?"
+        raise InputError.about(
+            "odometry",
+            f"must lie within {FARTHEST:g} m of its origin, got {odometry}. "
+            "Is it in m, and is it sound?",
         )
     if flat:
         return odometry
     if any_attitude:
         if not isinstance(odometry, Pose3):
-            raise InputError(ON_GROUND)
+            raise InputError(ON_GROUND, code="conflict", field="odometry")
         return odometry
     lifted = Pose3.lifted(odometry)
     check_tilt(lifted.roll, lifted.pitch)

@@ -60,14 +60,15 @@ class Moving:
     def _elapsed(self, time: float | None) -> float:
         """Time since the last update, in s, by which the clock is put forward."""
         if time is not None and not np.isfinite(time):
-            raise InputError(f"`time` must be finite, in s, got {time}.")
+            raise InputError.about("time", f"must be finite, in s, got {time}.")
         elapsed = UNTOLD
         if time is not None and self._told is not None:
             elapsed = time - self._told
             if elapsed < 0.0:
-                raise InputError(
-                    f"`time` must not run backwards, got {time:g} s after {self._told:g} s. "
-                    "Take a new tracker for a new drive."
+                raise InputError.about(
+                    "time",
+                    f"must not run backwards, got {time:g} s after {self._told:g} s. "
+                    "Take a new tracker for a new drive.",
                 )
         self._told = time
         self._clock += elapsed
@@ -77,7 +78,9 @@ class Moving:
         """T_odom_robot, checked; `None` when there is none at any update."""
         place = checked(self.site, odometry, self.any_attitude)
         if self._aided is not None and self._aided != (place is not None):
-            raise InputError("`odometry` must be told at every update or at none, got both.")
+            raise InputError.about(
+                "odometry", "must be told at every update or at none, got both.", code="conflict"
+            )
         self._aided = self.bank.aided = place is not None
         if place is None and self._unsure:
             self.drift = self.bank.drift = UNAIDED

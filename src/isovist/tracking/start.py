@@ -112,9 +112,9 @@ def refine_starts(
     """`refine_start` from several guesses at once."""
     chosen = LocalizationSettings() if settings is None else settings
     if len(scans) != len(odometry) or len(scans) == 0:
-        raise InputError(
-            "`odometry` must hold one pose per scan, at least one, "
-            f"got {len(odometry)} for {len(scans)}."
+        raise InputError.about(
+            "odometry",
+            f"must hold one pose per scan, at least one, got {len(odometry)} for {len(scans)}.",
         )
     if len(starts) == 0:
         return []
@@ -153,7 +153,7 @@ def refine_starts(
 def motions_since_start(odometry: Sequence[Pose]) -> Pose:
     """T_start_t for each pose of the odometry, as an array of poses."""
     if len(odometry) == 0:
-        raise InputError("`odometry` must hold at least one pose.")
+        raise InputError.about("odometry", "must hold at least one pose.", code="missing")
     return odometry[0].inverse @ Pose.from_vector([pose.vector for pose in odometry])
 
 
@@ -181,8 +181,8 @@ def refine_chain(
     """
     k = len(scans)
     if len(odometry) != k or k == 0:
-        raise InputError(
-            f"`odometry` must hold one pose per scan, at least one, got {len(odometry)} for {k}."
+        raise InputError.about(
+            "odometry", f"must hold one pose per scan, at least one, got {len(odometry)} for {k}."
         )
     chosen = LocalizationSettings() if settings is None else settings
     Q = as_floats("drift", drift, (k - 1, 3, 3)) if k > 1 else np.empty((0, 3, 3))

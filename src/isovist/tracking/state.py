@@ -107,14 +107,20 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         if state["version"] != VERSION:
             raise InputError(
                 "This is the state of another version, "
-                f"{quote(state['version'])}; {VERSION} is read."
+                f"{quote(state['version'])}; {VERSION} is read.",
+                code="outdated_file",
+                field="state",
             )
         if state["crc32"] != checksum(state):
             raise InputError(
-                "The state is damaged: its checksum differs. Begin with a new tracker."
+                "The state is damaged: its checksum differs. Begin with a new tracker.",
+                code="invalid_file",
+                field="state",
             )
         if state["atlas"] != fingerprint(site_of(atlas)):
-            raise InputError("The state is of a tracker on another map.")
+            raise InputError(
+                "The state is of a tracker on another map.", code="conflict", field="state"
+            )
         localization = _values(state["localization"])
         model = BeamModel(**localization.pop("model"))
         tracker = Tracker(
@@ -138,11 +144,19 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
         K = len(tracker.bank)
         tracker.bank.frames = [_frame(row, K, D, n) for row in state["frames"]]
     except KeyError as error:
-        raise InputError(f"This is not the state of a tracker: {error} is missing.") from error
+        raise InputError(
+            f"This is not the state of a tracker: {error} is missing.",
+            code="invalid_file",
+            field="state",
+        ) from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"This is not the state of a tracker: {first_line(error, 80)}.") from error
+        raise InputError(
+            f"This is not the state of a tracker: {first_line(error, 80)}.",
+            code="invalid_file",
+            field="state",
+        ) from error
     return tracker
 
 

@@ -23,6 +23,8 @@ from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict
 from isovist.localization.attitudes import check_attitude, held
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, around, prior_of, site_of
+from isovist.localization.reasons import Facts, Reason
+from isovist.localization.rules import decide
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import of_robot
 from isovist.poses import AnyPose, Pose
@@ -31,18 +33,7 @@ from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand
 from isovist.tracking.attitude import followed, levelled, tilt_by, ups_by
 from isovist.tracking.bank import PER_PLACE, Bank, Frame
-from isovist.tracking.belief import (
-    LEADS,
-    NOT_YET,
-    NOTHING,
-    NOWHERE,
-    TOGETHER,
-    Belief,
-    is_loose,
-    sees,
-    slides,
-    verdict_of,
-)
+from isovist.tracking.belief import RULES, Belief, Evidence, facts_of, is_loose, loosest, sees
 from isovist.tracking.finding import Finder
 from isovist.tracking.gramian import least_needed
 from isovist.tracking.links import Link, check_links, cross
@@ -97,7 +88,8 @@ class Tracker(Moving):
         if not isinstance(atlas, Atlas | Mapping):
             raise InputError(
                 f"A tracker needs an atlas, got {type(atlas).__name__}. "
-                "Build one of the map: Tracker(build(world))."
+                "Build one of the map: Tracker(build(world)).",
+                field="atlas",
             )
         site = site_of(atlas)
         site.fitted(tilt)
@@ -113,7 +105,9 @@ class Tracker(Moving):
     def atlas(self) -> Atlas:
         """The map, where there is one."""
         if not isinstance(self.site, Atlas):
-            raise InputError("This tracker has several maps, and one is needed.")
+            raise InputError(
+                "This tracker has several maps, and one is needed.", code="conflict", field="atlas"
+            )
         return self.site
 
     def reset(self, prior: AnyPrior = None) -> None:
@@ -166,7 +160,9 @@ class Tracker(Moving):
         """
         start = perf_counter()
         if not isinstance(scan, AnyScan):
-            raise InputError(f"A tracker follows robots by scans, got {type(scan).__name__}.")
+            raise InputError(
+                f"A tracker follows robots by scans, got {type(scan).__name__}.", field="scan"
+            )
         self.site.check(scan)
         place = self._place(odometry)
         told, elapsed = time is not None and self._told is not None, self._elapsed(time)
@@ -188,7 +184,7 @@ class Tracker(Moving):
             if cross(self.bank, self.site, self.links, self._mount, self.localization.same[0]):
                 self._prior = None  # places on other maps than it was of may be right
         if not self.bank.frames:
-            belief = Belief(Verdict.LOST, NOTHING, (), 0.0, self.travelled)
+            belief = self._lost(Reason.SCAN_BLIND)
         else:
             belief = self._together(self._judge(self.bank.sort()))
         return self._say(belief, spent, start)
@@ -202,11 +198,15 @@ class Tracker(Moving):
         """
         start = perf_counter()
         if (place := self._place(odometry)) is None:
-            raise InputError("A tracker moves by odometry, got None. Update it with a scan.")
+            raise InputError(
+                "A tracker moves by odometry, got None. Update it with a scan.",
+                code="missing",
+                field="odometry",
+            )
         self._move(place, self._mount, self._elapsed(time))
         last = self._last
         if last is None or len(self.bank) == 0:
-            return Belief(Verdict.LOST, NOT_YET, (), 0.0, self.travelled)
+            return self._lost(Reason.NO_SCAN)
         robots, spreads = self._robots(np.arange(len(last.estimates)))
         estimates = tuple(
             replace(estimate, pose=robots[k], covariance=readonly(spreads[k]))
@@ -214,7 +214,9 @@ class Tracker(Moving):
         )
         belief = replace(last, estimates=estimates, travelled=self.travelled)
         if belief.verdict is Verdict.UNIQUE and is_loose(self.bank, self.localization):
-            belief = replace(belief, verdict=Verdict.AMBIGUOUS, advice=slides(self.bank))
+            facts: Facts = {**belief.facts, "position_std": loosest(self.bank)}
+            slides = (Reason.POSITION_SLIDES,)
+            belief = replace(belief, verdict=Verdict.AMBIGUOUS, reasons=slides, facts=facts)
         return self._say(belief, 0.0, start)
 
     def _look(self, scan: AnyScan, share: float) -> AnyScan:
@@ -231,6 +233,10 @@ class Tracker(Moving):
         weight = self._weight(scan.field_of_view if isinstance(scan, Scan) else seen)
         self.bank.look(Frame(beams, self._sensor, weight, time=self._clock), share)
         return scan
+
+    def _lost(self, reason: Reason) -> Belief:
+        """A belief without a place."""
+        return Belief(Verdict.LOST, (reason,), (), 0.0, self.travelled)
 
     def _say(self, belief: Belief, searched: float, start: float) -> Belief:
         """The belief as it is told; as it was found, it is remembered."""
@@ -250,7 +256,11 @@ class Tracker(Moving):
             T_world_robot at the first frame by the belief, and refined by `start.refine_chain`.
         """
         if not isinstance(self._mount, Pose):
-            raise InputError("`refine_start` is for maps of the plane; this atlas is in space.")
+            raise InputError.about(
+                "refine_start",
+                "is for maps of the plane; this atlas is in space.",
+                code="wrong_dimension",
+            )
         if len(self.bank) == 0 or self.bank.gramian().least < least_needed(accuracy):
             return None
         return refine_frames(self.atlas, self.bank, self._mount)
@@ -421,7 +431,7 @@ class Tracker(Moving):
     def _judge(self, E: FloatArray) -> Belief:
         bank = self.bank
         if len(bank) == 0:
-            return Belief(Verdict.LOST, NOWHERE, (), 0.0, self.travelled)
+            return self._lost(Reason.NO_CANDIDATES)
         refuted, at_once = self.refutation(*bank.margins())
         score, inliers = bank.frames[-1].scores, bank.frames[-1].inliers
         out = np.append(False, refuted)
@@ -441,14 +451,16 @@ class Tracker(Moving):
         recent = float(np.mean([frame.scores[0] for frame in bank.frames[-3:]]))
         if not self._settled:
             recent = min(recent, float(score[0]))
-        rivals = int((~refuted).sum())
-        verdict, advice = verdict_of(bank, recent, rivals, self._shaken, self.localization)
-        if verdict is Verdict.UNIQUE and not (self._settled or lasting or at_once.all()):
-            verdict, advice = Verdict.AMBIGUOUS, LEADS
+        maps = self.site.names_of(bank.poses[~out])
+        facts = facts_of(bank, int((~refuted).sum()), maps)
+        is_new = not (self._settled or lasting or at_once.all())
+        evidence = Evidence(facts, recent, self._shaken, is_new, self.localization)
+        verdict, reasons = decide(RULES, evidence)
         bank.select(keep)
         if verdict is Verdict.UNIQUE and not self._settled:
             self._settled, self._usual = True, float(score[0])
-        return Belief(verdict, advice, estimates, bank.gramian().least, self.travelled)
+        least = bank.gramian().least
+        return Belief(verdict, reasons, estimates, least, self.travelled, facts=facts)
 
     def _together(self, belief: Belief) -> Belief:
         """Unique after all, where the last frames, asked as one scan, refute what is left."""
@@ -459,7 +471,12 @@ class Tracker(Moving):
         self.bank.select(np.zeros(1, dtype=np.int64))
         self._settled, self._usual = True, float(self.bank.frames[-1].scores[0])
         estimates = (replace(belief.estimates[0], probability=1.0),)
-        return replace(belief, verdict=Verdict.UNIQUE, advice=TOGETHER, estimates=estimates)
+        return replace(
+            belief,
+            verdict=Verdict.UNIQUE,
+            reasons=(Reason.RECENT_SCANS_DECIDE,),
+            estimates=estimates,
+        )
 
     def refutation(self, t: FloatArray, d: FloatArray) -> tuple[BoolArray, BoolArray]:
         """Which places t and d of `bank` (2) refute, and which of them at once."""

@@ -39,7 +39,9 @@ def check_suffix(path: Path | None, *more: str) -> None:
     """
     *most, last = (".png", ".pdf", ".svg", *more)
     if path is not None and path.suffix.lower() not in (*most, last):
-        raise InputError(f"{path}: a picture must end in {', '.join(most)} or {last}.")
+        raise InputError(
+            f"{path}: a picture must end in {', '.join(most)} or {last}.", code="unknown_format"
+        )
 
 
 def explain_below(figure: Any, handles: Any) -> None:

@@ -31,7 +31,7 @@ def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
     cells = around[level - low].copy()
     cells[(around == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
     if not (cells == Cell.FREE).any():
-        raise InputError(f"The map has no free cell at a height of {z:g} m.")
+        raise InputError(f"The map has no free cell at a height of {z:g} m.", code="empty")
     return OccupancyMap(cells, world.resolution, Pose(world.corner[0], world.corner[1]))
 
 

@@ -20,9 +20,13 @@ def check_file(path: Path | None, sensors: int) -> None:
         return
     suffix = path.suffix.lower()
     if suffix not in (".npz", ".geojson", ".html"):
-        raise InputError(f"{path}: a survey is written as .npz, .geojson or .html.")
+        raise InputError(
+            f"{path}: a survey is written as .npz, .geojson or .html.", code="unknown_format"
+        )
     if sensors > 1 and suffix != ".html":
-        raise InputError(f"{path}: two sensors that are compared are written as .html.")
+        raise InputError(
+            f"{path}: two sensors that are compared are written as .html.", code="unknown_format"
+        )
     if suffix == ".html":
         new_figure(1.0, 1.0)  # says what to install
 

@@ -95,14 +95,15 @@ class _Gathered:
         """All of it, with odometry at the time of each scan."""
         name, sensor, flipped = self.path.name, self.sensor, False
         if not self.times:
-            raise FileError(f"{name} has no scan with a valid beam on that topic.")
+            raise FileError(f"{name} has no scan with a valid beam on that topic.", code="empty")
         laser = only(name, "the scans", "frame_id", self.sensors)
         robot, moments, poses = self.moves.told(laser)
         if sensor is None:
             if not robot:
                 raise FileError(
                     f"{name}: the odometry has no `child_frame_id`, so nothing says where the "
-                    f"sensor sits on the robot. {SAY_PLACE}"
+                    f"sensor sits on the robot. {SAY_PLACE}",
+                    field="T_robot_sensor",
                 )
             sensor, flipped = place_on_robot(name, laser, self.moves.frames.T(robot, laser))
         times = np.array(self.times) + sweep / 2.0

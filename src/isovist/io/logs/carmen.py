@@ -103,7 +103,9 @@ def read_carmen_offset(
     for kind in KINDS:
         if rows[kind].times:
             return _scan_set(path, kind, rows[kind], maximum), offset
-    raise FileError(f"{path.name} has no {', '.join(KINDS[:-1])} or {KINDS[-1]} line.")
+    raise FileError(
+        f"{path.name} has no {', '.join(KINDS[:-1])} or {KINDS[-1]} line.", code="unknown_format"
+    )
 
 
 class _LineError(ValueError):
@@ -121,7 +123,9 @@ def _messages(path: Path, progress: Callable[[float], None]) -> Iterator[tuple[i
                 line += block.count(b"\n", at, found.start() + 1)
                 at = found.start() + 1
                 if len(found[0]) > MAX_LINE:
-                    raise FileError(f"{path.name}, line {line}: too long for a CARMEN log.")
+                    raise FileError(
+                        f"{path.name}, line {line}: too long for a CARMEN log.", code="too_large"
+                    )
                 yield line, found[0]
         number += block.count(b"\n")
 
@@ -136,14 +140,17 @@ def _blocks(path: Path, progress: Callable[[float], None]) -> Iterator[bytes]:
                 if total > MAX_BYTES:
                     raise FileError(
                         f"{path.name} unpacks to more than {MAX_BYTES} bytes, too long for a "
-                        "CARMEN log. Cut it into pieces."
+                        "CARMEN log. Cut it into pieces.",
+                        code="too_large",
                     )
                 block = rest + block
                 end = max(block.rfind(b"\n"), 0)
                 rest = block[end:]
                 number += block.count(b"\n", 1, end + 1)
                 if len(rest) > MAX_LINE:
-                    raise FileError(f"{path.name}, line {number}: too long for a CARMEN log.")
+                    raise FileError(
+                        f"{path.name}, line {number}: too long for a CARMEN log.", code="too_large"
+                    )
                 yield block[:end]
                 progress(min(raw.tell() / size, 1.0))
     except EOFError as error:

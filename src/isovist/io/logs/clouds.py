@@ -62,9 +62,10 @@ def read_clouds(
     path = Path(path)
     if is_kitti(path):
         if scan_topic is not None or odometry_topic is not None:
-            raise InputError(
-                "`scan_topic` and `odometry_topic` choose topics of a bag, and "
-                f"{path.name} is none."
+            raise InputError.about(
+                ("scan_topic", "odometry_topic"),
+                f"choose topics of a bag, and {path.name} is none.",
+                code="conflict",
             )
         return read_kitti(path, T_robot_sensor)
     return _from_bag(path, scan_topic, odometry_topic, T_robot_sensor)
@@ -96,8 +97,8 @@ def _from_bag(
         sensors.add(frame_name(message.header.frame_id))
     if not times:
         if poor:
-            raise FileError(too_few(path, poor))
-        raise FileError(f"{name} has no message on {topic}.")
+            raise FileError(too_few(path, poor), code="empty")
+        raise FileError(f"{name} has no message on {topic}.", code="empty")
     lidar = only(name, "the clouds", "frame_id", sensors)
     stamps, rows = np.array(times), np.array(numbers)
     odometry, inside = None, np.ones(len(stamps), dtype=np.bool_)

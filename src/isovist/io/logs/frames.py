@@ -77,7 +77,8 @@ class Frames:
         if len(chain) < 2 or not _is_odom(chain[-1]):
             raise FileError(
                 f"{self.name}: /tf has no frame `odom` above `{sensor}`, so it does not say how "
-                f"the robot moved; it has {' < '.join(chain)}. Use a topic of type Odometry."
+                f"the robot moved; it has {' < '.join(chain)}. Use a topic of type Odometry.",
+                field="odom",
             )
         robot, odom = chain[-2:]
         return robot, *self._link(odom, robot)
@@ -94,7 +95,8 @@ class Frames:
         if shared is None:
             raise FileError(
                 f"{self.name} does not say where `{child}` sits on `{parent}`: no link of /tf or "
-                f"/tf_static joins them. {SAY_PLACE}"
+                f"/tf_static joins them. {SAY_PLACE}",
+                field="T_robot_sensor",
             )
         return self._descend(up, shared).inverse @ self._descend(down, shared)
 
@@ -115,7 +117,8 @@ class Frames:
         if drift.max() > STILL or swing.max() > STILL**2 / 8.0:
             raise FileError(
                 f"{self.name}: `{child}` moves on `{parent}`, so the sensor has no fixed place on "
-                f"the robot. If it hardly matters, name a place. {SAY_PLACE}"
+                f"the robot. If it hardly matters, name a place. {SAY_PLACE}",
+                field="T_robot_sensor",
             )
         return first
 
@@ -156,6 +159,7 @@ def place_on_robot(name: str, sensor: str, T: Pose3) -> tuple[Pose, bool]:
     if abs(upright) < LEVEL:
         tilt = math.degrees(math.acos(min(1.0, abs(upright))))
         raise FileError(
-            f"{name}: `{sensor}` is tilted by {tilt:.0f}°. A plan needs a level sensor, within 5°."
+            f"{name}: `{sensor}` is tilted by {tilt:.0f}°. A plan needs a level sensor, within 5°.",
+            field="T_robot_sensor",
         )
     return T.flat, upright < 0.0

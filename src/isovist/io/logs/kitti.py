@@ -44,7 +44,7 @@ def _of_lidar(path: Path) -> CloudLog:
     """The log of a robot that is its lidar."""
     files = sorted((path / "velodyne").glob("*.bin"))
     if not files:
-        raise FileError(f"{path.name}/velodyne has no .bin file with a cloud.")
+        raise FileError(f"{path.name}/velodyne has no .bin file with a cloud.", code="empty")
     times = number_rows(path / "times.txt", 1)[:, 0]
     if len(times) != len(files):
         raise FileError(

@@ -81,7 +81,7 @@ class Moves:
             rows = np.array(self.rows).reshape(-1, 8)
             times, poses = rows[:, 0], Pose3.from_quaternion(rows[:, 4:], rows[:, 1:4])
         else:
-            raise FileError(f"{name} has no message on {self.topic}.")
+            raise FileError(f"{name} has no message on {self.topic}.", code="empty")
         if not (np.isfinite(times).all() and np.isfinite(poses.position).all()):
             raise FileError(f"{name}: the odometry is not finite.")
         if max(np.abs(times).max(initial=0.0), np.abs(poses.position).max(initial=0.0)) > LARGEST:

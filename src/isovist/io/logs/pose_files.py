@@ -24,7 +24,8 @@ def read_poses(path: PathLike) -> Pose3:
     if columns not in (TUM, KITTI):
         raise FileError(
             f"{file.name} must have {TUM} numbers a line (TUM: time, x, y, z and a quaternion) or "
-            f"{KITTI} (KITTI: a matrix), got {columns}."
+            f"{KITTI} (KITTI: a matrix), got {columns}.",
+            code="unknown_format",
         )
     rows = number_rows(file, columns)
     if columns == KITTI:

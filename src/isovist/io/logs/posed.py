@@ -30,12 +30,14 @@ def read_posed(path: PathLike, prefix: str = "") -> tuple[list[Scan], FloatArray
     elif suffix in (*CARMEN, *BAGS) or path.is_dir():
         raise FileError(
             f"{path.name} has odometry and no poses, and odometry alone makes a bent map. Give a "
-            "CARMEN log that a mapper has corrected, or a set of scans (.npz) with `pose`."
+            "CARMEN log that a mapper has corrected, or a set of scans (.npz) with `pose`.",
+            field="pose",
         )
     else:
         raise FileError(
             f"{path.name} has no suffix of a log with poses. These are {', '.join(CARMEN)} of "
-            "CARMEN, and .npz with a set of scans."
+            "CARMEN, and .npz with a set of scans.",
+            code="unknown_format",
         )
     which = np.flatnonzero(scans.usable)
     return [scans.scan(int(k)) for k in which], scans.poses[which]

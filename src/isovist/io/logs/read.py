@@ -79,14 +79,17 @@ class Log:
         if self.truth is not None:
             as_floats("truth", self.truth, (m, 3))
         if self.starts.shape != (m + 1,) or self.starts[-1] != self.readings.size:
-            raise InputError(
-                f"`starts` must have shape ({m + 1},) and end at {self.readings.size}, the number "
-                f"of readings, got {self.starts.shape} and {self.starts[-1:].tolist()}."
+            raise InputError.about(
+                "starts",
+                f"must have shape ({m + 1},) and end at {self.readings.size}, the number "
+                f"of readings, got {self.starts.shape} and {self.starts[-1:].tolist()}.",
             )
         if not 0.0 <= self.sweep < 1.0:
-            raise InputError(f"`sweep` must be from 0 to 1 s, got {self.sweep:g}.")
+            raise InputError.about("sweep", f"must be from 0 to 1 s, got {self.sweep:g}.")
         if self.sweep > 0.0 and not (self.times[2:] > self.times[:-2]).all():
-            raise InputError("Straightening needs scans whose stamps go on. Leave out `sweep`.")
+            raise InputError(
+                "Straightening needs scans whose stamps go on. Leave out `sweep`.", code="conflict"
+            )
         # A reading at the limit must stay at the limit when it is rounded to 4 bytes.
         with np.errstate(over="ignore"):
             limits = self.beams[:, 2:].astype(np.float32)
@@ -175,9 +178,9 @@ class Log:
             apart: Least way between two of them by odometry, in m.
         """
         if count < 1:
-            raise InputError(f"At least 1 scan must be taken, got {count}.")
+            raise InputError(f"At least 1 scan must be taken, got {count}.", field="count")
         if not 0.0 <= apart < np.inf:
-            raise InputError(f"Scans must be 0 m apart or more, got {apart:g}.")
+            raise InputError(f"Scans must be 0 m apart or more, got {apart:g}.", field="apart")
         last = len(self) - 1
         if at is not None:
             last = int(np.argmin(np.abs(self.times - self.times[0] - at)))
@@ -190,7 +193,8 @@ class Log:
         if len(chosen) < count:
             raise InputError(
                 f"The log has {len(chosen)} scan{'s' if len(chosen) > 1 else ''} {apart:g} m apart "
-                f"until then, and {count} are asked for. Take fewer, or nearer to each other."
+                f"until then, and {count} are asked for. Take fewer, or nearer to each other.",
+                code="too_large",
             )
         steps = [poses[a].inverse @ poses[b] for a, b in pairwise(chosen)]
         return [self.scan(k) for k in chosen], steps
@@ -222,19 +226,24 @@ def choose_scans(
 ) -> IntArray:
     """`Log.chosen` of `count` scans, of which those that are `free` did not go into the map."""
     if every < 1:
-        raise InputError(f"`every` must be 1 or more, got {every}.")
+        raise InputError.about("every", f"must be 1 or more, got {every}.")
     if not 0 <= start < count or (stop is not None and not start < stop <= count):
-        raise InputError(
-            f"`start` and `stop` must satisfy 0 ≤ start < stop ≤ {count}, the number of "
-            f"scans, got {start} and {count if stop is None else stop}."
+        raise InputError.about(
+            ("start", "stop"),
+            f"must satisfy 0 ≤ start < stop ≤ {count}, the number of "
+            f"scans, got {start} and {count if stop is None else stop}.",
         )
     which = np.arange(count)[start:stop]
     if held_out:
         if free is None:
-            raise InputError("This log does not say which of its scans are in the map.")
+            raise InputError(
+                "This log does not say which of its scans are in the map.", code="missing"
+            )
         which = which[free[which]]
         if which.size == 0:
-            raise InputError("None of the scans asked for is held out: all are in the map.")
+            raise InputError(
+                "None of the scans asked for is held out: all are in the map.", code="empty"
+            )
     return which[::every]
 
 
@@ -268,25 +277,32 @@ def read_log(
 
         return read_bag_log(path, scan_topic, odometry_topic, T_robot_sensor, sweep)
     if scan_topic is not None or odometry_topic is not None:
-        raise InputError(
-            f"`scan_topic` and `odometry_topic` choose topics of a bag, and {path.name} is none."
+        raise InputError.about(
+            ("scan_topic", "odometry_topic"),
+            f"choose topics of a bag, and {path.name} is none.",
+            code="conflict",
         )
     if suffix not in (*CARMEN, ".npz"):
-        raise FileError(f"{path.name} has no suffix of a log. Logs are read from {_FORMATS}.")
+        raise FileError(
+            f"{path.name} has no suffix of a log. Logs are read from {_FORMATS}.",
+            code="unknown_format",
+        )
     existing_file(path, "a log")
     if suffix == ".npz":
         log = _from_npz(path, prefix, T_robot_sensor, sweep)
     else:
         log = _from_carmen(path, T_robot_sensor, sweep, progress)
     if len(log) == 0:
-        raise FileError(f"{path.name} has no scan with a valid beam.")
+        raise FileError(f"{path.name} has no scan with a valid beam.", code="empty")
     return log
 
 
 def check_prefix(path: Path, prefix: str) -> None:
     """An error unless a prefix can choose among the arrays of a file."""
     if prefix and path.suffix.lower() != ".npz":
-        raise InputError(f"`prefix` chooses a sensor of an .npz file, and {path.name} is none.")
+        raise InputError.about(
+            "prefix", f"chooses a sensor of an .npz file, and {path.name} is none.", code="conflict"
+        )
 
 
 def _from_npz(path: Path, prefix: str, sensor: Pose | None, sweep: float) -> Log:

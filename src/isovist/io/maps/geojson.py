@@ -60,7 +60,9 @@ class _Plan:
         """Take in every geometry, with the properties of its feature."""
         kind = content.get("type") if isinstance(content, dict) else None
         if isinstance(kind, list | dict):
-            raise FileError(f"{self.path.name}: `type` must be a word, got {quote(kind)}.")
+            raise FileError(
+                f"{self.path.name}: `type` must be a word, got {quote(kind)}.", field="type"
+            )
         if kind in _MEMBERS:
             for member in self._list(content.get(_MEMBERS[kind]), _MEMBERS[kind]):
                 self.add(member, properties)
@@ -69,7 +71,8 @@ class _Plan:
                 self.add(content["geometry"], content.get("properties"))
         elif kind is None:
             raise FileError(
-                f"{self.path.name} is not GeoJSON: `type` is missing in {quote(content)}."
+                f"{self.path.name} is not GeoJSON: `type` is missing in {quote(content)}.",
+                code="unknown_format",
             )
         elif kind in _TYPES:
             self._draw(kind, content.get("coordinates"), properties)
@@ -85,7 +88,10 @@ class _Plan:
         told = properties.get("reflectance") if isinstance(properties, dict) else None
         sound = isinstance(told, int | float) and not isinstance(told, bool) and abs(told) <= 1e9
         if told is not None and not sound:
-            raise FileError(f"{self.path.name}: `reflectance` must be a number, got {quote(told)}.")
+            raise FileError(
+                f"{self.path.name}: `reflectance` must be a number, got {quote(told)}.",
+                field="reflectance",
+            )
         shine = np.nan if told is None else float(told)
         self.shines += [np.full(len(pieces), shine) for pieces in self.walls[before:]]
 
@@ -116,7 +122,9 @@ class _Plan:
 
     def _list(self, value: Any, key: str = "coordinates") -> list[Any]:
         if not isinstance(value, list):
-            raise FileError(f"{self.path.name}: `{key}` must be a list, got {quote(value)}.")
+            raise FileError(
+                f"{self.path.name}: `{key}` must be a list, got {quote(value)}.", field=key
+            )
         return value
 
     def _points(self, value: Any) -> FloatArray:
@@ -144,17 +152,19 @@ def read_geojson(path: PathLike) -> PlanGeometry:
         plan.add(content)
     except RecursionError as error:
         raise FileError(
-            f"{path.name} is not a plan: its collections are nested too deep."
+            f"{path.name} is not a plan: its collections are nested too deep.",
+            code="unknown_format",
         ) from error
     if not plan.walls:
-        raise FileError(f"{path.name} draws nothing; a plan needs at least one wall.")
+        raise FileError(f"{path.name} draws nothing; a plan needs at least one wall.", code="empty")
     walls = np.concatenate(plan.walls)
     shines = np.concatenate(plan.shines)
     told = np.isfinite(shines)
     if told.any() and not told.all():
         raise FileError(
             f"{path.name}: {int((~told).sum())} of {len(told)} walls have no `reflectance`; "
-            "give it for all of them or for none."
+            "give it for all of them or for none.",
+            field="reflectance",
         )
     values = readonly(shines) if told.all() else None
     return PlanGeometry(readonly(walls), tuple(plan.rooms), tuple(plan.obstacles), values)

@@ -73,17 +73,21 @@ def read_brightness(path: Path, *, average_alpha: bool) -> Brightness:
             return _read_pillow(path, opener, average_alpha)
     raise FileError(
         f"{path.name} starts with {quote(start)}, like no known image. "
-        "Save the map as PGM, PNG, BMP or TIFF."
+        "Save the map as PGM, PNG, BMP or TIFF.",
+        code="unknown_format",
     )
 
 
 def _check_size(path: Path, width: int, height: int) -> None:
     if width < 1 or height < 1:
-        raise FileError(f"{path.name} announces {width} × {height} pixels; a map needs some.")
+        raise FileError(
+            f"{path.name} announces {width} × {height} pixels; a map needs some.", code="empty"
+        )
     if width * height > MAX_CELLS:
         raise FileError(
             f"{path.name} announces {width} × {height} pixels; at most {MAX_CELLS // 10**6} "
-            "million are read. Crop the map or make its cells larger."
+            "million are read. Crop the map or make its cells larger.",
+            code="too_large",
         )
     with about(path):
         check_memory(
@@ -129,7 +133,8 @@ def _brightness(path: Path, image: Image.Image, average_alpha: bool) -> Brightne
         return Brightness(pixels.sum(axis=2, dtype=np.uint16), 3 * 255)
     if image.mode not in ("LA", "RGBA"):
         raise FileError(
-            f"{path.name} has pixels of kind {image.mode}. Save the map as 8-bit grey or colour."
+            f"{path.name} has pixels of kind {image.mode}. Save the map as 8-bit grey or colour.",
+            code="unknown_format",
         )
     colour, alpha = pixels[..., :-1], pixels[..., -1]
     levels = colour.sum(axis=2, dtype=np.uint16) * np.uint16(3 // colour.shape[2])

@@ -35,15 +35,15 @@ def read_mesh(path: PathLike, *, scale: float = 1.0, free: Free | None = None) -
     """
     path = existing_file(path, "a mesh")
     if path.suffix.lower() not in _SUFFIXES:
-        raise FileError(f"{path.name}: a mesh is one of {FORMATS}.")
+        raise FileError(f"{path.name}: a mesh is one of {FORMATS}.", code="unknown_format")
     if not (np.isfinite(scale) and scale > 0.0):
-        raise InputError(f"`scale` must be positive, in m per unit, got {scale}.")
+        raise InputError.about("scale", f"must be positive, in m per unit, got {scale}.")
     loaded = _load(path)
     faces = np.asarray(getattr(loaded, "faces", np.empty((0, 3), int)))
     vertices = np.asarray(getattr(loaded, "vertices", np.empty((0, 3))), dtype=np.float64)
     if faces.size == 0:
         hint = " It holds points: read it with `read_cloud`." if vertices.size else ""
-        raise FileError(f"{path.name}: the mesh is empty, it has no faces.{hint}")
+        raise FileError(f"{path.name}: the mesh is empty, it has no faces.{hint}", code="empty")
     if faces.min() < 0 or faces.max() >= len(vertices):
         wrong = int(faces.min() if faces.min() < 0 else faces.max())
         raise FileError(

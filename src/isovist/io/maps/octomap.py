@@ -30,18 +30,24 @@ def read_octomap(path: PathLike) -> VoxelMap:
     binary, header, data = _parts(path, content)
     resolution = _number(path, header, "res", float, ", the side of a cell in m")
     if not (np.isfinite(resolution) and resolution > 0.0):
-        raise FileError(f"{path.name}: `res` must be a positive length in m, got {resolution}.")
+        raise FileError(
+            f"{path.name}: `res` must be a positive length in m, got {resolution}.", field="res"
+        )
     if not RESOLUTIONS[0] <= resolution <= RESOLUTIONS[1]:
         raise FileError(
             f"{path.name}: `res` must be from {RESOLUTIONS[0]} to {RESOLUTIONS[1]:g} m per cell, "
-            f"got {resolution:g}."
+            f"got {resolution:g}.",
+            field="res",
         )
     nodes = _number(path, header, "size", int, " of nodes")
     if nodes < 1:
-        raise FileError(f"{path.name} holds an empty tree.")
+        raise FileError(f"{path.name} holds an empty tree.", code="empty")
     kind = header.get("id", "OcTree")
     if kind not in _PAYLOADS:
-        raise FileError(f"{path.name}: trees of kind {quote(kind)} are not read, only OcTree.")
+        raise FileError(
+            f"{path.name}: trees of kind {quote(kind)} are not read, only OcTree.",
+            code="unknown_format",
+        )
     payload = 0 if binary else _PAYLOADS[kind]
     # A node of a `.bt` has at most eight leaves, and `size` counts leaves as well as nodes.
     most = min(nodes, 4 * len(data) + 8)
@@ -55,14 +61,15 @@ def read_octomap(path: PathLike) -> VoxelMap:
     if read < len(data):
         raise FileError(f"{path.name} is corrupt: {len(data) - read} bytes follow its tree.")
     if found == 0:
-        raise FileError(f"{path.name} holds an empty tree.")
+        raise FileError(f"{path.name} holds an empty tree.", code="empty")
     leaves = leaves[:found]
     low = leaves[:, :3].min(axis=0)
     size = (leaves[:, :3] + leaves[:, 3:4]).max(axis=0) - low
     if np.prod(size.astype(float)) > MOST_CELLS:
         x, y, z = size
         raise FileError(
-            f"{path.name} spans {x} × {y} × {z} cells, and the most is {MOST_CELLS}. Cut it first."
+            f"{path.name} spans {x} × {y} × {z} cells, and the most is {MOST_CELLS}. Cut it first.",
+            code="too_large",
         )
     cells = np.full(tuple(size[::-1]), Cell.UNKNOWN, np.uint8)
     fill_cells(leaves, low, cells)
@@ -75,10 +82,15 @@ def _parts(path: Path, content: bytes) -> tuple[bool, dict[str, str], NDArray[np
     """Whether it is a `.bt`, the words of the header, and the bytes of the tree."""
     first = content.split(b"\n", 1)[0].strip()
     if first not in _FIRST:
-        raise FileError(f"{path.name} is not an OctoMap: it begins with {quote(first[:60])}.")
+        raise FileError(
+            f"{path.name} is not an OctoMap: it begins with {quote(first[:60])}.",
+            code="unknown_format",
+        )
     at = content.find(b"\ndata\n", 0, 1 << 16)
     if at < 0:
-        raise FileError(f"{path.name} is not an OctoMap: its header has no line `data`.")
+        raise FileError(
+            f"{path.name} is not an OctoMap: its header has no line `data`.", code="unknown_format"
+        )
     header: dict[str, str] = {}
     for line in content[:at].decode("ascii", "replace").splitlines():
         if line and not line.startswith("#"):
@@ -91,4 +103,6 @@ def _number(path: Path, header: dict[str, str], word: str, kind: type, what: str
     try:
         return kind(header[word])
     except (KeyError, ValueError) as error:
-        raise FileError(f"{path.name}: its header has no number `{word}`{what}.") from error
+        raise FileError(
+            f"{path.name}: its header has no number `{word}`{what}.", field=word
+        ) from error

@@ -54,7 +54,8 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
     if resolution is not None and not cloudy:
         raise FileError(
             f"{path.name}: `resolution` is for clouds of points, and this is another kind of map. "
-            "Leave it out."
+            "Leave it out.",
+            field="resolution",
         )
     if suffix in _ROS:
         return read_ros_map(path)
@@ -77,7 +78,9 @@ def read_map(path: PathLike, *, resolution: float | None = None) -> AnyMap:
         with about(path):
             met = cloud.returns()
             return met.voxels(met.resolution() if resolution is None else resolution)
-    raise FileError(f"{existing_file(path, 'a map').name}: a map is one of {FORMATS}.")
+    raise FileError(
+        f"{existing_file(path, 'a map').name}: a map is one of {FORMATS}.", code="unknown_format"
+    )
 
 
 def write_map(world: AnyMap, path: PathLike) -> None:
@@ -91,14 +94,17 @@ def write_map(world: AnyMap, path: PathLike) -> None:
     else:
         raise FileError(
             f"{path.name}: an OccupancyMap is written as .yaml, a SegmentMap as .geojson, "
-            "and other maps are not written."
+            "and other maps are not written.",
+            code="unknown_format",
         )
 
 
 def check_ros_name(path: PathLike) -> None:
     """An error, before the work, unless a ROS map can be written there."""
     if Path(path).suffix.lower() not in _ROS:
-        raise FileError(f"{path}: a ROS map must end in .yaml; its image goes beside it.")
+        raise FileError(
+            f"{path}: a ROS map must end in .yaml; its image goes beside it.", code="unknown_format"
+        )
 
 
 def convert_map(
@@ -115,15 +121,19 @@ def convert_map(
     """
     low, high = RESOLUTIONS
     if resolution is not None and not low <= resolution <= high:
-        raise InputError(
-            f"`resolution` must be from {low} to {high:g} m per cell, got {resolution:g}."
+        raise InputError.about(
+            "resolution", f"must be from {low} to {high:g} m per cell, got {resolution:g}."
         )
     suffix = Path(path).suffix.lower()
     if isinstance(world, SegmentMap) and suffix in _ROS:
         side = PLAN_RESOLUTION if resolution is None else resolution
         return OccupancyMap.from_segments(world.walls.reshape(-1, 2, 2), side)
     if isinstance(world, SegmentMap) and resolution is not None:
-        raise InputError("`resolution` is the side of cells, and a plan has none. Leave it out.")
+        raise InputError.about(
+            "resolution",
+            "is the side of cells, and a plan has none. Leave it out.",
+            code="conflict",
+        )
     if isinstance(world, OccupancyMap) and resolution is not None:
         world = world.resampled(resolution)
     if isinstance(world, OccupancyMap) and suffix in _PLANS:
@@ -144,5 +154,7 @@ def map_of_plan(plan: PlanGeometry) -> SegmentMap:
             )
     free = shapely.union_all(rooms).difference(shapely.union_all(solid))
     if free.is_empty:
-        raise InputError("The obstacles of the plan cover its rooms: no free space is left.")
+        raise InputError(
+            "The obstacles of the plan cover its rooms: no free space is left.", code="empty"
+        )
     return SegmentMap.from_segments(plan.walls, free=free, reflectance=plan.reflectance)

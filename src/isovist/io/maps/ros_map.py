@@ -70,48 +70,60 @@ class _Header:
         fields = _load_yaml(path)
         for key, example in _EXAMPLES.items():
             if fields.get(key) is None:
-                raise FileError(f"{path.name}: `{key}` is missing. A ROS map needs {example}.")
+                raise FileError(
+                    f"{path.name}: `{key}` is missing. A ROS map needs {example}.", field=key
+                )
         image = fields["image"]
         if not isinstance(image, str) or not image or "\0" in image:
-            raise FileError(f"{path.name}: `image` must name a file, got {quote(image)}.")
+            raise FileError(
+                f"{path.name}: `image` must name a file, got {quote(image)}.", field="image"
+            )
         resolution = _number(path, "resolution", fields["resolution"])
         low, high = RESOLUTIONS
         if not low <= resolution <= high:
             raise FileError(
                 f"{path.name}: `resolution` must be from {low} to {high:g} m per pixel, "
-                f"got {resolution:g}."
+                f"got {resolution:g}.",
+                field="resolution",
             )
         origin = fields["origin"]
         if not isinstance(origin, list) or len(origin) != 3:
             raise FileError(
                 f"{path.name}: `origin` must be three numbers, x, y (m) and yaw (rad), "
-                f"got {quote(origin)}."
+                f"got {quote(origin)}.",
+                field="origin",
             )
         negate = fields["negate"]
         if not isinstance(negate, int) or negate not in (0, 1):
-            raise FileError(f"{path.name}: `negate` must be 0 or 1, got {quote(negate)}.")
+            raise FileError(
+                f"{path.name}: `negate` must be 0 or 1, got {quote(negate)}.", field="negate"
+            )
         occupied = _number(path, "occupied_thresh", fields["occupied_thresh"])
         free = _number(path, "free_thresh", fields["free_thresh"])
         if not 0.0 <= free < occupied <= 1.0:
             raise FileError(
                 f"{path.name}: thresholds must satisfy 0 ≤ free_thresh < occupied_thresh ≤ 1, "
-                f"got {free:g} and {occupied:g}."
+                f"got {free:g} and {occupied:g}.",
+                field="free_thresh",
             )
         mode = fields.get("mode", "trinary")
         if mode not in MODES:
             raise FileError(
-                f"{path.name}: `mode` must be trinary, scale or raw, got {quote(mode)}."
+                f"{path.name}: `mode` must be trinary, scale or raw, got {quote(mode)}.",
+                field="mode",
             )
         x, y, yaw = (_number(path, "origin", value) for value in origin)
         if max(abs(x), abs(y)) > LARGEST:
             raise FileError(
                 f"{path.name}: x and y of `origin` must lie within ±{LARGEST:g} m, "
-                f"got {x:g} and {y:g}."
+                f"got {x:g} and {y:g}.",
+                field="origin",
             )
         if abs(yaw) > 2.0 * math.pi:
             raise FileError(
                 f"{path.name}: the yaw of `origin` must be in rad, within ±2π, got {yaw:g}. "
-                "Is it in degrees?"
+                "Is it in degrees?",
+                field="origin",
             )
         return cls(
             path.parent / image, resolution, Pose(x, y, yaw), bool(negate), occupied, free, mode
@@ -123,7 +135,8 @@ def _load_yaml(path: Path) -> dict[Any, Any]:
     if not isinstance(fields, dict):
         raise FileError(
             f"{path.name} is not a ROS map: it should be a list of `key: value` lines, "
-            f"got {quote(fields)}."
+            f"got {quote(fields)}.",
+            code="unknown_format",
         )
     return fields
 
@@ -137,7 +150,9 @@ def _number(path: Path, key: str, value: object) -> float:
     except (ValueError, OverflowError):
         number = math.nan
     if not math.isfinite(number):
-        raise FileError(f"{path.name}: `{key}` must be a finite number, got {quote(value)}.")
+        raise FileError(
+            f"{path.name}: `{key}` must be a finite number, got {quote(value)}.", field=key
+        )
     return number
 
 
@@ -179,16 +194,21 @@ def read_ros_map(path: PathLike) -> OccupancyMap:
         found = False
     if not found:
         raise FileError(
-            f"{path.name}: `image` names {quote(str(head.image))}, and there is no such file."
+            f"{path.name}: `image` names {quote(str(head.image))}, and there is no such file.",
+            code="not_found",
+            field="image",
         )
     if not head.image.is_file():
         what = "a folder" if head.image.is_dir() else "not a regular file"
-        raise FileError(f"{path.name}: `image` names {quote(str(head.image))}, which is {what}.")
+        raise FileError(
+            f"{path.name}: `image` names {quote(str(head.image))}, which is {what}.", field="image"
+        )
     cells = _cells(head, read_brightness(head.image, average_alpha=head.mode == "trinary"))
     if not (cells == Cell.FREE).any():
         raise FileError(
             f"{path.name} has no free cell: no pixel of {head.image.name} has an occupancy below "
-            f"`free_thresh` = {head.free:g}. Check the thresholds, `negate` and `mode`."
+            f"`free_thresh` = {head.free:g}. Check the thresholds, `negate` and `mode`.",
+            code="empty",
         )
     return OccupancyMap(cells, head.resolution, head.origin)
 
@@ -203,9 +223,11 @@ def write_ros_map(world: OccupancyMap, path: PathLike, *, image: str = ".pgm") -
     """
     path = Path(path)
     if path.suffix not in (".yaml", ".yml"):
-        raise InputError(f"A ROS map is written as .yaml or .yml, got {quote(path.name)}.")
+        raise InputError(
+            f"A ROS map is written as .yaml or .yml, got {quote(path.name)}.", code="unknown_format"
+        )
     if image not in (".pgm", ".png"):
-        raise InputError(f"`image` must be '.pgm' or '.png', got {quote(image)}.")
+        raise InputError.about("image", f"must be '.pgm' or '.png', got {quote(image)}.")
     levels = np.array([_LEVELS[cell] for cell in Cell], dtype=np.uint8)
     # By rows, since an index takes eight bytes a cell.
     pixels = np.stack([levels[line] for line in world.cells[::-1]])

@@ -45,7 +45,7 @@ def read_bag_scan(
     path = Path(path)
     wanted = 0.0 if at is None else at
     if not wanted >= 0.0:
-        raise InputError(f"`at` must be 0 s or more, got {wanted:g}.")
+        raise InputError.about("at", f"must be 0 s or more, got {wanted:g}.")
     best, best_gap, first, since = None, math.inf, None, 0.0
     for time, frame, scan in read_bag_scans(path, scan_topic):
         first = time if first is None else first
@@ -56,9 +56,11 @@ def read_bag_scan(
         elif since > wanted:
             break
     if best is None:
-        raise FileError(f"{path.name} has no scan with a valid beam on that topic.")
+        raise FileError(f"{path.name} has no scan with a valid beam on that topic.", code="empty")
     if wanted > since:
-        raise InputError(f"`at` must be from 0 to {since:.3f} s in {path.name}, got {wanted:g}.")
+        raise InputError.about(
+            "at", f"must be from 0 to {since:.3f} s in {path.name}, got {wanted:g}."
+        )
     return _placed(path, *best) if on_robot else best[1]
 
 
@@ -85,7 +87,7 @@ def read_bag_scans(
         elif connection.msgtype == POINT_CLOUD and not found:
             poor.append(returns_in(path, message))
     if poor and not found:
-        raise FileError(too_few(path, poor))
+        raise FileError(too_few(path, poor), code="empty")
 
 
 def too_few(path: Path, returns: Sequence[int]) -> str:

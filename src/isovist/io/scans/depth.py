@@ -26,7 +26,8 @@ def read_depth(path: Path) -> CloudScan:
     if not beside.exists():
         raise FileError(
             f"{path.name}: a depth image needs intrinsics. Put `fx`, `fy`, `cx` and `cy` in pixels "
-            f"into {beside.name} beside it."
+            f"into {beside.name} beside it.",
+            field="intrinsics",
         )
     told = read_json(beside, "intrinsics", MAX_BYTES)
     try:
@@ -35,13 +36,14 @@ def read_depth(path: Path) -> CloudScan:
             if image.width * image.height > MOST_PIXELS:
                 raise FileError(
                     f"{path.name} announces {image.width} × {image.height} pixels; a depth image "
-                    f"has at most {MOST_PIXELS // 10**6} million."
+                    f"has at most {MOST_PIXELS // 10**6} million.",
+                    code="too_large",
                 )
             kind, depths = image.mode, np.asarray(image)
     except FileError:
         raise
     except Exception as error:  # a decoder may fail in any way on a damaged file
-        raise FileError(f"{path.name} is not a PNG image.") from error
+        raise FileError(f"{path.name} is not a PNG image.", code="unknown_format") from error
     if not kind.startswith("I"):
         raise FileError(
             f"{path.name}: a depth image has 16 bits per pixel, in mm; this one is {kind}."
@@ -53,7 +55,8 @@ def depth_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
     """The `depth` of an NPZ file with its `intrinsics`."""
     if "intrinsics" not in fields:
         raise FileError(
-            f"{path.name}: `intrinsics` is missing. A depth image needs fx, fy, cx, cy in pixels."
+            f"{path.name}: `intrinsics` is missing. A depth image needs fx, fy, cx, cy in pixels.",
+            field="intrinsics",
         )
     return Scan.from_depth(fields["depth"], fields["intrinsics"])
 

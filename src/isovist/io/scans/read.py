@@ -76,7 +76,11 @@ def read_scan(
     if isinstance(scan, CloudScan):
         return replace(scan, T_robot_sensor=Pose3.lifted(T_robot_sensor), frame="robot")
     if not isinstance(T_robot_sensor, Pose):
-        raise InputError("`T_robot_sensor` of a scan of the plane must be a Pose of the plane.")
+        raise InputError.about(
+            "T_robot_sensor",
+            "of a scan of the plane must be a Pose of the plane.",
+            code="wrong_dimension",
+        )
     return replace(scan, T_robot_sensor=T_robot_sensor, frame="robot")
 
 
@@ -89,9 +93,16 @@ def _read(
 
         return read_bag_scan(path, scan_topic=scan_topic, at=at, on_robot=on_robot)
     if scan_topic is not None or at is not None:
-        raise InputError(f"`scan_topic` and `at` choose a scan of a bag, and {path.name} is none.")
+        raise InputError.about(
+            ("scan_topic", "at"),
+            f"choose a scan of a bag, and {path.name} is none.",
+            code="conflict",
+        )
     if suffix not in (".json", ".npz", ".csv", ".png", *CLOUDS):
-        raise FileError(f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.")
+        raise FileError(
+            f"{path.name} has no suffix of a scan. Scans are read from {_FORMATS}.",
+            code="unknown_format",
+        )
     existing_file(path, "a scan")
     with about(path):
         if suffix == ".csv":
@@ -139,14 +150,19 @@ def write_scan(scan: Scan | CloudScan, path: PathLike) -> None:
     if suffix == ".npz":
         np.savez(stream, **_fields_of(scan))
     elif isinstance(scan, CloudScan):
-        raise InputError(f"A scan in space is written as .npz, got {quote(path.name)}.")
+        raise InputError(
+            f"A scan in space is written as .npz, got {quote(path.name)}.", code="unknown_format"
+        )
     elif suffix == ".csv":
         stream.write(_csv_of(scan).encode())
     elif suffix == ".json":
         plain = {key: _plain(value) for key, value in _fields_of(scan).items()}
         stream.write((json.dumps(plain, allow_nan=False) + "\n").encode())
     else:
-        raise InputError(f"A scan is written as .json, .npz or .csv, got {quote(path.name)}.")
+        raise InputError(
+            f"A scan is written as .json, .npz or .csv, got {quote(path.name)}.",
+            code="unknown_format",
+        )
     replace_file(path, stream.getvalue())
 
 
@@ -170,7 +186,10 @@ def _fields_of(scan: Scan | CloudScan) -> dict[str, Any]:
 def _cloud_from_fields(path: Path, fields: dict[str, Any]) -> CloudScan:
     points = fields["points"]
     if points.dtype.kind not in "iuf":
-        raise FileError(f"{path.name}: `points` must be numbers, got {quote(str(points.dtype))}.")
+        raise FileError(
+            f"{path.name}: `points` must be numbers, got {quote(str(points.dtype))}.",
+            field="points",
+        )
     low, high, roll, pitch = (
         _number(path, fields, name) if name in fields else default
         for name, default in _LIMITS.items()
@@ -196,7 +215,9 @@ def _increment(scan: Scan) -> float:
     increment = float(scan.bearings[-1] - scan.bearings[0]) / max(m - 1, 1)
     even = scan.bearings[0] + increment * np.arange(m)
     if np.abs(even - scan.bearings).max() > 1e-6:
-        raise InputError("A LaserScan needs evenly spaced bearings. Write this scan as .csv.")
+        raise InputError(
+            "A LaserScan needs evenly spaced bearings. Write this scan as .csv.", code="conflict"
+        )
     return increment
 
 
@@ -204,7 +225,7 @@ def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
     for key in _NEEDED:
         if key not in fields:
             needed = ", ".join(f"`{name}`" for name in _NEEDED)
-            raise FileError(f"{path.name}: `{key}` is missing. A scan needs {needed}.")
+            raise FileError(f"{path.name}: `{key}` is missing. A scan needs {needed}.", field=key)
     start, step, low = (_number(path, fields, key) for key in (*_NEEDED[:2], "range_min"))
     high = math.inf if fields["range_max"] is None else _number(path, fields, "range_max")
     ranges = _numbers(path, "ranges", fields["ranges"])
@@ -212,7 +233,8 @@ def _scan_from_fields(path: Path, fields: dict[str, Any]) -> Scan:
     if not (math.isfinite(start) and math.isfinite(step)) or (step == 0.0 and ranges.size > 1):
         raise FileError(
             f"{path.name}: `angle_min` and `angle_increment` must be finite and the increment not "
-            f"0, got {start:g} and {step:g}."
+            f"0, got {start:g} and {step:g}.",
+            field="angle_min",
         )
     # An empty list is how ROS says that the sensor gives none.
     given = strengths is not None and np.size(strengths) > 0
@@ -229,7 +251,7 @@ def _number(path: Path, fields: dict[str, Any], key: str) -> float:
     if isinstance(value, np.ndarray) and value.size == 1 and value.dtype.kind in "iuf":
         return float(value.reshape(())[()])
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise FileError(f"{path.name}: `{key}` must be a number, got {quote(value)}.")
+        raise FileError(f"{path.name}: `{key}` must be a number, got {quote(value)}.", field=key)
     return float(value)
 
 
@@ -241,16 +263,21 @@ def _numbers(path: Path, key: str, value: Any) -> FloatArray:
                 isinstance(entry, bool) or not isinstance(entry, int | float)
             ):
                 raise FileError(
-                    f"{path.name}: `{key}` must be numbers or null, got {quote(entry)} at {k}."
+                    f"{path.name}: `{key}` must be numbers or null, got {quote(entry)} at {k}.",
+                    field=key,
                 )
         try:
             value = np.array([math.nan if entry is None else entry for entry in value], dtype=float)
         except OverflowError as error:
-            raise FileError(f"{path.name}: `{key}` holds an integer beyond all numbers.") from error
+            raise FileError(
+                f"{path.name}: `{key}` holds an integer beyond all numbers.", field=key
+            ) from error
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iuf" or value.ndim != 1:
-        raise FileError(f"{path.name}: `{key}` must be one row of numbers, got {quote(value)}.")
+        raise FileError(
+            f"{path.name}: `{key}` must be one row of numbers, got {quote(value)}.", field=key
+        )
     if value.size == 0:
-        raise FileError(f"{path.name}: `{key}` is empty; a scan needs beams.")
+        raise FileError(f"{path.name}: `{key}` is empty; a scan needs beams.", code="empty")
     return value.astype(np.float64)
 
 
@@ -259,7 +286,9 @@ def _scan_from_csv(path: Path) -> Scan:
         text = read_bytes(path, "a scan", MAX_BYTES).decode("utf-8-sig")
         lines = list(csv.reader(io.StringIO(text)))
     except (UnicodeDecodeError, csv.Error) as error:
-        raise FileError(f"{path.name} is not a CSV file of numbers: {error}.") from error
+        raise FileError(
+            f"{path.name} is not a CSV file of numbers: {error}.", code="unknown_format"
+        ) from error
     beams: list[list[float]] = []
     for number, line in enumerate(lines, start=1):
         cells = [cell.strip() for cell in line]
@@ -273,7 +302,9 @@ def _scan_from_csv(path: Path) -> Scan:
             )
         beams.append([_csv_number(path, number, k, cell) for k, cell in enumerate(cells)])
     if not beams:
-        raise FileError(f"{path.name} has no beam; each line should be bearing, range.")
+        raise FileError(
+            f"{path.name} has no beam; each line should be bearing, range.", code="empty"
+        )
     table: FloatArray = np.array(beams)
     return Scan(table[:, 0], table[:, 1], intensities=table[:, 2] if table.shape[1] == 3 else None)
 

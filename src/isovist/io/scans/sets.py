@@ -123,7 +123,7 @@ def _array(
     """One of the arrays as floats, of the shape that it must have."""
     if name not in arrays:
         known = ", ".join(sorted(arrays)) or "none"
-        raise FileError(f"{path.name}: `{name}` is missing. It has: {known}.")
+        raise FileError(f"{path.name}: `{name}` is missing. It has: {known}.", field=name)
     value = arrays[name]
     fits = value.ndim == len(shape) and all(
         want in (None, got) for want, got in zip(shape, value.shape, strict=True)
@@ -132,11 +132,12 @@ def _array(
         wanted = ", ".join("any" if want is None else str(want) for want in shape)
         raise FileError(
             f"{path.name}: `{name}` must be numbers of shape ({wanted}), "
-            f"got {value.dtype} of shape {value.shape}."
+            f"got {value.dtype} of shape {value.shape}.",
+            field=name,
         )
     floats = value.astype(np.float64)
     if finite and not np.isfinite(floats).all():
-        raise FileError(f"{path.name}: `{name}` must be finite, got NaN or infinity.")
+        raise FileError(f"{path.name}: `{name}` must be finite, got NaN or infinity.", field=name)
     if finite and not (np.abs(floats) <= LARGEST).all():
-        raise FileError(f"{path.name}: `{name}` has a value beyond ±{LARGEST:g}.")
+        raise FileError(f"{path.name}: `{name}` has a value beyond ±{LARGEST:g}.", field=name)
     return floats

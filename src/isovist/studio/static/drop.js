@@ -1,6 +1,7 @@
 // Files and folders that are dropped on the page.
 
 import { button } from "studio/dom.js";
+import { RefusedError } from "studio/server.js";
 
 /** @typedef {{file: File, path: string}} Found */
 
@@ -57,8 +58,7 @@ export function dropped(curtain, take) {
  * @param {unknown} error @param {(topic: string) => void} chosen
  */
 export function askTopic(error, chosen) {
-  const topics = /choose one as `scan_topic`: (.*)\.$/.exec(error instanceof Error ? error.message : "")?.[1];
-  if (!topics) return;
-  const buttons = topics.split(", ").map((topic) => button(topic, () => chosen(topic)));
+  if (!(error instanceof RefusedError) || error.code !== "several_topics") return;
+  const buttons = error.topics.map((topic) => button(topic, () => chosen(topic)));
   document.getElementById("toast")?.append(document.createElement("br"), ...buttons);
 }

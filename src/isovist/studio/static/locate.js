@@ -271,7 +271,7 @@ export class Locate {
     const folded = h("details", { open: this.unfolded, className: "refuted", ontoggle: () => (this.unfolded = folded.open) }, h("summary", {}, others), ...dead);
     const times = Object.entries(answer.timing_ms).map(([name, ms]) => `${name} ${Number(ms).toFixed(0)}`);
     this.home.replaceChildren(
-      verdict(answer.verdict, (answer.map ? `on ${answer.map}, ` : "") + told.headline.replace(/^[^:]*:\s*/, ""), answer.advice),
+      verdict(answer.verdict, (answer.map ? `on ${answer.map}, ` : "") + told.fit, answer.advice),
       h("p", { className: "against", "aria-live": "polite" }, this.against()),
       h("div", { className: "places", onpointerleave: () => this.choose(0) }, ...alive,
         bar("–", answer.none, told.none, "none of these", "plain"), dead.length ? folded : ""),

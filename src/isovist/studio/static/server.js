@@ -4,6 +4,17 @@
 
 const AWAY = "The studio does not answer. Is it still running in its terminal?";
 
+/** What the server refuses: a sentence for people, a code and a field for the page. */
+export class RefusedError extends Error {
+  /** @param {{ error: string, code?: string, field?: string | null, topics?: string[] }} refusal */
+  constructor(refusal) {
+    super(refusal.error);
+    this.code = refusal.code ?? "failed";
+    this.field = refusal.field ?? null;
+    this.topics = refusal.topics ?? [];
+  }
+}
+
 /**
  * @param {string} path @param {RequestInit} [options]
  * @returns {Promise<Response>}
@@ -17,8 +28,8 @@ async function request(path, options) {
     throw new Error(AWAY);
   }
   if (answer.ok) return answer;
-  const told = await answer.json().catch(() => ({}));
-  throw new Error(told.error ?? `The studio answered ${answer.status}.`);
+  const unread = { error: `The studio answered ${answer.status}.` };
+  throw new RefusedError(await answer.json().catch(() => unread));
 }
 
 /** @param {string} path @returns {Promise<any>} */
@@ -57,7 +68,7 @@ async function* lines(path, options) {
       rest = parts.pop() ?? "";
       for (const part of parts) {
         const told = JSON.parse(part);
-        if (told.error) throw new Error(told.error);
+        if (told.error) throw new RefusedError(told);
         yield told;
       }
       if (done) return;

@@ -1,0 +1,41 @@
+"""Names of a room, each imported from its module when it is first used.
+
+A room lists its names once, as imports in the `__init__.pyi` beside its `__init__.py`: type
+checkers read them there, and so does `lazy_names` when a program asks for one.
+"""
+
+import ast
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """Return `__getattr__` and `__dir__` of a package."""
+
+    def get(name: str) -> Any:
+        if name == "__all__":
+            return sorted(modules_of(package))
+        if name.startswith("__") or name not in modules_of(package):
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(modules_of(package)[name]), name)
+        setattr(sys.modules[package], name, value)
+        return value
+
+    return get, lambda: sorted(modules_of(package))
+
+
+@cache
+def modules_of(package: str) -> dict[str, str]:
+    """Return the module of each name that a package lists."""
+    stub = Path(str(sys.modules[package].__file__)).with_suffix(".pyi")
+    imports = ast.parse(stub.read_text(encoding="utf-8")).body
+    return {
+        alias.name: str(line.module)
+        for line in imports
+        if isinstance(line, ast.ImportFrom)
+        for alias in line.names
+    }

@@ -1,0 +1,26 @@
+"""Rules that make a verdict: an ordered table, of which the first rule that applies decides."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from isovist.localization.answer import Verdict
+from isovist.localization.reasons import Reason
+
+E = TypeVar("E")
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[E]):
+    """A reason, the verdict that it leads to, and the test of the evidence for it."""
+
+    reason: Reason
+    verdict: Verdict
+    applies: Callable[[E], bool]
+
+
+def decide(rules: Sequence[Rule[E]], evidence: E) -> tuple[Verdict, tuple[Reason, ...]]:
+    """Return the verdict of the first rule that applies, and all reasons of that verdict."""
+    fulfilled = [rule for rule in rules if rule.applies(evidence)]
+    verdict = fulfilled[0].verdict
+    return verdict, tuple(rule.reason for rule in fulfilled if rule.verdict is verdict)

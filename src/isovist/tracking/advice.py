@@ -1,0 +1,45 @@
+"""Sentences made from reasons: what a tracker says, and what to do about it."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from isovist.localization.advice import ADDED, SENTENCES
+from isovist.localization.reasons import Facts, Reason
+
+
+def _compared(facts: Facts) -> str:
+    count = facts["competitors"]
+    return (
+        f"{count} other place{'s' if count > 1 else ''} would explain the way so far about as "
+        "well. Drive on."
+    )
+
+
+ON_THE_WAY: Mapping[Reason, Callable[[Facts], str]] = {
+    **SENTENCES,
+    Reason.SCAN_BLIND: lambda _: "The scan sees next to nothing of what is around. Drive on.",
+    Reason.NO_SCAN: lambda _: "Nothing was seen yet. Update the tracker with a scan.",
+    Reason.NO_CANDIDATES: lambda _: "No place of the map can be tried.",
+    Reason.POOR_FIT: lambda _: "The last scans fit nowhere in the map.",
+    Reason.POSE_DOUBTED: lambda _: (
+        "The scan no longer fits the place that was believed. Wait for the next scans."
+    ),
+    Reason.POSITION_SLIDES: lambda facts: (
+        f"The place can slide by {facts['position_std']:.1f} m (standard deviation) along one "
+        "axis. Drive until an end or a door is in view."
+    ),
+    Reason.FEW_GROUPS: lambda _: (
+        "What was seen so far is too little to exclude other places. Turn or drive on."
+    ),
+    Reason.COMPETITORS: _compared,
+    Reason.LEAD_TOO_NEW: lambda _: "One place leads, but not by much. Drive on to be sure.",
+    Reason.ONLY_PLACE: lambda _: "One place explains the way so far, and no other comes near.",
+    Reason.RECENT_SCANS_DECIDE: lambda _: (
+        "One place explains the last scans, and the way so far best."
+    ),
+}
+
+
+def advice(reasons: Sequence[Reason], facts: Facts) -> str:
+    """Say what decides, what else a reader should know, and what to do about it."""
+    said = [reasons[0], *(reason for reason in reasons[1:] if reason in ADDED)]
+    return " ".join(ON_THE_WAY[reason](facts) for reason in said)
