@@ -15,7 +15,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PARTS := src/isovist/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
-.PHONY: demo studio test quick times versions lint types reference pictures docs bench clean
+.PHONY: demo studio test quick versions lint types reference pictures docs bench clean
 
 demo: $(USER)
 	$(BIN)/isovist demo --figure out/demo.png
@@ -32,10 +32,6 @@ quick: $(WARM) $(PARTS)
 # The quick tests on the wheel, under each Python of this machine that pyproject.toml names.
 versions: $(DEV) $(PARTS)
 	.ci/versions.sh
-
-# Measure every test, and write which are slow: tests/slow.txt.
-times: $(WARM) $(PARTS)
-	$(BIN)/python -m pytest --times
 
 lint: $(DEV)
 	$(BIN)/ruff check .

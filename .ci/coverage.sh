@@ -10,18 +10,35 @@ mkdir -p out
 export NUMBA_DISABLE_JIT=1 COVERAGE_FILE=out/.coverage
 # Minutes without the compiler; they are run with it by `make test`.
 slow=(
-  voxels.py::test_the_descriptor_of_cells_comes_near_that_of_faces
-  voxels.py::test_walls_faces_and_cells_of_one_building_agree
-  voxels.py::test_rays_with_ties_end_where_the_rational_twin_says
-  lidar.py::test_the_demonstration
-  select.py::test_a_glance_looks_at_the_cheapest_in_full
-  locate_kernels.py::test_ratings_are_those_of_the_twin
-  complete_kernels.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one
-  complete_kernels.py::test_beams_are_followed_for_as_long_as_there_is_time
+  unit/maps/test_voxels.py::test_the_descriptor_of_cells_comes_near_that_of_faces
+  unit/maps/test_voxels.py::test_walls_faces_and_cells_of_one_building_agree
+  unit/maps/test_voxels.py::test_rays_with_ties_end_where_the_rational_twin_says
+  unit/sensing/test_lidar.py::test_the_demonstration
+  unit/compute/test_topk.py::test_a_glance_looks_at_the_cheapest_in_full
+  unit/compute/test_search2d.py::test_ratings_are_those_of_the_twin
+  unit/compute/test_branch_and_bound.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one
+  unit/compute/test_branch_and_bound.py::test_beams_are_followed_for_as_long_as_there_is_time
 )
-files=(ends segments occupancy occupancy_mapping locate_kernels space_kernels voxels cloud_scan scan roses poses complete_kernels distance joined lidar select)
+files=(
+  unit/compute/test_endpoints.py
+  unit/maps/test_segments.py
+  unit/maps/test_occupancy.py
+  unit/maps/test_mapping.py
+  unit/compute/test_search2d.py
+  unit/compute/test_search3d.py
+  unit/maps/test_voxels.py
+  unit/sensing/test_cloud_scan.py
+  unit/sensing/test_scan.py
+  unit/basis/test_directional_basis.py
+  unit/test_poses.py
+  unit/compute/test_branch_and_bound.py
+  unit/compute/test_distance.py
+  unit/sensing/test_sequence.py
+  unit/sensing/test_lidar.py
+  unit/compute/test_topk.py
+)
 .venv/bin/python -m coverage run -m pytest -W ignore::RuntimeWarning \
-  $(printf -- "--deselect tests/test_%s " "${slow[@]}") \
-  $(printf "tests/test_%s.py " "${files[@]}")
+  $(printf -- "--deselect tests/%s " "${slow[@]}") \
+  $(printf "tests/%s " "${files[@]}")
 .venv/bin/python -m coverage report --fail-under "$FLOOR" \
   --include 'src/isovist/kernels/*,src/isovist/maps/*,src/isovist/sensing/*,src/isovist/roses/*'

@@ -7,7 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from tests.bag_writer import write_bag
+from tests.support.bag_writer import write_bag
 
 import isovist as iv
 from benchmarks.fuzz import seeds

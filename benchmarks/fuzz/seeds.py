@@ -14,8 +14,8 @@ import laspy
 import numpy as np
 import pypcd4
 import trimesh
-from tests.bag_writer import link, odometry, scan, write_bag
-from tests.space_writer import POINTS, VALUES, octree, ply
+from tests.support.bag_writer import link, odometry, scan, write_bag
+from tests.support.space_writer import POINTS, VALUES, octree, ply
 
 import isovist as iv
 from isovist.bench.worlds import office_floor

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path[:0] = [str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT)]
 
 from PIL import Image  # noqa: E402
-
-from studio_door import Visit, browser, running  # noqa: E402
+from tests.support.studio_door import Visit, browser, running  # noqa: E402
 
 
 def locate(page: Any) -> None:

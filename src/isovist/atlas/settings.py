@@ -120,7 +120,7 @@ class BeamModel:
     """What a beam's range is worth at a pose: the numbers of `kernels.beam`.
 
     Chosen while looking at `isovist bench carmen` on six logs, both splits; `gloss` on a room whose
-    walls differ in reflectance alone (`tests/test_localization.py`).
+    walls differ in reflectance alone (`tests/behaviour/test_locate.py`).
 
     Attributes:
         noise: σ of a beam against a map of scans, in m, besides what the cells add: sensor, and

@@ -2,7 +2,8 @@
 
 A call says it (`backend="cuda"`), or the variable ISOVIST_BACKEND does, or it is the compiled code
 on the cores of this machine.  Nothing above this room knows which one ran: the operations take and
-fill the same arrays, and `tests/test_backends.py` holds every backend to the same twins.  Costs of
+fill the same arrays, and `tests/unit/compute/test_backends.py`
+holds every backend to the same twins.  Costs of
 headings, deficits, ranges and distances agree bit by bit; sums of many beams differ by rounding.
 """
 

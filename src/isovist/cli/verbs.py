@@ -18,7 +18,9 @@ class Verb(TyperCommand):
         try:
             return super().invoke(ctx)
         except InputError as error:
-            options = {str(p.name): p.opts[-1] for p in self.params if p.param_type_name == "option"}
+            options = {
+                str(p.name): p.opts[-1] for p in self.params if p.param_type_name == "option"
+            }
             for (verb, field), parameter in PARAMETERS.items():
                 if verb == self.name:
                     options[field] = options[parameter]

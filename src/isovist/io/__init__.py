@@ -1,0 +1,5 @@
+"""TODO"""
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,1 +1,5 @@
 """Answers as words and as JSON."""
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

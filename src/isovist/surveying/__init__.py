@@ -1,1 +1,5 @@
 """Where a site can and cannot be localized."""
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

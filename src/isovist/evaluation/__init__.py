@@ -1,0 +1,5 @@
+"""Protocols that measure localization on logs and on generated worlds."""
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)

@@ -1,0 +1,438 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.differences import richardson
+from tests.support.reference import describe_plainly, random_point, random_room
+
+from isovist import (
+    Descriptor,
+    InputError,
+    Intensity,
+    Range,
+    Rose,
+    Scan,
+    SegmentMap,
+    SurfaceGradient,
+)
+from isovist.basis import Bump, CosinePower
+from isovist.paper import (
+    BoxScene,
+    CircleSum,
+    EqualArea,
+    Exact,
+    Lebedev,
+    Moments,
+    check_view,
+    paper_room,
+    place_exact,
+)
+from isovist.poses import unit_vectors
+
+seeds = st.integers(0, 2**32 - 1)
+ROSES = {
+    "paper": Rose.circle(8, 0.5),
+    "many": Rose.circle(48),
+    "sharp": Rose.circle(8, 0.004),
+    "uneven": Rose.from_directions(unit_vectors([0.1, 0.5, 1.9, 3.0, 3.1, 5.0]), 0.2),
+    "bump": Rose.circle(8, profile=Bump(1.2)),
+    "power": Rose.circle(8, profile=CosinePower(4.0)),
+}
+SIGNALS = {
+    "range": Range(),
+    "short": Range(maximum=2.5),
+    "saturating": Range(transform="saturating", scale=2.0),
+    "logarithmic": Range(maximum=4.0, transform="logarithmic", scale=0.7),
+}
+
+
+def nodes_at(world, p, rose, tolerance=1e-12, kinks=()):
+    points = np.atleast_2d(np.asarray(p, dtype=float))
+    return place_exact(
+        world, points, world.see(points), rose, Exact(tolerance), kinks, check_view(None)
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROSES)
+def test_the_exact_quadrature_agrees_with_a_long_sum(name):
+    rng = np.random.default_rng(7)
+    rose = ROSES[name]
+    for _ in range(2):
+        world = random_room(rng)
+        p = random_point(rng, world)
+        F = [Descriptor(rose, signal).at(world, p)[0] for signal in SIGNALS.values()]
+        long = describe_plainly(
+            world, p, rose, 100_000, lambda r: np.stack([s.of_ranges(r) for s in SIGNALS.values()])
+        )
+        np.testing.assert_allclose(F, long, atol=4e-4)
+
+
+@pytest.mark.parametrize("name", ["paper", "many", "sharp", "uneven"])
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-8, 1e-12])
+def test_the_exact_quadrature_keeps_its_tolerance(name, tolerance):
+    rng = np.random.default_rng(11)
+    rose = ROSES[name]
+    for _ in range(10):
+        world = random_room(rng)
+        p = random_point(rng, world)
+        F, _ = Descriptor(rose, quadrature=Exact(tolerance)).at(world, p)
+        best, _ = Descriptor(rose, quadrature=Exact(1e-15)).at(world, p)
+        assert np.abs(F - best).max() <= tolerance * best.sum()
+
+
+def test_few_evaluations_are_enough_in_the_papers_room():
+    world, rose = paper_room(), ROSES["paper"]
+    for p in [(1.5, 2.0), (1.3, 1.7), (1.5, 1.5), (4.0, 3.2)]:
+        assert nodes_at(world, p, rose).offsets[-1] <= 400
+        F, _ = Descriptor(rose, quadrature=Exact(1e-12)).at(world, p)
+        best, _ = Descriptor(rose, quadrature=Exact(1e-15)).at(world, p)
+        assert np.abs(F - best).max() <= 1e-12
+
+
+def test_grazing_walls_cost_no_accuracy():
+    """A corridor 200 m long and 2 m wide: r grows a hundredfold within a degree."""
+    world = SegmentMap.room(200.0, 2.0)
+    F, _ = Descriptor(ROSES["paper"]).at(world, [70.0, 0.7])
+    best, _ = Descriptor(ROSES["paper"], quadrature=Exact(1e-15)).at(world, [70.0, 0.7])
+    assert np.abs(F - best).max() <= 1e-12 * best.sum()
+    # ∫ r dθ over one wall at distance c between angles φ is c·[artanh sin φ].
+    total = 0.0
+    for c, left, right in ((0.7, 70.0, 130.0), (1.3, 70.0, 130.0)):
+        total += c * (np.arcsinh(left / c) + np.arcsinh(right / c))
+    for c in (70.0, 130.0):
+        total += c * (np.arcsinh(0.7 / c) + np.arcsinh(1.3 / c))
+    assert F.sum() == pytest.approx(total, rel=1e-13)
+
+
+@pytest.mark.slow
+def test_the_jacobian_agrees_with_differences_in_150_random_rooms():
+    rng = np.random.default_rng(2026)
+    descriptor = Descriptor(ROSES["paper"], quadrature=Exact(1e-14))
+    worst = 0.0
+    for _ in range(150):
+        world = random_room(rng)
+        p = random_point(rng, world)
+        _, J = descriptor.at(world, p, jacobian=True)
+        D = richardson(lambda q, world=world: descriptor.at(world, q)[0], p, 8e-4)
+        worst = max(worst, np.linalg.norm(J - D) / np.linalg.norm(J))
+    assert worst <= 1e-6
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ROSES)
+@pytest.mark.parametrize("kind", SIGNALS)
+def test_the_jacobian_agrees_with_differences_for_every_rose_and_signal(name, kind):
+    rng = np.random.default_rng(5)
+    descriptor = Descriptor(ROSES[name], SIGNALS[kind], Exact(1e-14))
+    for _ in range(6):
+        world = random_room(rng)
+        p = random_point(rng, world)
+        _, J = descriptor.at(world, p, jacobian=True)
+        D = richardson(lambda q, world=world: descriptor.at(world, q)[0], p, 8e-4)
+        # Where the maximum range passes a corner F has a kink; tell such places by J itself.
+        around = descriptor.at(world, p + 8e-4 * np.array([[1, 1], [-1, -1]]), jacobian=True)[1]
+        if np.linalg.norm(around[0] - around[1]) > 0.02 * np.linalg.norm(J):
+            continue
+        assert np.linalg.norm(J - D) <= 2e-6 * np.linalg.norm(J)
+
+
+def test_without_the_shadow_term_the_jacobian_is_wrong():
+    world = paper_room()
+    descriptor = Descriptor(ROSES["paper"])
+    _, J = descriptor.at(world, [1.5, 1.5], jacobian=True)
+    _, bare = descriptor.at(world, [1.5, 1.5], jacobian=True, shadow=False)
+    assert np.linalg.svd(bare, compute_uv=False)[-1] > 1.25 * np.linalg.svd(J, compute_uv=False)[-1]
+
+
+@pytest.mark.slow
+@given(seeds, st.sampled_from(sorted(ROSES)))
+def test_channels_sum_to_the_integral_of_the_signal(seed, name):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    p = random_point(rng, world)
+    nodes = nodes_at(world, p, ROSES[name])
+    F, _ = Descriptor(ROSES[name]).at(world, p)
+    assert F.sum() == pytest.approx(nodes.coefficients @ nodes.seen.ranges, rel=1e-12)
+
+
+@pytest.mark.slow
+@given(seeds)
+def test_the_row_sums_of_the_jacobian_do_not_depend_on_the_rose(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    p = random_point(rng, world)
+    sums = [
+        Descriptor(ROSES[name]).at(world, p, jacobian=True)[1].sum(axis=0)
+        for name in ("paper", "many", "uneven")
+    ]
+    np.testing.assert_allclose(sums[1], sums[0], rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(sums[2], sums[0], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.slow
+@given(seeds, st.integers(2, 16))
+def test_turning_the_world_by_one_step_shifts_the_channels(seed, n):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    p = random_point(rng, world)
+    turn = 2.0 * np.pi / n
+    c, s = np.cos(turn), np.sin(turn)
+    R = np.array([[c, -s], [s, c]])
+    turned = SegmentMap.from_segments(world.walls.reshape(-1, 2, 2) @ R.T)
+    descriptor = Descriptor(Rose.circle(n, 0.3))
+    F, J = descriptor.at(world, p, jacobian=True)
+    G, K = descriptor.at(turned, R @ p, jacobian=True)
+    np.testing.assert_allclose(G, np.roll(F, 1), atol=1e-10)
+    np.testing.assert_allclose(K, np.roll(J, 1, axis=0) @ R.T, atol=1e-8)
+
+
+@pytest.mark.slow
+@given(seeds)
+def test_doubling_the_world_doubles_the_descriptor(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    p = random_point(rng, world)
+    double = SegmentMap.from_segments(2.0 * world.walls)
+    F, _ = Descriptor(ROSES["paper"]).at(world, p)
+    G, _ = Descriptor(ROSES["paper"]).at(double, 2.0 * p)
+    np.testing.assert_allclose(G, 2.0 * F, rtol=1e-11)
+
+
+@pytest.mark.slow
+@given(seeds)
+def test_channels_are_lower_semicontinuous_where_something_occludes(seed):
+    """On an alignment of two corners, no nearby place may have a channel lower by a jump."""
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    p = random_point(rng, world)
+    c = world.corners
+    i, j = rng.choice(len(c), 2, replace=False)
+    d = c[j] - c[i]
+    p = p - np.array([d[1], -d[0]]) * (d[1] * (p - c[i])[0] - d[0] * (p - c[i])[1]) / (d @ d)
+    if not (world.contains(p) and world.clearance(p) > 0.05):
+        return
+    descriptor = Descriptor(ROSES["paper"])
+    F, _ = descriptor.at(world, p)
+    for radius in (1e-2, 1e-4, 1e-6):
+        near, _ = descriptor.at(world, p + radius * unit_vectors(np.arange(12) * 0.523))
+        assert (near.min(axis=0) >= F - 40.0 * radius * world.bounds.max()).all()
+
+
+@pytest.mark.slow
+@given(seeds)
+@settings(max_examples=20)
+def test_channels_are_lower_semicontinuous_in_space_behind_a_sphere(seed):
+    rng = np.random.default_rng(seed)
+    ball = np.array([*rng.uniform((2.5, 2.0, 1.2), (3.5, 3.0, 1.8)), 0.6])
+    box = BoxScene.from_size([6.0, 5.0, 3.0], [ball])
+    descriptor = Descriptor(Rose.fibonacci(10, 0.4), quadrature=EqualArea(6000))
+    p = rng.uniform((0.4, 0.4, 0.4), (1.6, 4.6, 2.6))
+    F, _ = descriptor.at(box, p)
+    steps = rng.normal(size=(8, 3))
+    steps /= np.linalg.norm(steps, axis=1, keepdims=True)
+    for radius in (1e-2, 1e-4, 1e-6):
+        near, _ = descriptor.at(box, p + radius * steps)
+        # One direction of the sum that turns from the far wall to the ball weighs 4π/6000 · 6 m.
+        assert (near.min(axis=0) >= F - 60.0 * radius - 0.013).all()
+
+
+@pytest.mark.slow
+@given(seeds)
+def test_what_is_not_in_view_does_not_count(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    p = random_point(rng, world)
+    descriptor = Descriptor(ROSES["paper"])
+    a, b = np.sort(rng.uniform(0.0, 2.0 * np.pi, 2))
+    whole, J = descriptor.at(world, p, jacobian=True)
+    inside, J_in = descriptor.at(world, p, view=[[a, b]], jacobian=True)
+    outside, J_out = descriptor.at(world, p, view=[[b, a + 2.0 * np.pi]], jacobian=True)
+    np.testing.assert_allclose(inside + outside, whole, rtol=1e-10)
+    np.testing.assert_allclose(J_in + J_out, J, rtol=1e-7, atol=1e-7)
+    assert (inside <= whole + 1e-12).all()
+
+
+def test_a_scan_gives_the_descriptor_of_the_place_it_was_taken_from():
+    world = paper_room()
+    bearings = 2.0 * np.pi * np.arange(1440) / 1440
+    ranges = world.cast([1.3, 1.7], unit_vectors(bearings)).ranges
+    descriptor = Descriptor(ROSES["paper"])
+    observed = descriptor.of_scan(Scan(bearings, ranges))
+    F, _ = descriptor.at(world, [1.3, 1.7])
+    np.testing.assert_allclose(observed.F, F, atol=5e-3)
+    np.testing.assert_allclose(observed.mass.sum(), 2.0 * np.pi, rtol=1e-12)
+
+
+def test_a_sensor_with_two_returns_gives_the_descriptor_of_one_with_one():
+    bearings = 2.0 * np.pi * np.arange(720) / 720
+    ranges = paper_room().cast([1.3, 1.7], unit_vectors(bearings)).ranges
+    descriptor = Descriptor(ROSES["paper"])
+    once = descriptor.of_scan(Scan(bearings, ranges))
+    twice = descriptor.of_scan(Scan(np.repeat(bearings, 2), np.repeat(ranges, 2)))
+    np.testing.assert_allclose(twice.F, once.F, rtol=1e-12)
+    np.testing.assert_allclose(twice.mass, once.mass, rtol=1e-12)
+    # Where the returns differ, each counts for half.
+    both = np.stack([ranges, ranges + 0.5], axis=1).ravel()
+    between = descriptor.of_scan(Scan(np.repeat(bearings, 2), both))
+    np.testing.assert_allclose(between.F, once.F + 0.25 * once.mass, rtol=1e-12)
+
+
+def test_missing_beams_leave_a_hole_in_the_mass():
+    bearings = np.linspace(-np.pi / 2, np.pi / 2, 181)
+    ranges = np.full(181, 2.0)
+    ranges[60:120] = np.nan
+    observed = Descriptor(Rose.circle(8, 0.02)).of_scan(Scan(bearings, ranges))
+    step = np.pi / 180
+    assert observed.mass.sum() == pytest.approx(121 * step, rel=1e-9)
+    np.testing.assert_allclose(observed.F, 2.0 * observed.mass, rtol=1e-12)
+    assert observed.mass[4] < 1e-6  # behind: never seen
+    view = [[-np.pi / 2 - step / 2, -30.5 * step], [29.5 * step, np.pi / 2 + step / 2]]
+    F, _ = Descriptor(Rose.circle(8, 0.02)).at(
+        SegmentMap.from_polygons([2.0 * unit_vectors(np.arange(720) * np.pi / 360)]),
+        [0.0, 0.0],
+        view=view,
+    )
+    np.testing.assert_allclose(observed.F, F, atol=2e-3)
+
+
+def test_walls_that_differ_only_in_reflectance_make_a_shadow_term_of_their_own():
+    square = [[[0, 0], [4, 0]], [[4, 0], [4, 4]], [[4, 4], [0, 4]], [[0, 4], [0, 0]]]
+    world = SegmentMap.from_segments(square, reflectance=[0.1, 0.9, 0.4, 0.6])
+    descriptor = Descriptor(ROSES["paper"], Intensity(), Exact(1e-14))
+    p = np.array([1.3, 2.2])
+    _, J = descriptor.at(world, p, jacobian=True)
+    D = richardson(lambda q: descriptor.at(world, q)[0], p, 8e-4)
+    np.testing.assert_allclose(J, D, atol=1e-9)
+    assert np.linalg.norm(J) > 0.1
+
+
+def furnished(rng, world):
+    """The same room with walls of unlike reflectance and attributes."""
+    m = len(world.walls)
+    return SegmentMap.from_segments(
+        world.walls, free=world.free, reflectance=rng.uniform(0.1, 1.0, m),
+        attribute=rng.uniform(0.0, 2.0, (m, 2)),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["paper", "many", "uneven", "bump"])
+@pytest.mark.parametrize("signal", [Intensity(2.5, 0.3), SurfaceGradient(maximum=2.0)])
+def test_a_signal_that_jumps_at_its_longest_range_has_the_jacobian_of_its_rims(name, signal):
+    rng = np.random.default_rng(17)
+    descriptor = Descriptor(ROSES[name], signal, Exact(1e-14))
+    tried = 0
+    for _ in range(8):
+        world = furnished(rng, random_room(rng))
+        p = random_point(rng, world)
+        _, J = descriptor.at(world, p, jacobian=True)
+        D = richardson(lambda q, world=world: descriptor.at(world, q)[0], p, 8e-4)
+        # Where the longest range passes a corner or a foot F has a kink; J itself tells.
+        around = descriptor.at(world, p + 8e-4 * np.array([[1, 1], [-1, -1]]), jacobian=True)[1]
+        if np.linalg.norm(around[0] - around[1]) > 0.02 * np.linalg.norm(J):
+            continue
+        tried += 1
+        assert np.linalg.norm(J - D) <= 1e-5 * np.linalg.norm(J)
+        moments = Moments.from_segments(world, p[None], ROSES[name], signal)
+        np.testing.assert_allclose(moments.describe(ROSES[name])[1][0], J, atol=1e-9)
+    assert tried >= 4
+
+
+def test_rims_count_within_the_view_alone():
+    world = furnished(np.random.default_rng(2), SegmentMap.room(9.0, 6.0))
+    descriptor = Descriptor(ROSES["paper"], Intensity(2.5), Exact(1e-14))
+    p = np.array([2.0, 2.2])
+    _, J = descriptor.at(world, p, jacobian=True)
+    _, left = descriptor.at(world, p, jacobian=True, view=[[0.0, 3.0]])
+    _, right = descriptor.at(world, p, jacobian=True, view=[[3.0, 2.0 * np.pi]])
+    np.testing.assert_allclose(left + right, J, atol=1e-12)
+    D = richardson(lambda q: descriptor.at(world, q, view=[[0.0, 3.0]])[0], p, 8e-4)
+    np.testing.assert_allclose(left, D, atol=1e-8)
+
+
+def test_differences_stand_in_for_the_jacobian_of_a_sum():
+    world = paper_room()
+    plain = Descriptor(ROSES["paper"], quadrature=CircleSum(1024), step=0.05)
+    _, J = plain.at(world, [1.5, 1.5], jacobian=True)
+    np.testing.assert_allclose(np.linalg.svd(J, compute_uv=False), [1.452, 0.845], atol=5e-4)
+
+
+@pytest.mark.parametrize("rule", [Lebedev(65), EqualArea(40_000)])
+def test_rules_on_the_sphere_integrate_polynomials(rule):
+    nodes = rule.rule()
+    x, y, z = nodes.directions.T
+    assert nodes.coefficients.sum() == pytest.approx(4.0 * np.pi, rel=1e-12)
+    assert nodes.coefficients @ (x**2 * z**4) == pytest.approx(4.0 * np.pi / 35.0, rel=1e-5)
+    assert nodes.coefficients @ (x * y**3) == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [3.0, 2.0]),
+            "The point (3, 2) is not in free space: it is in a wall or outside the map.",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [4.7, 2.0]),
+            "The point (4.7, 2) is not in free space: it is in a wall or outside the map.",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [7.0, 2.0]),
+            "The point (7, 2) is not in free space: it is in a wall or outside the map.",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [np.nan, 2.0]),
+            "`points` must be finite, got NaN or infinity.",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [1.0, 2.0, 3.0]),
+            "`points` must have shape (..., 2), got (3,).",
+        ),
+        (
+            lambda: Descriptor(Rose.fibonacci(8)).at(paper_room(), [1.0, 2.0]),
+            "A rose of dimension 3 cannot describe a map of dimension 2.",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"]).at(
+                SegmentMap.from_segments([[[0, 0], [1, 0]]]), [0.5, 1.0]
+            ),
+            "Some directions meet no wall, so their range is infinite. "
+            "Close the map, or bound the signal: Range(maximum=…).",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"], Intensity()).at(paper_room(), [1.0, 1.0]),
+            "Intensity needs a map whose walls have a `reflectance`.",
+        ),
+        (lambda: Exact(0.0), "`tolerance` must lie in [1e-15, 1), got 0.0."),
+        (lambda: CircleSum(0).rule(), "A sum needs at least 1 term, got 0."),
+        (lambda: CircleSum(2.5).rule(), "`terms` must be a whole number, got 2.5."),
+        (
+            lambda: Lebedev(4).rule(),
+            "There is no Lebedev rule of degree 4: use 3, 5, …, 31, 35, …, 131.",
+        ),
+        (
+            lambda: check_view([[1.0, 0.0]]),
+            "`view` must be disjoint intervals (from, to) with from < to, in rad, "
+            "of at most a full turn.",
+        ),
+        (lambda: check_view([[0.0, 2.0], [1.0, 3.0]]), "The intervals of `view` overlap."),
+        (lambda: Range(maximum=0.0), "`maximum` range must be positive, got 0.0 m."),
+        (
+            lambda: Range(transform="square"),
+            "`transform` must be linear, saturating or logarithmic, got 'square'.",
+        ),
+        (
+            lambda: Descriptor(ROSES["paper"], quadrature=CircleSum(64)).at(
+                paper_room(), [0.01, 2.0], jacobian=True
+            ),
+            "A point lies within 0.05 m of a wall, too near for differences of F. "
+            "Use the exact quadrature or a smaller `step`.",
+        ),
+    ],
+)
+def test_bad_questions_are_refused(call, text):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == text

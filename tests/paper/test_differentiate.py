@@ -1,0 +1,109 @@
+"""Derivatives of F by places, corners, directions and temperature, against differences."""
+
+import importlib.util
+
+import numpy as np
+import pytest
+from tests.support.differentiable import DIRECTIONS, EPSILON, POINTS, RNG, SIGNALS, room
+
+import isovist as iv
+from isovist import Descriptor, InputError, MissingExtraError, Rose
+from isovist.paper import Plan, paper_room
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signal", SIGNALS)
+def test_what_a_loss_is_worth_in_everything_agrees_with_differences(signal):
+    plan, u = room(), RNG.normal(size=(len(POINTS), len(DIRECTIONS)))
+
+    def loss(points, corners, directions, epsilon):
+        rose = Rose.from_directions(directions, epsilon)
+        return (u * plan.moved(corners).moments(points, rose, signal).describe(rose)[0]).sum()
+
+    given = [POINTS, plan.corners, DIRECTIONS, np.array(EPSILON)]
+    rose = Rose.from_directions(DIRECTIONS, EPSILON)
+    pulled = plan.pull(plan.moments(POINTS, rose, signal), rose, u)
+    lengths = np.linalg.norm(DIRECTIONS, axis=1)
+    told = [pulled.points, pulled.corners, pulled.directions / lengths[:, None], pulled.parameter]
+    step = 1e-5
+    for k, (value, slope) in enumerate(zip(given, told, strict=True)):
+        expected = np.zeros(value.shape)
+        for index in np.ndindex(value.shape):
+            ends = []
+            for sign in (1.0, -1.0):
+                moved = value.copy()
+                moved[index] += sign * step
+                ends.append(loss(*given[:k], moved, *given[k + 1 :]))
+            expected[index] = (ends[0] - ends[1]) / (2.0 * step)
+        np.testing.assert_allclose(slope, expected, atol=2e-7)
+
+
+def test_moving_all_corners_is_moving_the_places_the_other_way():
+    plan, rose = room(), Rose.circle(8, 0.3)
+    moments = plan.moments(POINTS, rose)
+    _, J = Descriptor(rose).at(plan.world, POINTS, jacobian=True)
+    for channel in range(8):
+        u = np.zeros((len(POINTS), 8))
+        u[:, channel] = 1.0
+        pulled = plan.pull(moments, rose, u)
+        np.testing.assert_allclose(pulled.points, J[:, channel], atol=1e-10)
+        np.testing.assert_allclose(
+            pulled.corners.sum(axis=0), -J[:, channel].sum(axis=0), atol=1e-9
+        )
+
+
+def test_a_plan_is_the_map_it_came_from():
+    world = paper_room()
+    plan = Plan.from_map(world)
+    np.testing.assert_array_equal(plan.world.walls, world.walls)
+    rose = Rose.circle(8, 0.5)
+    F, _ = Descriptor(rose).at(world, [[1.5, 1.5]])
+    np.testing.assert_array_equal(plan.moments([[1.5, 1.5]], rose).describe(rose)[0], F)
+
+
+def test_signals_that_hang_on_places_are_refused():
+    with pytest.raises(InputError) as caught:
+        room().moments(POINTS, Rose.circle(4), iv.SurfaceGradient())
+    assert str(caught.value) == (
+        "A SurfaceGradient signal depends on where walls stand in a way that is not "
+        "differentiated. Use a Range or an Intensity signal."
+    )
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="torch is installed")
+def test_without_torch_the_extra_is_named():
+    from isovist.paper import describe
+
+    with pytest.raises(MissingExtraError) as caught:
+        describe(room(), POINTS, directions=DIRECTIONS, temperature=EPSILON)
+    assert str(caught.value) == (
+        "A descriptor in PyTorch needs an optional part: pip install 'isovist[torch]'."
+    )
+
+
+@pytest.mark.slow
+def test_a_wall_is_found_to_a_millimetre_from_scans():
+    """What examples/fit_a_wall.py does in PyTorch."""
+    from examples.fit_a_wall import DRAWN, RIGHT, scans
+    from examples.fit_a_wall import room as room_with
+    from scipy.optimize import minimize
+
+    rose, world = Rose.circle(16), room_with(DRAWN)
+    places = np.random.default_rng(0).uniform(0.2, (4.8, 3.8), (240, 2))
+    places = places[world.contains(places) & (world.clearance(places) > 0.3)][:60]
+    seen, plan = scans(places, rose), Plan.from_map(world)
+    ends = [int(np.linalg.norm(plan.corners - end, axis=1).argmin()) for end in DRAWN]
+
+    def cost(x):
+        corners = plan.corners.copy()
+        corners[ends] = x.reshape(2, 2)
+        here = plan.moved(corners)
+        moments = here.moments(places, rose)
+        gap = moments.describe(rose)[0] - seen
+        pulled = here.pull(moments, rose, 2.0 * gap / gap.size)
+        return (gap**2).mean(), pulled.corners[ends].ravel()
+
+    found = minimize(
+        cost, DRAWN.ravel(), jac=True, method="L-BFGS-B", options={"ftol": 1e-15, "gtol": 1e-9}
+    )
+    assert np.linalg.norm(found.x.reshape(2, 2) - RIGHT, axis=1).max() < 1e-3

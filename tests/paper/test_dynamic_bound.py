@@ -1,0 +1,164 @@
+"""The dynamic error bound: never violated where it holds, and honest where it does not."""
+
+import numpy as np
+import pytest
+
+from isovist import Descriptor, InputError, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist.maps import Cell
+from isovist.paper import (
+    CircleSum,
+    MapField,
+    PlaceCourse,
+    PoseCourse,
+    ball,
+    directions,
+    dynamic_bound,
+    field_points,
+    random_field,
+    stack,
+)
+
+pytestmark = pytest.mark.slow
+
+ROSE = Rose.circle(8, 0.5)
+ROOM = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)])
+DRIVE = [Pose(0.08 * k, 0.01 * k, 0.1 * k) for k in range(6)]
+
+
+def place_course(world=ROOM, signal=None):
+    places = [[p.x, p.y] for p in DRIVE]
+    field = MapField(Descriptor(ROSE, Range() if signal is None else signal), world)
+    return PlaceCourse.along(field, places, 0.2 * np.arange(6))
+
+
+@pytest.mark.parametrize(("heading", "cases"), [(False, 40), (True, 20)])
+def test_the_dynamic_bound_is_not_violated_where_it_holds(heading, cases):
+    """A small sample of benchmarks/dynamic_bound.py, which counts thousands."""
+    from benchmarks.dynamic_bound import try_cases
+
+    tally = try_cases(cases, heading=heading, seed=7)
+    assert tally.held == cases
+    assert tally.violations == 0
+    assert tally.sharp_held >= tally.held
+    assert tally.sharp_violations == 0
+    assert tally.sharpest < tally.tightest
+
+
+def test_in_space_the_bound_is_not_violated_either():
+    rng = np.random.default_rng(1)
+    held = 0
+    while held < 6:
+        field = random_field(rng, 3)
+        start = field_points(rng, field, 1, 0.8)[0]
+        moves = np.cumsum(0.08 * directions(rng, 3, 5), axis=0)
+        course = PlaceCourse.along(field, moves, 0.2 * np.arange(5))
+        delta = 10.0 ** rng.uniform(-3.0, -1.5) * directions(rng, 3)
+        if not course.free(start + delta):
+            continue
+        size = float(np.linalg.norm(delta))
+        answer = dynamic_bound(course, start, course.at(start + delta)[0], radius=size, samples=12)
+        if answer.holds:
+            held += 1
+            assert size <= answer.sharp <= answer.bound
+
+
+def test_each_assumption_is_reported_by_name_with_its_value():
+    course = place_course()
+    start = np.array([1.5, 1.5])
+    answer = dynamic_bound(course, start, course.at(start)[0], radius=0.01)
+    assert [a.name for a in answer.assumptions] == ["T1", "T2", "T3", "T4", "T5", "way"]
+    assert answer.holds
+    assert answer.bound == answer.sharp == 0.0
+    by_name = {a.name: a for a in answer.assumptions}
+    assert by_name["T2"].value == answer.lipschitz
+    assert by_name["T3"].value == answer.variation
+    assert by_name["T4"].value == answer.mu > 0.0
+    assert by_name["T5"].value <= by_name["T5"].limit == 0.5 * answer.mu
+    assert by_name["T1"].text == "odometry gives the motion exactly (assumed)"
+
+
+def test_too_wide_a_ball_breaks_t5_and_only_t5():
+    course = place_course()
+    start = np.array([1.5, 1.5])
+    answer = dynamic_bound(course, start, course.at(start)[0], radius=0.8)
+    assert [a.name for a in answer.assumptions if not a.holds] == ["T5"]
+    assert not answer.holds
+    assert answer.bound == np.inf
+
+
+def test_a_corridor_breaks_t4():
+    walls = [[[-300.0, 0.0], [300.0, 0.0]], [[-300.0, 4.0], [300.0, 4.0]]]
+    course = place_course(SegmentMap.from_segments(walls), Range(maximum=8.0))
+    start = np.array([1.5, 1.5])
+    answer = dynamic_bound(course, start, course.at(start)[0], radius=0.001)
+    assert "T4" in [a.name for a in answer.assumptions if not a.holds]
+    assert not answer.holds
+    assert answer.bound == answer.sharp == np.inf
+
+
+def test_a_wall_within_the_ball_leaves_nothing_verified():
+    course = place_course()
+    for start in ([0.05, 1.5], [9.0, 9.0]):
+        answer = dynamic_bound(course, start, np.zeros((6, 8)), radius=0.1)
+        assert not answer.holds
+        assert not any(a.holds for a in answer.assumptions)
+        assert answer.bound == answer.sharp == np.inf
+
+
+def test_on_cells_the_derivative_is_not_verified_and_the_way_is_known_only_at_samples():
+    cells = np.full((80, 120), Cell.OCCUPIED, dtype=np.uint8)
+    cells[2:78, 2:118] = Cell.FREE
+    descriptor = Descriptor(ROSE, quadrature=CircleSum(256))
+    course = PoseCourse.along(descriptor, OccupancyMap(cells, 0.05), DRIVE[:2])
+    answer = dynamic_bound(course, [1.5, 1.5, 0.2], np.zeros((2, 8)), radius=0.01, samples=6)
+    assert not answer.holds
+    assert answer.bound == answer.sharp == np.inf
+    assert answer.assumptions[2].text == "not verified: J is a difference quotient on this map"
+    way = answer.assumptions[-1]
+    assert way.text == "the places of 6 starts in the ball are free (samples)"
+    assert way.holds
+
+
+def test_noise_and_drift_widen_the_bound():
+    course = PoseCourse.along(Descriptor(ROSE), ROOM, DRIVE, 0.2 * np.arange(6))
+    start = np.array([1.5, 1.5, 0.2])
+    F = course.at(start)[0]
+    bounds = [
+        dynamic_bound(course, start, F, radius=0.005, **more).sharp
+        for more in ({}, {"noise": 1e-3}, {"noise": 1e-3, "drift": 1e-4})
+    ]
+    assert bounds[0] == 0.0
+    assert 0.0 < bounds[1] < bounds[2] < np.inf
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_the_ball_is_filled_evenly(d):
+    points = ball(d, 2000)
+    radii = np.linalg.norm(points, axis=1)
+    assert radii.max() <= 1.0 + 1e-12
+    assert len(ball(d, 5)) == 5
+    np.testing.assert_allclose(points.mean(axis=0), 0.0, atol=0.02)
+    assert np.mean(radii < 0.5) == pytest.approx(0.5**d, abs=0.01)
+    np.testing.assert_allclose(
+        points[2 * d :].T @ points[2 * d :] / 2000, np.eye(d) / (d + 2), atol=0.01
+    )
+
+
+def test_the_stack_has_the_gramian_for_its_square():
+    course = place_course()
+    _, J = course.at([1.5, 1.5])
+    rows = stack(J, course.weights)
+    assert rows.shape == (48, 2)
+    np.testing.assert_allclose(
+        rows.T @ rows, np.einsum("k,kni,knj->ij", course.weights, J, J), rtol=1e-12
+    )
+
+
+def test_bad_questions_are_refused():
+    course = place_course()
+    with pytest.raises(InputError) as caught:
+        dynamic_bound(course, [1.5, 1.5], np.zeros((6, 8)), radius=0.0)
+    assert str(caught.value) == "`radius` must be positive, `noise` and `drift` not negative."
+    with pytest.raises(InputError) as caught:
+        dynamic_bound(course, [1.5, 1.5], np.zeros((5, 8)), radius=0.1)
+    assert str(caught.value) == "`observed` must have shape (6, 8), got (5, 8)."

@@ -1,0 +1,328 @@
+"""The paper's own localizer, on every kind of map."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.support.sites import PLANE, SPACE, gap
+from typer.testing import CliRunner
+
+import isovist as iv
+from isovist import Descriptor, InputError, Pose3, SpinningLidar, write_map, write_scan
+from isovist.apps import app
+from isovist.paper import (
+    DescriptorGrid,
+    PaperLocalizer,
+    band_of,
+    distances,
+    layer,
+    paper_localizer,
+    paper_room,
+    paper_rose,
+)
+from isovist.poses import unit_vectors
+
+ROOM = paper_room()
+PLACE = (1.3, 1.7)
+PATH = [(1.500, 1.500), (1.289, 1.694), (1.301, 1.700), (1.300, 1.700)]
+RESIDUALS = [0.2869, 0.0165, 0.0008, 0.0002]
+
+
+def full_scan(heading=0.0, beams=1024):
+    """What a robot in the paper's room sees, 2π/1024 apart in the axes of the map."""
+    bearings = 2.0 * np.pi * np.arange(beams) / beams
+    ranges = ROOM.cast(PLACE, unit_vectors(bearings)).ranges
+    return iv.Scan(bearings - heading, ranges)
+
+
+def test_the_table_of_the_paper_is_the_path_of_its_localizer():
+    answer = PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(full_scan(), 0.0)
+    np.testing.assert_allclose(answer.path[:4], PATH, atol=6e-4)
+    np.testing.assert_allclose(answer.residuals[:4], RESIDUALS, atol=6e-5)
+    np.testing.assert_array_equal(answer.nodes.places[:4], [(1.5, 1.5), (1.5, 2), (1, 2), (1, 1.5)])
+    np.testing.assert_allclose(answer.pose.vector, [*PLACE, 0.0], atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", ["euclid", "gram", "truncated"])
+def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm):
+    descriptor = Descriptor(iv.Rose.circle(16))
+    localizer = PaperLocalizer(ROOM, descriptor.rose, norm=norm, spacing=0.25)
+    F, J = descriptor.at(ROOM, PLACE, jacobian=True)
+    known = localizer.locate(F, 0.0)
+    np.testing.assert_allclose(known.pose.vector, [*PLACE, 0.0], atol=1e-9)
+    if norm != "gram":
+        assert known.mu == pytest.approx(np.linalg.svd(J)[1][-1])
+    turned = localizer.locate(np.roll(F, -3))
+    np.testing.assert_allclose(turned.pose.vector, [*PLACE, 6.0 * np.pi / 16.0], atol=1e-8)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("norm", ["euclid", "truncated"])
+def test_scans_of_the_plane_are_located_on_cells_without_a_heading(norm):
+    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0), norm)
+    for truth in PLANE.places:
+        away, turn = gap(localizer.locate(PLANE.look(truth)).pose, truth)
+        assert away < 0.06
+        assert turn < 0.02
+
+
+@pytest.mark.slow
+def test_the_mount_of_a_sensor_is_taken_off():
+    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0))
+    truth = PLANE.places[0]
+    scan = PLANE.look(truth, mount=PLANE.mount)
+    for heading in (None, truth.yaw):
+        away, turn = gap(localizer.locate(scan, heading).pose, truth)
+        assert away < 0.06
+        assert turn < 0.02
+
+
+@pytest.mark.slow
+def test_half_a_view_is_compared_where_it_was_seen():
+    lidar = iv.Lidar(field_of_view=np.pi, beams=181, noise=0.01)
+    truth = PLANE.places[1]
+    scan = lidar.scan(PLANE.world, truth, np.random.default_rng(2))
+    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0))
+    answer = localizer.locate(scan)
+    away, turn = gap(answer.pose, truth)
+    assert away < 0.1
+    assert turn < 0.03
+    assert not answer.bound.holds
+    assert answer.bound.assumptions[0].text.startswith("J is the derivative of F: not verified")
+
+
+def space_case(kind):
+    lidar = SpinningLidar(16, -0.6, 0.6, 180, 20.0, 0.01)
+    if kind == "voxels":
+        return SPACE.world, SPACE.places[0], lidar
+    plan = iv.SegmentMap.room(6.0, 4.0, pillars=[(4.0, 1.0, 4.6, 1.8)])
+    return iv.MeshMap.extrude(plan, 0.0, 3.0), Pose3(1.3, 1.7, 0.4, 1.0), lidar
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["voxels", "mesh"])
+def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
+    world, truth, lidar = space_case(kind)
+    scan = lidar.scan(world, truth, np.random.default_rng(1))
+    localizer = PaperLocalizer(
+        world, iv.Rose.fibonacci(48), iv.Range(20.0), spacing=0.5,
+        region=layer(world), view=band_of(scan),
+    )  # fmt: skip
+    away, turn = gap(localizer.locate(scan).pose, truth)
+    assert away < 0.15
+    assert turn < 0.05
+    near, _ = gap(localizer.locate(scan, truth.yaw).pose, truth)
+    assert near < 0.15
+
+
+@pytest.mark.slow
+def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
+    world = iv.SegmentMap.room(1.9, 1.2)
+    descriptor = Descriptor(iv.Rose.circle(8, 0.5))
+    localizer = PaperLocalizer(world, descriptor.rose, spacing=0.02)
+    rng = np.random.default_rng(5)
+    held = 0
+    for place in rng.uniform((0.2, 0.2), (1.7, 1.0), (12, 2)):
+        noise = 1e-3
+        off = rng.normal(size=8)
+        F = descriptor.at(world, place)[0] + noise * off / np.linalg.norm(off)
+        answer = localizer.locate(F, 0.0, noise=noise)
+        for bound, at in ((answer.node_bound, answer.path[0]), (answer.bound, answer.path[-1])):
+            if bound.holds:
+                held += 1
+                assert np.linalg.norm(at - place) <= bound.bound
+    assert held >= 4
+
+
+def test_the_bound_names_every_assumption():
+    answer = PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(full_scan(), 0.0)
+    names = [assumption.name for assumption in answer.bound.assumptions]
+    assert names == ["derivative", "room", "variation", "node", "noise", "alias"]
+    # Symmetric halves: another node explains it as well, so nothing is claimed.
+    assert not answer.bound.holds
+    assert answer.bound.bound == np.inf
+
+
+@pytest.mark.slow
+def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
+    sides = np.array([[0, 0, 8, 0], [8, 0, 8, 3], [8, 3, 0, 3], [0, 3, 0, 0]], dtype=float)
+    world = iv.SegmentMap.from_segments(sides, reflectance=[0.2, 0.5, 0.9, 0.5])
+    truth = iv.Pose(2.6, 1.0, 0.3)
+    bearings = np.radians(np.arange(-180.0, 180.0))
+    hits = world.cast(truth.position, unit_vectors(bearings + truth.yaw))
+    strengths = world.reflectance[hits.walls]
+    scan = iv.Scan(bearings, hits.ranges, intensities=strengths)
+    rose = iv.Rose.circle(32)
+    alone = PaperLocalizer(world, rose, iv.Range()).locate(scan)
+    both = PaperLocalizer(world, rose, [iv.Range(), iv.Intensity()]).locate(scan)
+    # The room turned by 180° looks the same to ranges alone.
+    assert alone.nodes.distances[1] < 1.3 * alone.nodes.distances[0]
+    away, turn = gap(both.pose, truth)
+    assert away < 0.01
+    assert turn < 0.01
+    other = np.linalg.norm(both.nodes.places - [5.4, 2.0], axis=1) < 0.5
+    assert both.nodes.distances[other].min() > 3.0 * both.nodes.distances[0]
+
+
+@pytest.mark.slow
+def test_the_grid_covers_cells_voxels_and_meshes():
+    rng = np.random.default_rng(4)
+    mesh = iv.MeshMap.extrude(iv.SegmentMap.room(3.0, 2.0), 0.0, 2.0)
+    worlds = [(PLANE.world, iv.Rose.circle(8)), (SPACE.world, iv.Rose.fibonacci(8)),
+              (mesh, iv.Rose.fibonacci(8))]  # fmt: skip
+    for world, rose in worlds:
+        grid = DescriptorGrid.over(world, Descriptor(rose, iv.Range(20.0)), 0.8)
+        places = rng.uniform(*world.bounds, (3000, world.dimension))
+        places = places[world.contains(places)]
+        gaps = np.linalg.norm(places[:, None] - grid.nodes, axis=2).min(axis=1)
+        assert gaps.max() <= grid.covering_radius
+
+
+def test_distances_agree_with_their_definitions():
+    rng = np.random.default_rng(0)
+    A, B = rng.normal(size=(5, 6)), rng.normal(size=(3, 6))
+    seen, known = rng.random((5, 6)) < 0.95, rng.random((3, 6)) < 0.9
+    M = rng.normal(size=(6, 6))
+    G = M @ M.T
+    found = {
+        norm: distances(A, seen, B, known, norm, gram=G, tau=0.7)
+        for norm in ("euclid", "gram", "truncated")
+    }
+    for k in range(5):
+        for h in range(3):
+            v = seen[k] & known[h]
+            if v.sum() < 0.75 * known[h].sum():
+                assert found["euclid"][k, h] == np.inf
+                continue
+            g = np.where(v, A[k] - B[h], 0.0)
+            more = 6.0 / v.sum()
+            assert found["euclid"][k, h] == pytest.approx(np.sqrt(more * (g @ g)))
+            capped = np.minimum(np.abs(g), 0.7).sum()
+            assert found["truncated"][k, h] == pytest.approx(more * capped)
+            w = known[h]
+            inverse = np.linalg.pinv(G[np.ix_(w, w)])
+            assert found["gram"][k, h] == pytest.approx(np.sqrt(more * (g[w] @ inverse @ g[w])))
+
+
+@pytest.mark.slow
+def test_the_command_gives_the_path_of_the_paper(tmp_path):
+    write_map(ROOM, tmp_path / "room.geojson")
+    write_scan(full_scan(), tmp_path / "scan.json")
+    files = [str(tmp_path / "room.geojson"), str(tmp_path / "scan.json")]
+    told = ["--method", "paper", "--channels", "8", "--temperature", "0.5", "--spacing", "0.5",
+            "--profile", "softmax", "--norm", "euclid", "--heading", "0", "1"]  # fmt: skip
+    result = CliRunner().invoke(app, ["locate", *files, *told, "--json"])
+    assert result.exit_code == 1
+    row = json.loads(result.output)
+    path = [step["position"] for step in row["gauss_newton"]]
+    np.testing.assert_allclose(path[:4], PATH, atol=6e-4)
+    assert row["nearest"][0]["node"] == [1.5, 1.5]
+    assert len(row["bound"]["assumptions"]) == 6
+    plain = CliRunner().invoke(app, ["locate", *files, *told])
+    assert "nearest nodes" in plain.output
+    assert "no   no node farther off explains the observation" in plain.output
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: PaperLocalizer(ROOM, iv.Rose.fibonacci(8)),
+            "A rose of dimension 3 cannot describe a map of dimension 2.",
+        ),
+        (
+            lambda: PaperLocalizer(SPACE.world, iv.Rose.circle(8)),
+            "A rose of dimension 2 cannot describe a map of dimension 3.",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose(), norm="taxi"),
+            "`norm` must be euclid, gram or truncated, got taxi.",
+        ),
+        (
+            lambda: paper_localizer(ROOM, profile="triangle"),
+            "`profile` must be softmax, bump or cosine, got triangle.",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(np.ones(7)),
+            "`observation` must have shape (8,), got (7,).",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(np.ones(8), 0.3),
+            "F is taken in the axes of the map: give `heading` 0, or a scan, which can be turned.",
+        ),
+        (
+            lambda: PaperLocalizer(
+                ROOM, iv.Rose.from_directions([[1, 0], [0, 1], [-1, -1]], 0.5), spacing=0.5
+            ).locate(np.ones(3)),
+            "Without a heading, F needs a rose of equal steps on the circle; give a `heading` or a "
+            "scan, which can be turned.",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose()).locate(SPACE.elsewhere()),
+            "The map is of the plane and the scan is not; take a scan of its kind.",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose(), iv.Intensity()).locate(full_scan()),
+            "An Intensity signal needs a scan with `intensities`; this one has none.",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose(), iv.SurfaceGradient()).locate(full_scan()),
+            "A scan carries ranges and perhaps intensities, no SurfaceGradient. "
+            "Use a Range or an Intensity signal.",
+        ),
+        (
+            lambda: PaperLocalizer(ROOM, paper_rose()).locate(full_scan(), np.nan),
+            "`heading` must be an angle in rad, got nan.",
+        ),
+    ],
+)
+def test_bad_questions_are_refused(call, text):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        (["--method", "magic"], "`--method` must be isovist or paper, got magic."),
+        (["--norm", "gram"], "`--norm` is for `--method paper`."),
+        (["--method", "paper", "--any-attitude"], "`--any-attitude` is not for `--method paper`."),
+        (["--method", "paper", "--near", "1", "2", "3"], "`--near` is not for `--method paper`."),
+        (
+            ["--method", "paper", "--norm", "taxi"],
+            "`--norm` must be euclid, gram or truncated, got taxi.",
+        ),
+    ],
+)
+def test_bad_options_are_one_line(options, text, tmp_path):
+    write_map(ROOM, tmp_path / "room.geojson")
+    write_scan(full_scan(), tmp_path / "scan.json")
+    files = [str(tmp_path / "room.geojson"), str(tmp_path / "scan.json")]
+    result = CliRunner().invoke(app, ["locate", *files, *options])
+    assert str(result.exception) == text
+
+
+def test_the_paper_knows_one_map(tmp_path):
+    write_map(ROOM, tmp_path / "room.geojson")
+    write_scan(full_scan(), tmp_path / "scan.json")
+    files = [str(tmp_path / name) for name in ("room.geojson", "room.geojson", "scan.json")]
+    result = CliRunner().invoke(app, ["locate", *files, "--method", "paper"])
+    assert str(result.exception) == "`--method paper` takes one map, got 2."
+
+
+@pytest.mark.slow
+def test_the_command_locates_in_space(tmp_path):
+    import trimesh
+
+    world, truth, lidar = space_case("mesh")
+    trimesh.Trimesh(world.vertices, world.faces, process=False).export(tmp_path / "room.ply")
+    write_scan(lidar.scan(world, truth, np.random.default_rng(1)), tmp_path / "scan.npz")
+    files = [str(tmp_path / "room.ply"), str(tmp_path / "scan.npz")]
+    told = ["--method", "paper", "--channels", "48", "--spacing", "0.5", "--height", "1", "--json"]
+    result = CliRunner().invoke(app, ["locate", *files, *told])
+    assert result.exit_code == 1, result.exception
+    row = json.loads(result.output)
+    assert np.linalg.norm([row["x"] - 1.3, row["y"] - 1.7, row["z"] - 1.0]) < 0.15
+    assert not row["bound"]["holds"]

@@ -1,0 +1,407 @@
+"""Courses, the descriptor in the frame of the body, and the Gramian of a motion."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.reference import random_point, random_room
+
+from isovist import Descriptor, InputError, Intensity, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist.basis import Bump
+from isovist.maps import Cell
+from isovist.paper import (
+    Exact,
+    History,
+    MapField,
+    PlaceCourse,
+    PoseCourse,
+    check_view,
+    directions,
+    field_points,
+    free_points,
+    gramian_along,
+    gramians,
+    observe,
+    place_exact,
+    random_field,
+    rate,
+    time_weights,
+    turned,
+)
+from isovist.poses import unit_vectors
+from isovist.tracking.gramian import Gramian, carry, whiten
+
+pytestmark = pytest.mark.slow
+
+seeds = st.integers(0, 2**32 - 1)
+ROSE = Rose.circle(8, 0.5)
+few = settings(max_examples=25)
+
+
+def random_walk(rng, d, steps=10, stride=0.05):
+    """Places of a walk that turns at random, shape (steps, d), from the origin."""
+    return np.concatenate(
+        [np.zeros((1, d)), np.cumsum(stride * rng.normal(size=(steps - 1, d)), axis=0)]
+    )
+
+
+def random_drive(rng, steps=10):
+    """Poses of odometry in some frame of its own."""
+    pose, poses = Pose(*rng.normal(size=3)), []
+    for _ in range(steps):
+        poses.append(pose)
+        pose = pose @ Pose(rng.uniform(0.0, 0.06), 0.0, rng.normal(0.0, 0.3))
+    return poses
+
+
+def pose_course(rng, world, start, steps=10, times=True, arm=1.0):
+    """A random drive that stays in free space from this start."""
+    while True:
+        when = np.cumsum(rng.uniform(0.05, 0.3, steps)) if times else None
+        course = PoseCourse.along(Descriptor(ROSE), world, random_drive(rng, steps), when, arm=arm)
+        if course.free(start):
+            return course
+
+
+def corridor(niche=None):
+    """Walls 600 m long and 2 m apart, seen to 8 m; a niche is (x, width, depth) of the upper."""
+    if niche is None:
+        walls = [[[-300.0, 2.0], [300.0, 2.0]]]
+    else:
+        x, width, depth = niche
+        line = np.array(
+            [[-300.0, 2.0], [x, 2.0], [x, 2.0 + depth], [x + width, 2.0 + depth],
+             [x + width, 2.0], [300.0, 2.0]]
+        )  # fmt: skip
+        walls = np.stack([line[:-1], line[1:]], axis=1).tolist()
+    world = SegmentMap.from_segments([[[-300.0, 0.0], [300.0, 0.0]], *walls])
+    return MapField(Descriptor(Rose.circle(12, 0.3), signal=Range(maximum=8.0)), world)
+
+
+def test_the_derivative_by_the_pose_agrees_with_differences():
+    rng = np.random.default_rng(0)
+    for rose in (
+        ROSE,
+        Rose.circle(5, 0.9),
+        Rose.circle(8, 0.02),
+        Rose.circle(9, profile=Bump(1.2)),
+    ):
+        world = random_room(rng)
+        points = np.stack([random_point(rng, world, 0.1) for _ in range(4)])
+        poses = np.column_stack([points, rng.uniform(-7.0, 7.0, 4)])
+        descriptor = Descriptor(rose)
+        _, K = observe(descriptor, world, poses)
+        for axis in range(3):
+            step = 1e-6 * np.eye(3)[axis]
+            ahead, behind = (observe(descriptor, world, poses + s)[0] for s in (step, -step))
+            np.testing.assert_allclose(K[:, :, axis], (ahead - behind) / 2e-6, atol=3e-6)
+
+
+def test_the_derivative_by_the_pose_sees_the_rims_of_a_longest_range():
+    square = [[0, 0, 9, 0], [9, 0, 9, 6], [9, 6, 0, 6], [0, 6, 0, 0]]
+    world = SegmentMap.from_segments(square, reflectance=[0.9, 0.2, 0.5, 0.7])
+    descriptor = Descriptor(ROSE, Intensity(2.5, 0.1))
+    poses = np.array([[2.0, 2.2, 0.7], [7.1, 4.9, -2.0]])
+    _, K = observe(descriptor, world, poses)
+    for axis in range(3):
+        step = 1e-6 * np.eye(3)[axis]
+        ahead, behind = (observe(descriptor, world, poses + s)[0] for s in (step, -step))
+        np.testing.assert_allclose(K[:, :, axis], (ahead - behind) / 2e-6, atol=3e-6)
+
+
+def test_the_body_observes_the_descriptor_of_the_turned_rose():
+    rng = np.random.default_rng(1)
+    world = random_room(rng)
+    point = random_point(rng, world, 0.1)
+    for yaw in (-2.0, 0.3, 4.0):
+        F, K = observe(Descriptor(ROSE), world, np.array([[*point, yaw]]))
+        F_turned, J_turned = Descriptor(turned(ROSE, yaw)).at(world, point, jacobian=True)
+        np.testing.assert_allclose(F[0], F_turned, atol=1e-12)
+        np.testing.assert_allclose(K[0, :, :2], J_turned, atol=1e-11)
+    # Turning by a channel is a shift, and all channels together do not see the heading.
+    F, K = observe(Descriptor(ROSE), world, np.array([[*point, 0.2], [*point, 0.2 + np.pi / 4]]))
+    np.testing.assert_allclose(F[1], np.roll(F[0], -1), atol=1e-12)
+    np.testing.assert_allclose(K[:, :, 2].sum(axis=1), 0.0, atol=1e-10)
+
+
+def test_by_parts_the_heading_derivative_is_that_of_the_weights():
+    """(3) of `heading` against (2), which needs no derivative of the signal."""
+    rng = np.random.default_rng(9)
+    for _ in range(5):
+        world = random_room(rng)
+        point, yaw = random_point(rng, world, 0.1)[None], rng.uniform(-4.0, 4.0)
+        _, K = observe(Descriptor(ROSE), world, np.array([[*point[0], yaw]]))
+        rose = turned(ROSE, yaw)
+        nodes = place_exact(world, point, world.see(point), rose, Exact(), (), check_view(None))
+        theta = nodes.seen.directions
+        across = np.stack([-theta[:, 1], theta[:, 0]], axis=1)
+        slopes = np.einsum("mnd,md->mn", rose.gradient(theta), across)
+        twin = -(nodes.coefficients * nodes.seen.ranges) @ slopes
+        np.testing.assert_allclose(K[0, :, 2], twin, atol=1e-9)
+
+
+def test_on_cells_the_heading_derivative_is_that_of_the_sum():
+    cells = np.full((80, 100), Cell.OCCUPIED, dtype=np.uint8)
+    cells[2:78, 2:98] = Cell.FREE
+    cells[20:30, 60:64] = Cell.OCCUPIED
+    world = OccupancyMap(cells, 0.05)
+    descriptor = Descriptor(ROSE)
+    pose = np.array([[1.51, 2.02, 0.4]])
+    F, K = observe(descriptor, world, pose)
+    step = np.array([0.0, 0.0, 1e-5])
+    slope = observe(descriptor, world, pose + step)[0] - observe(descriptor, world, pose - step)[0]
+    np.testing.assert_allclose(K[..., 2], slope / 2e-5, atol=1e-6)
+    assert F.shape == (1, 8)
+
+
+@given(seeds)
+@few
+def test_the_derivative_by_the_start_agrees_with_differences_of_the_stream(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    start = np.array([*random_point(rng, world, 0.05), rng.uniform(-4.0, 4.0)])
+    course = pose_course(rng, world, start, steps=6)
+    _, J = course.at(start)
+    for axis in range(3):
+        step = 1e-7 * np.eye(3)[axis]
+        ahead, behind = (course.at(start + s)[0] for s in (step, -step))
+        slope = (ahead - behind) / 2e-7
+        # A place of the course may lie within a step of a line through two corners, where J jumps.
+        assert np.median(np.abs(J[..., axis] - slope)) < 1e-6
+        assert np.quantile(np.abs(J[..., axis] - slope), 0.8) < 1e-5
+
+
+@given(seeds)
+@few
+def test_the_descriptor_changes_at_the_rate_of_the_velocity(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    pose = np.array([[*random_point(rng, world, 0.1), rng.uniform(-4.0, 4.0)]])
+    velocity = rng.normal(size=3)
+    descriptor, h = Descriptor(ROSE), 1e-6
+    _, K = observe(descriptor, world, pose)
+    ahead, behind = (observe(descriptor, world, pose + s * velocity)[0] for s in (h, -h))
+    np.testing.assert_allclose(rate(K[0], velocity), (ahead - behind)[0] / (2 * h), atol=1e-5)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_w_is_semidefinite_and_grows_in_the_loewner_order(dimension):
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        field = random_field(rng, dimension)
+        start = field_points(rng, field, 1, 0.6)[0]
+        course = PlaceCourse.along(field, random_walk(rng, dimension), np.arange(10.0))
+        history = History.along(course, start)
+        scale = np.linalg.eigvalsh(history.W[-1])[-1]
+        assert np.linalg.eigvalsh(history.W)[:, 0].min() >= -1e-12 * scale
+        assert np.linalg.eigvalsh(np.diff(history.W, axis=0))[:, 0].min() >= -1e-12 * scale
+        assert (np.diff(history.least) >= -1e-12 * scale).all()
+        assert history.elapsed[-1] == pytest.approx(9.0)
+
+
+@given(seeds)
+@few
+def test_with_a_heading_w_is_semidefinite_and_grows(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    start = np.array([*random_point(rng, world, 0.05), rng.uniform(-4.0, 4.0)])
+    history = History.along(pose_course(rng, world, start), start)
+    scale = np.linalg.eigvalsh(history.W[-1])[-1]
+    steps = np.diff(history.W, axis=0, prepend=np.zeros((1, 3, 3)))
+    assert np.linalg.eigvalsh(steps)[:, 0].min() >= -1e-12 * scale
+
+
+@given(seeds)
+@few
+def test_a_direction_costs_what_is_seen_of_it(seed):
+    rng = np.random.default_rng(seed)
+    world = random_room(rng)
+    start = np.array([*random_point(rng, world, 0.05), 0.3])
+    course = pose_course(rng, world, start)
+    gramian, (_, J) = gramian_along(course, start), course.at(start)
+    for u in (*directions(rng, 3, 3), gramian.weakest):
+        seen = course.weights @ (np.linalg.norm(J @ u, axis=1) ** 2)
+        assert u @ gramian.W @ u == pytest.approx(seen, rel=1e-9)
+    assert gramian.weakest @ gramian.W @ gramian.weakest == pytest.approx(gramian.least, rel=1e-6)
+
+
+def test_a_corridor_is_blind_along_its_axis_and_a_niche_opens_it():
+    rng = np.random.default_rng(3)
+    places = np.stack([np.linspace(0.0, 2.0, 9), 0.2 * np.sin(np.linspace(0.0, 3.0, 9))], axis=1)
+    start = np.array([0.0, 0.9])
+    course = PlaceCourse.along(corridor(), places, np.linspace(0.0, 4.0, 9))
+    gramian = gramian_along(course, start)
+    assert abs(gramian.least) < 1e-12 * np.trace(gramian.W)
+    np.testing.assert_allclose(gramian.weakest, [1.0, 0.0], atol=1e-6)
+    for _ in range(6):
+        niche = (rng.uniform(-2.0, 4.0), rng.uniform(0.3, 1.5), rng.uniform(0.2, 1.0))
+        opened = gramian_along(
+            PlaceCourse.along(corridor(niche), places, np.linspace(0.0, 4.0, 9)), start
+        )
+        assert opened.least > 1e-6 * np.trace(opened.W)
+    beyond = PlaceCourse.along(corridor((60.0, 1.0, 1.0)), places, np.linspace(0.0, 4.0, 9))
+    assert abs(gramian_along(beyond, start).least) < 1e-12 * np.trace(gramian.W)
+
+
+def test_in_a_corridor_the_heading_is_seen_and_the_axis_is_not():
+    field = corridor()
+    drive = [Pose(0.2 * k, 0.0, 0.05 * k) for k in range(8)]
+    course = PoseCourse.along(field.descriptor, field.world, drive)
+    gramian = gramian_along(course, [0.0, 0.9, 0.2])
+    assert abs(gramian.least) < 1e-12 * np.trace(gramian.W)
+    np.testing.assert_allclose(gramian.weakest, [1.0, 0.0, 0.0], atol=1e-6)
+    assert np.linalg.eigvalsh(gramian.W)[1] > 0.1
+
+
+def test_at_the_centre_of_a_round_room_turning_on_the_spot_never_shows_the_heading():
+    ring = 3.0 * unit_vectors(2.0 * np.pi * np.arange(256) / 256)
+    world = SegmentMap.from_segments(np.stack([ring, np.roll(ring, -1, axis=0)], axis=1))
+    drive = [Pose(0.0, 0.0, 0.4 * k) for k in range(6)]
+    gramian = gramian_along(PoseCourse.along(Descriptor(ROSE), world, drive), [0.0, 0.0, 0.1])
+    assert abs(gramian.least) < 1e-6 * np.trace(gramian.W)
+    np.testing.assert_allclose(np.abs(gramian.weakest), [0.0, 0.0, 1.0], atol=1e-6)
+
+
+def test_adding_one_by_one_is_the_whole():
+    rng = np.random.default_rng(4)
+    world = random_room(rng)
+    start = np.array([*random_point(rng, world, 0.2), 0.3])
+    course = pose_course(rng, world, start, arm=2.5)
+    _, J = course.at(start)
+    gramian = Gramian.pose(arm=2.5)
+    for row, dt in zip(J, course.weights, strict=True):
+        gramian = gramian.add(row, float(dt), noise=0.1)
+    whole = gramian_along(course, start, noise=0.1)
+    np.testing.assert_allclose(gramian.W, whole.W, rtol=1e-10)
+    assert gramian.duration == pytest.approx(course.weights.sum())
+    assert gramian.arm == whole.arm == 2.5
+    # In m and rad W does not depend on the arm.
+    plain = gramian_along(pose_course_with_arm(course, 1.0), start, noise=0.1)
+    np.testing.assert_allclose(plain.information, whole.information, rtol=1e-10)
+
+
+def pose_course_with_arm(course, arm):
+    return PoseCourse(course.descriptor, course.world, course.motions, course.weights, arm)
+
+
+@given(seeds)
+@few
+def test_whitening_is_the_inverse_covariance(seed):
+    rng = np.random.default_rng(seed)
+    J, root = rng.normal(size=(6, 3)), rng.normal(size=(6, 6))
+    covariance = root @ root.T + 0.1 * np.eye(6)
+    rows = whiten(J, covariance)
+    np.testing.assert_allclose(rows.T @ rows, J.T @ np.linalg.solve(covariance, J), rtol=1e-8)
+    # What a singular covariance says nothing about is left out, not taken for certain.
+    flat = np.diag([1.0, 1.0, 1.0, 0.0, 0.0, 0.0])
+    rows = whiten(J, flat)
+    np.testing.assert_allclose(rows.T @ rows, J[:3].T @ J[:3], rtol=1e-12)
+
+
+@given(seeds)
+@few
+def test_information_about_a_later_pose_is_carried_to_the_start(seed):
+    """(4) is the chain rule of (2) of `course`: the same whether F or the pose carries it."""
+    rng = np.random.default_rng(seed)
+    yaw = rng.uniform(-4.0, 4.0)
+    motion = Pose(*rng.normal(size=2), rng.uniform(-3.0, 3.0))
+    root = rng.normal(size=(3, 3))
+    H = root @ root.T
+    start = Pose(*rng.normal(size=2), yaw)
+    A = carry(motion, yaw)
+    for axis in range(3):
+        step = 1e-6 * np.eye(3)[axis]
+        ahead, behind = (
+            (Pose.from_vector(start.vector + s) @ motion).vector for s in (step, -step)
+        )
+        change = ahead - behind
+        change[2] = (change[2] + np.pi) % (2 * np.pi) - np.pi
+        np.testing.assert_allclose(A[:, axis], change / 2e-6, atol=1e-8)
+    gramian = Gramian.pose(arm=0.7).add_information(H, motion, yaw=yaw)
+    np.testing.assert_allclose(gramian.information, A.T @ H @ A, atol=1e-9)
+    # Carried to the present pose it is what was put in; in the axes of the start likewise.
+    np.testing.assert_allclose(gramian.carried(motion, yaw=yaw).information, H, atol=1e-8)
+    turn = np.eye(3)
+    turn[:2, :2] = start.rotation
+    own = Gramian.pose(arm=0.7).add_information(turn.T @ H @ turn, motion)
+    np.testing.assert_allclose(turn @ own.information @ turn.T, gramian.information, atol=1e-9)
+    assert own.least == pytest.approx(gramian.least, abs=1e-9)
+
+
+@given(seeds)
+@few
+def test_the_least_eigenvalue_grows_as_promised(seed):
+    rng = np.random.default_rng(seed)
+    gramian = Gramian.zero(2).add(rng.normal(size=(4, 2)))
+    J, h = rng.normal(size=(5, 2)), 1e-7
+    growth = (gramian.add(J, h).least - gramian.least) / h
+    assert gramian.growth(J) == pytest.approx(growth, rel=1e-3, abs=1e-5)
+    # Nothing learnt yet: both eigenvalues are 0, and the weaker axis of J counts.
+    weaker = np.linalg.svd(J, compute_uv=False)[-1] ** 2
+    assert Gramian.zero(2).growth(J) == pytest.approx(weaker)
+
+
+def test_time_is_shared_out_by_the_trapezoidal_rule():
+    np.testing.assert_allclose(time_weights(3, [0.0, 1.0, 3.0]), [0.5, 1.5, 1.0])
+    np.testing.assert_array_equal(time_weights(3, None), [1.0, 1.0, 1.0])
+    rng = np.random.default_rng(5)
+    field = random_field(rng, 2)
+    places = free_points(field.world, rng, 4)
+    J = field.at(places)[1]
+    np.testing.assert_allclose(gramians(J, np.ones(4))[-1], np.einsum("kni,knj->ij", J, J))
+
+
+ROOM = SegmentMap.room(4.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: Gramian.zero(4),
+            "A start has 2 or 3 coordinates, and an `arm` (m, positive) only with 3, "
+            "got d = 4 and arm = None.",
+        ),
+        (lambda: Gramian.zero(2).add(np.ones((4, 3))), "`J` must have shape (any, 2), got (4, 3)."),
+        (
+            lambda: Gramian.zero(2).add(np.ones((4, 2)), -1.0),
+            "`dt` must not be negative, got -1.0.",
+        ),
+        (
+            lambda: Gramian.zero(2).add(np.ones((4, 2)), noise=0.0),
+            "`noise` must be positive, got 0.0.",
+        ),
+        (
+            lambda: Gramian.zero(2).add(np.ones((4, 2)), noise=-np.eye(4)),
+            "`noise` must be a covariance: symmetric, without negative eigenvalues.",
+        ),
+        (
+            lambda: Gramian.zero(3).add_information(np.eye(3)),
+            "Information of a pose needs a Gramian with an arm: `Gramian.pose()`.",
+        ),
+        (
+            lambda: PoseCourse.along(Descriptor(ROSE), ROOM, []),
+            "`odometry` must hold at least one pose.",
+        ),
+        (
+            lambda: PoseCourse.along(Descriptor(ROSE), ROOM, [Pose()], arm=0.0),
+            "`arm` must be a positive length in m, got 0.0.",
+        ),
+        (
+            lambda: PoseCourse.along(Descriptor(ROSE), ROOM, [Pose()] * 2, [1.0, 1.0]),
+            "`times` must be at least two and ascend.",
+        ),
+        (
+            lambda: observe(Descriptor(Rose.fibonacci(8)), ROOM, np.zeros((1, 3))),
+            "An unknown heading needs a map of the plane and a rose on the circle.",
+        ),
+        (
+            lambda: observe(Descriptor(ROSE), ROOM, np.array([[9.0, 1.0, 0.0]])),
+            "A place of the course is not in free space.",
+        ),
+    ],
+)
+def test_bad_questions_are_refused(call, text):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == text

@@ -1,0 +1,160 @@
+"""A rose for one building, its file, and the metric of a map."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.support.reference_locate import twin_rooms
+from tests.support.sites import PLANE
+from typer.testing import CliRunner
+
+import isovist as iv
+from isovist import FileError, write_map, write_scan
+from isovist.apps import app
+from isovist.paper import (
+    Moments,
+    PaperLocalizer,
+    far_separation,
+    fit_to_map,
+    map_metric,
+    paper_room,
+    read_rose,
+    write_rose,
+)
+
+pytestmark = pytest.mark.slow
+
+ROOM = paper_room()
+PLACES = np.array([[0.7, 0.9], [1.4, 3.1], [2.4, 1.2], [3.8, 3.2], [5.4, 0.8], [5.6, 3.3]])
+
+
+def test_the_gradient_of_the_separation_agrees_with_differences():
+    rose = iv.Rose.circle(7, 0.4)
+    moments = Moments.from_segments(ROOM, PLACES, rose)
+    objective = far_separation(moments, PLACES, 1.0, rose)
+    here = objective(rose)
+    rng = np.random.default_rng(1)
+    for _ in range(4):
+        way = rng.normal(size=rose.directions.shape)
+        step = 1e-6
+        ends = [
+            objective(iv.Rose.from_directions(rose.directions + s * step * way, 0.4)).value
+            for s in (1.0, -1.0)
+        ]
+        slope = (ends[0] - ends[1]) / (2.0 * step)
+        assert (here.directions * way).sum() == pytest.approx(slope, rel=1e-5, abs=1e-9)
+    by_width = [objective(iv.Rose.circle(7, 0.4 + s * 1e-6)).value for s in (1.0, -1.0)]
+    assert here.parameter == pytest.approx((by_width[0] - by_width[1]) / 2e-6, rel=1e-5)
+
+
+def test_a_fitted_rose_tells_far_places_apart_better():
+    found = fit_to_map(ROOM, 8, count=20, steps=25)
+    assert found.fitted[1] > 1.05 * found.fitted[0]
+    assert len(found.rose) == 8
+
+
+def test_a_rose_comes_back_from_its_file_and_knows_its_map(tmp_path):
+    path = tmp_path / "rose.json"
+    rose = iv.Rose.from_directions([[1.0, 0.1], [0.0, 1.0], [-1.0, -1.0]], 0.3)
+    write_rose(rose, path, ROOM)
+    again = read_rose(path, ROOM)
+    np.testing.assert_allclose(again.directions, rose.directions)
+    assert again.profile == rose.profile
+    for world, text in (
+        (
+            iv.SegmentMap.room(5.0, 4.0),
+            "rose.json was fitted to another map. Fit one to this map: `isovist optimise`.",
+        ),
+        (
+            iv.MeshMap.box((0, 0, 0), (1, 1, 1)),
+            "rose.json: a rose of dimension 2 cannot describe a map of dimension 3.",
+        ),
+    ):
+        with pytest.raises(FileError) as caught:
+            read_rose(path, world)
+        assert str(caught.value) == text
+    path.write_text("{}")
+    with pytest.raises(FileError) as caught:
+        read_rose(path)
+    assert str(caught.value) == (
+        "rose.json is not a rose: it needs `directions`, `profile`, `parameter` and `map`."
+    )
+
+
+def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
+    plan, rose, scan = (str(tmp_path / n) for n in ("room.geojson", "rose.json", "scan.json"))
+    write_map(ROOM, plan)
+    seen = iv.Lidar(noise=0.005).scan(ROOM, iv.Pose(1.3, 1.7, 0.4), np.random.default_rng(0))
+    write_scan(seen, scan)
+    told = ["optimise", plan, "-o", rose, "--channels", "12", "--count", "12", "--json"]
+    result = CliRunner().invoke(app, told)
+    assert result.exit_code == 0, result.output
+    assert set(json.loads(result.output)) == {"fitted", "held_out", "lowest"}
+    result = CliRunner().invoke(
+        app,
+        [
+            "locate",
+            plan,
+            scan,
+            "--method",
+            "paper",
+            "--rose",
+            rose,
+            "--heading",
+            "22.918",
+            "1",
+            "--json",
+        ],
+    )
+    row = json.loads(result.output)
+    assert abs(row["x"] - 1.3) + abs(row["y"] - 1.7) < 0.1
+    other, atlas = str(tmp_path / "other.geojson"), str(tmp_path / "room.atlas")
+    write_map(iv.SegmentMap.room(6.0, 5.0), other)
+    assert CliRunner().invoke(app, ["build", plan, "-o", atlas, "--rose", rose]).exit_code == 0
+    np.testing.assert_allclose(iv.read_atlas(atlas).rose.directions, read_rose(rose).directions)
+    row = json.loads(CliRunner().invoke(app, ["locate", atlas, scan, "--json"]).output)
+    best = row["estimates"][0]
+    assert abs(best["x"] - 1.3) + abs(best["y"] - 1.7) < 0.1
+    for verb in (["locate", other, scan, "--method", "paper"], ["build", other, "-o", atlas]):
+        result = CliRunner().invoke(app, [*verb, "--rose", rose])
+        assert str(result.exception) == (
+            "rose.json was fitted to another map. Fit one to this map: `isovist optimise`."
+        )
+
+
+def test_no_place_is_fitted_to_that_stands_before_something_thin():
+    rng = np.random.default_rng(0)
+    cells = (rng.random((60, 60)) < 0.15).astype(np.uint8)
+    cells[[0, -1]] = cells[:, [0, -1]] = 1
+    world = iv.OccupancyMap(cells, 0.05)
+    found = fit_to_map(world, 8, far=0.5, count=30, steps=1)
+    assert len(found.rose) == 8
+
+
+def test_the_metric_finds_the_twin_of_every_place_and_none_where_there_is_none():
+    rose, signal = iv.Rose.circle(16), iv.Range(20.0)
+    twins = map_metric(PaperLocalizer(twin_rooms(), rose, signal, spacing=0.4))
+    assert twins.alone < 0.2
+    alone = map_metric(PaperLocalizer(PLANE.world, rose, signal, spacing=0.4))
+    assert alone.alone > 0.9
+    assert (alone.resolution > 0.0).all()
+
+
+def test_the_slope_of_the_metric_is_that_of_the_whitened_jacobian():
+    localizer = PaperLocalizer(ROOM, iv.Rose.circle(8, 0.5), spacing=0.1)
+    found = map_metric(localizer)
+    k = int(np.argmin(np.linalg.norm(found.places - [1.5, 1.5], axis=1)))
+    _, J = localizer.descriptors[0].at(ROOM, found.places[k], jacobian=True)
+    Z = localizer.gram.whiten(J.T).T
+    assert found.slopes[k] == pytest.approx(np.linalg.svd(Z)[1][-1], rel=0.05)
+
+
+def test_the_metric_is_told_and_drawn(tmp_path):
+    write_map(PLANE.world, tmp_path / "map.yaml")
+    told = ["metric", str(tmp_path / "map.yaml"), "--channels", "16", "--spacing", "0.5"]
+    row = json.loads(CliRunner().invoke(app, [*told, "--json"]).output)
+    assert set(row) == {"nodes", "spacing", "resolution", "without_alias", "aliases"}
+    picture = tmp_path / "metric.png"
+    plain = CliRunner().invoke(app, [*told, "--figure", str(picture)])
+    assert "have no alias" in plain.output
+    assert picture.stat().st_size > 5000

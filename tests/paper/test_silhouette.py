@@ -1,0 +1,251 @@
+"""The Jacobian in space: the silhouette term against differences of a densely integrated F."""
+
+from functools import lru_cache
+
+import numpy as np
+import pytest
+
+from isovist import (
+    Descriptor,
+    InputError,
+    Intensity,
+    MeshMap,
+    Range,
+    Rose,
+    SegmentMap,
+    SurfaceGradient,
+)
+from isovist.basis import Band
+from isovist.paper import EqualArea, Exact, rim_term, silhouette_term
+from isovist.sensing import Seen
+
+pytestmark = pytest.mark.slow
+
+ROSE = Rose.fibonacci(24)
+POINT = np.array([0.1, 0.2, 0.1])
+
+
+def convex(seed):
+    """A random convex room: the hull of points around the origin."""
+    from scipy.spatial import ConvexHull
+
+    rng = np.random.default_rng(seed)
+    points = rng.standard_normal((14, 3))
+    points *= rng.uniform(2.5, 4.0, 14)[:, None] / np.linalg.norm(points, axis=1)[:, None]
+    faces = ConvexHull(points).simplices
+    return MeshMap.from_arrays(points, faces, reflectance=rng.uniform(0, 1, len(faces)))
+
+
+def occluding(seed, blocks=4):
+    """A room with turned blocks in it."""
+    rng = np.random.default_rng(seed)
+    parts = [MeshMap.box([-3, -4, -1.5], [4, 3, 1.7], reflectance=rng.uniform(0, 1, 6))]
+    for k in range(blocks):
+        low, high = -rng.uniform(0.2, 0.4, 3), rng.uniform(0.2, 0.4, 3)
+        block = MeshMap.box(low, high, reflectance=rng.uniform(0, 1, 6))
+        turn = np.linalg.qr(rng.standard_normal((3, 3)))[0]
+        angle = 1.5 * k + seed
+        centre = [1.7 * np.cos(angle), 1.7 * np.sin(angle), rng.uniform(-0.5, 0.5)]
+        vertices = block.vertices @ turn.T + centre
+        parts.append(MeshMap.from_arrays(vertices, block.faces, reflectance=block.reflectance))
+    return MeshMap.joined(parts)
+
+
+@lru_cache(1)
+def dense_rays(terms):
+    """Directions, and the weights of the rose with which signals along them are summed."""
+    rule = EqualArea(terms).rule()
+    return rule.directions, rule.coefficients[0] * ROSE.weights(rule.directions)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def light():
+    """No other file needs 80 MB of weights."""
+    yield
+    dense_rays.cache_clear()
+
+
+def differences(world, signals, step=0.025, terms=400_000, view=None):
+    """Central differences of F for several signals, each (n, 3), from the same dense rays."""
+    theta, W = dense_rays(terms)
+    if view is not None:
+        inside = view.mask(theta)
+        theta, W = theta[inside], W[inside]
+    slopes = np.zeros((len(signals), len(ROSE), 3))
+    for k in range(3):
+        for sign in (1.0, -1.0):
+            hits = world.cast(POINT + sign * step * np.eye(3)[k], theta)
+            seen = Seen(world, theta, hits.ranges, hits.walls, hits.normals)
+            for found, signal in zip(slopes, signals, strict=True):
+                found[:, k] += signal.values(seen) @ W * (sign / (2.0 * step))
+    return slopes
+
+
+def errors(world, signals, view=None, **dense):
+    """Relative errors of J with and without the silhouette term, for each signal."""
+    found = []
+    for signal, truth in zip(signals, differences(world, signals, view=view, **dense), strict=True):
+        descriptor = Descriptor(ROSE, signal)
+        for shadow in (True, False):
+            _, J = descriptor.at(world, POINT, jacobian=True, shadow=shadow, view=view)
+            found.append(np.linalg.norm(J - truth) / np.linalg.norm(truth))
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_in_a_convex_room_only_intensities_have_a_silhouette_term(seed):
+    world = convex(seed)
+    errs = errors(world, [Range(), Intensity()], step=0.05)
+    assert errs[0] < 2e-3
+    assert errs[1] == pytest.approx(errs[0], rel=1e-6)
+    assert np.abs(silhouette_term(world, POINT, ROSE, Range())).max() < 1e-6
+    # An intensity moves with every edge between unlike faces.
+    assert errs[2] < 1.5e-2
+    assert errs[3] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", [2])
+def test_behind_obstacles_the_jacobian_needs_the_silhouette_term(seed):
+    bounded = Range(maximum=2.5, transform="saturating")
+    errs = errors(occluding(seed), [Range(), bounded, Intensity()])
+    for with_term, without in (errs[0:2], errs[2:4]):
+        assert with_term < 1e-2
+        assert without > 10.0 * with_term
+        assert without > 0.1
+    # Differences of a jumping signal err: with steps of 12 mm and 8 million terms 4e-3 is left.
+    assert errs[4] < 3e-2
+    assert errs[5] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("seed", [1])
+def test_a_signal_that_jumps_at_its_longest_range_needs_its_rims(seed):
+    world = occluding(seed)
+    level = np.random.default_rng(seed).uniform(0, 1, len(world.vertices))
+    sloping = MeshMap.from_arrays(
+        world.vertices, world.faces, reflectance=world.reflectance, attribute=level
+    )
+    signals = [Intensity(2.2, 0.3), SurfaceGradient(maximum=2.2)]
+    truths = differences(sloping, signals)
+    for signal, truth in zip(signals, truths, strict=True):
+        _, J = Descriptor(ROSE, signal).at(sloping, POINT, jacobian=True)
+        bare = J - rim_term(sloping, POINT, ROSE, signal)
+        # J is small here, and the differences err: 3 million terms halve what is left.
+        assert np.linalg.norm(J - truth) < 6e-2 * np.linalg.norm(truth)
+        assert np.linalg.norm(bare - truth) > 0.3 * np.linalg.norm(truth)
+
+
+def test_the_rim_on_a_plane_has_the_integral_of_its_circle():
+    # From the middle, 1 m above a floor that is cut into many faces, a circle in full.
+    floor = MeshMap.from_heights(np.zeros((21, 23)), 0.25, (-2.7, -2.4))
+    world = MeshMap.from_arrays(
+        floor.vertices, floor.faces, reflectance=np.full(len(floor.faces), 0.8), free="everywhere"
+    )
+    term = rim_term(world, np.array([0.0, 0.0, 1.0]), ROSE, Intensity(2.0, 0.3))
+    beta = 2.0 * np.pi * np.arange(4000) / 4000
+    flat = np.sqrt(0.75)
+    theta = np.stack([flat * np.cos(beta), flat * np.sin(beta), np.full(4000, -0.5)], axis=1)
+    expected = 0.5 / 2.0 * 2.0 * np.pi * ROSE.weights(theta).mean(axis=0)
+    np.testing.assert_allclose(term[:, 2], -expected, rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(term[:, :2], 0.0, atol=1e-12)
+    assert np.abs(rim_term(world, POINT, ROSE, Range(maximum=2.0))).max() < 1e-12
+
+
+def test_faces_seen_edge_on_are_integrated_over_their_area():
+    # A block whose upper side is 1 cm below the eye: sums over directions hardly meet it.
+    block = MeshMap.box([0.6, -0.5, -1.0], [1.8, 0.9, POINT[2] - 0.01])
+    world = MeshMap.joined([MeshMap.box([-3, -4, -1.5], [4, 3, 1.7]), block])
+    with_term, without = errors(world, [Range()], step=0.005)
+    assert with_term < 1e-2
+    assert without > 10.0 * with_term
+
+
+def test_within_a_band_only_its_silhouettes_count():
+    band = Band(np.deg2rad(-25), np.deg2rad(20))
+    with_term, without = errors(occluding(4), [Range()], view=band)
+    assert with_term < 2e-2
+    assert without > 5.0 * with_term
+
+
+def test_the_term_does_not_depend_on_how_the_faces_are_cut():
+    coarse = occluding(2)
+    corners = coarse.vertices[coarse.faces]
+    a, b, c = (corners[:, k] for k in range(3))
+    ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
+    parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
+    fine = MeshMap.from_triangles(np.concatenate([np.stack(part, axis=1) for part in parts]))
+    expected = silhouette_term(coarse, POINT, ROSE, Range())
+    found = silhouette_term(fine, POINT, ROSE, Range())
+    assert np.linalg.norm(found - expected) < 1e-3 * np.linalg.norm(expected)
+
+
+def test_an_extruded_plan_has_the_silhouettes_of_its_free_standing_wall():
+    plan = SegmentMap.room(6.0, 4.0, walls=[[[3.0, 1.0], [3.0, 3.0]]])
+    world = MeshMap.extrude(plan, -1.0, 1.0)
+    band = Band(-0.05, 0.05)
+    rose = Rose.rings(1, 12, temperature=0.3)
+    _, J = Descriptor(rose, quadrature=EqualArea(400_000)).at(
+        world, [1.5, 1.5, 0.0], jacobian=True, view=band
+    )
+    flat = Rose.circle(12, temperature=0.3)
+    _, expected = Descriptor(flat, quadrature=Exact()).at(plan, [1.5, 1.5], jacobian=True)
+    # A thin band around the equator is 0.1 rad times the circle.
+    assert np.linalg.norm(J[:, :2] / 0.1 - expected) < 0.02 * np.linalg.norm(expected)
+
+
+def test_a_surface_gradient_is_that_of_the_face_or_the_wall():
+    heights = np.array([[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]])
+    world = MeshMap.from_heights(heights, 1.0)
+    down = [[0.5, 0.4, 9.0], [1.5, 0.4, 9.0]]
+    hits = world.cast(down, [0.0, 0.0, -1.0])
+    tangents = SurfaceGradient("height").of_walls(world)[hits.walls]
+    np.testing.assert_allclose(tangents, [0.0, 1.0])
+    along = SurfaceGradient().of_walls(world)[hits.walls]
+    np.testing.assert_allclose(along, [0.0, np.sqrt(0.5)])
+    steep = SurfaceGradient("height", steepest=0.7).of_walls(world)[hits.walls]
+    np.testing.assert_allclose(steep, [0.0, 0.7])
+    square = [[0, 0, 2, 0], [2, 0, 2, 4], [2, 4, 0, 4], [0, 4, 0, 0], [-1, 2, 3, 2]]
+    plan = SegmentMap.from_segments(square, attribute=[[0, 1], [1, 3], [3, 3], [3, 0], [0, 2]])
+    slopes = {tuple(parent): set(np.round(plan.slopes[plan.parents == k], 12))
+              for k, parent in enumerate(square)}  # fmt: skip
+    assert list(slopes.values()) == [{0.5}, {0.5}, {0.0}, {0.75}, {0.5}]
+
+
+def test_surface_gradients_make_a_descriptor_with_the_right_jacobian():
+    room = convex(1)
+    level = np.random.default_rng(0).uniform(0, 1, len(room.vertices))
+    world = MeshMap.from_arrays(room.vertices, room.faces, attribute=level)
+    with_term, without = errors(world, [SurfaceGradient()], step=0.05)
+    assert with_term < 2e-2
+    assert without == pytest.approx(1.0)
+
+
+def test_a_band_is_a_mask_and_its_area():
+    band = Band(np.deg2rad(-15), np.deg2rad(15))
+    rule = EqualArea(50_000).rule()
+    inside = band.mask(rule.directions)
+    assert inside.mean() * 4 * np.pi == pytest.approx(band.area, rel=1e-3)
+    assert Band().mask(rule.directions).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Band(0.3, 0.2),
+         "A band runs from a lower to a higher elevation within ±π/2 rad, got 0.3 to 0.2."),
+        (lambda: SurfaceGradient("colour"), "`of` must be attribute or height, got 'colour'."),
+        (lambda: SurfaceGradient(steepest=0.0), "`steepest` must be positive and finite, got 0.0."),
+        (lambda: Descriptor(ROSE, SurfaceGradient()).at(convex(0), POINT),
+         "SurfaceGradient needs a map whose walls have an `attribute`."),
+        (lambda: Descriptor(Rose.circle(8), SurfaceGradient("height")).at(
+            SegmentMap.room(2, 2), [1, 1]),
+         "The slope of the height needs a mesh in space."),
+        (lambda: Descriptor(ROSE).at(convex(0), POINT, view=[[0, 1]]),
+         "`view` needs the exact quadrature and a SegmentMap, or a Band in space."),
+        (lambda: Descriptor(Rose.circle(8)).at(SegmentMap.room(2, 2), [1, 1], view=Band()),
+         "The exact quadrature needs a SegmentMap and no Band, or a MeshMap and no view."),
+    ],
+)  # fmt: skip
+def test_bad_requests_are_one_clear_line(make, text):
+    with pytest.raises(InputError) as error:
+        make()
+    assert str(error.value) == text

@@ -1,0 +1,369 @@
+"""Refining the start of a trajectory: on descriptors, on wall distances, and when."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.support.reference_locate import building
+
+from isovist import (
+    Descriptor,
+    Gram,
+    InputError,
+    Lidar,
+    LocalizationSettings,
+    OccupancyMap,
+    Pose,
+    Range,
+    Rose,
+    Scan,
+    SegmentMap,
+    Verdict,
+    build,
+    locate,
+)
+from isovist.localization.refine import refine
+from isovist.localization.spread import information
+from isovist.maps import Cell
+from isovist.paper import (
+    Exact,
+    History,
+    MapField,
+    PlaceCourse,
+    PoseCourse,
+    convergence_radius,
+    descriptor_noise,
+    gramian_along,
+    paper_room,
+    refine_course,
+)
+from isovist.poses import wrap_angle
+from isovist.tracking.gramian import Gramian, least_needed
+from isovist.tracking.start import refine_start, refine_starts
+
+pytestmark = pytest.mark.slow
+
+DESCRIPTOR = Descriptor(Rose.circle(12, 0.3), quadrature=Exact(1e-13))
+ROOM = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)], walls=[[[3.0, 1.0], [3.0, 3.0]]])
+DRIVE = [Pose(0.1 * k, 0.02 * k * k, 0.15 * k) for k in range(5)]
+
+
+def random_drive(rng, contains, steps):
+    """Poses of a drive that keeps 15 cm from what is not free."""
+    square = np.stack(np.meshgrid([-0.15, 0.0, 0.15], [-0.15, 0.0, 0.15]), axis=-1).reshape(-1, 2)
+    while True:
+        path = [Pose(rng.uniform(0.5, 11.5), rng.uniform(0.5, 7.5), rng.uniform(-3.0, 3.0))]
+        for _ in range(steps - 1):
+            path.append(path[-1] @ Pose(rng.uniform(0.05, 0.2), 0.0, rng.normal(0.0, 0.2)))
+        places = np.array([[p.x, p.y] for p in path])
+        if np.asarray(contains(places[:, None] + square)).all():
+            return path
+
+
+def error(fit, pose):
+    gap = fit.start - pose.vector
+    gap[2] = wrap_angle(gap[2])
+    return gap
+
+
+@pytest.fixture(scope="module")
+def atlas():
+    return build(building())
+
+
+def test_with_exact_descriptors_the_start_converges_quadratically():
+    truth = np.array([1.3, 1.7, 0.4])
+    course = PoseCourse.along(DESCRIPTOR, ROOM, DRIVE)
+    observed, _ = course.at(truth)
+    fit = refine_course(course, observed, truth + np.array([0.05, -0.04, 0.06]))
+    errors = np.linalg.norm(fit.path - truth, axis=1)
+    assert fit.converged
+    assert errors[-1] < 1e-12
+    for before, after in pairwise(errors):
+        assert after <= 2.0 * before**2 + 1e-12
+    assert fit.iterations == len(fit.path) - 1 <= 6
+    assert fit.pose.yaw == pytest.approx(0.4)
+
+
+def test_with_a_known_heading_it_converges_likewise_and_a_bad_step_is_damped():
+    field = MapField(DESCRIPTOR, paper_room())
+    course = PlaceCourse.along(field, [[p.x, p.y] for p in DRIVE], 0.5 * np.arange(5))
+    truth = np.array([1.3, 1.7])
+    observed, _ = course.at(truth)
+    fit = refine_course(course, observed, [1.5, 1.5])
+    assert np.linalg.norm(fit.start - truth) < 1e-11
+    assert len(fit.start) == 2
+    assert np.linalg.eigvalsh(fit.covariance).min() > 0.0
+    far = refine_course(course, observed, [0.4, 0.3], trust_radius=0.2)
+    assert np.linalg.norm(np.diff(far.path, axis=0), axis=1).max() <= 0.2 + 1e-12
+    assert course.free(far.path).all()
+
+
+def test_with_noisy_ranges_the_start_lies_within_its_covariance():
+    """Mean of 40 Mahalanobis squares with 3 degrees: 3 ± 0.4 if Σ were exact; it is cautious."""
+    rng, squares, noise = np.random.default_rng(0), [], 0.02
+    lidar = Lidar(beams=360, noise=noise)
+    worlds = (ROOM, SegmentMap.room(5.0, 4.0))
+    while len(squares) < 40:
+        world = worlds[len(squares) % 2]
+        start = Pose(rng.uniform(0.6, 2.4), rng.uniform(0.6, 3.4), rng.uniform(-3.0, 3.0))
+        path = [start @ p for p in DRIVE]
+        places = np.array([[p.x, p.y] for p in path])
+        if not world.contains(places).all() or world.clearance(places).min() < 0.3:
+            continue
+        scans = [lidar.scan(world, p, rng) for p in path]
+        observed = np.stack([DESCRIPTOR.of_scan(scan).F for scan in scans])
+        sigma = np.stack([descriptor_noise(DESCRIPTOR, scan, noise) for scan in scans])
+        course = PoseCourse.along(DESCRIPTOR, world, path)
+        fit = refine_course(course, observed, start.vector + rng.normal(0.0, 0.02, 3), noise=sigma)
+        assert fit.converged
+        gap = error(fit, start)
+        squares.append(gap @ np.linalg.solve(fit.covariance, gap))
+        information = gramian_along(course, fit.start, noise=sigma)
+        np.testing.assert_allclose(np.linalg.inv(fit.covariance), information.W, rtol=1e-6)
+        assert fit.least == pytest.approx(information.least, rel=1e-9)
+    assert 1.0 < np.mean(squares) < 4.0
+    assert np.max(squares) < 16.3  # exceeded once in a thousand
+
+
+def test_the_noise_of_even_beams_is_the_gram_matrix():
+    rose = Rose.circle(8, 0.5)
+    bearings = 2.0 * np.pi * np.arange(720) / 720
+    scan = Scan(bearings, np.full(720, 3.0))
+    noise = descriptor_noise(Descriptor(rose), scan, 0.02)
+    expected = 0.02**2 * (2.0 * np.pi / 720) * Gram.from_rose(rose).matrix
+    np.testing.assert_allclose(noise, expected, rtol=1e-9, atol=1e-15)
+
+
+def test_the_needed_information_is_that_of_the_chi_square_radius():
+    # 9.2103 and 11.3449 are the 99 % quantiles of χ² with 2 and 3 degrees.
+    assert least_needed(0.1, dimension=2) == pytest.approx(921.03, rel=1e-5)
+    assert least_needed(0.1) == pytest.approx(1134.49, rel=1e-5)
+    assert least_needed(0.1, basin=0.05) == pytest.approx(4 * 1134.49, rel=1e-5)
+
+
+def test_the_start_is_refined_once_a_niche_has_told_enough():
+    """Stage (ii) of the paper in a corridor: wait for λ_min, then refine, and be right."""
+    line = [[-60.0, 2.0], [5.0, 2.0], [5.0, 2.8], [6.0, 2.8], [6.0, 2.0], [60.0, 2.0]]
+    walls = [[[-60.0, 0.0], [60.0, 0.0]], *[list(pair) for pair in pairwise(line)]]
+    world = SegmentMap.from_segments(walls)
+    descriptor = Descriptor(Rose.circle(12, 0.3), signal=Range(maximum=3.0))
+    path = [Pose(0.3 * k, 0.9, 0.02 * k) for k in range(20)]
+    course = PoseCourse.along(descriptor, world, path)
+    truth, guess = path[0].vector, path[0].vector + np.array([0.15, 0.05, 0.02])
+    rng = np.random.default_rng(8)
+    scan = Scan(2.0 * np.pi * np.arange(360) / 360, np.full(360, 2.0))
+    sigma = descriptor_noise(descriptor, scan, 0.05)
+    observed, _ = course.at(truth)
+    observed = observed + rng.multivariate_normal(np.zeros(12), sigma, len(path))
+    history = History.along(course, guess, noise=sigma)
+    needed = least_needed(0.05)
+    first = history.ready(needed)
+    assert first is not None
+    # The niche begins at 5 m and is seen from 3 m away.
+    assert 2.0 <= path[first].x <= 5.0
+    assert history.least[first - 1] < needed <= history.least[first]
+    assert History(history.elapsed[:3], history.W[:3]).ready(needed) is None
+    # Before, the start can slide along the corridor, and the covariance says so.
+    blind = PoseCourse.along(descriptor, world, path[:3])
+    loose = refine_course(blind, observed[:3], guess, noise=sigma)
+    assert np.sqrt(loose.covariance[0, 0]) > 1.0
+    some = PoseCourse.along(descriptor, world, path[: first + 1])
+    fit = refine_course(some, observed[: first + 1], guess, noise=sigma)
+    assert fit.least >= 0.5 * needed
+    assert np.linalg.norm(error(fit, path[0])) < 0.05
+
+
+def test_from_within_the_convergence_radius_every_start_converges():
+    rng = np.random.default_rng(1)
+    truth = np.array([1.3, 1.7, 0.4])
+    course = PoseCourse.along(DESCRIPTOR, ROOM, DRIVE)
+    observed, _ = course.at(truth)
+    radius = convergence_radius(course, truth, largest=0.4)
+    assert 1e-3 < radius < 0.4
+    for _ in range(10):
+        step = rng.normal(size=3)
+        step *= radius / np.linalg.norm(step)
+        fit = refine_course(course, observed, truth + step)
+        errors = np.linalg.norm(fit.path - truth, axis=1)
+        assert (errors[1:] < np.maximum(errors[:-1], 1e-12)).all()
+        assert errors[-1] < 1e-11
+    corridor = SegmentMap.room(60.0, 2.0)
+    blind = PoseCourse.along(Descriptor(Rose.circle(6, 0.5)), corridor, [Pose(), Pose(0.1)])
+    assert convergence_radius(blind, [30.0, 1.0, 0.0], largest=0.2) < radius
+
+
+def test_on_walls_the_start_lies_within_its_covariance(atlas):
+    rng, squares = np.random.default_rng(2), []
+    lidar = Lidar(field_of_view=1.5 * np.pi, beams=270, noise=0.02, clutter=0.05)
+    for _ in range(25):
+        path = random_drive(rng, atlas.world.contains, 6)
+        scans = [lidar.scan(atlas.world, p, rng) for p in path]
+        odometry = [Pose(5.0, -2.0, 1.0) @ path[0].inverse @ p for p in path]
+        guess = path[0] @ Pose(*rng.normal(0.0, [0.1, 0.1, 0.04]))
+        fit = refine_start(atlas, scans, odometry, guess)
+        gap = error(fit, path[0])
+        assert fit.converged
+        assert np.hypot(gap[0], gap[1]) < 0.05
+        squares.append(gap @ np.linalg.solve(fit.covariance, gap))
+    assert 0.2 < np.mean(squares) < 4.0
+    assert np.max(squares) < 16.3
+
+
+def long_corridor():
+    """A corridor of 20 m whose only feature is a niche 12 m from the left."""
+    cells = np.full((60, 404), Cell.OCCUPIED, dtype=np.uint8)
+    cells[2:42, 2:402] = Cell.FREE
+    cells[42:56, 240:262] = Cell.FREE
+    return OccupancyMap(cells, 0.05)
+
+
+def test_a_niche_that_comes_into_view_later_fixes_the_start():
+    world = long_corridor()
+    atlas = build(world)
+    rng = np.random.default_rng(3)
+    lidar = Lidar(beams=360, range_max=3.0, noise=0.02)
+    path = [Pose(7.0 + 0.5 * k, 1.1 + 0.02 * k, 0.05) for k in range(10)]
+    scans = [lidar.scan(world, p, rng) for p in path]
+    guess = Pose(7.25, 1.1, 0.05)
+    alone = refine_start(atlas, scans[:1], path[:1], guess)
+    whole = refine_start(atlas, scans, path, guess)
+    needed = least_needed(0.2)
+    assert alone.least < needed < whole.least
+    assert np.sqrt(alone.covariance[0, 0]) > 1.0
+    assert np.sqrt(whole.covariance[0, 0]) < 0.1
+    assert abs(error(alone, path[0])[0]) > 0.15
+    assert abs(error(whole, path[0])[0]) < 0.05
+
+
+def test_information_of_single_fits_adds_up_to_that_of_the_trajectory(atlas):
+    rng = np.random.default_rng(4)
+    lidar = Lidar(beams=360, noise=0.01)
+    path = random_drive(rng, atlas.world.contains, 4)
+    scans = [lidar.scan(atlas.world, p, rng) for p in path]
+    total, settings = Gramian.pose(), LocalizationSettings()
+    for scan, pose in zip(scans, path, strict=True):
+        fits = refine(atlas, scan, pose.vector[None], settings)
+        H = information(fits.fit, fits.beams.blocks, 0.05, settings)[0]
+        total = total.add_information(H, path[0].inverse @ pose, yaw=path[0].yaw)
+    fit = refine_start(atlas, scans, path, path[0])
+    assert total.least == pytest.approx(fit.least, rel=0.3)
+
+
+def test_several_guesses_at_once_are_each_on_its_own(atlas):
+    rng = np.random.default_rng(5)
+    path = random_drive(rng, atlas.world.contains, 3)
+    scans = [Lidar(beams=180).scan(atlas.world, p, rng) for p in path]
+    guesses = [path[0], path[0] @ Pose(0.1, 0.0, 0.05)]
+    together = refine_starts(atlas, scans, path, guesses)
+    assert refine_starts(atlas, scans, path, []) == []
+    for fit, guess in zip(together, guesses, strict=True):
+        alone = refine_start(atlas, scans, path, guess)
+        np.testing.assert_allclose(fit.start, alone.start, atol=2e-3)
+        assert np.linalg.norm(fit.path[0] - guess.vector) < 0.21
+
+
+def test_the_frame_of_the_map_does_not_matter(atlas):
+    origin = Pose(3.0, -2.0, 0.7)
+    moved = build(building(origin))
+    rng = np.random.default_rng(6)
+    mount = Pose(0.2, 0.1, 0.5)
+    path = random_drive(rng, atlas.world.contains, 3)
+    scans = []
+    for p in path:
+        plain = Lidar(beams=180).scan(atlas.world, p @ mount, rng)
+        scans.append(Scan(plain.bearings, plain.ranges, T_robot_sensor=mount))
+    here = refine_start(atlas, scans, path, path[0])
+    there = refine_start(moved, scans, path, origin @ path[0])
+    np.testing.assert_allclose((origin @ here.pose).vector, there.pose.vector, atol=1e-9)
+    turn = np.eye(3)
+    turn[:2, :2] = origin.rotation
+    np.testing.assert_allclose(turn @ here.covariance @ turn.T, there.covariance, atol=1e-9)
+    assert here.least == pytest.approx(there.least)
+
+
+def half_turn_room(pillar):
+    """A room that a half turn maps onto itself cell by cell, but for the pillar."""
+    cells = np.full((120, 160), Cell.OCCUPIED, dtype=np.uint8)
+    cells[2:118, 2:158] = Cell.FREE
+    cells[2:50, 2:40] = Cell.OCCUPIED
+    cells[90:96, 60:75] = Cell.OCCUPIED
+    cells = np.maximum(cells, cells[::-1, ::-1])
+    assert (cells == cells[::-1, ::-1]).all()
+    if pillar:  # of a single one it could be that somebody moved it
+        for row, column in ((44, 100), (88, 30), (20, 130)):
+            cells[row : row + 10, column : column + 10] = Cell.OCCUPIED
+    return OccupancyMap(cells, 0.05)
+
+
+@pytest.mark.parametrize("pillar", [False, True])
+def test_in_a_two_fold_room_every_scan_is_ambiguous_until_pillars_stand_in_view(pillar):
+    world = half_turn_room(pillar)
+    atlas = build(world)
+    rng = np.random.default_rng(7)
+    lidar = Lidar(beams=360, noise=0.01)
+    middle = Pose(8.0, 6.0, np.pi)
+    for pose in (
+        Pose(2.9, 3.1, 0.4),
+        Pose(4.1, 1.3, 2.0),
+        Pose(5.6, 3.4, -1.2),
+        Pose(3.3, 2.0, 3.0),
+    ):
+        answer = locate(atlas, lidar.scan(world, pose, rng))
+        near = [
+            min(np.hypot(e.pose.x - p.x, e.pose.y - p.y) for e in answer.estimates[:2])
+            for p in (pose, middle @ pose)
+        ]
+        assert near[0] < 0.05
+        if pillar:
+            assert answer.verdict is Verdict.UNIQUE
+            assert np.hypot(answer.best.pose.x - pose.x, answer.best.pose.y - pose.y) < 0.05
+        else:
+            assert answer.verdict is Verdict.AMBIGUOUS
+            assert near[1] < 0.05
+            assert answer.estimates[0].probability < 0.9
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: refine_course(
+                PoseCourse.along(DESCRIPTOR, ROOM, DRIVE), np.zeros((5, 12)), [9.0, 1.0, 0.0]
+            ),
+            "A place of the trajectory is not in free space from this start.",
+        ),
+        (
+            lambda: refine_course(
+                PoseCourse.along(DESCRIPTOR, ROOM, DRIVE), np.zeros((4, 12)), [1.0, 1.0, 0.0]
+            ),
+            "`observed` must have shape (5, 12), got (4, 12).",
+        ),
+        (
+            lambda: least_needed(0.0),
+            "`accuracy` and `basin` must be positive, `confidence` within (0, 1).",
+        ),
+        (
+            lambda: descriptor_noise(DESCRIPTOR, Scan(np.arange(3.0), np.ones(3)), 0.0),
+            "`sigma` must be positive, got 0.0 m.",
+        ),
+        (
+            lambda: descriptor_noise(
+                Descriptor(Rose.fibonacci(8)), Scan(np.arange(3.0), np.ones(3)), 0.1
+            ),
+            "A planar scan needs a rose on the circle and a Range signal.",
+        ),
+    ],
+)
+def test_bad_questions_are_refused(call, text):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+def test_one_pose_of_odometry_per_scan(atlas):
+    with pytest.raises(InputError) as caught:
+        refine_start(atlas, [Scan(np.arange(3.0), np.ones(3))], [], Pose())
+    assert str(caught.value) == (
+        "`odometry` must hold one pose per scan, at least one, got 0 for 1."
+    )

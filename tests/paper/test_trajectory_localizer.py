@@ -1,0 +1,203 @@
+"""The dynamic half of the paper's system: ways, their Gramian, their bound, and where to go."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.support.sites import PLANE, SPACE, gap
+from typer.testing import CliRunner
+
+import isovist as iv
+from isovist import Descriptor, InputError, Pose, Pose3, SpinningLidar, write_map
+from isovist.apps import app
+from isovist.paper import (
+    BeamCourse,
+    MapField,
+    PaperLocalizer,
+    band_of,
+    follow_way,
+    layer,
+    paper_room,
+    try_legs,
+)
+from isovist.poses import unit_vectors
+
+LEGS = (Pose(0.25, 0.0, 0.2), Pose(0.25, 0.05, 0.2), Pose(0.2, 0.0, -0.3), Pose(0.3, 0.0, 0.1))
+
+
+def way_from(start, legs=LEGS):
+    poses = [start]
+    for leg in legs:
+        poses.append(poses[-1] @ leg)
+    return poses
+
+
+def full_scan(world, pose, beams=720):
+    bearings = 2.0 * np.pi * np.arange(beams) / beams
+    ranges = world.cast(pose.position, unit_vectors(bearings + pose.yaw)).ranges
+    return iv.Scan(bearings, ranges)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mounted", [False, True])
+def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
+    truth = way_from(PLANE.places[0])
+    mount = PLANE.mount if mounted else None
+    scans = [PLANE.look(pose, mount=mount, seed=k) for k, pose in enumerate(truth)]
+    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(24), iv.Range(20.0))
+    odometry = [Pose(7.0, -3.0, 1.0) @ pose for pose in truth]
+    way = follow_way(localizer, scans, odometry)
+    for pose, true in zip(way.poses, truth, strict=True):
+        away, turn = gap(pose, true)
+        assert away < 0.05
+        assert turn < 0.02
+    assert (np.diff(way.history.least) >= -1e-9).all()
+    assert way.history.least[-1] > way.history.least[0]
+    assert [a.name for a in way.bound.assumptions] == ["T1", "T2", "T3", "T4", "T5", "way"]
+    assert not way.bound.holds  # J is a difference quotient on cells
+
+
+@pytest.mark.slow
+def test_a_way_in_space_is_found():
+    truth = way_from(SPACE.places[0], [Pose3(0.3, 0.0, 0.3)])
+    lidar = SpinningLidar(12, -0.6, 0.6, 80, 20.0, 0.01)
+    scans = [lidar.scan(SPACE.world, p, np.random.default_rng(k)) for k, p in enumerate(truth)]
+    localizer = PaperLocalizer(
+        SPACE.world, iv.Rose.fibonacci(32), iv.Range(20.0), spacing=0.9,
+        region=layer(SPACE.world), view=band_of(scans[0]),
+    )  # fmt: skip
+    way = follow_way(localizer, scans, truth)
+    for pose, true in zip(way.poses, truth, strict=True):
+        away, turn = gap(pose, true)
+        assert away < 0.1
+        assert turn < 0.04
+
+
+@pytest.mark.slow
+def test_a_way_tells_apart_what_one_scan_cannot():
+    """Two rooms alike but for a pillar that is seen only from farther on."""
+    outline = [(0, 0), (9, 0), (9, 2), (0, 2)]
+    world = iv.SegmentMap.from_polygons(
+        [outline, [(0, 3), (9, 3), (9, 5), (0, 5)]], [[(8.6, 3.0), (9.0, 3.0), (9.0, 3.4)]]
+    )
+    truth = way_from(Pose(1.0, 4.0, 0.0), [Pose(1.2, 0.0, 0.0)] * 5)
+    scans = [full_scan(world, pose, 360) for pose in truth]
+    localizer = PaperLocalizer(world, iv.Rose.circle(24), iv.Range(4.0), spacing=0.3)
+    first = localizer.locate(scans[0])
+    rival = first.nodes.beyond(1.5)
+    assert rival < 1.01 * first.nodes.distances[0] + 1e-9
+    way = follow_way(localizer, scans, truth)
+    assert gap(way.poses[-1], truth[-1])[0] < 0.02
+    assert way.costs[1] > 1e-3 > 1e6 * way.costs[0]
+
+
+@pytest.mark.slow
+def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
+    world = paper_room()
+    truth = way_from(Pose(1.3, 1.7, 0.3))
+    scans = [full_scan(world, pose) for pose in truth]
+    localizer = PaperLocalizer(world, iv.Rose.circle(12), spacing=0.1)
+    way = follow_way(localizer, scans, truth)
+    assert gap(way.poses[0], truth[0])[0] < 2e-3
+    assert {a.name: a.holds for a in way.bound.assumptions}["T3"]
+    assert way.bound.bound == np.inf or gap(way.poses[0], truth[0])[0] <= way.bound.bound
+
+
+@pytest.mark.slow
+def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
+    truth = way_from(PLANE.places[0])
+    scans = [PLANE.look(pose, seed=k) for k, pose in enumerate(truth)]
+    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(12), iv.Range(20.0))
+    course, start = _course(localizer, scans, truth), truth[0].vector
+    F, J = BeamCourse.at(course, start)
+    assert F.shape == (5, 12)
+    assert J.shape == (5, 12, 3)
+    step = np.array([0.05, 0.0, 0.0])
+    ahead, back = (_course(localizer, scans, truth).at(start + s)[0] for s in (step, -step))
+    np.testing.assert_allclose(J[..., 0], (ahead - back) / 0.1, atol=1e-9)
+
+
+def _course(localizer, scans, truth):
+    from isovist.paper import Beams
+    from isovist.theory.way import _motions
+
+    (descriptor,) = localizer.descriptors
+    beams = [Beams.of(scan, [descriptor.signal]) for scan in scans]
+    return BeamCourse(localizer.world, descriptor, beams, _motions(truth, 2), np.ones(len(scans)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("space", [False, True])
+def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_directions(space):
+    plan = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
+    world = iv.MeshMap.extrude(plan, 0.0, 1.6) if space else plan
+    rose = iv.Rose.fibonacci(12) if space else iv.Rose.circle(12)
+    place = np.array([3.0, 0.8, 0.8][: world.dimension])
+    from isovist.paper import EqualArea
+
+    descriptor = Descriptor(rose, quadrature=EqualArea(1500) if space else None)
+    field = MapField(descriptor, world)
+    J = field.at(place[None])[1][0]
+    legs = try_legs(field, place, J.T @ J, length=0.6, count=16)
+    # The weakest axis is along the corridor; the rate is one number for all directions.
+    assert legs.rate == pytest.approx(legs.now, rel=1e-6)
+    tried = legs.least >= 0.0
+    assert np.ptp(legs.least[tried]) > 0.02 * legs.now
+    # Towards the pillar there is more to learn than away from it.
+    assert legs.best[0] > 0.3
+    assert legs.least.max() > legs.now
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (
+            lambda: follow_way(PaperLocalizer(paper_room(), iv.Rose.circle(8)), [1], [Pose()]),
+            "A way needs at least 2 scans and the odometry of each, got 1 and 1.",
+        ),
+        (
+            lambda: try_legs(
+                MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [1.0, 1.0], np.eye(2),
+                length=9.0,
+            ),
+            "Every leg of 9 m meets a wall; take a shorter `length`.",
+        ),
+        (
+            lambda: try_legs(
+                MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [9.0, 1.0], np.eye(2)
+            ),
+            "The place is not in free space, or too near to a wall.",
+        ),
+    ],
+)  # fmt: skip
+def test_bad_questions_are_refused(call, text):
+    with pytest.raises(InputError) as caught:
+        call()
+    assert str(caught.value) == text
+
+
+@pytest.mark.slow
+def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
+    truth = way_from(PLANE.places[0], LEGS[:2])
+    scans = [PLANE.look(pose, seed=k) for k, pose in enumerate(truth)]
+    write_map(PLANE.world, tmp_path / "map.yaml")
+    np.savez(
+        tmp_path / "log.npz",
+        ranges_m=np.stack([np.where(s.valid, s.ranges, np.inf) for s in scans]),
+        angle_min=scans[0].bearings[0],
+        angle_inc=np.diff(scans[0].bearings)[0],
+        range_max=20.0,
+        pose=np.stack([pose.vector for pose in truth]),
+        odom=np.stack([pose.vector for pose in truth]),
+        t=np.arange(3.0),
+    )
+    told = ["--method", "paper", "--channels", "24", "--norm", "truncated"]
+    files = [str(tmp_path / "map.yaml"), str(tmp_path / "log.npz")]
+    result = CliRunner().invoke(app, ["track", *files, *told, "--json"])
+    assert result.exit_code == 1, result.output
+    rows = [json.loads(line) for line in result.output.splitlines()]
+    assert len(rows) == 4
+    assert [a["name"] for a in rows[-1]["assumptions"]] == ["T1", "T2", "T3", "T4", "T5", "way"]
+    assert abs(rows[0]["x"] - truth[0].x) + abs(rows[0]["y"] - truth[0].y) < 0.1
+    plain = CliRunner().invoke(app, ["track", *files, *told])
+    assert "λ_min of the Gramian" in plain.output

@@ -1,0 +1,95 @@
+"""Numbers that were chosen: few, frozen, each with its unit and origin."""
+
+from dataclasses import FrozenInstanceError, fields, replace
+from inspect import getdoc
+
+import numpy as np
+import pytest
+from tests.support.sites import PLANE, SITES
+
+import isovist as iv
+from isovist import InputError
+
+KINDS = (
+    iv.AtlasSettings,
+    iv.BeamModel,
+    iv.LocalizationSettings,
+    iv.ProofSettings,
+    iv.TrackingSettings,
+    iv.Drift,
+    iv.ExplorationSettings,
+    iv.SurveyingSettings,
+)
+
+
+def test_the_product_has_at_most_69_settings():
+    assert sum(len(fields(kind)) for kind in KINDS) <= 69
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_setting_is_documented_and_frozen(kind):
+    told = getdoc(kind).split("Attributes:")[1]
+    for field in fields(kind):
+        assert f"\n    {field.name}: " in told, field.name
+    with pytest.raises(FrozenInstanceError):
+        setattr(kind(), fields(kind)[0].name, 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_settings_reach_the_answer(site):
+    scan = site.look(site.places[0])
+    usual = iv.locate(site.atlas, scan)
+    assert usual.verdict is iv.Verdict.UNIQUE
+    strict = replace(iv.LocalizationSettings(), poor=(50.0, 50.0))
+    assert iv.locate(site.atlas, scan, settings=strict).verdict is iv.Verdict.LOST
+    one = replace(iv.LocalizationSettings(), listed=1)
+    assert len(iv.locate(site.atlas, scan, settings=one).estimates) == 1
+
+
+@pytest.mark.slow
+def test_settings_reach_the_atlas_and_the_tracker():
+    coarse = iv.build(PLANE.world, settings=iv.AtlasSettings(spacing=0.5, channels=32))
+    assert coarse.descriptors.shape[1:] == (1, 32)
+    assert coarse.spacing == pytest.approx(0.5)
+    assert coarse.settings == iv.AtlasSettings(spacing=0.5, channels=32)
+    truth = PLANE.places[0]
+    answer = iv.locate(coarse, PLANE.look(truth))
+    np.testing.assert_allclose(answer.best.pose.vector, truth.vector, atol=0.05)
+    never = iv.TrackingSettings(agreement=(99.0, 99.0), clear=(99.0, 99.0), hopeless=99.0)
+    tracker = iv.Tracker(PLANE.atlas, settings=never)
+    assert tracker.update(iv.Pose(), PLANE.look(truth)).verdict is iv.Verdict.AMBIGUOUS
+    with pytest.raises(InputError, match=r"^`settings` must be TrackingSettings, got AtlasSettin"):
+        iv.Tracker(PLANE.atlas, settings=iv.AtlasSettings())
+
+
+@pytest.mark.slow
+def test_a_plan_of_walls_is_built_like_its_cells():
+    plan = iv.SegmentMap.room(6.0, 4.0)
+    atlas = iv.build(plan)
+    assert atlas.world.resolution == iv.AtlasSettings().cell
+    scan = iv.Lidar(beams=180, field_of_view=np.pi).scan(
+        plan, iv.Pose(1.3, 1.7, 0.4), np.random.default_rng(0)
+    )
+    answer = iv.locate(atlas, scan)
+    assert any(abs(e.pose.x - 1.3) + abs(e.pose.y - 1.7) < 0.1 for e in answer.estimates)
+
+
+@pytest.mark.parametrize(
+    "kind", [kind for kind in KINDS if kind not in (iv.AtlasSettings, iv.Drift)]
+)
+def test_a_setting_of_another_kind_is_refused_in_one_line(kind):
+    usual = kind()
+    for field in fields(kind):
+        value = getattr(usual, field.name)
+        wrong = [None, [0.1], "0.3", np.nan, np.inf, -1.0, 1e300, True, [], {}, (1.0, (2.0,))]
+        if isinstance(value, tuple):
+            wrong += [(np.nan,) * len(value), ("x",) * len(value)]
+            wrong += [] if "..." in str(field.type) else [(*value, 1.0), value[:-1]]
+        if isinstance(value, int):
+            wrong += [value + 0.5]
+        for other in wrong:
+            with pytest.raises(InputError) as error:
+                replace(usual, **{field.name: other})
+            assert "\n" not in str(error.value)
+    assert replace(usual) == usual

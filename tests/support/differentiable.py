@@ -1,0 +1,30 @@
+"""Rooms and signals with derivatives."""
+
+import numpy as np
+
+import isovist as iv
+from isovist.paper import Plan
+
+RNG = np.random.default_rng(7)
+
+
+POINTS = np.array([[1.3, 1.7], [3.4, 2.9], [0.7, 3.3]])
+
+
+DIRECTIONS = RNG.normal(size=(7, 2)) * [1.0, 1.4]
+
+
+EPSILON = 0.4
+
+
+def room():
+    """A thin wall and a pillar, so that there are shadows, and walls of all reflectances."""
+    world = iv.SegmentMap.room(
+        5.0, 4.0, walls=[[(2.5, 0.0), (2.3, 1.6)]], pillars=[(3.7, 1.0, 4.2, 1.8)]
+    )
+    shine = np.linspace(0.1, 0.9, len(world.walls))
+    return Plan.from_map(iv.SegmentMap(world.walls, world.parents, world.free, reflectance=shine))
+
+
+SIGNALS = [iv.Range(), iv.Range(maximum=2.2), iv.Range(transform="logarithmic"), iv.Intensity(),
+           iv.Intensity(maximum=2.2)]  # fmt: skip

@@ -1,0 +1,45 @@
+"""Two storeys with a lift between them, and ways through them."""
+
+from functools import lru_cache
+
+import numpy as np
+
+import isovist as iv
+from isovist import Pose
+from isovist.atlas import as_cells
+from isovist.simulation import storeys
+
+LIDAR = iv.Lidar(beams=240, range_max=20.0, noise=0.02)
+UP = Pose(3.0, -2.0, 0.4)
+"""Where the second floor has its origin on its own map: drawn by somebody else."""
+LIFT = Pose(7.5, 5.9, 0.2)
+ON_2 = UP @ LIFT
+
+
+@lru_cache
+def floors():
+    """Two storeys whose maps have different origins."""
+    first, second = (as_cells(storey.plan) for storey in storeys(2, 2, length=20.0, rows=2))
+    moved = iv.OccupancyMap(second.cells, second.resolution, UP @ second.origin)
+    return {"floor 1": iv.build(first), "floor 2": iv.build(moved)}
+
+
+LINK = iv.Link("floor 1", LIFT, "floor 2", ON_2)
+
+
+def way(start, end, step=0.25):
+    """Poses along a line."""
+    count = max(2, int(np.hypot(end[0] - start[0], end[1] - start[1]) / step) + 1)
+    yaw = float(np.arctan2(end[1] - start[1], end[0] - start[0]))
+    return [
+        Pose(*np.array(start) + t * (np.array(end) - start), yaw) for t in np.linspace(0, 1, count)
+    ]
+
+
+def up(poses):
+    """The same way one floor up."""
+    return [UP @ pose for pose in poses]
+
+
+THERE = way((2.0, 5.9), (7.5, 5.9))
+ON = way((7.5, 5.9), (15.0, 5.9))

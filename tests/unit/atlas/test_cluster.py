@@ -1,0 +1,99 @@
+"""Atlases built by the workers of a cluster: the same bytes, whoever is killed on the way."""
+
+import os
+import signal
+
+import pytest
+from tests.support.cells import plane, space
+from typer.testing import CliRunner
+
+import isovist as iv
+from isovist import InputError
+from isovist.apps import app
+from isovist.storage import read_manifest
+
+pytestmark = pytest.mark.slow
+
+distributed = pytest.importorskip("distributed", reason="needs pip install 'isovist[cluster]'")
+
+BUILDS = {
+    "plane": (plane(1), {"settings": iv.AtlasSettings(spacing=0.2, reach=2.5)}),
+    "space": (space(1), {"settings": iv.AtlasSettings(spacing=0.4, reach=2.5, rings=8)}),
+}
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=1,
+        dashboard_address="127.0.0.1:0",
+        env={"NUMBA_NUM_THREADS": "1"},
+    ) as two:
+        yield two
+
+
+def test_a_worker_killed_in_mid_build_changes_no_byte(cluster):
+    """In space; what is lost with a worker is a block, of whatever kind, and begun anew."""
+    world, how = BUILDS["space"]
+    told, killed = [], []
+
+    def kill(share):
+        told.append(share)
+        if not killed and share < 1.0:
+            with distributed.Client(cluster, set_as_default=False) as client:
+                busy = [name for name, tasks in client.processing().items() if tasks]
+                if busy:
+                    killed.append(client.run(os.getpid, workers=busy[:1])[busy[0]])
+                    os.kill(killed[0], signal.SIGKILL)
+
+    built = iv.build(world, cluster=cluster.scheduler_address, progress=kill, **how)
+    assert len(killed) == 1
+    assert told == sorted(told)
+    assert told[-1] == 1.0
+    alone = iv.build(world, **how)
+    for name, array in alone.arrays().items():
+        assert built.arrays()[name].tobytes() == array.tobytes(), name
+
+
+def test_the_command_builds_on_a_cluster(cluster, tmp_path):
+    world = tmp_path / "office.yaml"
+    iv.write_map(BUILDS["plane"][0], world)
+    crcs = []
+    for more in ([], ["--cluster", cluster.scheduler_address]):
+        path = tmp_path / f"{len(crcs)}.atlas"
+        done = CliRunner().invoke(app, ["build", str(world), "-o", str(path), *more])
+        assert done.exit_code == 0
+        crcs.append({name: entry.crc32 for name, entry in read_manifest(path).arrays.items()})
+    assert crcs[0] == crcs[1]
+
+
+def test_workers_of_this_machine_end_with_the_build():
+    world, how = BUILDS["plane"]
+    built = iv.build(world, cluster="local:1", **how)
+    assert (built.descriptors == iv.build(world, **how).descriptors).all()
+
+
+def test_what_is_no_cluster_is_one_line(monkeypatch):
+    def refused(address, **how):
+        with pytest.raises(InputError) as error:
+            iv.build(BUILDS["plane"][0], cluster=address, **how)
+        return str(error.value)
+
+    for address in ("local:0", "local:four", "10.0.0.5", ""):
+        assert refused(address) == (
+            "`cluster` must be the address of a Dask scheduler, e.g. tcp://10.0.0.5:8786, or "
+            f"local:4 for four workers on this machine, got {address}."
+        )
+    assert refused("local:4", backend="cuda") == (
+        "A cluster computes on the cores of its workers; leave `backend` out, got cuda."
+    )
+    monkeypatch.setattr("isovist.atlas.cluster.PATIENCE_S", 0.2)
+    assert refused("tcp://127.0.0.1:9") == (
+        "No Dask scheduler answers at tcp://127.0.0.1:9. Start one: dask scheduler."
+    )
+    with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0") as empty:
+        address = empty.scheduler_address
+        assert refused(address) == (
+            f"The cluster at {address} has no worker. Start some: dask worker {address}."
+        )

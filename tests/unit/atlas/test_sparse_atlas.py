@@ -1,0 +1,106 @@
+"""Atlases of large maps, which come by blocks, against those of small ones, which are whole."""
+
+import numpy as np
+import pytest
+from tests.support.sites import SPACE
+
+import isovist as iv
+from isovist import VoxelMap
+from isovist.atlas import BY_BLOCKS, KIND, VERSION, atlas_info, check_atlas
+from isovist.maps import Blocks, Whole
+from isovist.storage import read_folder, write_folder
+
+
+@pytest.fixture(scope="module")
+def atlas():
+    """That of the site in space, as if it were large."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("isovist.maps.grids.SMALL", 0)
+        world = VoxelMap.from_array(
+            SPACE.world.cells, SPACE.world.resolution, SPACE.world.corner,
+            reflectance=SPACE.world.reflectance,
+        )  # fmt: skip
+        return iv.build(world)
+
+
+@pytest.fixture
+def written(atlas, tmp_path):
+    iv.write_atlas(atlas, tmp_path / "atlas")
+    return tmp_path / "atlas"
+
+
+def same(one, other, off=0.0):
+    """Whether two answers are the same, their poses but for so much, in m and rad."""
+    assert one.verdict == other.verdict
+    a, b = one.estimates[0], other.estimates[0]
+    np.testing.assert_allclose(a.pose.vector, b.pose.vector, rtol=0.0, atol=off)
+    assert a.probability == pytest.approx(b.probability, abs=off)
+
+
+@pytest.mark.slow
+def test_answers_are_those_of_the_whole_grid(atlas):
+    assert isinstance(atlas.world.grid, Blocks)
+    assert isinstance(SPACE.atlas.world.grid, Whole)
+    np.testing.assert_array_equal(atlas.nodes, SPACE.atlas.nodes)
+    np.testing.assert_array_equal(atlas.descriptors, SPACE.atlas.descriptors)
+    for place in SPACE.places:
+        scan = SPACE.look(place)
+        same(iv.locate(atlas, scan), iv.locate(SPACE.atlas, scan), 1e-3)
+
+
+@pytest.mark.slow
+def test_what_is_written_comes_back(atlas, written):
+    info = atlas_info(written)
+    assert (info.version, info.shape) == (BY_BLOCKS, SPACE.world.shape)
+    assert check_atlas(written) == []
+    back = iv.read_atlas(written)
+    assert isinstance(back.world.grid, Blocks)
+    scan = SPACE.look(SPACE.places[0])
+    same(iv.locate(back, scan), iv.locate(atlas, scan))
+
+
+def test_small_maps_keep_the_format_that_they_had(tmp_path):
+    iv.write_atlas(SPACE.atlas, tmp_path / "small")
+    assert atlas_info(tmp_path / "small").version == VERSION == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "change", "text"),
+    [
+        ("walls_table", lambda a: a.astype(np.float32), "`walls_table` is float32 of"),
+        ("walls_index", lambda a: a + np.int32(1 << 20),
+         "`walls_index` names a block that is not there."),
+        ("clear_index", lambda a: a[:, :, :-1], "`clear_index` is int32 of shape"),
+        ("clear_table", lambda a: a[:, 1:], "`clear_table` is uint8 of shape"),
+        ("cells_index", lambda a: np.where(a < 2, a, np.int32(2)),
+         "`cells_index` names a block twice."),
+        ("near", lambda _: 200, "`near` must be from 1 to 181 cells, got 200."),
+        ("shape", lambda a: [9 * n for n in a], "`cells_index` is int32 of shape"),
+    ],
+)  # fmt: skip
+def test_an_atlas_whose_parts_do_not_fit_is_refused(written, name, change, text):
+    meta, arrays = (dict(part) for part in read_folder(written, KIND, BY_BLOCKS))
+    part = meta if name in meta else arrays
+    part[name] = change(part[name])
+    write_folder(written, KIND, BY_BLOCKS, meta, arrays)
+    with pytest.raises(iv.FileError) as error:
+        iv.read_atlas(written)
+    assert str(error.value).startswith(f"atlas is not a whole atlas: {text}")
+
+
+def test_a_later_format_is_not_read(written):
+    meta, arrays = read_folder(written, KIND, BY_BLOCKS)
+    write_folder(written, KIND, 4, meta, arrays)
+    with pytest.raises(iv.FileError) as error:
+        iv.read_atlas(written)
+    assert str(error.value) == (
+        "atlas/manifest.json says version 4 of the atlas format, and this isovist reads version "
+        "2 or 3. Upgrade isovist."
+    )
+
+
+def test_a_box_is_for_the_plane(written):
+    with pytest.raises(iv.FileError) as error:
+        iv.read_atlas(written, box=(0.0, 0.0, 1.0, 1.0))
+    assert str(error.value) == "atlas is in space; `box` is for atlases of the plane."

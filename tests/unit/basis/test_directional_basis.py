@@ -1,0 +1,309 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.reference import weights_plainly
+
+from isovist import InputError, Rose
+from isovist.basis import Bump, CosinePower, Softmax, fibonacci_sphere
+from isovist.paper import CircleSum, Lebedev
+from isovist.poses import unit_vectors
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def random_directions(rng, n, d):
+    v = rng.normal(size=(n, d))
+    return v / np.linalg.norm(v, axis=1, keepdims=True)
+
+
+@st.composite
+def roses(draw, dimension=None):
+    d = draw(st.sampled_from([2, 3])) if dimension is None else dimension
+    kind = draw(st.sampled_from(["uniform", "random", "bump", "power"]))
+    n = draw(st.integers(4, 24))
+    rng = np.random.default_rng(draw(seeds))
+    temperature = 10.0 ** draw(st.floats(-2.0, 2.0))
+    if kind == "random":
+        return Rose.from_directions(random_directions(rng, n, d), temperature)
+    make = Rose.circle if d == 2 else Rose.fibonacci
+    if kind == "uniform":
+        return make(n, temperature)
+    if kind == "bump":
+        rose = make(n, 1.0)
+        return make(n, profile=Bump(min(1.6 * rose.mesh_norm, 3.0)))
+    return make(max(n, 8), profile=CosinePower(draw(st.floats(2.1, 9.0))))
+
+
+@pytest.mark.slow
+@given(roses(), seeds)
+def test_weights_share_every_direction_out(rose, seed):
+    theta = random_directions(np.random.default_rng(seed), 50, rose.dimension)
+    w = rose.weights(theta)
+    assert (w >= 0.0).all()
+    np.testing.assert_allclose(w.sum(axis=-1), 1.0, atol=1e-14)
+
+
+@pytest.mark.slow
+@given(roses(), seeds)
+def test_weights_are_those_of_the_definition(rose, seed):
+    theta = random_directions(np.random.default_rng(seed), 50, rose.dimension)
+    np.testing.assert_allclose(rose.weights(theta), weights_plainly(rose, theta), atol=1e-12)
+
+
+@pytest.mark.slow
+@given(roses(), seeds)
+def test_gradient_in_theta_agrees_with_differences(rose, seed):
+    rng = np.random.default_rng(seed)
+    theta = random_directions(rng, 8, rose.dimension)
+    v = rng.normal(size=theta.shape)
+    v -= np.einsum("ij,ij->i", v, theta)[:, None] * theta
+    h = 1e-5 * min(1.0, getattr(rose.profile, "temperature", 1.0))
+
+    def moved(t):
+        p = theta + t * v
+        return rose.weights(p / np.linalg.norm(p, axis=1, keepdims=True))
+
+    slope = (moved(h) - moved(-h)) / (2.0 * h)
+    expected = np.einsum("inj,ij->in", rose.gradient(theta), v)
+    np.testing.assert_allclose(expected, slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
+
+
+@pytest.mark.slow
+@given(roses(), seeds)
+def test_gradient_is_tangent_to_the_sphere(rose, seed):
+    theta = random_directions(np.random.default_rng(seed), 8, rose.dimension)
+    along = np.einsum("inj,ij->in", rose.gradient(theta), theta)
+    assert np.abs(along).max() <= 1e-12 * max(1.0, np.abs(rose.gradient(theta)).max())
+
+
+@pytest.mark.slow
+@given(roses(), seeds)
+def test_slopes_in_directions_and_parameter_agree_with_differences(rose, seed):
+    rng = np.random.default_rng(seed)
+    theta = random_directions(rng, 6, rose.dimension)
+    j = int(rng.integers(len(rose)))
+    d = rose.directions[j]
+    v = rng.normal(size=rose.dimension)
+    v -= (v @ d) * d
+    h = 1e-5 * min(1.0, getattr(rose.profile, "temperature", 1.0))
+
+    def turned(t):
+        moved = np.array(rose.directions)
+        moved[j] = (d + t * v) / np.linalg.norm(d + t * v)
+        return Rose(moved, rose.profile, rose.mesh_norm).weights(theta)
+
+    slope = (turned(h) - turned(-h)) / (2.0 * h)
+    expected = rose.direction_slopes(theta)[:, :, j] * (theta @ v)[:, None]
+    np.testing.assert_allclose(expected, slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
+
+    step = 1e-6 * rose.profile.parameter
+
+    def sharpened(t):
+        profile = rose.profile.with_parameter(rose.profile.parameter + t)
+        return Rose(rose.directions, profile, rose.mesh_norm).weights(theta)
+
+    slope = (sharpened(step) - sharpened(-step)) / (2.0 * step)
+    expected = rose.parameter_slopes(theta)
+    np.testing.assert_allclose(expected, slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
+
+
+@pytest.mark.parametrize("make", [lambda e: Rose.circle(8, e), lambda e: Rose.fibonacci(20, e)])
+def test_no_temperature_overflows_and_large_ones_are_flat(make):
+    rose = make(1e-4)
+    theta = random_directions(np.random.default_rng(0), 500, rose.dimension)
+    w = rose.weights(theta)
+    assert np.isfinite(w).all()
+    assert np.isfinite(rose.gradient(theta)).all()
+    flat = make(1e4).weights(theta)
+    np.testing.assert_allclose(flat, 1.0 / len(rose), atol=1e-4)
+
+
+@pytest.mark.slow
+@given(st.sampled_from([2, 3]), st.integers(4, 20), seeds)
+def test_sharp_weights_become_hard_bins(d, n, seed):
+    rng = np.random.default_rng(seed)
+    directions = random_directions(rng, n, d)
+    theta = random_directions(rng, 200, d)
+    t = np.sort(theta @ directions.T, axis=1)
+    clear = t[:, -1] - t[:, -2] > 1e-2  # away from the boundaries between bins
+    rose = Rose.from_directions(directions, 1e-4)
+    np.testing.assert_allclose(
+        rose.weights(theta)[clear], rose.hard_weights(theta)[clear], atol=1e-12
+    )
+
+
+def test_hard_bins_share_a_boundary_equally():
+    rose = Rose.circle(4)
+    np.testing.assert_array_equal(rose.hard_weights(np.array([1.0, 1.0])), [0.5, 0.5, 0.0, 0.0])
+
+
+@pytest.mark.parametrize("n", [2, 3, 8, 64])
+def test_mesh_norm_of_a_uniform_circle_is_half_the_spacing(n):
+    assert Rose.circle(n).mesh_norm == pytest.approx(np.pi / n, abs=1e-14)
+
+
+@pytest.mark.slow
+@given(st.integers(4, 40), seeds)
+def test_mesh_norm_on_the_sphere_is_the_largest_hole(n, seed):
+    directions = random_directions(np.random.default_rng(seed), n, 3)
+    h = Rose.from_directions(directions, 1.0).mesh_norm
+    sampled = np.arccos((fibonacci_sphere(20000) @ directions.T).max(axis=1).clip(-1.0, 1.0)).max()
+    assert sampled <= h + 1e-9
+    assert h <= sampled + 0.03
+
+
+@pytest.mark.parametrize(
+    ("directions", "hole"),
+    [
+        ([[1, 0, 0], [-1, 0, 0]], np.pi / 2),
+        ([[1, 0, 0], [0, 1, 0], [-1, 0, 0]], np.pi / 2),
+        ([[1, 0, 0], [0, 1, 0]], 3 * np.pi / 4),
+    ],
+)
+def test_mesh_norm_of_directions_in_one_plane(directions, hole):
+    assert Rose.from_directions(directions, 1.0).mesh_norm == pytest.approx(hole, abs=1e-9)
+
+
+@pytest.mark.slow
+@given(st.integers(2, 16), st.integers(1, 5), seeds)
+def test_turning_by_one_step_shifts_the_weights_of_circles_and_rings(azimuths, rings_, seed):
+    rng = np.random.default_rng(seed)
+    turn = 2.0 * np.pi / azimuths
+    c, s = np.cos(turn), np.sin(turn)
+    circle = Rose.circle(azimuths, 0.3)
+    theta = random_directions(rng, 40, 2)
+    R = np.array([[c, -s], [s, c]])
+    np.testing.assert_allclose(
+        circle.weights(theta @ R.T), np.roll(circle.weights(theta), 1, axis=-1), atol=1e-13
+    )
+    rings = Rose.rings(rings_, azimuths, 0.3)
+    theta = random_directions(rng, 40, 3)
+    R3 = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
+    before = rings.weights(theta).reshape(-1, rings_, azimuths)
+    after = rings.weights(theta @ R3.T).reshape(-1, rings_, azimuths)
+    np.testing.assert_allclose(after, np.roll(before, 1, axis=-1), atol=1e-13)
+
+
+@pytest.mark.slow
+@given(roses(), seeds)
+def test_channels_sum_to_the_integral_and_are_linear(rose, seed):
+    """Energy and linearity, for signals with random coefficients on the circle and sphere."""
+    rule = (CircleSum(4096) if rose.dimension == 2 else Lebedev(131)).rule()
+    rng = np.random.default_rng(seed)
+    w = rule.coefficients[:, None] * rose.weights(rule.directions)
+    A = rng.normal(size=(2, rose.dimension))
+    f, g = np.abs(rule.directions @ A[0]), np.cos(3.0 * rule.directions @ A[1])
+    np.testing.assert_allclose((f @ w).sum(), rule.coefficients @ f, rtol=1e-12)
+    np.testing.assert_allclose((2.0 * f - 3.0 * g) @ w, 2.0 * (f @ w) - 3.0 * (g @ w), atol=1e-10)
+
+
+@pytest.mark.slow
+@given(st.sampled_from([2, 3]), st.integers(4, 16), seeds)
+def test_channels_move_continuously_with_the_directions(d, n, seed):
+    rng = np.random.default_rng(seed)
+    directions, step = random_directions(rng, n, d), rng.normal(size=(n, d))
+    rule = (CircleSum(2048) if d == 2 else Lebedev(65)).rule()
+    f = np.abs(rule.directions[:, 0]) + 1.0
+    mass = rule.coefficients @ f
+
+    def F(t):
+        return (rule.coefficients * f) @ Rose.from_directions(directions + t * step, 0.3).weights(
+            rule.directions
+        )
+
+    gaps = [np.abs(F(t) - F(0.0)).sum() for t in (1e-2, 1e-4, 1e-6)]
+    moved = [
+        np.linalg.norm(
+            Rose.from_directions(directions + t * step, 0.3).directions - directions, axis=1
+        ).max()
+        for t in (1e-2, 1e-4, 1e-6)
+    ]
+    for gap, delta in zip(gaps, moved, strict=True):
+        assert gap <= delta / 0.3 * mass * (1.0 + 1e-9) + 1e-12
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Rose.circle(1), "A rose needs at least 2 directions, got 1."),
+        (
+            lambda: Rose.circle(8, 0.0),
+            "`temperature` must be a positive number, got 0.0. "
+            "Small is sharp; 0.5 suits 8 directions.",
+        ),
+        (
+            lambda: Rose.circle(8, float("nan")),
+            "`temperature` must be a positive number, got nan. "
+            "Small is sharp; 0.5 suits 8 directions.",
+        ),
+        (
+            lambda: Rose.circle(4, profile=Bump(0.5)),
+            "The profile vanishes 0.5 rad from its direction, but some directions are "
+            "0.7854 rad from all 4: they would be covered by none. "
+            "Widen the profile or add directions.",
+        ),
+        (
+            lambda: Rose.from_directions([[1.0, 0.0], [0.0, 0.0]]),
+            "`directions` must not contain a zero vector.",
+        ),
+        (
+            lambda: Rose.from_directions(np.ones((3, 4))),
+            "`directions` must have shape (n, 2) or (n, 3), got (3, 4).",
+        ),
+        (
+            lambda: Rose.circle(8, 0.5, profile=Softmax(0.5)),
+            "Give `temperature` or `profile`, not both.",
+        ),
+        (lambda: Bump(4.0), "`radius` of a bump must lie in (0, π] rad, got 4.0."),
+        (
+            lambda: CosinePower(1.0),
+            "`power` of a cosine power must be at least 2, got 1.0; "
+            "a smaller one has no continuous derivative.",
+        ),
+        (
+            lambda: Rose.circle(8).weights([1.0, 0.0, 0.0]),
+            "`theta` must be unit vectors of shape (..., 2), got (3,).",
+        ),
+        (lambda: Rose.rings(0, 8), "Rings need rings ≥ 1 and azimuths ≥ 2, got 0 and 8."),
+        (
+            lambda: Rose.circle(8, profile=Bump(1.0)).temperature,
+            "A Bump profile has no temperature.",
+        ),
+    ],
+)
+def test_bad_roses_are_refused(make, text):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == text
+
+
+@given(st.sampled_from([Softmax(0.4), Bump(0.9), Bump(2.5), CosinePower(3.0)]))
+def test_the_lipschitz_constant_bounds_the_profile(profile):
+    t = np.linspace(-1.0, 1.0, 20001)
+    psi = np.exp(profile.log(t))
+    steepest = np.abs(np.diff(psi) / np.diff(t)).max()
+    assert steepest <= profile.lipschitz * (1.0 + 1e-9)
+    assert steepest >= 0.99 * profile.lipschitz
+
+
+def test_unit_vectors_point_where_they_should():
+    np.testing.assert_allclose(unit_vectors([0.0, np.pi / 2]), [[1, 0], [0, 1]], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Rose.circle(2.5), "`n` must be a whole number, got 2.5."),
+        (lambda: Rose.circle(8.0), "`n` must be a whole number, got 8.0."),
+        (lambda: Rose.circle(True), "`n` must be a whole number, got True."),
+        (lambda: Rose.fibonacci(20.5), "`n` must be a whole number, got 20.5."),
+        (lambda: Rose.rings(2.5, 8), "`rings` must be a whole number, got 2.5."),
+        (lambda: Rose.rings(2, 8.5), "`azimuths` must be a whole number, got 8.5."),
+    ],
+)
+def test_a_rose_has_a_whole_number_of_directions(make, text):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == text
+    assert len(Rose.circle(np.int64(8))) == 8

@@ -1,0 +1,171 @@
+"""Whatever computes, the same atlas, the same costs and the same answer come out."""
+
+import numpy as np
+import pytest
+from tests.support.reference_locate import building
+
+import isovist as iv
+from isovist import InputError, Lidar, LocalizationSettings, OccupancyMap
+from isovist.atlas import FAR, Window
+from isovist.compute import VARIABLE, Backend, available, compute_by, computing, named, using
+from isovist.localization.gone import far
+from isovist.localization.search import best_headings, least_costs
+from isovist.maps import Cell
+from isovist.sensing import random_scans
+
+
+def rooms(height, width, seed):
+    """Rooms with doors, pillars, some unknown cells and a border that is not closed."""
+    random = np.random.default_rng(seed)
+    cells = np.zeros((height, width), dtype=np.uint8)
+    cells[:: height // 4] = cells[:, :: width // 5] = Cell.OCCUPIED
+    for _ in range(60):
+        row, column = random.integers(0, height - 8), random.integers(0, width - 8)
+        kind = random.choice([Cell.FREE, Cell.FREE, Cell.FREE, Cell.OCCUPIED, Cell.UNKNOWN])
+        cells[row : row + random.integers(1, 8), column : column + random.integers(1, 8)] = kind
+    cells[random.random(cells.shape) < 0.01] = Cell.UNKNOWN
+    return OccupancyMap(cells, 0.1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shape", [(60, 90), (150, 70), (333, 401)])
+def test_an_atlas_is_the_same_whatever_described_it(backend, shape):
+    world = rooms(*shape, seed=shape[0])
+    atlas = iv.build(world, spacing=0.3)
+    assert computing() is backend
+    with using("cpu"):
+        twin = iv.build(world, spacing=0.3)
+    for name in ("nodes", "wall_distance", "clear", "bare"):
+        np.testing.assert_array_equal(getattr(atlas, name), getattr(twin, name))
+    assert 0.0 < (twin.descriptors == FAR).mean() < 0.9
+    np.testing.assert_array_equal(atlas.descriptors == FAR, twin.descriptors == FAR)
+    np.testing.assert_allclose(atlas.descriptors, twin.descriptors, rtol=1e-6, atol=1e-6)
+    assert not atlas.descriptors.flags.writeable
+
+
+def test_costs_of_headings_are_the_same_bit_by_bit(backend):
+    random = np.random.default_rng(1)
+    nodes = random.uniform(0.0, 3.0, (300, 3, 64)).astype(np.float32)
+    nodes[random.random(nodes.shape) < 0.1] = FAR
+    values = random.uniform(0.0, 3.0, (2, 3, 48)).astype(np.float32)
+    seen = random.random(values.shape) < 0.7
+    some, window = random.permutation(300)[:200], Window(values, seen)
+    asked = nodes, some, window, 4, 0.25, random.random(128) < 0.8
+    costs, headings = best_headings(*asked)
+    assert computing() is backend
+    with using("cpu"):
+        twin_costs, twin_headings = best_headings(*asked)
+    np.testing.assert_array_equal(costs, twin_costs)
+    np.testing.assert_array_equal(headings, twin_headings)
+
+
+@pytest.mark.parametrize("short", [0.25, 0.9])
+@pytest.mark.parametrize("rings", [1, 3])
+@pytest.mark.parametrize(("n", "m", "phases"), [(64, 49, 1), (64, 64, 2), (9, 7, 2), (96, 96, 1)])
+def test_the_least_costs_are_those_of_the_best_headings(backend, n, m, phases, rings, short):
+    random = np.random.default_rng(n + m + rings)
+    nodes = random.uniform(0.0, 3.0, (90, rings, n)).astype(np.float32)
+    nodes[random.random(nodes.shape) < 0.1] = FAR
+    values = random.uniform(0.0, 3.0, (phases, rings, m)).astype(np.float32)
+    some = random.permutation(90)[:70]
+    for share in (1.0, 0.5, 0.0):
+        window = Window(values, random.random(values.shape) < share)
+        for allowed in (None, random.random(n * phases) < 0.6, np.zeros(n * phases, np.bool_)):
+            told = least_costs(nodes, some, window, short, allowed)
+            assert computing() is backend
+            with using("cpu"):
+                costs, _ = best_headings(nodes, some, window, 1, short, allowed)
+            np.testing.assert_array_equal(told, costs[:, 0])
+
+
+@pytest.mark.slow
+def test_an_answer_is_the_same_whatever_found_it(backend):
+    atlas = iv.build(building())
+    sensor = Lidar(beams=270, field_of_view=np.radians(270.0), noise=0.02)
+    asked = random_scans(atlas.world, atlas.world, sensor, 12, seed=3)
+    for _truth, scan in asked:
+        answer = iv.locate(atlas, scan)
+        assert computing() is backend
+        with using("cpu"):
+            twin = iv.locate(atlas, scan)
+        assert answer.verdict is twin.verdict
+        assert len(answer.estimates) == len(twin.estimates)
+        for mine, other in zip(answer.estimates, twin.estimates, strict=True):
+            # Cores fit in singles, the card in doubles; along an axis that nothing holds it shows.
+            np.testing.assert_allclose(mine.pose.vector, other.pose.vector, atol=1e-3)
+            assert mine.probability == pytest.approx(other.probability, abs=1e-4)
+
+
+@pytest.mark.slow
+def test_a_backend_is_chosen_by_the_call_or_by_the_variable(monkeypatch):
+    assert type(computing()) is Backend
+    monkeypatch.setenv(VARIABLE, "abacus")
+    with pytest.raises(InputError) as refused:
+        iv.build(building())
+    assert str(refused.value) == "`backend` must be one of cpu, cuda, got abacus."
+    with using("cpu"):
+        assert type(computing()) is Backend
+    compute_by("cpu")
+    assert type(computing()) is Backend
+    monkeypatch.setenv(VARIABLE, "abacus")
+    atlas = iv.build(building(), backend="cpu")
+    scan = Lidar(beams=90).scan(atlas.world, iv.Pose(3.0, 2.0, 0.4), np.random.default_rng(0))
+    assert iv.locate(atlas, scan, backend="cpu").estimates
+    with pytest.raises(InputError, match="got abacus"):
+        iv.locate(atlas, scan)
+
+
+def test_a_machine_without_a_card_says_so():
+    try:
+        named("cuda")
+    except InputError as lacking:
+        text = str(lacking)
+    else:
+        assert available() == ("cpu", "cuda")
+        pytest.skip("This machine has a card.")
+    assert available() == ("cpu",)
+    assert text in {
+        f"The cuda backend needs an NVIDIA card and CuPy, and {reason}. Install isovist[cuda] on a "
+        "machine that has a card, or leave the backend out."
+        for reason in ("CuPy is not installed", "no card was found")
+    }
+
+
+@pytest.mark.slow
+def test_a_proof_is_the_same_whatever_made_it(backend):
+    atlas = iv.build(building())
+    sensor = Lidar(beams=90, field_of_view=np.radians(270.0), noise=0.02)
+    proved = 0
+    for _truth, scan in random_scans(atlas.world, atlas.world, sensor, 3, seed=4):
+        proof = iv.locate(atlas, scan, prove=True).proof
+        assert computing() is backend
+        with using("cpu"):
+            twin = iv.locate(atlas, scan, prove=True).proof
+        assert (proof.complete, proof.unique) == (twin.complete, twin.unique)
+        np.testing.assert_allclose(proof.regions, twin.regions, atol=1e-6)
+        proved += proof.unique
+    assert proved > 0
+
+
+@pytest.mark.parametrize("most", [None, 7, 30])
+def test_fits_that_are_rated_at_once_are_those_one_after_the_other(backend, most):
+    atlas, random = iv.build(building()), np.random.default_rng(4)
+    scan = Lidar(beams=90, noise=0.02).scan(atlas.world, iv.Pose(3.0, 2.0, 0.4), random)
+    usual = LocalizationSettings()
+    beams = atlas.beams(scan, usual.beams[0], usual.block)
+    poses = np.array([3.0, 2.0, 0.4]) + random.normal(0.0, 0.3, (20, 3))
+    widths, models = usual.coarse_widths(atlas), [usual.model, far(usual).model]
+    fit, rated = atlas.fit_and_rate(beams, poses, widths, 3, models, most)
+    assert computing() is backend
+    twin = atlas.fit(beams, poses, widths, 3)
+    if most is not None:
+        heaviest = np.argsort(-twin.weight, kind="stable")[:most]
+        twin = twin.select(np.sort(heaviest))
+    for mine, other in zip(fit.arrays, twin.arrays, strict=True):
+        np.testing.assert_allclose(mine, other, rtol=1e-12, atol=1e-12)
+    for (ratings, kinds), model in zip(rated, models, strict=True):
+        # A pose that comes back from the grid and goes there again moves by a rounding.
+        told = atlas.rate(beams, fit.poses, model)
+        np.testing.assert_allclose(ratings, told[0], rtol=1e-4, atol=1e-4)
+        np.testing.assert_array_equal(kinds, told[1])
+    assert (rated[1][0] != rated[0][0]).any()

@@ -1,0 +1,85 @@
+"""Kernels of the complete search against plain Python and against rays, one by one."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, same_as_brute_force
+
+from isovist import OccupancyMap, ProofSettings
+from isovist.compute import computing, meets_wall, using
+from isovist.localization import complete as searching
+from isovist.localization.ceilings import bits_of
+from isovist.localization.complete import complete
+from isovist.maps import Cell, Ending
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 5])
+def test_the_boxes_that_survive_are_those_of_brute_force(backend, seed):
+    assert computing() is backend
+    assert same_as_brute_force(np.random.default_rng(seed))
+
+
+@pytest.mark.slow
+def test_rays_that_are_said_to_meet_a_wall_do():
+    rng = np.random.default_rng(3)
+    said = 0
+    for _ in range(8):
+        cells = random_cells(rng, *rng.integers(30, 130, 2))
+        world = OccupancyMap(cells, 1.0)
+        walls = bits_of(cells == Cell.OCCUPIED, fill=False)
+        unknown = bits_of(cells == Cell.UNKNOWN, fill=True)
+        height, width = cells.shape
+        for _ in range(40):
+            x, y = rng.uniform(0, width), rng.uniform(0, height)
+            a, b = rng.choice([0.25, 0.5, 1.0, 2.0]), rng.choice([0.005, 0.02, 0.05])
+            angle, reach = rng.uniform(0, 2 * math.pi), rng.uniform(0, 60)
+            if not meets_wall(walls, unknown, world.skip, x, y, a, b, angle, reach):
+                continue
+            said += 1
+            for i, j, k in [(0, 0, 0), *rng.choice([-1.0, 1.0, 0.3, -0.6], (8, 3))]:
+                px, py, turn = x + i * a, y + j * a, angle + k * b
+                inside = 0 <= px < width and 0 <= py < height
+                if inside and cells[int(py), int(px)] == Cell.FREE:
+                    hit = world.cast([px, py], [math.cos(turn), math.sin(turn)], maximum=1e9)
+                    assert hit.endings == Ending.WALL
+                    assert hit.ranges <= reach
+    assert said > 25
+
+
+@pytest.mark.slow
+def test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one():
+    atlas, scan, truth = random_site(np.random.default_rng(4))
+    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    floor = float(rated(atlas, beams, truth[None])[0])
+    cell = atlas.world.resolution
+    blind = replace(ProofSettings(), largest=(4 * cell, 0.4), finest=2 * cell, see=0.0)
+    kept = [
+        complete(atlas, beams, atlas.model(USUAL.model), floor, settings)
+        for settings in (blind, replace(blind, see=2 * cell))
+    ]
+    assert all(found.complete and holds(atlas, found, truth) for found in kept)
+    assert len(kept[1].boxes) < len(kept[0].boxes)
+    assert kept[1].wedges > 0
+
+
+def test_beams_are_followed_for_as_long_as_there_is_time(monkeypatch):
+    """However many boxes are followed at once; those that time does not reach are kept."""
+    atlas, scan, truth = random_site(np.random.default_rng(4))
+    beams = atlas.beams(scan, (16, 0.1), USUAL.block)
+    cell = atlas.world.resolution
+    settings = replace(ProofSettings(), largest=(2 * cell, 0.4), finest=cell, see=2 * cell)
+    asked = (atlas, beams, atlas.model(USUAL.model), float(rated(atlas, beams, truth[None])[0]))
+    with using("cpu"):
+        whole = complete(*asked, settings)
+        monkeypatch.setattr(searching, "SEEN", 7)
+        again, late = complete(*asked, settings), complete(*asked, settings, seconds=0.0)
+    np.testing.assert_array_equal(again.boxes, whole.boxes)
+    assert whole.complete
+    assert again.complete
+    assert not late.complete
+    assert late.wedges < whole.wedges
+    assert len(late.boxes) > 7
+    assert holds(atlas, late, truth)

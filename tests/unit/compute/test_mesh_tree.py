@@ -1,0 +1,137 @@
+"""The tree that rays are followed through: whole, small in area, and safe when it is deep."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from tests.support.meshes import sphere
+
+from isovist import MeshMap
+from isovist.compute import BIG, CHILD, LEAF, WIDE, build_tree, move_nodes
+
+
+def areas(low, high):
+    x, y, z = (high - low).T
+    return x * y + y * z + z * x
+
+
+def binary(world):
+    corners = world.vertices[world.faces]
+    m = len(corners)
+    order, children = np.empty(m, np.int64), np.empty((2 * m, 2), np.int64)
+    low, high = np.empty((2 * m, 3)), np.empty((2 * m, 3))
+    used = build_tree(corners.min(axis=1), corners.max(axis=1), order, low, high, children)
+    return corners, order, low[:used], high[:used], children[:used]
+
+
+def hall(boxes=40, seed=0):
+    """A large room full of small boxes, whose floor is in the box of whatever is near."""
+    rng = np.random.default_rng(seed)
+    one, room = MeshMap.box([0, 0, 0], [1, 1, 1]), MeshMap.box([-36, -26, 0], [36, 26, 4])
+    place = rng.uniform([-30, -20, 0], [30, 20, 3.5], (boxes, 1, 1, 3))
+    size = rng.uniform(0.1, 0.4, (boxes, 1, 1, 3))
+    small = place + size * one.vertices[one.faces]
+    return MeshMap.from_triangles(np.concatenate([room.vertices[room.faces], *small]))
+
+
+def soup(count=200, seed=0):
+    """Triangles through all of the room, whose boxes all overlap."""
+    return MeshMap.from_triangles(np.random.default_rng(seed).uniform(-5, 5, (count, 3, 3)))
+
+
+def steps(count=400):
+    """Faces each a little farther away and larger than the one before: no plane halves them."""
+    triangle = np.array([[0, 0, 5], [1, 0, 5.1], [0, 1, 5.2]])
+    return MeshMap.from_triangles(1.02 ** np.arange(count)[:, None, None] * triangle)
+
+
+WORLDS = {"sphere": lambda: MeshMap.from_arrays(*sphere(10)), "hall": hall, "soup": soup,
+          "steps": steps, "one": lambda: soup(1), "leaf": lambda: soup(LEAF)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_nodes_that_move_make_no_box_lost_and_areas_less(name):
+    corners, order, low, high, children = binary(WORLDS[name]())
+    inner = children[:, 0] >= 0
+    before = areas(low, high)[inner].sum()
+    move_nodes(low, high, children)
+    assert areas(low, high)[inner].sum() <= before * (1.0 + 1e-9)
+    if name == "hall":
+        assert areas(low, high)[inner].sum() < 0.9 * before
+    assert np.array_equal(inner, children[:, 0] >= 0)
+    seen, waiting = np.zeros(len(low), bool), [0]
+    while waiting:
+        node = waiting.pop()
+        assert not seen[node]
+        seen[node] = True
+        left, right = children[node]
+        if left < 0:
+            faces = corners[order[-1 - left : -1 - left + right]].reshape(-1, 3)
+            box = faces.min(axis=0), faces.max(axis=0)
+        else:
+            box = low[[left, right]].min(axis=0), high[[left, right]].max(axis=0)
+            waiting += [left, right]
+        assert np.array_equal(box, (low[node], high[node]))
+    assert seen.all()
+
+
+@pytest.mark.parametrize("name", WORLDS)
+def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
+    world = WORLDS[name]()
+    centre, _, placed, _, groups, boxes, deepest = world._hierarchy
+    child = boxes.view(np.int32)[:, CHILD]
+    found, nodes = [], 0
+    waiting = [(0, np.full(3, -np.inf), np.full(3, np.inf), 1)]
+    while waiting:
+        node, low, high, depth = waiting.pop()
+        nodes += 1
+        used = np.flatnonzero(boxes[node, 0] < BIG)
+        assert depth + len(used) - 1 <= deepest
+        for s in used:
+            least, most = boxes[node, :3, s], boxes[node, 3:6, s]
+            assert (least >= low).all()
+            assert (most <= high).all()
+            if child[node, s] >= 0:
+                waiting.append((child[node, s], least, most, depth + len(used) - 1))
+                continue
+            group, last = divmod(-1 - child[node, s], 8)
+            faces = groups[group, : last + 1]
+            corners = world.vertices[world.faces[faces]] - centre
+            assert np.array_equal(placed[group].T[: last + 1], corners.reshape(-1, 9))
+            assert (corners >= least).all()
+            assert (corners <= most).all()
+            found += faces.tolist()
+    assert nodes == len(boxes)
+    assert sorted(found) == list(range(len(world.faces)))
+
+
+def test_nodes_and_faces_begin_with_lines_of_cache():
+    _, _, placed, _, _, boxes, _ = hall()._hierarchy
+    assert placed.ctypes.data % 64 == boxes.ctypes.data % 64 == 0
+    assert boxes[0].nbytes == 32 * WIDE
+
+
+def least_area(children, area):
+    """c(root, 1) of `kernels.mesh_flat`, as its equation says it."""
+
+    @cache
+    def c(node, places):
+        left, right = children[node]
+        if left < 0:
+            return 0.0
+        whole = WIDE if places == 1 else places
+        least = min(c(left, i) + c(right, whole - i) for i in range(1, whole))
+        return area[node] + least if places == 1 else min(least, c(node, places - 1))
+
+    return c(0, 1)
+
+
+@pytest.mark.parametrize("world", [soup(24), soup(100, 1), hall(9)])
+def test_the_nodes_that_stay_have_the_least_area(world):
+    _, _, low, high, children = binary(world)
+    move_nodes(low, high, children)
+    *_, boxes, _ = world._hierarchy
+    nodes = boxes.view(np.int32)[:, CHILD] >= 0
+    sides = (boxes[:, :3].swapaxes(1, 2)[nodes], boxes[:, 3:6].swapaxes(1, 2)[nodes])
+    area = areas(low, high)
+    assert area[0] + areas(*sides).sum() == pytest.approx(least_area(children, area), rel=1e-4)

@@ -1,0 +1,253 @@
+import math
+
+import numpy as np
+import pytest
+from tests.support.reference_locate import (
+    UNIT,
+    bilinear,
+    building,
+    costs_of_node,
+    fit_step,
+    rating,
+    spread_out,
+    steps_above,
+)
+
+from isovist import BeamModel, Scan, build
+from isovist.atlas import Window, bare_walls, bridge_gaps
+from isovist.compute import (
+    REACH,
+    add_plain,
+    add_terms,
+    align,
+    computing,
+    distance_at,
+    distance_in_space,
+    spread,
+)
+from isovist.kernels.terms import LANES, VECTORS
+from isovist.localization.search import best_headings
+from isovist.maps import distance_to_walls
+
+SHORT = 0.25
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(7)
+
+
+def correlated(backend, nodes, windows, seen, active, keep, allowed=None):
+    """Costs and headings, from nodes of one ring; and the codes by which they were found."""
+    window = Window(windows[:, None], seen[:, None])
+    codes = window.codes(SHORT)
+    costs, headings = np.empty((len(active), keep), np.float32), np.empty((len(active), keep), "i4")
+    if allowed is None:
+        allowed = np.ones(nodes.shape[1] * len(windows), np.bool_)
+    backend.correlate(
+        nodes[:, None], 0, active, codes.values, window.seen, allowed, codes.base, codes.step,
+        codes.short, codes.long, costs, headings,
+    )  # fmt: skip
+    return costs, headings, codes
+
+
+@pytest.mark.parametrize(
+    ("n", "phases", "window"),
+    [
+        *((16, 1, 16), (16, 2, 9), (16, 2, 5), (64, 2, 33)),
+        *((72, 2, 72), (5, 3, 4), (1, 8, 1), (130, 1, 100)),
+    ],
+)
+def test_correlation_finds_the_least_local_minima_of_the_twin(backend, random, n, phases, window):
+    keep = 3
+    nodes = random.uniform(0.0, 3.0, (12, n)).astype(np.float32)
+    nodes[random.uniform(size=nodes.shape) < 0.2] = 1e3
+    windows = random.uniform(0.0, 3.0, (phases, window)).astype(np.float32)
+    seen = random.uniform(size=windows.shape) < 0.8
+    active = np.array([11, 0, 4, 7])
+    costs, headings, codes = correlated(backend, nodes, windows, seen, active, keep)
+    steps = steps_above(nodes, codes)
+    for row, node in enumerate(active):
+        whole = costs_of_node(steps[node], codes.values[:, 0], seen, codes.short, codes.long)
+        least = (whole <= np.roll(whole, 1)) & (whole <= np.roll(whole, -1))
+        order = np.flatnonzero(least)[np.argsort(whole[least], kind="stable")][:keep]
+        found = np.isfinite(costs[row])
+        assert found.sum() == len(order)
+        np.testing.assert_array_equal(headings[row][found], order)
+        np.testing.assert_array_equal(costs[row][found], whole[order] * codes.step)
+        exact = costs_of_node(nodes[node], windows, seen, SHORT, 2.0 * SHORT)
+        off = 1.01 * codes.step * seen.sum(axis=1).max()
+        np.testing.assert_allclose(costs[row][found], exact[order], rtol=0.0, atol=off)
+
+
+def test_one_heading_is_the_first_of_the_cheapest(backend, random):
+    """Of two phases that are the same, heading 2 k costs what 2 k + 1 does."""
+    nodes = random.uniform(0.0, 3.0, (40, 64)).astype(np.float32)
+    windows = np.repeat(random.uniform(0.0, 3.0, (1, 40)).astype(np.float32), 2, axis=0)
+    seen = np.ones(windows.shape, np.bool_)
+    one = correlated(backend, nodes, windows, seen, np.arange(40), 1)
+    more = correlated(backend, nodes, windows, seen, np.arange(40), 2)
+    for few, many in zip(one[:2], more[:2], strict=True):
+        np.testing.assert_array_equal(few[:, 0], many[:, 0])
+    assert (one[1] % 2 == 0).all()
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_correlation_keeps_to_the_allowed_headings(backend, random, keep):
+    nodes = random.uniform(0.0, 3.0, (3, 16)).astype(np.float32)
+    windows = nodes[1:2].copy()
+    allowed = np.zeros(16, np.bool_)
+    allowed[5:8] = True
+    every = np.ones((1, 16), np.bool_)
+    costs, headings, _ = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed)
+    assert np.isfinite(costs[:, 0]).all()
+    assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
+    nowhere = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed & False)
+    assert np.isinf(nowhere[0]).all()
+
+
+def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(backend, random):
+    node = random.uniform(0.0, 3.0, (1, 16)).astype(np.float32)
+    every = np.ones((1, 16), np.bool_)
+    found = correlated(backend, node, np.roll(node, -3, axis=1), every, np.arange(1), 1)
+    assert found[0][0, 0] == 0.0
+    assert found[1][0, 0] == 3
+
+
+@pytest.mark.parametrize("short", [0.001, 0.25, 40.0])
+def test_codes_hold_whatever_the_limits_are(backend, random, short):
+    """Steps are as fine as 16 bits allow, and saturated channels cost what they should."""
+    n = 16
+    nodes = random.uniform(-1.0, 9.0, (5, n)).astype(np.float32)
+    nodes[:, 3] = 1e3
+    window = Window(random.uniform(0.0, 8.0, (1, 1, n)).astype(np.float32), np.ones((1, 1, n), "?"))
+    step = window.codes(short).step
+    assert step <= max(short / 256.0, 20.0 * short / 32767.0, 20.0 / 32767.0)
+    costs, headings = best_headings(nodes[:, None], np.arange(5), window, 1, short)
+    assert computing() is backend
+    for node, cost, heading in zip(nodes, costs[:, 0], headings[:, 0], strict=True):
+        exact = costs_of_node(node, window.values[:, 0], window.seen[:, 0], short, 2.0 * short)
+        assert cost == pytest.approx(exact[heading], abs=1.01 * n * step)
+        assert cost == pytest.approx(exact.min(), abs=1.01 * n * step)
+
+
+@pytest.mark.parametrize("headings", [LANES, VECTORS * LANES, (VECTORS + 3) * LANES])
+def test_terms_are_those_of_the_plain_loop(random, headings):
+    m = 40
+    f = random.integers(0, 32768, headings + m).astype(np.int16)
+    o = random.integers(1000, 31000, m)
+    low, high = o - random.integers(0, 1000, m), o + random.integers(0, 1000, m)
+    given = [part.astype(np.int16) for part in (o, low, high)]
+    channels = random.permutation(m)[:30]
+    begin = random.integers(0, 1000, headings).astype(np.uint16)
+    sums, twin = begin.copy(), begin.copy()
+    add_terms(f, channels, 2, 27, *given, sums)
+    for start in range(0, headings, LANES):
+        add_plain(f, start, channels, 2, 27, *given, twin)
+    np.testing.assert_array_equal(sums, twin)
+    for k in (0, headings - 1):
+        terms = [abs(int(np.clip(f[c + k], low[c], high[c])) - int(o[c])) for c in channels[2:27]]
+        assert sums[k] == begin[k] + sum(terms)
+
+
+def test_spread_chooses_like_its_twin(random):
+    poses = np.column_stack([random.uniform(0, 5, (200, 2)), random.uniform(-4, 4, 200)])
+    chosen = np.empty(30, np.int64)
+    count = spread(poses, 1.0, 0.7, chosen)
+    assert list(chosen[:count]) == spread_out(poses, 1.0, 0.7, 30)
+
+
+@pytest.mark.slow
+def test_distance_is_bilinear_inside_and_grows_outside(random):
+    field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
+    for x, y in random.uniform(-3.0, 12.0, (300, 2)):
+        value, _, _ = distance_at(field, x, y)
+        assert value == pytest.approx(bilinear(field, x, y), abs=2e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jit", [True, False])
+def test_what_is_no_number_comes_out_and_reads_nothing_outside(random, jit):
+    """Without the compiler an index that is no number, or is too large, is an error."""
+    field = random.uniform(0.0, 5.0, (7, 9)).astype(np.float32)
+    block = random.uniform(0.0, 5.0, (4, 7, 9)).astype(np.float32)
+    flat, solid = (f if jit else getattr(f, "py_func", f) for f in (distance_at, distance_in_space))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for wrong in (np.nan, np.inf, -np.inf, 1e308, -1e308):
+            expected = np.nan if np.isnan(wrong) else np.inf
+            for place in ((wrong, 3.0), (3.0, wrong)):
+                value = flat(field, *map(np.float64, place))[0]
+                assert np.isnan(value) == np.isnan(expected)
+                assert np.isnan(expected) or value >= 1e308
+            for place in ((wrong, 3.0, 1.0), (3.0, wrong, 1.0), (3.0, 3.0, wrong)):
+                value = solid(block, *map(np.float64, place))[0]
+                assert np.isnan(value) == np.isnan(expected)
+                assert np.isnan(expected) or value >= 1e308
+
+
+@pytest.mark.parametrize("noisy", [False, True])
+def test_a_fit_takes_the_steps_of_its_twin(backend, random, noisy):
+    world = building()
+    field = distance_to_walls(world.cells)
+    ends = random.uniform(-30.0, 30.0, (40, 2))
+    start = np.array([[60.3, 40.7, 0.4], [90.2, 88.1, -2.0]])
+    poses, normal = start.copy(), np.empty((2, 8))
+    widths = np.array([8.0, 4.0])
+    noise = random.uniform(0.0, 9.0, 40) if noisy else np.zeros(40)
+    backend.align(field, ends, noise if noisy else noise[:0], widths, 0.02, poses, normal)
+    for k in range(2):
+        pose = start[k]
+        for sigma in widths:
+            pose, before = fit_step(field, ends, sigma, 0.02, pose, noise)
+        np.testing.assert_allclose(poses[k], pose, atol=1e-4)
+        # The normal matrix is that of the pose which is handed back, not of the one before.
+        _, H = fit_step(field, ends, widths[-1], 0.02, poses[k], noise)
+        np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
+        assert np.abs(H - before).max() > 1.0
+
+
+@pytest.mark.slow
+def test_beams_are_summed_one_after_the_other_wherever_they_end(random):
+    """Several are looked up at once, and those out of reach are left out."""
+    field = random.uniform(0.0, 9.0, (30, 40)).astype(np.float32)
+    ends, poses, normal = random.normal(0.0, 15.0, (61, 2)), np.empty((20, 3)), np.empty((20, 8))
+    poses[:] = random.uniform([0.0, 0.0, -3.0], [40.0, 30.0, 3.0], (20, 3))
+    align(field, ends, np.empty(0), np.array([2.0]), 1e20, poses, normal)
+    for (x, y, yaw), row in zip(poses, normal, strict=True):
+        c, s = math.cos(yaw), math.sin(yaw)
+        sums = np.zeros(8)
+        for u, v in ends:
+            rx, ry = c * u - s * v, s * u + c * v
+            e, dx, dy = distance_at(field, x + rx, y + ry)
+            if e <= REACH * 2.0:
+                da, w = dy * rx - dx * ry, math.exp(-e * e * 0.125)
+                sums += [
+                    w * dx * dx, w * dx * dy, w * dx * da, w * dy * dy, w * dy * da, w * da * da,
+                    w, w * e * e,
+                ]  # fmt: skip
+        assert np.allclose(row, sums, rtol=1e-5, atol=1e-6 * np.abs(sums).max())
+    assert normal[:, 6].min() > 0.0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("noisy", [False, True])
+def test_ratings_are_those_of_the_twin(backend, random, noisy):
+    atlas = build(building())
+    bearings = np.linspace(-np.pi, np.pi, 40, endpoint=False)
+    ranges = random.uniform(0.2, 8.0, 40)
+    poses = np.array([[60.3, 40.7, 0.4], [150.2, 88.1, -2.0], [120.5, 150.5, 1.0]])
+    poses *= [UNIT, UNIT, 1.0]
+    sigmas = random.uniform(0.0, 0.5, 40) if noisy else None
+    beams = atlas.beams(Scan(bearings, ranges, sigmas=sigmas), (40, 0.0), (0.2, 0.0))
+    assert computing() is backend
+    ratings, kinds = atlas.rate(beams, poses, BeamModel())
+    model = atlas.model(BeamModel())
+    assert model[0] == pytest.approx(np.hypot(0.055, UNIT / np.sqrt(12.0)))
+    clear, walls = bridge_gaps(atlas.world, 0.15), bare_walls(atlas.world)
+    for q, pose in enumerate(poses):
+        for k in range(40):
+            own = model.copy()
+            own[0] = np.hypot(model[0], 0.0 if sigmas is None else sigmas[k])
+            twin = rating(clear, walls, atlas.wall_distance, own, pose, bearings[k], ranges[k])
+            assert ratings[q, k] == pytest.approx(twin, abs=1e-4)
+    assert set(np.unique(kinds)) <= {0, 1, 2, 3, 4}

@@ -1,0 +1,223 @@
+"""The kernels in space against their slow twins."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.reference_locate import steps_above
+from tests.support.reference_space import (
+    UNIT,
+    clipped,
+    cost_of_pose,
+    distance,
+    house,
+    house_cells,
+    rate_beams,
+    ring_costs,
+)
+
+from isovist import Pose3, VoxelMap
+from isovist.atlas import Window, bare_walls
+from isovist.compute import align_in_space, distance_in_space, score_in_space, spread, touches, turn
+from isovist.localization.search import best_headings
+from isovist.maps import distance_to_walls
+
+
+def test_rings_cost_what_the_equation_says():
+    rng = np.random.default_rng(0)
+    nodes = rng.uniform(0.0, 3.0, (5, 3, 8)).astype(np.float32)
+    windows = rng.uniform(0.0, 3.0, (2, 3, 8)).astype(np.float32)
+    seen = rng.random((2, 3, 8)) < 0.7
+    active = np.array([4, 0, 2])
+    window = Window(windows, seen, ring=1)
+    below = np.full((5, 1, 8), 7.0, np.float32)  # a ring that the scan does not see
+    costs, headings = best_headings(np.concatenate([below, nodes], 1), active, window, 4, 0.25)
+    off = 1.01 * window.codes(0.25).step * seen.sum(axis=(1, 2)).max()
+    for i, node in enumerate(active):
+        every = ring_costs(nodes[node], windows, seen, 0.25, 0.5)
+        assert costs[i, 0] == pytest.approx(every.min(), abs=off)
+        found = np.isfinite(costs[i])
+        np.testing.assert_allclose(costs[i, found], every[headings[i, found]], atol=off)
+
+
+def test_many_rings_are_summed_beyond_sixteen_bits():
+    rng = np.random.default_rng(1)
+    nodes = rng.uniform(0.0, 3.0, (4, 20, 32)).astype(np.float32)
+    nodes[:, :, ::2] = 1e3
+    values = rng.uniform(0.0, 3.0, (1, 20, 32)).astype(np.float32)
+    window = Window(values, np.ones(values.shape, np.bool_))
+    costs, headings = best_headings(nodes, np.arange(4), window, 1, 0.25)
+    codes = window.codes(0.25)
+    assert costs.min() > 65535 * codes.step
+    for node, cost, heading in zip(nodes, costs[:, 0], headings[:, 0], strict=True):
+        steps = steps_above(node, codes)
+        whole = ring_costs(steps, codes.values, window.seen, codes.short, codes.long)
+        assert cost == whole.min() * codes.step
+        assert heading == whole.argmin()
+
+
+def test_poses_above_each_other_are_unlike():
+    poses = np.zeros((4, 6))
+    poses[:, 3] = 0.0, 0.3, 1.5, 1.6
+    chosen = np.empty(4, np.int64)
+    assert list(chosen[: spread(poses, 1.0, 0.1, chosen)]) == [0, 2]
+    assert spread(np.ascontiguousarray(poses[:, :3]), 1.0, 0.1, chosen) == 1
+
+
+@pytest.mark.slow
+@given(st.floats(-2.0, 8.0), st.floats(-2.0, 8.0), st.floats(-2.0, 8.0))
+def test_distances_lie_between_those_of_the_cells(x, y, z):
+    field = np.random.default_rng(2).uniform(0.0, 5.0, (4, 5, 6)).astype(np.float32)
+    assert distance_in_space(field, x, y, z)[0] == pytest.approx(distance(field, x, y, z), abs=2e-4)
+
+
+@pytest.mark.slow
+@given(st.floats(0.6, 5.4), st.floats(0.6, 4.4), st.floats(0.6, 3.4))
+def test_slopes_of_distances_are_their_derivatives(x, y, z):
+    field = np.random.default_rng(2).uniform(0.0, 5.0, (4, 5, 6)).astype(np.float32)
+    p, h = np.array([x, y, z]), 1e-6
+    # Away from the planes between cells, where slopes jump.
+    p = np.where(np.abs(p - 0.5 - np.round(p - 0.5)) < 1e-3, p + 2e-3, p)
+    slopes = distance_in_space(field, *p)[1:]
+    for k, step in enumerate(h * np.eye(3)):
+        ahead, back = (
+            distance_in_space(field, *(p + step))[0],
+            distance_in_space(field, *(p - step))[0],
+        )
+        assert slopes[k] == pytest.approx((ahead - back) / (2.0 * h), abs=1e-5)
+
+
+@pytest.mark.slow
+def test_the_kernel_turns_like_a_pose():
+    pose, R = np.array([1.0, 2.0, 0.7, 3.0, -0.2, 0.4]), np.empty((3, 3))
+    turn(pose, R)
+    np.testing.assert_allclose(R, Pose3(*pose).rotation, atol=1e-15)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("fitted", [3, 4, 6])
+def test_a_fit_steps_down_the_gradient_of_the_cost(fitted):
+    """One step solves (H + damping) s = −∇cost; what is returned is H where it ends."""
+    field = distance_to_walls(house().cells)
+    rng = np.random.default_rng(3)
+    ends = rng.normal(0.0, 12.0, (30, 3)) * [1.0, 1.0, 0.4]
+    start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
+    sigma, damping, h = 3.0, 0.5, 1e-5
+
+    def fit(pose, damping):
+        poses, normal, sums = pose[None].copy(), np.zeros((1, 6, 6)), np.empty((1, 2))
+        align_in_space(field, ends, np.array([sigma]), damping, np.inf, fitted, poses, normal, sums)
+        return poses[0], np.tril(normal[0]) + np.tril(normal[0], -1).T, sums[0]
+
+    # So damped that it stays where it is.
+    _, H, sums = fit(start, 1e15)
+    pose, last, _ = fit(start, damping)
+    np.testing.assert_allclose(last, fit(pose, 1e15)[1], rtol=1e-9, atol=1e-9)
+    assert np.abs(last - H).max() > 1e-3
+    slope = [
+        (cost_of_pose(field, ends, sigma, start + s) - cost_of_pose(field, ends, sigma, start - s))
+        / (2.0 * h)
+        for s in h * np.eye(6)
+    ]
+    arm = (ends[:, :2] ** 2).sum(axis=1).mean()
+    extra = damping * len(ends) * np.array([1.0, 1.0, 0.1 * arm, 1.0, 0.1 * arm, 0.1 * arm])
+    step = np.linalg.solve((H + np.diag(extra))[:fitted, :fitted], -np.array(slope)[:fitted])
+    np.testing.assert_allclose(pose[:fitted] - start[:fitted], step, rtol=2e-3, atol=1e-6)
+    np.testing.assert_array_equal(pose[fitted:], start[fitted:])
+    e = np.array([distance(field, *Pose3(*start).apply(q)) for q in ends])
+    w = np.where(e <= 3.5 * sigma, np.exp(-0.5 * (e / sigma) ** 2), 0.0)
+    np.testing.assert_allclose(sums, [w.sum(), (w * e * e).sum()], rtol=1e-9)
+
+
+@pytest.mark.parametrize("fitted", [4, 6])
+@pytest.mark.parametrize("held", [0.0, 4.0])
+def test_beams_may_end_before_walls_all_by_as_much(fitted, held):
+    """Equation (3) is what least squares say of (2): a column for d, and a row that holds it."""
+    field = distance_to_walls(house().cells)
+    rng = np.random.default_rng(5)
+    ends = rng.normal(0.0, 12.0, (40, 3)) * [1.0, 1.0, 0.4]
+    start = np.array([30.3, 20.2, 0.4, 12.3, 0.03, -0.05])
+    sigma, damping, h = 3.0, 0.5, 1e-5
+
+    def away(pose, q):
+        return distance(field, *Pose3(*pose).apply(q))
+
+    e = np.array([away(start, q) for q in ends])
+    sign = np.where(np.array([away(start, (1.0 + h) * q) for q in ends]) > e, 1.0, -1.0)
+    J = np.array(
+        [[(away(start + s, q) - away(start - s, q)) / (2.0 * h) for s in h * np.eye(6)]
+         for q in ends]
+    )[:, :fitted]  # fmt: skip
+    e, rows = sign * e, np.column_stack([sign[:, None] * J, -np.ones(len(ends))])
+
+    def normal_equations(d):
+        """Of steps of the pose and of d, with weights of a d before; and Σ w."""
+        w = np.where(abs(e - d) <= 3.5 * sigma, np.exp(-0.5 * ((e - d) / sigma) ** 2), 0.0)
+        full = (rows * w[:, None]).T @ rows
+        full[-1, -1] += held
+        return full, -(rows * w[:, None]).T @ e, w
+
+    def fit(damping):
+        poses, normal, sums = start[None].copy(), np.zeros((1, 6, 6)), np.empty((1, 2))
+        align_in_space(field, ends, np.array([sigma]), damping, held, fitted, poses, normal, sums)
+        return poses[0, :fitted] - start[:fitted], normal[0, :fitted, :fitted], sums[0]
+
+    full, downhill, _ = normal_equations(0.0)
+    arm = (ends[:, :2] ** 2).sum(axis=1).mean()
+    extra = damping * len(ends) * np.array([1.0, 1.0, 0.1 * arm, 1.0, 0.1 * arm, 0.1 * arm])
+    damped = full + np.diag(np.append(extra[:fitted], 0.0))
+    step = np.linalg.solve(damped, downhill)[:fitted]
+    np.testing.assert_allclose(fit(damping)[0], step, rtol=1e-4, atol=1e-6)
+    # So damped that it stays where it is, with the weights of the d that the step found.
+    full, _, w = normal_equations(downhill[-1] / full[-1, -1])
+    d = (w * e).sum() / (w.sum() + held)
+    H = full[:-1, :-1] - np.outer(full[:-1, -1], full[:-1, -1]) / full[-1, -1]
+    stayed, found, sums = fit(1e15)
+    np.testing.assert_allclose(stayed, 0.0, atol=1e-9)
+    np.testing.assert_allclose(np.tril(found), np.tril(H), rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(sums, [w.sum(), (w * (e - d) ** 2).sum() + held * d * d], rtol=1e-9)
+    assert abs(d) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shiny", [False, True])
+def test_beams_are_rated_as_the_equations_say(shiny):
+    cells = house_cells()
+    cells[:, :, 56:70][cells[:, :, 56:70] == 0] = 2
+    world = VoxelMap.from_array(cells, UNIT)
+    bare, field = bare_walls(world), distance_to_walls(world.cells)
+    rng = np.random.default_rng(4)
+    d = rng.normal(size=(200, 3)) * [1.0, 1.0, 0.3]
+    d /= np.linalg.norm(d, axis=1)[:, None]
+    pose = np.array([40.2, 17.3, 0.3, 14.1, 0.02, -0.01])
+    place = Pose3(*pose)
+    to_wall = bare.cast(place.position * UNIT, d @ place.rotation.T).ranges.copy()
+    to_wall += rng.normal(0.0, 0.02, 200)
+    ends = d * np.where(rng.random(200) < 0.6, to_wall, rng.uniform(0.2, 9.0, 200))[:, None]
+    model = np.array([0.07, 30.0, 0.75, 0.06, 0.5, 0.08, 0.5, 0.6, 0.2, 0.2])
+    shine = rng.random(cells.size) if shiny else np.empty(0)
+    strengths = rng.random(200) if shiny else np.empty(0)
+    gloss = np.array([0.2, 1.0, 0.8])
+    ratings, kinds = np.empty((1, 200), np.float32), np.empty((1, 200), np.uint8)
+    score_in_space(
+        world.skip.parts, bare.skip.parts, field, UNIT, model, shine, gloss, ends, strengths,
+        pose[None], ratings, kinds,
+    )  # fmt: skip
+    twin, sort = rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose)
+    np.testing.assert_array_equal(kinds[0], sort)
+    np.testing.assert_allclose(ratings[0], twin, rtol=1e-4, atol=1e-4)
+    assert set(sort) >= {0, 1, 2, 3}
+
+
+corners = st.lists(st.tuples(*[st.floats(-1.6, 1.6)] * 3), min_size=3, max_size=3)
+
+
+@pytest.mark.slow
+@settings(max_examples=300)
+@given(corners)
+def test_a_triangle_touches_a_cell_when_something_is_left_of_it(triangle):
+    a, b, c = np.array(triangle)
+    left = clipped(triangle)
+    grown, shrunk = (clipped(np.array(triangle) * s) for s in (1.0 - 1e-6, 1.0 + 1e-6))
+    if bool(grown) == bool(shrunk) == bool(left):
+        assert touches(a, b, c) == bool(left)

@@ -1,0 +1,186 @@
+"""Several threads and processes at once: the same bits as one call, in the plane and in space."""
+
+import multiprocessing
+import subprocess
+import sys
+import threading
+import weakref
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+
+import numpy as np
+import pytest
+from tests.support.sites import SITES
+
+import isovist as iv
+from isovist.compute import share
+from isovist.kernels import threads
+
+
+def answer_of(name):
+    """An answer as bytes, of an atlas that this process has or builds."""
+    site = SITES[name]
+    answer = iv.locate(site.atlas, site.look(site.places[0]))
+    return b"".join(e.pose.vector.tobytes() + e.covariance.tobytes() for e in answer.estimates)
+
+
+def child(name, answers):
+    answers.put(answer_of(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SITES)
+def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name, monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
+    plain = answer_of(name)
+    with ThreadPoolExecutor(8) as pool:
+        assert set(pool.map(answer_of, [name] * 8)) == {plain}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SITES)
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_child_process_gives_the_bits_of_its_parent(method, name, monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
+    plain = answer_of(name)
+    context = multiprocessing.get_context(method)
+    answers = context.Queue()
+    process = context.Process(target=child, args=(name, answers))
+    process.start()
+    got = answers.get(timeout=300)
+    process.join()
+    assert process.exitcode == 0
+    assert got == plain
+
+
+@pytest.mark.parametrize(
+    ("count", "block", "most"), [(1, 1, None), (7, 1, None), (1000, 64, None), (999, 1, 100)]
+)
+def test_parts_cover_a_loop_once_and_begin_at_blocks(monkeypatch, count, block, most):
+    monkeypatch.setattr(threads, "COUNT", 3)
+    times, starts = np.zeros(count, dtype=np.int64), []
+
+    def loop(first, last, out):
+        starts.append(first)
+        out[first:last] += 1
+
+    share(loop, count, block, most, (times,))
+    assert (times == 1).all()
+    assert all(first % block == 0 for first in starts)
+
+
+def test_nothing_is_shared_out_when_no_thread_can_start(monkeypatch):
+    def refuse(_process):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads, "COUNT", 4)
+    monkeypatch.setattr(threads, "_helpers", refuse)
+    parts = []
+    share(lambda first, last: parts.append((first, last)), 100, 1, None, ())
+    assert (parts[0][0], parts[-1][1]) == (0, 100)
+
+
+def test_an_error_in_a_part_reaches_the_caller(monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
+
+    def fail(first, _last):
+        raise ValueError(f"part {first}")
+
+    with pytest.raises(ValueError, match="part"):
+        share(fail, 100, 1, None, ())
+
+
+def test_an_error_of_a_helper_reaches_the_caller_and_nobody_works_on(monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 2)
+    caller, begun, over = threading.get_ident(), threading.Event(), []
+
+    def fail(first, _last):
+        assert not over
+        if threading.get_ident() != caller:
+            begun.set()
+            raise ValueError(f"part {first}")
+        begun.wait(10.0)
+
+    for _ in range(20):
+        begun.clear()
+        with pytest.raises(ValueError, match="part"):
+            share(fail, 100, 1, None, ())
+    over.append(True)
+
+
+def test_helpers_that_are_busy_are_not_waited_for(monkeypatch):
+    """Nor do those that come late hold what they were asked with."""
+    monkeypatch.setattr(threads, "COUNT", 2)
+    busy, free = threading.Event(), threading.Event()
+
+    def long(_first, _last):
+        busy.set()
+        free.wait(10.0)
+
+    asking = threading.Thread(target=share, args=(long, 2, 1, None, ()))
+    asking.start()
+    assert busy.wait(10.0)
+    held = []
+    for _ in range(50):
+        table = np.zeros(40)
+        held.append(weakref.ref(table))
+        share(lambda first, last, out: out[first:last].__iadd__(1), 40, 1, None, (table,))
+        assert (table == 1.0).all()
+        del table
+    assert sum(ref() is not None for ref in held) == 0
+    free.set()
+    asking.join(10.0)
+    assert not asking.is_alive()
+
+
+@pytest.mark.slow
+def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():
+    """The others wait for it; they were refused with "compilation disabled" before."""
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from threading import Barrier\n"
+        "from isovist.kernels.align import align\n"
+        "start = Barrier(4)\n"
+        "def go(_):\n"
+        "    start.wait()\n"
+        "    align.compile()\n"
+        "with ThreadPoolExecutor(4) as pool:\n"
+        "    list(pool.map(go, range(4)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+def test_what_is_shared_out_knows_who_asked_and_keeps_its_order():
+    asked = ContextVar("asked", default="nobody")
+    mark = asked.set("somebody")
+    told = list(threads.in_order(lambda number, one: (number, one, asked.get()), "abcdefgh", 2))
+    assert told == [(k, letter, "somebody") for k, letter in enumerate("abcdefgh")]
+    for count in (3, 50):
+        given = list(range(count))
+        wanted = [(one, "somebody") for one in given]
+        for cores in (1, 2, 3):
+            assert threads.in_groups(lambda one: (one, asked.get()), given, cores) == wanted
+    asked.reset(mark)
+
+
+@pytest.mark.parametrize(("cores", "hands"), [(3, 1), (5, 1), (8, 8)])
+def test_threads_with_a_thing_each_ask_nobody_where_cores_are_left(monkeypatch, cores, hands):
+    """On all cores whoever has none helps: here seven of eight."""
+    monkeypatch.setattr(threads, "COUNT", 8)
+    told = list(threads.in_order(lambda _number, _one: threads.hands(), [0], cores))
+    assert told == [hands]
+    assert threads.hands() == 8
+
+
+def test_no_more_threads_work_at_once_than_python_lets_go_on(monkeypatch):
+    for count, most in ((1, 1), (2, 2), (8, 8), (64, 8)):
+        monkeypatch.setattr(threads, "COUNT", count)
+        assert threads.at_once() == most
+
+
+def test_a_loop_has_no_more_parts_than_threads_can_take():
+    """Whoever takes a part needs Python's lock: on 16 cores 64 parts took longer than 16."""
+    assert [threads.parts_of(count) for count in (1, 2, 3, 4, 8, 16, 40)] == [
+        4, 8, 12, 16, 16, 16, 40
+    ]  # fmt: skip

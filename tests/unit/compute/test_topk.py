@@ -1,0 +1,333 @@
+"""Kernels that choose: each beside a plain twin."""
+
+import numpy as np
+import pytest
+
+from isovist import Pose
+from isovist.atlas import FAR, FINE, Window
+from isovist.compute import (
+    by_place,
+    carry,
+    channels_of,
+    cheapest_apart,
+    firmest,
+    invert,
+    keys_of_cheapest,
+    least_beside,
+    least_within,
+    numbers_of,
+    seen_first,
+    stand,
+    thin,
+)
+from isovist.kernels.correlate import HIGHEST
+from isovist.localization.search import told
+from isovist.localization.spread import longest
+from isovist.poses import swing, unit_vectors, wrap_angle
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(3)
+
+
+def as_poses(places, nodes, yaws):
+    """(x, y, yaw) or (x, y, yaw, z, 0, 0) at nodes."""
+    poses = np.zeros((len(nodes), 3 if places.shape[1] == 2 else 6))
+    poses[:, :2], poses[:, 2] = places[nodes, :2], yaws
+    if places.shape[1] == 3:
+        poses[:, 3] = places[nodes, 2]
+    return poses
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_poses_stand_at_nodes(random, d):
+    places, nodes = random.normal(size=(50, d)), random.integers(0, 50, 70)
+    yaws, poses = random.normal(size=70), np.full((70, 3 * (d - 1)), np.nan)
+    stand(places, nodes, yaws, poses)
+    np.testing.assert_array_equal(poses, as_poses(places, nodes, yaws))
+
+
+def alike(a, b, radius, turn):
+    """Whether two poses (x, y, yaw, …, z) are."""
+    gap = np.delete(a - b, 2)
+    return gap @ gap < radius**2 and abs(wrap_angle(a[2] - b[2])) < turn
+
+
+def slowly_apart(costs, headings, nodes, places, yaws, dearest, radius, turn, most):
+    """Poses and costs of the cheapest, one by one."""
+    flat, chosen = costs.ravel(), []
+    for k in np.argsort(flat, kind="stable"):
+        if len(chosen) == most or flat[k] > dearest or np.isinf(flat[k]):
+            break
+        node, yaw = nodes[k // costs.shape[1]], yaws[headings.ravel()[k]]
+        (pose,) = as_poses(places, [node], [yaw])
+        if not any(alike(pose, other, radius, turn) for other, _ in chosen):
+            chosen.append((pose, flat[k]))
+    return chosen
+
+
+@pytest.mark.parametrize("d", [2, 3])
+@pytest.mark.parametrize("dearest", [np.inf, 1.2, -1.0])
+def test_the_cheapest_come_first_and_none_is_alike_one_before(random, d, dearest):
+    # Nodes of a lattice, in no order, some of which share squares far apart.
+    axes = np.meshgrid(*[0.3 * np.arange(-12, 12)] * d)
+    places = np.stack(axes, axis=-1).reshape(-1, d)
+    places[len(places) // 2 :, 0] += 4000.0
+    nodes = random.permutation(len(places))[:150]
+    # Many are equal, and their bits differ in each of the three parts that are sorted by.
+    some = random.choice([0.0, 1e-6, 0.5, 1.0, 1.0 + 2**-20, 1.5, 900.0], (150, 4))
+    for drawn in (some, np.ones((150, 4)), random.uniform(0.2, 0.3, (150, 4))):
+        costs = np.sort(drawn).astype(np.float32)
+        costs[random.random(costs.shape) < 0.2] = np.inf
+        for count, radius, turn in ((128, 0.4, 0.2), (100, 1.0, 4.0), (7, 0.7, 1.0), (64, 0.0, 1)):
+            yaws = 2.0 * np.pi * np.arange(count) / count + 0.3
+            headings = random.integers(0, count, costs.shape).astype(np.int32)
+            given = costs, costs.view(np.uint32).ravel(), headings, nodes, places, yaws, dearest
+            for few, most in ((1, 1), (40, 37), (1000, 600)):
+                poses, known = np.empty((most, 3 * (d - 1))), np.empty(most)
+                found = cheapest_apart(*given, radius, turn, few, poses, known)
+                twin = slowly_apart(
+                    costs, headings, nodes, places, yaws, dearest, radius, turn, most
+                )
+                assert found == len(twin)
+                for k, (pose, cost) in enumerate(twin):
+                    assert known[k] == cost
+                    np.testing.assert_array_equal(poses[k], pose)
+
+
+def test_nothing_is_chosen_where_nothing_was_tried():
+    none, nobody = np.empty((0, 4), np.float32), np.empty(0, dtype=np.int64)
+    given = none, none.view(np.uint32).ravel(), none.astype(np.int32), nobody, np.zeros((9, 2))
+    assert (
+        cheapest_apart(*given, np.arange(8.0), 9.0, 0.4, 0.2, 5, np.empty((3, 3)), np.empty(3)) == 0
+    )
+    costs = np.full((2, 4), np.inf, np.float32)
+    given = costs, costs.view(np.uint32).ravel(), np.zeros((2, 4), np.int32), np.arange(2)
+    for most in (0, 3):
+        room = np.empty((most, 3)), np.empty(most)
+        assert (
+            cheapest_apart(*given, np.zeros((9, 2)), np.arange(8.0), 9.0, 0.4, 0.2, 5, *room) == 0
+        )
+
+
+@pytest.mark.parametrize("turn", [0.4, 4.0])
+def test_the_least_cost_around_a_pose(random, turn):
+    rows = random.uniform([-3.0, -3.0, -9.0], [3.0, 3.0, 9.0], (400, 3))
+    costs, found = random.uniform(size=400), 0
+    for pose in random.uniform(-5.0, 5.0, (60, 3)):
+        near = np.hypot(*(rows[:, :2] - pose[:2]).T) < 0.7
+        near &= np.abs(wrap_angle(rows[:, 2] - pose[2])) < turn
+        least = costs[near].min(initial=np.inf)
+        assert least_within(rows, costs, pose, 0.7, turn) == least
+        found += np.isfinite(least)
+    assert 10 < found < 60
+
+
+def test_the_least_cost_beside_a_pose(random):
+    places, nodes = random.uniform(-3.0, 3.0, (900, 2)), random.permutation(900)[:300]
+    costs, found = random.uniform(size=300).astype(np.float32), 0
+    for pose in random.uniform(-5.0, 5.0, (60, 3)):
+        near = np.hypot(*(places[nodes] - pose[:2]).T) < 0.4
+        least = costs[near].min(initial=np.inf)
+        assert least_beside(places, nodes, costs, pose, 0.4) == least
+        found += np.isfinite(least)
+    assert 10 < found < 60
+
+
+def test_neighbours_come_together_and_nobody_is_left_out(random):
+    poses = random.uniform(-900.0, 2500.0, (700, 3))
+    order = np.empty(700, dtype=np.int64)
+    by_place(poses, 100.0, order)
+    np.testing.assert_array_equal(np.sort(order), np.arange(700))
+    squares = np.floor(poses[order, :2] / 100.0) % 32
+    runs = 1 + np.count_nonzero((squares[1:] != squares[:-1]).any(axis=1))
+    assert runs == len(np.unique(squares, axis=0)) < 700
+
+
+def test_the_firmest_are_in_order_and_of_equal_ones_the_first():
+    weights = np.array([1.0, 3.0, 2.0, 3.0, 2.0, 0.0])
+    assert firmest(weights, 3).tolist() == [1, 2, 3]
+    assert firmest(weights, 1).tolist() == [1]
+    assert firmest(weights, 0).tolist() == []
+    assert firmest(weights, 6).tolist() == firmest(weights, 9).tolist() == [0, 1, 2, 3, 4, 5]
+    random = np.random.default_rng(0)
+    for most in range(1, 60):
+        many = random.integers(0, 12, 60) / 3.0
+        slow = np.sort(np.argsort(-many, kind="stable")[:most])
+        np.testing.assert_array_equal(firmest(many, most), slow)
+
+
+@pytest.mark.parametrize("n", [3, 4, 6])
+def test_small_matrices_are_inverted(random, n):
+    half = random.normal(size=(40, n, n)) * 10.0 ** random.uniform(-1.0, 1.0, (40, 1, n))
+    known, least = half @ half.swapaxes(1, 2), np.diag(random.uniform(0.01, 1.0, n))
+    floor, out = np.diag(random.uniform(0.0, 1.0, n)), np.empty((40, n, n))
+    invert(known, least, floor, out)
+    twin = np.linalg.inv(known + least) + floor
+    np.testing.assert_allclose(out, twin, rtol=1e-9, atol=1e-9 * np.abs(twin).max())
+    np.testing.assert_array_equal(out, out.swapaxes(1, 2))
+
+
+def test_the_longest_axis_is_that_of_the_largest_eigenvalue(random):
+    for _ in range(200):
+        half = random.normal(size=(3, 3)) * 10.0 ** random.uniform(-3.0, 1.0)
+        spread = half @ half.T
+        values, vectors = np.linalg.eigh(spread[:2, :2])
+        variance, axis = longest(spread)
+        assert variance == pytest.approx(values[1], rel=1e-12)
+        assert abs(axis @ vectors[:, 1]) == pytest.approx(1.0, abs=1e-9)
+    variance, axis = longest(np.eye(3))
+    assert (variance, np.linalg.norm(axis)) == (1.0, 1.0)
+
+
+@pytest.mark.parametrize("short", [0.001, 0.25, 40.0])
+def test_codes_are_steps_above_a_base(random, short):
+    values = random.uniform(-1.0, 9.0, (2, 3, 40)).astype(np.float32)
+    seen = random.random(values.shape) < 0.7
+    codes = Window(values, seen).codes(short)
+    known = values[seen].astype(np.float64)
+    base, top = min(known.min(), 0.0) - 2.0 * short, max(known.max(), 0.0) + short
+    step = 2.0 ** np.ceil(np.log2(max(short / FINE, (top - base) / (HIGHEST - 2))))
+    assert codes.step == step
+    assert codes.base == np.float32(base - step)
+    assert (codes.short, codes.long) == (round(short / step), 2 * round(short / step))
+    above = (values - np.float32(codes.base)) * np.float32(1.0 / step) + np.float32(0.5)
+    np.testing.assert_array_equal(codes.values, np.where(seen, above, 0.0).astype(np.int16))
+    assert codes.values.min(where=seen, initial=HIGHEST) >= codes.long
+
+
+def blocks_of(bearings, ends, width, length):
+    """Where blocks begin among beams, and columns among blocks, one beam after the other."""
+    starts, columns, before, begun = [], [], None, 0
+    for k, bearing in enumerate(bearings):
+        number = int(np.floor((bearing - bearings[0]) / width + 1e-9))
+        if number == before:
+            continue
+        if k == 0 or np.hypot(*(ends[k] - ends[begun])) >= length:
+            columns.append(len(starts))
+            begun = k
+        starts.append(k)
+        before = number
+    return starts, columns
+
+
+@pytest.mark.parametrize("share", [1.0, 0.6, 0.02, 0.0])
+def test_valid_beams_are_chosen_evenly_in_blocks_and_columns(random, share):
+    for count, most in ((360, 36), (360, 180), (50, 180), (1, 4)):
+        bearings = np.sort(random.uniform(-np.pi, np.pi, count))
+        ranges, valid = random.uniform(0.5, 9.0, count), random.random(count) < share
+        ranges[~valid] = np.nan
+        index, ends = np.empty(most, np.int64), np.empty((most, 2))
+        begins, counts = np.empty((2, most), np.int64), np.empty(3, np.int64)
+        along = unit_vectors(bearings)
+        thin(ranges, bearings, along, valid, 0.17, 0.75, index, ends, begins, counts)
+        m, blocks, things = counts.tolist()
+        chosen = np.flatnonzero(valid)
+        if len(chosen) > most:
+            chosen = chosen[np.arange(most) * len(chosen) // most]
+        np.testing.assert_array_equal(index[:m], chosen)
+        np.testing.assert_array_equal(ends[:m], ranges[chosen, None] * along[chosen])
+        starts, columns = blocks_of(bearings[chosen], ends[:m], 0.17, 0.75)
+        assert begins[0, :blocks].tolist() == starts
+        assert begins[1, :things].tolist() == columns
+
+
+def shortest_arc(known):
+    """First channel and length of the shortest arc that holds all known ones, by trying all."""
+    n = len(known)
+    if not known.any():
+        return 0, 0
+    arcs = []
+    for first in np.flatnonzero(known):
+        held = known[(first + np.arange(n)) % n]
+        arcs.append((int(np.flatnonzero(held)[-1]) + 1, int(first)))
+    length = min(arcs)[0]
+    return {first for m, first in arcs if m == length}, length
+
+
+def test_channels_that_were_seen_come_first(random):
+    for share in (0.0, 0.4, 1.0):
+        seen = random.random((2, 3, 40)) < share
+        channels, counts = np.empty(seen.shape, np.int32), np.empty((2, 3), np.int32)
+        seen_first(seen, channels, counts)
+        np.testing.assert_array_equal(channels, np.argsort(~seen, axis=-1, kind="stable"))
+        np.testing.assert_array_equal(counts, seen.sum(axis=-1))
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 1.0])
+def test_channels_are_cut_to_what_was_seen(random, rows, share):
+    n, phases, beams, width = 16, 2, 40, 3
+    for _ in range(20):
+        signals, valid = random.uniform(1.0, 2.0, (rows, beams)), random.random(beams) < share
+        signals[:, ~valid] = np.nan
+        firsts = random.integers(0, n, (phases, beams))
+        weights = random.uniform(0.1, 1.0, (phases, beams, width))
+        sums = np.zeros((phases, 1 + rows, n))
+        for p, k, j in np.ndindex(weights.shape):
+            if valid[k]:
+                at = (firsts[p, k] + j) % n
+                sums[p, :, at] += weights[p, k, j] * np.append(1.0, signals[:, k])
+        values, seen = np.empty(phases * rows * n, "f4"), np.empty(phases * rows * n, np.bool_)
+        arc, known = np.empty(2, np.int64), sums[:, 0] >= 1.5
+        for cut in (False, True):
+            least = np.full(n, 1.5)
+            channels_of(signals, valid, firsts, weights, least, cut, values, seen, arc)
+            first, m = arc.tolist()
+            if cut:
+                firsts, length = shortest_arc(known.any(axis=0))
+                assert m == length
+                assert length == 0 or first in firsts
+            else:
+                assert (first, m) == (0, n)
+            around = (first + np.arange(m)) % n
+            mass = np.where(known, sums[:, 0], 1.0)[:, None]
+            means = np.where(known[:, None], sums[:, 1:] / mass, 0.0)[..., around]
+            size = phases * rows * m
+            np.testing.assert_allclose(values[:size], means.ravel(), rtol=1e-6)
+            told_seen = np.repeat(known[:, None, around], rows, axis=1)
+            np.testing.assert_array_equal(seen[:size], told_seen.ravel())
+
+
+@pytest.mark.parametrize("whole", [True, False])
+@pytest.mark.parametrize(("count", "rings"), [(90, 1), (2500, 1), (300, 3)])
+def test_a_glance_looks_at_the_cheapest_in_full(backend, random, count, rings, whole):
+    nodes = random.uniform(0.0, 3.0, (count, rings, 32)).astype(np.float32)
+    nodes[random.random(nodes.shape) < 0.1] = FAR
+    nodes[1::3] = nodes[random.integers(0, count, len(nodes[1::3]))]  # many cost the same
+    active = np.arange(count) if whole else np.flatnonzero(random.random(count) < 0.7)
+    window = Window(
+        random.uniform(0.0, 3.0, (2, rings, 20)).astype(np.float32),
+        random.random((2, rings, 20)) < 0.9,
+    )
+    rough = told(window.rough, 0.25, np.ones(32, np.bool_))
+    full = told(window, 0.25, random.random(64) < 0.9)
+
+    def tried(some, scan, keep):
+        costs, headings = np.empty((len(some), keep), "f4"), np.empty((len(some), keep), "i4")
+        backend.correlate(nodes, 0, some, *scan, costs, headings)
+        return costs, headings
+
+    least = tried(active, rough, 1)[0][:, 0]
+    for most in (1, 40, len(active)):
+        chosen, glanced, costs, headings = backend.glance(nodes, 0, active, rough, full, most, 3)
+        best = np.sort(np.argsort(least, kind="stable")[:most])
+        np.testing.assert_array_equal(chosen, active[best])
+        np.testing.assert_array_equal(glanced, least[best])
+        for mine, other in zip((costs, headings), tried(chosen, full, 3), strict=True):
+            np.testing.assert_array_equal(mine, other)
+        assert numbers_of(keys_of_cheapest(least, most)).tolist() == best.tolist()
+
+
+def test_what_is_fixed_to_poses_goes_along(random):
+    poses = Pose.from_vector(random.normal(size=(40, 3)) * [3.0, 3.0, 4.0])
+    half = random.normal(size=(40, 3, 3))
+    spreads = half @ half.swapaxes(1, 2)
+    for mount in (Pose(), Pose(0.3, -1.2, 2.5)):
+        carried, out = np.empty((40, 3)), np.empty((40, 3, 3))
+        carry(poses.vector, mount.vector, spreads, carried, out)
+        twin = poses @ mount
+        np.testing.assert_allclose(carried, twin.vector, rtol=1e-12, atol=1e-12)
+        J = swing(poses, twin, 3)
+        np.testing.assert_allclose(out, J @ spreads @ J.swapaxes(1, 2), rtol=1e-12, atol=1e-12)

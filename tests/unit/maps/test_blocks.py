@@ -1,0 +1,150 @@
+"""Cells by blocks against grids that are laid out."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from scipy.ndimage import distance_transform_cdt, distance_transform_edt
+
+from isovist import InputError, LocalizationSettings
+from isovist.atlas import COARSE, near_limit
+from isovist.compute import OPEN, OWN, SIDE
+from isovist.maps import Blocks, Near, Walk, surface, wall_faces
+from isovist.maps import blocks as maps_blocks
+
+GRIDS = {
+    "mostly free": ((40, 50, 70), (0.99, 0.01, 0.0)),
+    "half unknown": ((33, 20, 90), (0.5, 0.01, 0.49)),
+    "flat": ((5, 3, 100), (0.9, 0.05, 0.05)),
+    "empty blocks": ((100, 120, 90), (0.9999, 0.0001, 0.0)),
+}
+
+
+@pytest.fixture(params=GRIDS, scope="module")
+def cells(request):
+    shape, shares = GRIDS[request.param]
+    codes = np.random.default_rng(0).choice(3, shape, p=shares).astype(np.uint8)
+    codes[:20, :18, :20] = 2
+    codes[-6:, -18:, -20:] = 1
+    return codes
+
+
+def laid_out(grid):
+    """The rows of a table, each where its block is."""
+    z, y, x = grid.index.shape
+    rows = grid.table[np.maximum(grid.index, 0)].transpose(0, 3, 1, 4, 2, 5)
+    levels, height, width = grid.shape
+    return rows.reshape(z * SIDE, y * SIDE, x * SIDE)[:levels, :height, :width]
+
+
+def test_blocks_hold_the_cells_that_they_were_made_of(cells):
+    blocks = Blocks.from_array(cells)
+    np.testing.assert_array_equal(blocks.array(), cells)
+    np.testing.assert_array_equal(blocks.array(3, 30), cells[3:30])
+    np.testing.assert_array_equal(blocks.walls(), np.flatnonzero(cells == 1))
+    np.testing.assert_array_equal(
+        blocks.cut(slice(1, cells.shape[1]), slice(17, 60)).array(), cells[:, 1:, 17:60]
+    )
+    assert blocks.has_unknown
+    some = np.random.default_rng(1).integers(0, cells.size, (30, 40))
+    np.testing.assert_array_equal(blocks.at(some), cells.ravel()[some])
+
+
+@pytest.mark.parametrize("portion", [1, 3 * 7 * SIDE**3, 1 << 26])
+def test_blocks_are_the_same_whatever_is_sorted_at_once(cells, monkeypatch, portion):
+    whole = Blocks.from_array(cells)
+    monkeypatch.setattr(maps_blocks, "PORTION", portion)
+    blocks = Blocks.from_array(cells)
+    np.testing.assert_array_equal(blocks.index, whole.index)
+    np.testing.assert_array_equal(blocks.table, whole.table)
+
+
+def test_a_map_one_cell_high_takes_no_sixteen_times_its_bytes():
+    cells = np.full((1, 8192, 8192), 2, dtype=np.uint8)
+    cells[0, 4000:4020, 4000:4020] = 0
+    tracemalloc.start()
+    blocks = Blocks.from_array(cells)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 5 * cells.nbytes
+    np.testing.assert_array_equal(blocks.walls(), [])
+    assert (blocks.at(np.array([4000 * 8192 + 4000, 0])) == [0, 2]).all()
+
+
+def test_blocks_of_walls_alone_are_those_of_their_cells(cells):
+    walls = np.where(cells == 1, cells, np.uint8(0))
+    blocks = Blocks.from_walls(np.flatnonzero(walls), cells.shape)
+    np.testing.assert_array_equal(blocks.array(), walls)
+    np.testing.assert_array_equal(blocks.index, Blocks.from_array(walls).index)
+    assert not blocks.has_unknown
+
+
+@pytest.mark.slow
+def test_free_blocks_take_no_memory():
+    walls = np.array([5, 10**9])
+    blocks = Blocks.from_walls(walls, (1000, 1000, 5000))
+    assert len(blocks.table) == OWN + 2
+    np.testing.assert_array_equal(blocks.walls(), walls)
+    near = Near.of(blocks, 20)
+    assert near.table.nbytes < 2_000_000
+
+
+def test_surfaces_are_those_of_the_grid(cells):
+    blocks = Blocks.from_array(cells)
+    index, codes = blocks.surface()
+    expected = surface(cells)[1:-1, 1:-1, 1:-1].ravel()
+    np.testing.assert_array_equal(index, np.flatnonzero(expected))
+    np.testing.assert_array_equal(codes, expected[index])
+    index, codes = blocks.surface(corners=True)
+    touched = wall_faces(cells)
+    np.testing.assert_array_equal(index[codes == 1], np.flatnonzero(touched))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [5, 17, 40])
+def test_distances_near_walls_are_exact_to_the_last_bit(cells, limit):
+    faces = wall_faces(cells)
+    expected = np.minimum(distance_transform_edt(~faces), limit).astype(np.float32)
+    near = Near.of(Blocks.from_array(cells), limit)
+    told, exact = near.array(), expected < (12.0 if limit > 17 else np.inf)
+    np.testing.assert_array_equal(told[exact], expected[exact])
+    assert (told <= expected).all()
+    assert (expected - told).max() < 0.5
+    # What stands behind a block is that of the next one.
+    for z, y, x in np.argwhere(near.index[:-1, :-1, :-1] > 0)[:3]:
+        behind = near.roots[near.table[near.index[z, y, x], -1, 0, 0]]
+        assert behind == told[(z + 1) * SIDE, y * SIDE, x * SIDE]
+
+
+@pytest.mark.slow
+def test_steps_of_rays_are_moves_of_a_king(cells):
+    walk = Walk.over(Blocks.from_array(cells))
+    codes, free = laid_out(walk), cells == 0
+    np.testing.assert_array_equal(codes[~free], cells[~free] - 1)
+    known = free & (codes != OPEN)
+    moves = np.minimum(distance_transform_cdt(free, metric="chessboard"), SIDE) + 2
+    np.testing.assert_array_equal(codes[known], moves[known])
+    # Around a block that is all free so many blocks are.
+    for z, y, x in np.argwhere(walk.index < -1):
+        b = -walk.index[z, y, x] - 1
+        low = [max(k - b, 0) * SIDE for k in (z, y, x)]
+        part = tuple(slice(a, (k + b + 1) * SIDE) for a, k in zip(low, (z, y, x), strict=True))
+        assert free[part].all()
+
+
+def test_distances_are_told_as_far_as_a_fit_pulls():
+    settings = LocalizationSettings()
+    for unit in (0.05, 0.08, 0.1, 0.2, 0.4, 0.8):
+        spacing = max(COARSE * unit, 0.24)
+        sigma = settings.coarse[0] * max(0.25, spacing)
+        assert near_limit(spacing, unit) >= 2.3 * sigma / unit + 2.0 - 1e-6
+        assert near_limit(spacing, unit) <= 26
+    assert near_limit(0.6, 0.2) == near_limit(5.0, 0.2) == 16
+
+
+def test_a_map_without_walls_fits_no_scan():
+    with pytest.raises(InputError) as error:
+        Near.of(Blocks.from_array(np.zeros((20, 20, 20), np.uint8)), 10)
+    assert str(error.value) == (
+        "The map has no wall that borders free space, so no scan can fit it."
+    )

@@ -1,0 +1,118 @@
+"""Occupancy maps from scans with known poses."""
+
+import numpy as np
+import pytest
+from tests.support.reference_occupancy import passes_twin
+
+from isovist import InputError, OccupancyMap, Pose, Scan
+from isovist.compute import count_misses
+from isovist.maps import Cell, classify
+
+
+def test_passes_agree_with_the_rational_twin():
+    rng = np.random.default_rng(1)
+    starts, ends = rng.uniform(0, [50, 40], (60, 2)), rng.uniform(0, [50, 40], (60, 2))
+    starts[:10], ends[5:15] = np.floor(starts[:10]), np.floor(ends[5:15])
+    ends[20, 1], ends[21, 0] = starts[20, 1], starts[21, 0]
+    steps = np.zeros((41, 52), dtype=np.int32)
+    count_misses(starts, ends, steps)
+    passes = np.cumsum(steps, axis=1)
+    assert (passes[:, -1] == 0).all()
+    np.testing.assert_array_equal(passes[:, :-1], passes_twin(starts, ends, (41, 51)))
+
+
+def room_scans():
+    """Scans of 180° in a room with a pillar, and their poses."""
+    cells = np.zeros((80, 120), dtype=np.uint8)
+    cells[[0, -1], :] = cells[:, [0, -1]] = Cell.OCCUPIED
+    cells[30:40, 50:60] = Cell.OCCUPIED
+    world = OccupancyMap.from_array(cells, 0.05, Pose(-1.0, 3.0))
+    rng = np.random.default_rng(8)
+    bearings = np.linspace(-np.pi / 2, np.pi / 2, 181)
+    scans, poses = [], []
+    while len(scans) < 40:
+        pose = np.append(rng.uniform(*world.bounds), rng.uniform(-np.pi, np.pi))
+        if not world.contains(pose[:2]):
+            continue
+        angles = bearings + pose[2]
+        hits = world.cast(pose[:2], np.stack([np.cos(angles), np.sin(angles)], axis=-1))
+        scans.append(Scan(bearings, hits.ranges + 0.01))
+        poses.append(pose)
+    return world, scans, np.array(poses)
+
+
+def test_a_room_is_mapped_with_closed_thin_walls():
+    world, scans, poses = room_scans()
+    made = OccupancyMap.from_scans(scans, poses)
+    occupied = np.argwhere(made.cells == Cell.OCCUPIED)
+    truth = world.index(made.centres(*occupied.T))
+    assert (world.cells[truth] == Cell.OCCUPIED).all()
+    free = np.argwhere(made.cells == Cell.FREE)
+    truth = world.index(made.centres(*free.T))
+    assert np.mean(world.cells[truth] == Cell.FREE) > 0.999
+    angles = np.linspace(0, 2 * np.pi, 200)
+    hits = made.cast([0.0, 6.0], np.stack([np.cos(angles), np.sin(angles)], axis=-1))
+    exact = world.cast([0.0, 6.0], np.stack([np.cos(angles), np.sin(angles)], axis=-1))
+    np.testing.assert_array_equal(hits.endings, exact.endings)
+    np.testing.assert_allclose(hits.ranges, exact.ranges, atol=1e-6)
+
+
+def test_beams_without_a_return_clear_nothing():
+    scan = Scan(np.array([0.0, 1.0]), np.array([1.0, np.nan]))
+    world = OccupancyMap.from_scans([scan], [[0.05, 0.05, 0.0]], 0.1)
+    assert np.count_nonzero(world.cells == Cell.FREE) == 10
+    assert np.count_nonzero(world.cells == Cell.OCCUPIED) == 1
+
+
+def test_returns_beyond_the_maximum_clear_and_mark_nothing():
+    scan = Scan(np.array([0.0]), np.array([9.0]))
+    world = OccupancyMap.from_scans([scan], [[0.05, 0.05, 0.0]], 0.1, maximum=1.0)
+    assert np.count_nonzero(world.cells == Cell.FREE) == 10
+    assert np.count_nonzero(world.cells == Cell.OCCUPIED) == 0
+
+
+def test_cells_follow_the_rule_of_shares():
+    hits = np.array([[0, 0, 1, 1, 5]], dtype=np.int32)
+    misses = np.array([[0, 3, 3, 4, 0]], dtype=np.int32)
+    assert classify(hits, misses, 0.25).tolist() == [[2, 0, 1, 0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("poses", "options", "text"),
+    [
+        (np.zeros((2, 3)), {}, "`poses` must have one row per scan, got 2 rows and 1 scans."),
+        (np.zeros((1, 2)), {}, "`poses` must have shape (any, 3), got (1, 2)."),
+        (
+            np.zeros((1, 3)),
+            {"resolution": 1e-9},
+            "The map would have 1000000004 × 4 cells, more than 67108864; "
+            "take a coarser `resolution` than 1e-09 m.",
+        ),
+        (
+            np.zeros((1, 3)),
+            {"resolution": 0.0},
+            "`resolution` must be a positive length in m, got 0.0.",
+        ),
+        (np.zeros((1, 3)), {"share": 0.0}, "`share` must lie in (0, 1], got 0.0."),
+    ],
+)
+def test_bad_logs_are_refused(poses, options, text):
+    with pytest.raises(InputError) as error:
+        OccupancyMap.from_scans([Scan(np.array([0.0]), np.array([1.0]))], poses, **options)
+    assert str(error.value) == text
+
+
+def test_a_map_needs_a_scan():
+    with pytest.raises(InputError) as error:
+        OccupancyMap.from_scans([], np.zeros((0, 3)))
+    assert str(error.value) == "A map needs at least one scan, got none."
+
+
+@pytest.mark.parametrize(("far", "size"), [(1e308, "inf"), (3.4028235e38, "6.805647e+39")])
+def test_a_range_that_no_map_holds_is_refused(far, size):
+    with pytest.raises(InputError) as error:
+        OccupancyMap.from_scans([Scan(np.zeros(1), np.array([far]))], np.zeros((1, 3)))
+    assert str(error.value) == (
+        f"The map would have {size} × 4 cells, more than 67108864; "
+        "take a coarser `resolution` than 0.05 m."
+    )

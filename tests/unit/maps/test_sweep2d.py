@@ -1,0 +1,219 @@
+"""Sweeps: ranges of many cells along one direction, and descriptors from them."""
+
+import numpy as np
+import pytest
+from tests.support.reference_occupancy import sweep_twin
+
+from isovist import InputError, OccupancyMap, Pose, Range
+from isovist.compute import computing
+from isovist.maps import Cell, Ending, describe_field, free_nodes, sweep_ranges
+
+ANGLES = 2 * np.pi * np.arange(24) / 24 + 0.017
+
+
+def clutter(height, width, seed, share=0.03):
+    rng = np.random.default_rng(seed)
+    cells = (rng.random((height, width)) < share).astype(np.uint8)
+    cells[rng.random((height, width)) < share / 2] = Cell.UNKNOWN
+    return cells
+
+
+def floor():
+    """Rooms with doors, a round pillar and a slanted wall."""
+    cells = np.zeros((240, 300), dtype=np.uint8)
+    cells[[0, -1], :] = cells[:, [0, -1]] = Cell.OCCUPIED
+    cells[80:83, :] = cells[:, 140:143] = Cell.OCCUPIED
+    cells[80:83, 40:60] = cells[80:83, 200:216] = cells[150:168, 140:143] = Cell.FREE
+    rows, cols = np.ogrid[:240, :300]
+    cells[(rows - 170) ** 2 + (cols - 60) ** 2 < 80] = Cell.OCCUPIED
+    steps = np.arange(0, 50, 0.3)
+    cells[(110 + 0.6 * steps).astype(int), (200 + steps).astype(int)] = Cell.OCCUPIED
+    return cells
+
+
+def weights(n):
+    centres = 2 * np.pi * np.arange(n) / n
+    W = np.exp((np.cos(ANGLES[:, None] - centres) - 1) / 0.1)
+    return W / W.sum(axis=1, keepdims=True) / len(ANGLES)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("height", "width"), [(15, 23), (19, 10), (1, 9), (8, 1)])
+def test_sweeps_agree_with_the_slow_twin(height, width):
+    cells = clutter(height, width, seed=height)
+    world = OccupancyMap.from_array(cells, 1.0)
+    rows, cols = np.nonzero(cells == Cell.FREE)
+    ranges, endings = sweep_ranges(world, ANGLES, rows, cols)
+    for s, angle in enumerate(ANGLES):
+        for k in range(0, rows.size, 3):
+            reach, ending = sweep_twin(cells, rows[k], cols[k], np.cos(angle), np.sin(angle))
+            least = 0.5 / max(abs(np.cos(angle)), abs(np.sin(angle)))
+            assert ranges[s, k] == pytest.approx(max(reach, least), rel=1e-4, abs=1e-4)
+            assert endings[s, k] == ending
+
+
+def test_few_nodes_get_the_ranges_they_get_among_many():
+    world = OccupancyMap.from_array(clutter(50, 40, seed=3), 0.1)
+    rows, cols = free_nodes(world, 1)
+    ranges, endings = sweep_ranges(world, ANGLES, rows, cols)
+    pick = np.random.default_rng(0).permutation(rows.size)[:60]
+    few, few_endings = sweep_ranges(world, ANGLES, rows[pick], cols[pick])
+    np.testing.assert_array_equal(few, ranges[:, pick])
+    np.testing.assert_array_equal(few_endings, endings[:, pick])
+
+
+@pytest.mark.parametrize("angle", [0.0, np.pi / 2, np.pi, -np.pi / 2])
+def test_sweeps_along_the_axes_are_exact(angle):
+    cells = clutter(40, 60, seed=5)
+    world = OccupancyMap.from_array(cells, 0.05)
+    rows, cols = free_nodes(world, 3)
+    ranges, endings = sweep_ranges(world, [angle], rows, cols)
+    along = np.round([np.cos(angle), np.sin(angle)])
+    hits = world.cast(world.centres(rows, cols), along)
+    np.testing.assert_allclose(ranges[0], hits.ranges, rtol=1e-5)
+    np.testing.assert_array_equal(endings[0], hits.endings)
+
+
+@pytest.mark.slow
+def test_sweeps_are_as_exact_as_stated():
+    world = OccupancyMap.from_array(floor(), 1.0)
+    rows, cols = free_nodes(world, 2)
+    angles = 2 * np.pi * np.arange(48) / 48 + 0.013
+    ranges, _ = sweep_ranges(world, angles, rows, cols)
+    centres = world.centres(rows, cols)
+    errors, clear = [], []
+    for angle, swept in zip(angles, ranges, strict=True):
+        along = np.array([np.cos(angle), np.sin(angle)])
+        aside = 0.499 * (np.abs(along) < np.abs(along[::-1]))
+        exact = world.cast(centres, along).ranges
+        jumps = [world.cast(centres + sign * aside, along).ranges - exact for sign in (-1, 1)]
+        clear.append(np.abs(jumps).max(axis=0) < 2.0)
+        errors.append(np.abs(swept - exact))
+    error, away = np.concatenate(errors), np.concatenate(clear)
+    assert np.median(error) < 0.01
+    assert np.quantile(error, 0.99) < 1.5
+    assert away.mean() > 0.8
+    assert np.quantile(error[away], 0.99) < 0.6
+    signed = np.concatenate(
+        [
+            r - world.cast(centres, [np.cos(a), np.sin(a)]).ranges
+            for a, r in zip(angles, ranges, strict=True)
+        ]
+    )[away]
+    assert abs(signed.mean()) < 0.01
+
+
+def test_the_maximum_clips_and_is_reported():
+    world = OccupancyMap.from_array(np.zeros((20, 30), dtype=np.uint8), 0.5)
+    ranges, endings = sweep_ranges(world, [0.0, 0.3], [10, 10], [2, 28], maximum=4.0)
+    np.testing.assert_allclose(ranges[0], [4.0, 0.75])
+    assert endings[0].tolist() == [Ending.MAXIMUM, Ending.EDGE]
+
+
+def test_a_turned_map_is_swept_in_world_directions():
+    cells = clutter(30, 30, seed=9)
+    flat = OccupancyMap.from_array(cells, 0.1)
+    turned = OccupancyMap.from_array(cells, 0.1, Pose(5.0, 5.0, 0.4))
+    rows, cols = free_nodes(flat, 4)
+    a, _ = sweep_ranges(flat, ANGLES, rows, cols)
+    b, _ = sweep_ranges(turned, ANGLES + 0.4, rows, cols)
+    np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+@pytest.mark.parametrize("transform", ["linear", "logarithmic", "saturating"])
+def test_fields_are_weighted_sums_of_the_ranges_that_count(backend, transform):
+    world = OccupancyMap.from_array(clutter(50, 70, seed=2), 0.1)
+    rows, cols = free_nodes(world, 3)
+    W = weights(13)
+    ranges, endings = sweep_ranges(world, ANGLES, rows, cols, maximum=2.0)
+    F, K = describe_field(world, ANGLES, W, rows, cols, transform=transform, scale=3.0, maximum=2.0)
+    r = ranges.astype(float)
+    f = Range(transform=transform, scale=3.0).of_ranges(r)
+    known = np.isin(endings, [Ending.WALL, Ending.MAXIMUM])
+    assert computing() is backend
+    assert 0.1 < known.mean() < 0.9
+    np.testing.assert_allclose(F, (f * known).T @ W, rtol=2e-5, atol=1e-6)
+    np.testing.assert_allclose(K, known.T @ W, rtol=2e-5, atol=1e-6)
+
+
+def test_every_ending_can_be_counted(backend):
+    world = OccupancyMap.from_array(clutter(20, 20, seed=4), 0.1)
+    rows, cols = free_nodes(world, 2)
+    assert computing() is backend
+    _, K = describe_field(world, ANGLES, weights(5), rows, cols, known=Ending)
+    np.testing.assert_allclose(K, np.broadcast_to(weights(5).sum(axis=0), K.shape), rtol=1e-5)
+
+
+def test_the_number_of_threads_changes_no_bit(monkeypatch):
+    world = OccupancyMap.from_array(clutter(60, 80, seed=6), 0.1)
+    rows, cols = free_nodes(world, 2)
+    fields = []
+    for threads in (1, 3):
+        monkeypatch.setattr("isovist.kernels.threads.COUNT", threads)
+        fields.append(
+            describe_field(world, ANGLES, weights(16), rows, cols, transform="logarithmic")
+        )
+    np.testing.assert_array_equal(fields[0][0], fields[1][0])
+    np.testing.assert_array_equal(fields[0][1], fields[1][1])
+
+
+def test_nodes_are_the_free_cells_of_a_lattice():
+    cells = np.zeros((9, 9), dtype=np.uint8)
+    cells[4, 4] = Cell.OCCUPIED
+    rows, cols = free_nodes(OccupancyMap.from_array(cells, 1.0), 3)
+    assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == [
+        (1, 1), (1, 4), (1, 7), (4, 1), (4, 7), (7, 1), (7, 4), (7, 7),
+    ]  # fmt: skip
+
+
+WORLD = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "text"),
+    [
+        (([0.0], [[1.0]], [1], [1]), {}, "`rows` and `cols` must name free cells of the map."),
+        (([0.0], [[1.0]], [0], [2]), {}, "`rows` and `cols` must name free cells of the map."),
+        (
+            ([0.0], [[1.0]], [0, 0], [1]),
+            {},
+            "`rows` and `cols` must be lists of equal length, got (2,) and (1,).",
+        ),
+        (
+            ([0.0], [[1.0]], [0.5], [1]),
+            {},
+            "`rows` and `cols` must be whole numbers, got float64 and int64.",
+        ),
+        (([], [[1.0]], [0], [1]), {}, "`angles` must not be empty."),
+        (([0.0], [1.0], [0], [1]), {}, "`weights` must have shape (1, any), got (1,)."),
+        (
+            ([0.0], [[1.0]], [0], [1]),
+            {"transform": "square"},
+            "`transform` must be one of linear, logarithmic, saturating, got square.",
+        ),
+        (
+            ([0.0], [[1.0]], [0], [1]),
+            {"scale": -1.0},
+            "`scale` must be a positive length in m, got -1.0.",
+        ),
+        (
+            ([0.0], [[1.0]], [0], [1]),
+            {"maximum": 0.0},
+            "`maximum` must be a positive length in m, got 0.0.",
+        ),
+    ],
+)
+def test_bad_fields_are_refused(arguments, options, text):
+    with pytest.raises(InputError) as error:
+        describe_field(WORLD, *arguments, **options)
+    assert str(error.value) == text
+
+
+def test_bad_lattices_are_refused():
+    with pytest.raises(InputError) as error:
+        free_nodes(WORLD, 0)
+    assert str(error.value) == "`stride` must be at least 1 cell, got 0."
+    with pytest.raises(InputError) as error:
+        free_nodes(WORLD, 5)
+    text = "No free cell lies on a lattice of 5 cells; take a smaller one."
+    assert str(error.value) == text

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+
+from isovist import InputError, Lidar, Pose, SegmentMap, Verdict
+from isovist.poses import unit_vectors
+from isovist.simulation import demonstrate
+
+ROOM = SegmentMap.room(6.0, 4.0)
+POSE = Pose(2.0, 1.5, 0.7)
+
+
+def test_without_noise_a_scan_is_the_cast_ranges():
+    scan = Lidar(noise=0.0).scan(ROOM, POSE, np.random.default_rng(0))
+    expected = ROOM.cast([2.0, 1.5], unit_vectors(scan.bearings + 0.7)).ranges
+    np.testing.assert_array_equal(scan.ranges, expected)
+    assert scan.valid.all()
+
+
+def test_noise_clutter_and_reach_are_those_asked_for():
+    rng = np.random.default_rng(1)
+    lidar = Lidar(beams=20_000, noise=0.03, clutter=0.2, range_max=3.0)
+    scan = lidar.scan(ROOM, POSE, rng)
+    truth = ROOM.cast([2.0, 1.5], unit_vectors(scan.bearings + 0.7)).ranges
+    assert not scan.valid[truth > 3.2].all()
+    near = truth < 2.5
+    gap = (scan.ranges - truth)[near]
+    assert np.mean(gap < -0.15) == pytest.approx(0.2, abs=0.03)
+    assert np.std(gap[np.abs(gap) < 0.12]) == pytest.approx(0.03, rel=0.15)
+
+
+@pytest.mark.parametrize("degrees", [90.0, 180.0, 270.0, 360.0])
+def test_beams_span_the_field_of_view(degrees):
+    scan = Lidar(np.deg2rad(degrees), beams=181).scan(ROOM, POSE, np.random.default_rng(0))
+    step = degrees / (181 if degrees == 360.0 else 180)
+    np.testing.assert_allclose(np.rad2deg(np.diff(scan.bearings)), step, rtol=1e-9)
+    assert np.rad2deg(scan.bearings[0]) == pytest.approx(-degrees / 2.0)
+
+
+FIELD = "`field_of_view` must be more than 0° and at most 360°, as 2π rad, got 0°."
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (lambda: Lidar(0.0), FIELD),
+        (lambda: Lidar(beams=0), "A lidar needs at least 1 beam, got 0."),
+        (lambda: Lidar(clutter=1.0), "`clutter` must lie in [0, 1), got 1.0."),
+        (lambda: Lidar(noise=-1.0), "`noise` must be a length in m, 0 or more, got -1.0."),
+        (
+            lambda: Lidar(range_max=12.0, noise=20.0),
+            "`noise` must be less than `range_max`, 12 m, got 20 m. Both are in m.",
+        ),
+        (
+            lambda: Lidar().scan(ROOM, Pose(9.0, 9.0), np.random.default_rng(0)),
+            "The sensor at (9, 9) is not in free space.",
+        ),
+    ],
+)
+def test_bad_sensors_are_refused(make, text):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_demonstration_finds_the_robot(seed):
+    shown = demonstrate(seed)
+    assert shown.right
+    assert not shown.falsely_sure
+    assert shown.answer.verdict is not Verdict.LOST

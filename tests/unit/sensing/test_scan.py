@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from isovist import InputError, IsovistError, MissingExtraError, Pose, Scan
+from isovist.poses import wrap_angle
+from isovist.types import as_floats
+
+angles = st.floats(-10.0, 10.0)
+poses = st.builds(Pose, st.floats(-50.0, 50.0), st.floats(-50.0, 50.0), angles)
+
+
+def close(a: Pose, b: Pose) -> bool:
+    return (
+        np.allclose(a.vector[:2], b.vector[:2], atol=1e-9)
+        and abs(float(wrap_angle(a.yaw - b.yaw))) < 1e-9
+    )
+
+
+@pytest.mark.slow
+@given(poses, poses, poses)
+def test_poses_form_a_group(a, b, c):
+    assert close((a @ b) @ c, a @ (b @ c))
+    assert close(a @ a.inverse, Pose())
+    assert close(a @ Pose(), a)
+
+
+@pytest.mark.slow
+@given(poses, poses)
+def test_a_product_of_poses_applies_one_after_the_other(a, b):
+    points = np.array([[1.0, 2.0], [-3.0, 0.5]])
+    np.testing.assert_allclose((a @ b).apply(points), a.apply(b.apply(points)), atol=1e-9)
+    np.testing.assert_array_equal(Pose.from_vector(a.vector).vector, a.vector)
+
+
+@pytest.mark.slow
+@given(st.floats(-1e3, 1e3))
+def test_wrapped_angles_are_the_same_angle(a):
+    w = float(wrap_angle(a))
+    assert -np.pi <= w < np.pi
+    assert np.cos(w) == pytest.approx(np.cos(a), abs=1e-9)
+    assert np.sin(w) == pytest.approx(np.sin(a), abs=1e-9)
+
+
+def test_missing_returns_are_masked():
+    ranges = [1.0, np.nan, np.inf, 0.0, -1.0, 0.05, 10.0, 9.99]
+    scan = Scan.from_laserscan(-1.0, 0.1, ranges, range_min=0.1, range_max=10.0)
+    np.testing.assert_array_equal(scan.valid, [True] + [False] * 6 + [True])
+    np.testing.assert_array_equal(scan.ranges[~scan.valid], 0.0)
+    assert scan.field_of_view == pytest.approx(0.7)
+    np.testing.assert_allclose(scan.endpoints[0], [np.cos(-1.0), np.sin(-1.0)], atol=1e-15)
+
+
+def test_beams_are_sorted_with_their_intensities():
+    scan = Scan(np.array([1.0, -1.0, 0.0]), np.array([3.0, 1.0, 2.0]), intensities=[30, 10, 20])
+    np.testing.assert_array_equal(scan.bearings, [-1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(scan.ranges, [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(scan.intensities, [10, 20, 30])
+
+
+@pytest.mark.slow
+@given(st.integers(2, 400), st.floats(0.3, 2.0 * np.pi - 1e-6))
+def test_beams_own_the_view_and_no_more(n, fov):
+    scan = Scan(np.linspace(-fov / 2, fov / 2, n), np.ones(n))
+    spacing = fov / (n - 1)
+    owned = scan.beam_widths
+    assert (owned > 0.0).all()
+    assert owned.sum() <= min(fov + spacing, 2.0 * np.pi) + 1e-9
+    assert owned.sum() >= fov - 1e-9
+
+
+def test_a_full_turn_owns_the_circle():
+    bearings = 2.0 * np.pi * np.arange(360) / 360
+    assert Scan(bearings, np.ones(360)).beam_widths.sum() == pytest.approx(2.0 * np.pi)
+
+
+@pytest.mark.parametrize("apart", [0.0, 1e-9])
+@pytest.mark.parametrize("returns", [2, 3])
+def test_beams_that_repeat_a_bearing_share_what_it_owns(apart, returns):
+    bearings = np.linspace(-2.0, 2.0, 181)
+    once = Scan(bearings, np.full(181, 2.0)).beam_widths
+    many = np.repeat(bearings, returns) + apart * np.tile(np.arange(returns), 181)
+    owned = Scan(many, np.full(len(many), 2.0)).beam_widths.reshape(181, returns)
+    np.testing.assert_allclose(owned, np.repeat(once[:, None], returns, 1) / returns, atol=1e-8)
+
+
+def test_beams_that_all_look_one_way_own_nothing():
+    assert (Scan(np.zeros(5), np.ones(5)).beam_widths == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "text"),
+    [
+        (
+            lambda: Scan(np.zeros(360), np.zeros(181)),
+            "`ranges` must have shape (360,), like `bearings`, got (181,).",
+        ),
+        (
+            lambda: Scan(np.zeros(3), np.array([np.nan, np.inf, 0.0])),
+            "The scan has no valid beam among 3: every range is NaN, infinite, 0 "
+            "or outside [0.0, inf) m.",
+        ),
+        (
+            lambda: Scan(np.zeros(3), np.ones(3), range_min=2.0, range_max=1.0),
+            "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, got 2.0 and 1.0.",
+        ),
+        (
+            lambda: Scan(np.zeros(3), np.ones(3), intensities=np.ones(2)),
+            "`intensities` must have shape (3,), like `bearings`, got (2,).",
+        ),
+        (
+            lambda: Scan(np.array([np.nan, 0.0]), np.ones(2)),
+            "`bearings` must be finite, got NaN or infinity.",
+        ),
+        (
+            lambda: Scan.from_laserscan(0.0, 0.1, [[1.0]]),
+            "`ranges` must be one row of numbers, got shape (1, 1).",
+        ),
+        (lambda: as_floats("x", [[1.0]], (None,)), "`x` must have shape (any,), got (1, 1)."),
+    ],
+)
+def test_bad_scans_are_refused(make, text):
+    with pytest.raises(InputError) as caught:
+        make()
+    assert str(caught.value) == text
+
+
+def test_a_missing_extra_says_what_to_install():
+    error = MissingExtraError.of("A picture", "figures")
+    assert str(error) == "A picture needs an optional part: pip install 'isovist[figures]'."
+    assert isinstance(error, IsovistError)
+    assert isinstance(error, ImportError)
+
+
+@pytest.mark.slow
+def test_a_sweep_in_motion_is_straightened():
+    from isovist import SegmentMap
+
+    room = SegmentMap.room(6.0, 4.0)
+    bearings = np.linspace(-np.pi, np.pi, 721)[:-1]
+    middle, motion = Pose(2.5, 1.7, 0.4), Pose(0.06, -0.02, 0.08)
+    first = middle @ Pose(yaw=-motion.yaw / 2.0)
+    half = first.rotation @ np.array([motion.x, motion.y]) / 2.0
+    late = np.arange(bearings.size) / (bearings.size - 1) - 0.5
+    ranges = []
+    for share, bearing in zip(late, bearings, strict=True):
+        place = np.array([middle.x, middle.y]) + 2.0 * share * half
+        angle = middle.yaw + share * motion.yaw + bearing
+        ranges.append(float(room.cast(place, [[np.cos(angle), np.sin(angle)]]).ranges[0]))
+    straight = Scan(bearings, ranges).straighten(motion)
+    angles = middle.yaw + straight.bearings
+    still = room.cast([middle.x, middle.y], np.stack([np.cos(angles), np.sin(angles)], -1)).ranges
+    assert np.abs(straight.ranges - still).max() < 1e-9
+    assert np.abs(np.array(ranges) - room.cast(
+        [middle.x, middle.y],
+        np.stack([np.cos(middle.yaw + bearings), np.sin(middle.yaw + bearings)], -1),
+    ).ranges).max() > 0.03  # fmt: skip
+
+
+def test_a_scan_at_rest_is_straight_already():
+    scan = Scan([-1.0, 0.0, 1.0], [2.0, np.inf, 3.0])
+    straight = scan.straighten(Pose())
+    np.testing.assert_allclose(straight.bearings, scan.bearings)
+    np.testing.assert_allclose(straight.ranges, scan.ranges)
+    assert straight.valid.tolist() == [True, False, True]
+
+
+def test_a_scan_in_degrees_is_refused_with_the_likely_cause():
+    with pytest.raises(InputError) as error:
+        Scan(np.arange(-90.0, 91.0), np.full(181, 2.0))
+    assert str(error.value) == (
+        "The bearings of the scan span 28.6 turns. Are they in degrees? They must be in rad."
+    )
+    closed = Scan(np.linspace(-np.pi, 1.2 * np.pi, 400), np.full(400, 2.0))
+    assert closed.valid.all()

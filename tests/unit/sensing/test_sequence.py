@@ -1,0 +1,103 @@
+"""Scans joined by odometry, as numbers: no map is needed."""
+
+import numpy as np
+import pytest
+
+import isovist as iv
+from isovist import InputError
+from isovist.sensing import last_of
+from isovist.sensing.joined import joined
+
+MOTIONS = [iv.Pose(0.5, 0.0, 0.0), iv.Pose(0.4, 0.1, 0.5)]
+
+
+def scan(longest=4.0, mount=None):
+    bearings = np.linspace(-1.0, 1.0, 21)
+    ranges = np.linspace(1.0, longest, 21)
+    return iv.Scan(bearings, ranges, T_robot_sensor=iv.Pose() if mount is None else mount)
+
+
+def cloud():
+    return iv.CloudScan(np.random.default_rng(3).uniform(-3.0, 3.0, (300, 3)))
+
+
+def test_robots_and_views_lie_where_the_motions_put_them():
+    mount = iv.Pose(0.2, 0.0, np.pi)
+    several = joined([scan(mount=mount), scan(mount=mount), scan(mount=mount)], MOTIONS)
+    whole = MOTIONS[0] @ MOTIONS[1]
+    first, middle, last = (robot.vector for robot in several.robots)
+    np.testing.assert_allclose(first, whole.inverse.vector, atol=1e-12)
+    np.testing.assert_allclose(middle, MOTIONS[1].inverse.vector, atol=1e-12)
+    assert not last.any()
+    seen = mount.inverse @ whole.inverse @ mount
+    np.testing.assert_allclose(several.views[0].vector, seen.vector, atol=1e-12)
+    assert several.span == pytest.approx(np.hypot(whole.x, whole.y))
+    assert len(several.distances) == 63
+    assert last_of(several) is several.last is several.scans[2]
+
+
+def test_errors_grow_from_the_last_scan_to_the_first():
+    several = joined([scan(), scan(), scan()], MOTIONS, iv.Drift(along=0.1))
+    errors = several.errors
+    assert errors.shape == (3, 6)
+    assert not errors[2].any()
+    assert (errors[0] > errors[1]).all()
+    assert errors[1, 0] > 0.1**2 * np.hypot(0.4, 0.1)
+
+
+def test_beams_are_cut_mirrored_and_scaled_in_all_scans():
+    several = joined([scan(), scan(6.0)], MOTIONS[:1])
+    assert several.within(0.5) is None
+    assert several.within(3.0).distances.max() <= 3.0
+    assert several.mirrored().scans[0].bearings[0] == pytest.approx(-1.0)
+    double = several.scaled(2.0)
+    assert double.motions[0].x == pytest.approx(1.0)
+    assert double.distances.max() == pytest.approx(12.0)
+
+
+def test_clouds_are_joined_by_motions_of_the_plane_and_of_space():
+    flat = joined([cloud(), cloud()], [iv.Pose(0.5, 0.0, 0.2)])
+    deep = joined([cloud(), cloud()], [iv.Pose3(0.5, 0.0, 0.2)])
+    np.testing.assert_allclose(flat.views[0].vector, deep.views[0].vector, atol=1e-12)
+    assert flat.scaled(3.0).span == pytest.approx(1.5)
+
+
+def test_one_scan_is_itself():
+    alone = scan()
+    assert joined(alone, None) is alone
+    assert joined([alone], []) is alone
+
+
+@pytest.mark.parametrize(
+    ("scans", "motions", "text"),
+    [
+        (lambda: [], [], "At least one scan is needed, got an empty list."),
+        (lambda: [scan(), 3], MOTIONS[:1], "Every scan must be a Scan or a CloudScan, got int."),
+        (
+            lambda: [scan(), cloud()],
+            MOTIONS[:1],
+            "The scans must all be of the plane, or all in space, got both.",
+        ),
+    ],
+)
+def test_what_cannot_be_joined_is_said(scans, motions, text):
+    with pytest.raises(InputError) as caught:
+        joined(scans(), motions)
+    assert str(caught.value) == text
+
+
+@pytest.mark.slow
+def test_drift_carries_covariances_along_a_straight_way():
+    drift, step = iv.Drift(), iv.Pose(1.0, 0.0, 0.0)
+    poses, spreads = np.zeros((1, 3)), np.zeros((1, 3, 3))
+    moved, spread = drift.carry(poses, spreads, step)
+    np.testing.assert_allclose(moved, [[1.0, 0.0, 0.0]])
+    # Turned by chance all along 1 m: a third of the variance of the heading goes across.
+    Q = drift.covariance(step)
+    assert spread[0, 1, 1] == pytest.approx(Q[1, 1] + Q[2, 2] / 3.0)
+    assert spread[0, 2, 2] == pytest.approx(Q[2, 2])
+    random = np.random.default_rng(0)
+    said = np.array([drift.simulate(step, random).x for _ in range(4000)])
+    assert said.std() == pytest.approx(np.sqrt(Q[0, 0]), rel=0.1)
+    with pytest.raises(InputError, match="`along` must be a positive number, got -1"):
+        iv.Drift(along=-1.0)

@@ -1,0 +1,271 @@
+"""The kernels and the parts of the survey against slow twins and identities."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.reference_locate import UNIT, building, twin_rooms
+from tests.support.reference_space import house_atlas
+from tests.support.reference_survey import FULL, compared, normal_of, rough_costs
+
+from isovist import Lidar, LocalizationSettings, Pose, SurveyingSettings, build, certify
+from isovist.atlas import FAR
+from isovist.compute import align, compare, hold
+from isovist.localization.judge import judge
+from isovist.localization.refine import refine
+from isovist.maps import standing_room
+from isovist.surveying import aliases, descriptor_slopes, distinctness, headings_of, lattice, look
+
+pytestmark = pytest.mark.slow
+
+NARROW = Lidar(field_of_view=np.radians(120.0), beams=120, range_max=4.0, noise=0.03)
+SETTINGS, LOCALIZATION = SurveyingSettings(), LocalizationSettings()
+
+
+@pytest.fixture(scope="module")
+def atlas():
+    return build(building())
+
+
+@pytest.fixture(scope="module")
+def floor(atlas):
+    return floor_of(atlas)
+
+
+def floor_of(atlas):
+    return np.flatnonzero(standing_room(atlas.world)[atlas.rows_columns])
+
+
+def look_from(atlas, floor, lidar):
+    return look(atlas, lidar, floor, SETTINGS, LOCALIZATION)
+
+
+def held(atlas, lidar, places, ranges, blocks, angles, width=2.0):
+    normal = np.empty((len(places), len(blocks), 8), dtype=np.float32)
+    seen = np.empty((len(places), len(blocks), 2), dtype=np.int16)
+    hold(
+        atlas.wall_distance, places, ranges, angles, blocks, lidar.noise / UNIT, width, normal, seen
+    )
+    return normal, seen
+
+
+def test_normal_matrices_agree_with_the_twin_at_every_heading(atlas):
+    rng = np.random.default_rng(0)
+    places = rng.uniform([20, 20], [90, 60], (4, 2))
+    angles = 2 * np.pi * np.arange(24) / 24 + 0.1
+    ranges = rng.uniform(3.0, 40.0, (24, 4)).astype(np.float32)
+    ranges[rng.random(ranges.shape) < 0.2] = np.inf
+    blocks = np.full((2, 24), -1, dtype=np.int16)
+    blocks[0] = np.arange(24) // 5
+    blocks[1, 3:9] = [0, 0, 1, 1, 1, 4]
+    normal, seen = held(atlas, FULL, places, ranges, blocks, angles)
+    for i, place in enumerate(places):
+        for h, block in enumerate(blocks):
+            used = block >= 0
+            twin = normal_of(atlas.wall_distance, place, ranges[used, i], angles[used], 0.6, 2.0)
+            np.testing.assert_allclose(normal[i, h], twin, rtol=1e-3, atol=1e-2)
+            back = used & np.isfinite(ranges[:, i])
+            assert seen[i, h, 0] == back.sum()
+            assert seen[i, h, 1] == len(set(block[back]))
+
+
+def test_without_noise_the_normal_matrix_is_that_of_the_fit(atlas):
+    place = np.array([[60.3, 40.7]])
+    angles = 2 * np.pi * np.arange(90) / 90
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    ranges = atlas.world.cast(place[0] * UNIT, directions).ranges / UNIT
+    none = Lidar(noise=0.0)
+    blocks = np.zeros((1, 90), dtype=np.int16)
+    normal, _ = held(atlas, none, place, ranges.astype(np.float32)[:, None], blocks, angles)
+    poses, expected = np.array([[60.3, 40.7, 0.0]]), np.empty((1, 8))
+    ends = ranges[:, None] * directions
+    # So damped that it stays where it is.
+    align(atlas.wall_distance, ends, np.empty(0), np.array([2.0]), 1e15, poses, expected)
+    np.testing.assert_allclose(normal[0, 0], expected[0], rtol=1e-4, atol=1e-3)
+
+
+def test_nodes_are_compared_and_put_in_order_as_by_the_twin():
+    rng = np.random.default_rng(1)
+    nodes = rng.uniform(0.0, 2.0, (9, 16)).astype(np.float32)
+    views = rng.uniform(0.0, 2.0, (3, 16)).astype(np.float32)
+    seen = rng.random((3, 16)) < 0.7
+    which = np.stack([rng.permutation(9)[:6] for _ in range(3)])
+    near = rng.random((9,)) < 0.4
+    asked = which.copy()
+    costs, turns = np.empty(which.shape, dtype=np.float32), np.empty(which.shape, dtype=np.int64)
+    asking = near[which], views[:, None], seen[:, None]
+    compare(nodes[:, None], *asking, 3, 0.25, 0.5, which, costs, turns)
+    for q in range(3):
+        twin = {a: compared(nodes[a], near[a], views[q], seen[q], 3, 0.25, 0.5) for a in asked[q]}
+        np.testing.assert_allclose(costs[q], sorted(cost for cost, _ in twin.values()), atol=1e-5)
+        for a, cost, turn in zip(which[q], costs[q], turns[q], strict=True):
+            assert cost == pytest.approx(twin[a][0], abs=1e-5)
+            assert turn == twin[a][1]
+
+
+def test_the_shortlist_holds_the_nodes_nearest_in_rough_channels():
+    rng = np.random.default_rng(2)
+    known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
+    known[3, 10:30] = 1000.0
+    values = rng.uniform(0.0, 2.0, (5, 64)).astype(np.float32)
+    seen = np.zeros((5, 64), dtype=np.bool_)
+    seen[:, 6:45] = True
+    nodes = np.full((200, 2), 100.0)
+    ring = known[:, None], nodes, values[:, None], seen[:, None]
+    chosen = aliases.shortlist(*ring, np.zeros((5, 2)), SETTINGS, 0.5)
+    _, group, most, _ = SETTINGS.compared
+    o, _ = aliases._grouped(values[:, None], seen[:, None], group)
+    for q in range(5):
+        costs = rough_costs(known, values[q], seen[q], group, o.max() + 0.5)
+        assert set(chosen[q]) == set(np.argsort(costs)[:most])
+
+
+def test_the_place_itself_is_no_alias_of_itself():
+    rng = np.random.default_rng(3)
+    known = rng.uniform(0.0, 3.0, (200, 64)).astype(np.float32)
+    nodes = np.column_stack([10.0 * np.arange(200), np.zeros(200)])
+    seen = np.ones((1, 64), dtype=np.bool_)
+    ring = known[:, None], nodes, known[:1, None], seen[:, None]
+    away = aliases.shortlist(*ring, np.array([[5000.0, 0.0]]), SETTINGS, 0.5)
+    here = aliases.shortlist(*ring, nodes[:1], SETTINGS, 0.5)
+    assert 0 in away
+    assert 0 not in here
+
+
+def test_neighbours_are_the_nodes_within_half_a_step(atlas):
+    node = 300
+    around = lattice.neighbours(atlas, np.array([[node]]), 2)[0]
+    stride = round(atlas.spacing / UNIT)
+    cells = np.stack(atlas.rows_columns, axis=-1)
+    apart = np.abs(cells[around] - cells[node]).max(axis=1)
+    assert (apart <= stride).all()
+    whole = np.abs(cells - cells[node]).max(axis=1) <= stride
+    assert set(around) == set(np.flatnonzero(whole))
+
+
+def test_a_node_takes_its_alias_from_one_that_it_sees(atlas, floor):
+    asked, _ = lattice.thinned(atlas, floor, len(floor) // 9)
+    take = lattice.in_sight(atlas, floor, asked)
+    here, there = atlas.positions[floor], atlas.positions[floor[asked[take]]]
+    away = np.hypot(*(there - here).T)
+    assert np.quantile(away, 0.95) < 4 * atlas.spacing
+    towards = np.where(away[:, None] > 0, there - here, [1.0, 0.0])
+    assert (atlas.world.cast(here, towards).ranges >= away).mean() > 0.97
+
+
+@given(st.integers(0, 10_000))
+def test_mu_is_the_least_singular_value_with_the_heading_taken_out(seed):
+    rng = np.random.default_rng(seed)
+    J = rng.normal(size=(3, 2, 8)).astype(np.float32)
+    in_view = np.array([[True] * 8, [True] * 5 + [False] * 3])
+    mu, S = distinctness(J, in_view)
+    for i in range(2):
+        for h in range(2):
+            A = J[:, i, in_view[h]].T.astype(np.float64)
+            q = A[:, 2] / np.linalg.norm(A[:, 2])
+            P = A[:, :2] - np.outer(q, q @ A[:, :2])
+            assert mu[i, h] == pytest.approx(np.linalg.svd(P)[1][-1], abs=1e-3)
+            np.testing.assert_allclose(S[i, h], P.T @ P, atol=1e-4)
+
+
+def test_mu_is_near_that_of_the_certificate(atlas, floor):
+    lidar = Lidar(beams=720, range_max=30.0, noise=0.0)
+    some = floor[50::150]
+    views = look_from(atlas, some, lidar)
+    ratios = []
+    for k, (x, y) in enumerate(atlas.positions[some]):
+        pose = Pose(float(x), float(y), 0.0)
+        scan = lidar.scan(atlas.world, pose, np.random.default_rng(0))
+        ratios.append(views.mu[k, 0] / certify(atlas.world, scan, pose, []).mu)
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.25)
+
+
+def test_sigma_is_what_an_answer_reports(atlas, floor):
+    rng = np.random.default_rng(0)
+    some = floor[20::120]
+    views = look_from(atlas, some, FULL)
+    ratios = []
+    for k, (x, y) in enumerate(atlas.positions[some]):
+        scan = FULL.scan(atlas.world, Pose(float(x), float(y), 0.0), rng)
+        fits = refine(atlas, scan, np.array([[x, y, 0.0]]), LOCALIZATION)
+        best = judge(atlas, scan, fits, LOCALIZATION).best
+        worst = np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1])
+        ratios.append(views.sigma[k, 0] / worst)
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.2)
+
+
+def test_a_narrow_view_has_several_headings_that_share_the_circle():
+    headings, blocks = headings_of(NARROW, 256, 8, np.radians(10.0))
+    assert len(headings) == 8
+    share = (blocks >= 0).sum(axis=1) / 256
+    np.testing.assert_allclose(share, 1 / 3, atol=1 / 256)
+    assert (blocks >= 0).any(axis=0).all()
+    assert blocks.max() == 11
+    assert len(headings_of(FULL, 256, 8, np.radians(10.0))[0]) == 1
+
+
+def test_a_narrow_view_sees_a_part_of_the_full_one(atlas, floor):
+    some = floor[::40]
+    wide = look_from(atlas, some, Lidar(range_max=4.0, noise=0.03))
+    narrow = look_from(atlas, some, NARROW)
+    assert (narrow.beams <= wide.beams).all()
+    assert (narrow.mu <= wide.mu + 1e-9).all()
+    assert (np.median(narrow.sigma, axis=1) >= wide.sigma[:, 0]).all()
+
+
+def test_a_turned_map_turns_the_weakest_direction(atlas, floor):
+    origin = Pose(3.0, -7.0, np.pi / 2)
+    turned = build(building(origin))
+    some = floor[::60]
+    one, other = look_from(atlas, some, FULL), look_from(turned, some, FULL)
+    along = np.abs(np.sum(one.weakest @ origin.rotation.T * other.weakest, axis=1))
+    assert np.median(along) == pytest.approx(1.0, abs=0.01)
+    np.testing.assert_allclose(other.mu, one.mu, rtol=0.05, atol=0.02)
+
+
+def test_every_place_of_a_twin_room_has_its_alias_in_the_other():
+    atlas = build(twin_rooms())
+    floor = floor_of(atlas)
+    views = look_from(atlas, floor, FULL)
+    found = aliases.find_aliases(atlas, views, floor, SETTINGS, LOCALIZATION)
+    shift = found.place[:, 0] - atlas.positions[floor]
+    assert np.median(np.abs(shift[:, 0])) == pytest.approx(5.2, abs=0.25)
+    assert np.median(np.abs(shift[:, 1])) == pytest.approx(0.0, abs=0.25)
+    assert np.median(found.similarity) > 0.9
+    assert (found.rivals[:, 0] >= 1).mean() > 0.9
+    assert np.abs(found.turn).max() <= np.pi
+
+
+def test_slopes_are_differences_between_neighbouring_nodes():
+    atlas = house_atlas()
+    mu, weakest = descriptor_slopes(atlas)
+    places = atlas.positions
+    F = atlas.descriptors.reshape(len(places), -1).astype(float)
+    h = atlas.spacing
+    checked = 0
+    for k in range(0, len(places), 37):
+        columns = []
+        for axis in (0, 1):
+            step = np.zeros(3)
+            step[axis] = h
+            a = np.flatnonzero(np.linalg.norm(places - places[k] - step, axis=1) < 1e-6)
+            b = np.flatnonzero(np.linalg.norm(places - places[k] + step, axis=1) < 1e-6)
+            if a.size == 0 or b.size == 0:
+                break
+            both = (F[a[0]] < FAR) & (F[b[0]] < FAR)
+            columns.append(np.where(both, F[a[0]] - F[b[0]], 0.0) / (2.0 * h))
+        if len(columns) == 2:
+            _, s, V = np.linalg.svd(np.stack(columns, axis=1), full_matrices=False)
+            assert mu[k] == pytest.approx(s[1], rel=1e-6, abs=1e-6)
+            assert abs(V[1] @ weakest[k]) == pytest.approx(1.0, abs=1e-4)
+            checked += 1
+    assert checked > 3
+
+
+def test_a_sensor_that_sees_for_ever_is_one_that_sees_far(atlas):
+    floor = np.arange(5)
+    far, for_ever = (look_from(atlas, floor, replace(FULL, range_max=r)) for r in (1e6, 1e308))
+    np.testing.assert_array_equal(far.ranges, for_ever.ranges)
+    np.testing.assert_array_equal(far.sigma, for_ever.sigma)
