@@ -128,8 +128,7 @@ def read_library(
     """
     if most is not None and not most >= 1:
         raise InputError.about("most", f"must be a number of maps, 1 or more, got {most}.")
-    if memory is not None and not memory > 0.0:
-        raise InputError.about("memory", f"must be a number of bytes above 0, got {memory:g}.")
+    check_memory(memory)
     folder = Path(folder)
     if not is_folder(folder):
         raise FileError(f"{folder}: there is no such folder.", code="not_found")
@@ -148,6 +147,12 @@ def read_library(
         first = first or described
         check_alike(first, described)
     return Library(paths, float("inf") if memory is None else memory, most)
+
+
+def check_memory(memory: float | None) -> None:
+    """Raise an error unless open atlases may take so many bytes; any number when `None`."""
+    if memory is not None and not memory > 0.0:
+        raise InputError.about("memory", f"must be a number of bytes above 0, got {memory:g}.")
 
 
 def is_library(path: PathLike) -> bool:

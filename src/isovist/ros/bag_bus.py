@@ -33,13 +33,13 @@ class BagBus:
         """
         self.path = path
         self.said: list[tuple[Topic, int, Any]] = []
-        self._heard: dict[str, tuple[Topic, Callable[[Any], None]]] = {}
+        self._heard: dict[str, tuple[Topic, list[Callable[[Any], None]]]] = {}
         self._now = 0
         self._writer = None if output is None else BagWriter(output)
 
     def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
         """Call back with each message of a topic of the bag."""
-        self._heard[topic.name] = topic, callback
+        self._heard.setdefault(topic.name, (topic, []))[1].append(callback)
 
     def advertise(self, topic: Topic) -> Callable[[Any], None]:
         """What keeps messages on a topic."""
@@ -61,7 +61,8 @@ class BagBus:
         try:
             for connection, time, message in read_recorded(self.path, self._choose):
                 self._now, count = time, count + 1
-                self._heard[connection.topic][1](message)
+                for callback in self._heard[connection.topic][1]:
+                    callback(message)
         finally:
             if self._writer is not None:
                 self._writer.close()

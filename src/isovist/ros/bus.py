@@ -49,6 +49,18 @@ class Bus(Protocol):
 def deliver(topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
     """Call back with a message that came as CDR; one that is damaged goes to the log."""
     try:
-        callback(messages.decode(topic.kind, data))
+        message = messages.decode(topic.kind, data)
     except IsovistError as error:
         log.warning("%s: %s", topic.name, error)
+    else:
+        call(topic, callback, message)
+
+
+def call(topic: Topic, callback: Callable[[Any], None], message: Any) -> None:
+    """Call back with a message; whatever goes wrong goes to the log, and the node goes on."""
+    try:
+        callback(message)
+    except IsovistError as error:
+        log.warning("%s: %s", topic.name, error)
+    except Exception:
+        log.exception("%s: a message could not be handled", topic.name)

@@ -94,7 +94,8 @@ class ZenohBus:
             if topic.reliable else zenoh.CongestionControl.DROP, **kept,
         )  # fmt: skip
         self._held.append(publisher)
-        gid = hashlib.md5(self._token("MP", topic.name, topic.kind, _qos(topic)).encode()).digest()
+        token = self._token("MP", topic.name, topic.kind, _qos(topic)).encode()
+        gid = hashlib.md5(token, usedforsecurity=False).digest()
         count = 0
 
         def publish(message: Any) -> None:

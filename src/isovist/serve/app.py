@@ -79,7 +79,7 @@ class Server:
         self._bringing = asyncio.Lock()
         gate = Middleware(Gate, host=host, tokens=tokens, limits=self.limits, metrics=self.metrics)
         self.app = Starlette(
-            routes=[self._route(*row[:2]) for row in openapi.ADDRESSES],
+            routes=[self._route(one.method, one.path) for one in openapi.ADDRESSES],
             middleware=[gate],
             lifespan=self._life,
             exception_handlers={
@@ -169,7 +169,7 @@ class Server:
 
     async def post_locate(self, request: Request) -> Response:
         body, library = await self._body(request), self.maps.library
-        if self.workers is not None and not body.may_prove:
+        if self.workers is not None and not await asyncio.to_thread(lambda: body.asks_for_proof):
             return await self._elsewhere(request, Question("locate", body))
         noted = request.scope["isovist"]
         search, scan = await asyncio.to_thread(locating, body, library, self.limits, noted)

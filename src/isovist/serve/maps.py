@@ -15,7 +15,7 @@ from threading import RLock
 from typing import Any
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.library import SUFFIX, Library, Stamp, read_library, stamp_of
+from isovist.atlas.library import SUFFIX, Library, Stamp, check_memory, read_library, stamp_of
 from isovist.atlas.side_by_side import check_alike
 from isovist.atlas.store import atlas_info, write_atlas
 from isovist.errors import FileError, InputError
@@ -23,10 +23,10 @@ from isovist.io.files import quote, sync_folder
 from isovist.io.places import MANIFEST
 from isovist.serve.answers import find
 from isovist.serve.errors import RefusedError, unknown
-from isovist.studio.uploads import MOST_FILES, kind_of, main_file, read_site, safe_path
+from isovist.studio.uploads import MOST_FILES, kind_of, main_file, read_site, write_upload
 
 log = logging.getLogger("isovist.serve")
-NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_. -]{0,99}")
+NAME = re.compile(r"\w[\w. -]{0,99}")
 DRAFT = ".incoming-"
 """How folders begin that are not yet, or no more, maps."""
 
@@ -52,6 +52,7 @@ class Maps:
         self._lock = RLock()
         self._library: Library | None = None
         self._stamps: dict[str, Stamp] = {}
+        check_memory(memory)
         self.refresh()
 
     @property
@@ -122,9 +123,7 @@ class Maps:
             )
         with TemporaryDirectory(prefix="isovist-serve-") as place:
             for given, data in files.items():
-                path = Path(place) / safe_path(given)
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(data)
+                write_upload(Path(place), given, data)
             main = main_file(Path(place))
             if kind_of(main) != "map":
                 raise FileError(f"{main.name} is not a map.", code="unknown_format")

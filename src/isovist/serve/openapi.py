@@ -1,9 +1,15 @@
 """The doors of the server, described once: as OpenAPI 3.1 and as a plain page."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from html import escape
 from typing import Any
 
 from isovist import __version__
+from isovist.localization.answer import Verdict
+from isovist.localization.reasons import Reason
+
+Schema = dict[str, Any]
 
 NUMBERS = {"type": "array", "items": {"type": "number"}}
 SCAN = {
@@ -11,7 +17,7 @@ SCAN = {
     "description": "The fields of a ROS LaserScan: angle_min, angle_increment, ranges, range_min, "
     "range_max; null for a missing return.  In space: points, a list of [x, y, z].",
 }
-FIELDS: dict[str, dict[str, Any]] = {
+FIELDS: dict[str, Schema] = {
     "scan": SCAN,
     "map": {"type": "string", "description": "Which; the only one, or all of them, if not given."},
     "sensor": {**NUMBERS, "description": "[x, y, yaw] of the sensor on the robot."},
@@ -37,27 +43,107 @@ FIELDS: dict[str, dict[str, Any]] = {
     },
     "time": {"type": "number", "description": "Of the scan, in s."},
 }
-ADDRESSES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
-    ("post", "/locate", "Where a scan was taken, as `isovist locate --json` tells it.",
-     ("scan", "sensor", "map", "near", "heading", "tilt", "any_attitude", "certificate", "hints",
-      "prove", "budget_s")),
-    ("post", "/check", "Whether a pose explains a scan, as `isovist check --json` tells it.",
-     ("scan", "sensor", "map", "pose", "spread", "thorough")),
-    ("post", "/track", "Begin to follow a robot: `session` and `expires_s`.",
-     ("map", "near", "heading", "tilt", "any_attitude")),
-    ("post", "/track/{session}", "An update, as `isovist track --json` prints one.",
-     ("scan", "sensor", "odometry", "time")),
-    ("delete", "/track/{session}", "Forget a robot.", ()),
-    ("get", "/maps", "The maps there are.", ()),
-    ("post", "/maps/{name}", "Bring a map, or an atlas, as files of a form (`file`).", ()),
-    ("delete", "/maps/{name}", "Take a map away.", ()),
-    ("get", "/health", "Whether the server runs.", ()),
-    ("get", "/ready", "Whether it can answer: maps are read, loops are compiled.", ()),
-    ("get", "/metrics", "Counts and times for Prometheus.", ()),
-    ("get", "/openapi.json", "This description.", ()),
-    ("get", "/", "This description as a page.", ()),
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """One thing that can be asked of the server.
+
+    Attributes:
+        method: In lower case.
+        path: With its parameter in braces.
+        name: Of the operation, unique.
+        summary: What it does.
+        done: Status and description of each success.
+        fields: Of the body, names of `FIELDS`.
+        answer: Schema of the answer; none where it is not JSON.
+    """
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    done: Mapping[int, str]
+    fields: tuple[str, ...] = ()
+    answer: Schema | None = None
+
+
+def _object(**properties: Schema) -> Schema:
+    """Describe an object, all of whose named properties are there."""
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+TEXT, NUMBER, FLAG = {"type": "string"}, {"type": "number"}, {"type": "boolean"}
+REASONS = {"type": "array", "items": {"enum": [reason.value for reason in Reason]}}
+ESTIMATE = _object(
+    x=NUMBER, y=NUMBER, yaw=NUMBER, probability=NUMBER, covariance={"type": "array"},
+    covariance_ros=NUMBERS, inliers=NUMBER, refuted=FLAG,
 )  # fmt: skip
-"""Method, address, what it does, and the fields of its body."""
+ESTIMATES = {"type": "array", "items": ESTIMATE}
+VERDICT = {"enum": [verdict.value for verdict in Verdict]}
+ANSWER = _object(
+    verdict=VERDICT, reasons=REASONS, advice=TEXT, frame=TEXT, estimates=ESTIMATES, none=NUMBER,
+    hints={"type": "array"}, certificate={"type": ["object", "null"]},
+    proof={"type": ["object", "null"]}, timing_ms={"type": "object"},
+)  # fmt: skip
+CHECK = _object(
+    verdict={"enum": ["agrees", "disagrees", "cannot tell"]}, reasons=REASONS, advice=TEXT,
+    frame=TEXT, pose={"type": "object"}, inliers=NUMBER, score={"type": ["number", "null"]},
+    fit={"type": ["object", "null"]}, moved={"type": ["object", "null"]}, rivals=ESTIMATES,
+    timing_ms={"type": "object"},
+)  # fmt: skip
+UPDATE = _object(
+    time=NUMBER, verdict=VERDICT, frame=TEXT, estimates=ESTIMATES,
+    lambda_min={"type": ["number", "null"]}, travelled_m=NUMBER, reasons=REASONS, advice=TEXT,
+    update_ms=NUMBER,
+)  # fmt: skip
+ERROR = _object(error=TEXT, code=TEXT, field={"type": ["string", "null"]})
+ADDRESSES = (
+    Address(
+        "post", "/locate", "locate", "Where a scan was taken, as `isovist locate --json` tells it.",
+        {200: "The answer."},
+        ("scan", "sensor", "map", "near", "heading", "tilt", "any_attitude", "certificate",
+         "hints", "prove", "budget_s"), ANSWER,
+    ),
+    Address(
+        "post", "/check", "check", "Whether a pose explains a scan, as `isovist check --json` "
+        "tells it.", {200: "The verdict."},
+        ("scan", "sensor", "map", "pose", "spread", "thorough"), CHECK,
+    ),
+    Address(
+        "post", "/track", "begin", "Begin to follow a robot.", {201: "It is followed."},
+        ("map", "near", "heading", "tilt", "any_attitude"), _object(session=TEXT, expires_s=NUMBER),
+    ),
+    Address(
+        "post", "/track/{session}", "update", "An update, as `isovist track --json` prints one.",
+        {200: "The belief."}, ("scan", "sensor", "odometry", "time"), UPDATE,
+    ),
+    Address("delete", "/track/{session}", "end", "Forget a robot.", {204: "It is forgotten."}),
+    Address(
+        "get", "/maps", "list_maps", "The maps there are.", {200: "The maps."},
+        answer=_object(maps={"type": "array", "items": {"type": "object"}}),
+    ),
+    Address(
+        "post", "/maps/{name}", "bring_map", "Bring a map, or an atlas, as files of a form "
+        "(`file`).", {200: "It replaces one of that name.", 201: "It is new."},
+        answer=_object(name=TEXT, new=FLAG),
+    ),
+    Address("delete", "/maps/{name}", "remove_map", "Take a map away.", {204: "It is gone."}),
+    Address(
+        "get", "/health", "get_health", "Whether the server runs.", {200: "It runs."},
+        answer=_object(version=TEXT),
+    ),
+    Address(
+        "get", "/ready", "get_ready", "Whether it can answer: maps are read, loops are compiled.",
+        {200: "It can."}, answer=_object(maps={"type": "integer"}),
+    ),
+    Address("get", "/metrics", "get_metrics", "Counts and times for Prometheus.", {200: "Text."}),
+    Address(
+        "get", "/openapi.json", "get_openapi", "This description.", {200: "OpenAPI 3.1."},
+        answer={"type": "object"},
+    ),
+    Address("get", "/", "get_page", "This description as a page.", {200: "A page."}),
+)  # fmt: skip
 STATUSES = {
     "400": "What is asked cannot be answered; the text says why.",
     "401": "The token is missing or wrong.",
@@ -69,34 +155,11 @@ STATUSES = {
 }
 
 
-def description() -> dict[str, Any]:
-    """OpenAPI."""
-    text, optional = {"type": "string"}, {"type": ["string", "null"]}
-    error = {"type": "object", "properties": {"error": text, "code": text, "field": optional}}
-    refused = {
-        status: {"description": words, "content": {"application/json": {"schema": error}}}
-        for status, words in STATUSES.items()
-    }
-    paths: dict[str, dict[str, Any]] = {}
-    for method, path, words, fields in ADDRESSES:
-        verb: dict[str, Any] = {"summary": words, "responses": {"200": {"description": "Done."}}}
-        verb["responses"] |= refused
-        if "{" in path:
-            name = path.partition("{")[2].rstrip("}")
-            place = {"name": name, "in": "path", "required": True, "schema": {"type": "string"}}
-            verb["parameters"] = [place]
-        if fields:
-            told = {"type": "object", "properties": {name: FIELDS[name] for name in fields}}
-            content: dict[str, Any] = {"application/json": {"schema": told}}
-            if "scan" in fields:
-                file = {"type": "string", "format": "binary"}
-                content["application/octet-stream"] = {"schema": file}
-            verb["requestBody"] = {"content": content}
-        if (method, path) == ("post", "/maps/{name}"):
-            files = {"type": "array", "items": {"type": "string", "format": "binary"}}
-            form = {"type": "object", "properties": {"file": files}}
-            verb["requestBody"] = {"content": {"multipart/form-data": {"schema": form}}}
-        paths.setdefault(path, {})[method] = verb
+def description() -> Schema:
+    """Return OpenAPI 3.1."""
+    paths: dict[str, Schema] = {}
+    for address in ADDRESSES:
+        paths.setdefault(address.path, {})[address.method] = _operation(address)
     return {
         "openapi": "3.1.0",
         "info": {"title": "isovist serve", "version": __version__},
@@ -106,18 +169,76 @@ def description() -> dict[str, Any]:
     }
 
 
+def _operation(address: Address) -> Schema:
+    responses: Schema = {
+        status: {"description": words, "content": {"application/json": {"schema": ERROR}}}
+        for status, words in STATUSES.items()
+    }
+    for status, words in address.done.items():
+        responses[str(status)] = {"description": words}
+        if address.answer is not None:
+            responses[str(status)]["content"] = {"application/json": {"schema": address.answer}}
+    operation: Schema = {
+        "operationId": address.name,
+        "summary": address.summary,
+        "parameters": _parameters(address),
+        "responses": responses,
+    }
+    if (content := _body(address)) is not None:
+        operation["requestBody"] = {"content": content}
+    return operation
+
+
+def _parameters(address: Address) -> list[Schema]:
+    """Describe what an address says: its own part, and the fields beside an .npz file."""
+    parameters: list[Schema] = []
+    if "{" in address.path:
+        name = address.path.partition("{")[2].rstrip("}")
+        parameters.append({"name": name, "in": "path", "required": True, "schema": TEXT})
+    if "scan" in address.fields:
+        parameters += [
+            {
+                "name": name,
+                "in": "query",
+                "required": False,
+                "description": f"Beside an .npz file: {FIELDS[name].get('description', '')}",
+                "style": "form",
+                "explode": False,
+                "schema": {key: v for key, v in FIELDS[name].items() if key != "description"},
+            }
+            for name in address.fields
+            if name != "scan"
+        ]
+    return parameters
+
+
+def _body(address: Address) -> Schema | None:
+    """Describe what a request brings."""
+    if address.name == "bring_map":
+        files = {"type": "array", "items": {"type": "string", "format": "binary"}}
+        return {"multipart/form-data": {"schema": _object(file=files)}}
+    if not address.fields:
+        return None
+    fields = {name: FIELDS[name] for name in address.fields}
+    needed = [name for name in ("scan", "pose") if name in fields]
+    schema = {"type": "object", "properties": fields, "required": needed}
+    content: Schema = {"application/json": {"schema": schema}}
+    if "scan" in fields:
+        content["application/octet-stream"] = {"schema": {"type": "string", "format": "binary"}}
+    return content
+
+
 def page() -> str:
     """The same for people; it fetches nothing."""
     rows = []
-    for method, path, words, fields in ADDRESSES:
-        told = "".join(
+    for address in ADDRESSES:
+        items = "".join(
             f"<li><code>{name}</code> {escape(FIELDS[name].get('description', ''))}</li>"
-            for name in fields
+            for name in address.fields
         )
-        listed = f"<ul>{told}</ul>" if told else ""
-        rows.append(
-            f"<h2><code>{method.upper()} {escape(path)}</code></h2><p>{escape(words)}</p>{listed}"
-        )
+        listed = f"<ul>{items}</ul>" if items else ""
+        head = f"{address.method.upper()} {escape(address.path)}"
+        rows.append(f"<h2><code>{head}</code></h2><p>{escape(address.summary)}</p>{listed}")
     statuses = "".join(f"<li>{s}: {escape(words)}</li>" for s, words in STATUSES.items())
     return (
         '<!doctype html><html lang="en"><meta charset="utf-8"><title>isovist serve</title>'

@@ -85,9 +85,16 @@ class Body:
     address: Mapping[str, str]
 
     @property
-    def may_prove(self) -> bool:
-        """Whether a proof may be asked for; who writes that in other letters is answered too."""
-        return b"prove" in self.data or "prove" in self.address
+    def asks_for_proof(self) -> bool:
+        """Whether a proof is wanted; what cannot be read wants none."""
+        if self.address:
+            return self.address.get("prove") == "true"
+        if b"prove" not in self.data and b"\\u" not in self.data:  # nor escaped
+            return False
+        try:
+            return self.fields(LOCATE).switch("prove", False)
+        except InputError:
+            return False
 
     def fields(self, known: Collection[str]) -> Fields:
         """Everything but an `.npz` file, by name."""
@@ -153,8 +160,8 @@ def region_of(fields: Fields) -> Region | None:
 
 
 def odometry_of(fields: Fields) -> AnyPose | None:
-    """What wheels say; `None` where it is told that there is nothing."""
-    if fields.fields.get("odometry", ()) is None:
+    """Return what wheels say; `None` where the robot has no odometry."""
+    if fields.fields.get("odometry") is None:
         return None
     row = fields.row("odometry", "x, y, yaw] or [x, y, yaw, z, roll, pitch", 3, 6)
     return Pose(*row) if len(row) == 3 else Pose3(*row)
@@ -177,9 +184,11 @@ def spread_of(fields: Fields) -> FloatArray | None:
 
 
 def _plain(text: str) -> Any:
-    """What an address says: true or false, a number, a row of numbers, or a text."""
+    """Return what an address says: true, false or null, a number, a row of numbers, or a text."""
     if text in ("true", "false"):
         return text == "true"
+    if text in ("null", ""):
+        return None
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:

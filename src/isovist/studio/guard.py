@@ -95,7 +95,7 @@ class Guard:
         if not self._is_ours(host):
             return 403, self.foreign_host
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and not _is_of(origin, host):
             return 403, self.foreign_page
         if headers.get("sec-fetch-site", "none") == "cross-site":
             return 403, self.foreign_page
@@ -123,3 +123,11 @@ class Guard:
 
 class TooLargeError(Exception):
     """More came than was announced or is allowed."""
+
+
+def _is_of(origin: str, host: str) -> bool:
+    """Whether a page of that origin was served by that host."""
+    try:
+        return urlsplit(origin).netloc == host
+    except ValueError:
+        return False

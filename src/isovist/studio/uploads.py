@@ -7,6 +7,7 @@ readers as at the command line, and removed.
 import hashlib
 import json
 import re
+import unicodedata
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
@@ -39,7 +40,9 @@ _PLANS = (".yaml", ".yml", ".geojson")
 _SPACE = (".bt", ".ot", ".stl", ".obj", ".off", ".glb", ".las", ".laz", ".xyz", *CLOUDS)
 _IMAGES = (".pgm", ".png", ".bmp", ".jpg", ".jpeg")
 _SCANS = (".json", ".csv", ".npz")
-_NAME = re.compile(r"[^\w.+ -]", re.ASCII)
+_ODD = re.compile(r"[^\w.+ -]")
+_NAME_BYTES = 200
+"""Longest name of a file on common file systems, with room for what is added to it."""
 Progress = Callable[[float], None]
 
 
@@ -67,9 +70,7 @@ def receive(
     with TemporaryDirectory(prefix="isovist-studio-") as folder:
         top = Path(folder)
         for name, data in sorted(files.items()):
-            path = top / safe_path(name)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(data)
+            path = write_upload(top, name, data)
             seal.update(f"{path.relative_to(top)}:{len(data)}:".encode() + data)
         key = seal.hexdigest()[:16]
         atlases = sorted(path.parent for path in top.glob(f"*/{MANIFEST}"))
@@ -108,10 +109,26 @@ def safe_path(name: str) -> Path:
     """A name as it may be written: at most one folder, no way out, no odd characters."""
     parts = PurePosixPath(name.replace("\\", "/")).parts
     parts = tuple(part for part in parts if part not in ("/", ".."))
-    clean = [_NAME.sub("_", part)[-120:] for part in parts[-2:]]
+    clean = [_clean_name(part) for part in parts[-2:]]
     if not clean or any(part.strip(". ") == "" for part in clean):
         raise FileError(f"{quote(name)} is no name of a file.")
     return Path(*clean)
+
+
+def _clean_name(name: str) -> str:
+    """Keep letters of all scripts, in one spelling; cut the beginning of what is too long."""
+    clean = _ODD.sub("_", unicodedata.normalize("NFC", name))
+    return clean.encode("utf-8", "replace")[-_NAME_BYTES:].decode("utf-8", "ignore")
+
+
+def write_upload(folder: Path, name: str, data: bytes) -> Path:
+    """Write a file that was sent into a folder, where no other may have its name."""
+    path = folder / safe_path(name)
+    if path.exists() or path.parent.is_file():
+        raise FileError(f"Two files are called {quote(path.name)}. Rename one.", code="file_exists")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
 
 
 def main_file(folder: Path) -> Path:

@@ -29,8 +29,9 @@ async function below(entry, folder = "") {
 /**
  * Listen for drops; a curtain shows that they are welcome.
  * @param {HTMLElement} curtain @param {(found: Found[]) => void} take
+ * @param {(error: unknown) => void} fail Called when a folder cannot be read.
  */
-export function dropped(curtain, take) {
+export function dropped(curtain, take, fail) {
   addEventListener("dragover", (event) => {
     event.preventDefault();
     curtain.hidden = false;
@@ -45,8 +46,12 @@ export function dropped(curtain, take) {
     const plain = [...(event.dataTransfer?.files ?? [])];
     const entries = items.map((item) => item.webkitGetAsEntry());
     if (entries.length && entries.every((entry) => entry)) {
-      const found = await Promise.all(entries.map((entry) => below(/** @type {FileSystemEntry} */ (entry))));
-      take(found.flat());
+      try {
+        const found = await Promise.all(entries.map((entry) => below(/** @type {FileSystemEntry} */ (entry))));
+        take(found.flat());
+      } catch (error) {
+        fail(error);
+      }
     } else {
       take(plain.map((file) => ({ file, path: file.name })));
     }

@@ -99,12 +99,17 @@ export class Studio {
     return things;
   }
 
-  /** @param {string} key @param {boolean} enter Whether the view begins anew. */
+  /**
+   * Show a map.  Of several that are asked for, the one that was chosen last is shown.
+   * @param {string} key @param {boolean} enter Whether the view begins anew.
+   */
   async open(key, enter = true) {
+    this.opening = key;
     this.progress(0.3, "Describing the map");
     try {
       const site = await get(`/sites/${key}`);
       const codes = await readCodes(`/sites/${key}/plan.png`, site.rows, site.columns);
+      if (this.opening !== key) return;
       const changed = this.state.site !== key;
       this.site = { ...site, codes };
       this.state.site = key;
@@ -221,8 +226,8 @@ export class Studio {
 
   /** Take the state from the address: all of it, or e.g. `tab=follow`. */
   restore() {
-    const text = decodeURIComponent(location.hash.slice(1));
     try {
+      const text = decodeURIComponent(location.hash.slice(1));
       const told = text.startsWith("{") ? JSON.parse(text) : Object.fromEntries(new URLSearchParams(text));
       this.state = { ...this.state, ...told };
     } catch {
@@ -290,7 +295,7 @@ export class Studio {
     /** @type {HTMLSelectElement} */ ($("site")).onchange = (event) =>
       this.open(/** @type {HTMLSelectElement} */ (event.target).value).catch((error) => this.fail(error));
     shareMenu(this, $("menu"), $("share"));
-    dropped($("drop"), (found) => this.take(found));
+    dropped($("drop"), (found) => this.take(found), (error) => this.fail(error));
     listenToKeys(this);
   }
 }

@@ -34,13 +34,13 @@
 /** Colours that also those can tell apart who see no red or no green (after Okabe and Ito). */
 export const THEMES = {
   light: {
-    ink: "#1d2b36", soft: "#5d6d7a", paper: "#ffffff", unknown: "#dfe6ea", free: "#ffffff",
+    ink: "#1d2b36", soft: "#55656f", paper: "#ffffff", unknown: "#dfe6ea", free: "#ffffff",
     wall: "#22303c", grid: "#0b2a3f", best: "#0072b2", rival: "#a4518a", truth: "#1d2b36",
     fits: "#009e73", astray: "#d55e00", plain: "#8a99a5", way: "#0072b2", ahead: "#b06f00",
-    unique: "#00785a", ambiguous: "#9a6400", lost: "#b23a00", isovist: "#0072b2", heat: "#d55e00",
+    unique: "#00785a", ambiguous: "#8a5a00", lost: "#b23a00", isovist: "#0072b2", heat: "#d55e00",
   },
   dark: {
-    ink: "#e8eef2", soft: "#9fb0bc", paper: "#121a21", unknown: "#1b252e", free: "#0d1318",
+    ink: "#e8eef2", soft: "#a7b6c1", paper: "#121a21", unknown: "#1b252e", free: "#0d1318",
     wall: "#c8d5de", grid: "#9fc4de", best: "#56b4e9", rival: "#e39ac9", truth: "#ffffff",
     fits: "#35d0a5", astray: "#ff9a4d", plain: "#7b8a96", way: "#56b4e9", ahead: "#f0c04a",
     unique: "#35d0a5", ambiguous: "#f0b429", lost: "#ff8f66", isovist: "#56b4e9", heat: "#ffb066",

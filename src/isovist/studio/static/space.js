@@ -94,7 +94,10 @@ export class Space {
     if (!three || !scene) return;
     this.count = points.length / 3;
     shuffle(points);
-    if (this.cloud) scene.remove(this.cloud);
+    if (this.cloud) {
+      scene.remove(this.cloud);
+      release(this.cloud);
+    }
     const shape = new three.BufferGeometry();
     shape.setAttribute("position", new three.BufferAttribute(points, 3));
     shape.computeBoundingBox();
@@ -151,7 +154,7 @@ export class Space {
     if (!three || !group) return;
     for (const child of [...group.children]) {
       group.remove(child);
-      if (child instanceof three.Mesh || child instanceof three.Points || child instanceof three.Line) child.geometry.dispose();
+      if (child instanceof three.Mesh || child instanceof three.Points || child instanceof three.Line) release(child);
     }
     const palette = /** @type {Record<string, string>} */ (/** @type {unknown} */ (this.studio.stage.palette));
     for (const mark of marks) {
@@ -243,4 +246,13 @@ function shuffle(points) {
       points[3 * other + axis] = kept;
     }
   }
+}
+
+/**
+ * Give the memory of something that is no longer drawn back to the graphics card.
+ * @param {import("three").Mesh | import("three").Points | import("three").Line} drawn
+ */
+function release(drawn) {
+  drawn.geometry.dispose();
+  for (const material of [drawn.material].flat()) material.dispose();
 }
