@@ -52,9 +52,9 @@ class Beams:
         return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
 
     def scaled(self, factor: float) -> "Beams":
-        """The same, so many times as long."""
-        ends = factor * self.ends
-        return Beams(ends, self.strengths, self.sigmas, self.order, self.starts, self.columns)
+        """Return the same beams, times as long, and with errors times as large."""
+        ends, sigmas = factor * self.ends, factor * self.sigmas
+        return Beams(ends, self.strengths, sigmas, self.order, self.starts, self.columns)
 
     @staticmethod
     def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:

@@ -209,8 +209,8 @@ class PlaneAtlas(Atlas):
         for k, factor in enumerate(factors):
             ends, pose = factor * lengths, moved[k : k + 1]
             # One pose is fitted and rated by a core before any other backend has answered.
-            align(field, ends / unit, sigmas, steps, damping, pose, sums)
-            score(*walls, ends, noise, pose, *rated)
+            align(field, ends / unit, factor * sigmas, steps, damping, pose, sums)
+            score(*walls, ends, factor * noise, pose, *rated)
             scores[k] = np.add.reduce(rated[0][0], dtype=np.float64)
         return scores / len(beams), self.from_cells(moved)
 

@@ -1,6 +1,6 @@
 """What was chosen about atlases and about beams: every number with its unit and its origin."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cache
 from typing import Any, TypeVar, cast
@@ -29,28 +29,46 @@ def usual_of(kind: Callable[[], Any]) -> Any:
     return kind()
 
 
-def check_numbers(settings: Any) -> None:
-    """An error unless each setting is a number, or as many numbers, as what it usually is."""
+Limit = tuple[float, float]
+Limits = Mapping[str, Any]
+"""Least and greatest values of settings by name: one `Limit` for all numbers, or one for each."""
+ANY: Limit = (0.0, LARGEST)
+COUNT: Limit = (1.0, LARGEST)
+POSITIVE: Limit = (1e-9, LARGEST)
+SHARE: Limit = (0.0, 1.0)
+
+
+def check_numbers(settings: Any, limits: Limits | None = None) -> None:
+    """Raise an error unless each setting has as many numbers as usual, all within limits.
+
+    Args:
+        settings: A dataclass of numbers and of tuples of numbers, with usual values.
+        limits: Of its fields; of others a whole number is at least 1, and any number at least 0.
+    """
     for field in fields(settings):
         value, usual = getattr(settings, field.name), field.default
         if usual is MISSING:
             usual = usual_of(cast(Callable[[], Any], field.default_factory))
             sound = isinstance(value, type(usual))
         else:
-            sound = _alike(value, usual, any_number="..." in str(field.type))
+            limit = (limits or {}).get(field.name)
+            sound = _is_sound(value, usual, limit, any_number="..." in str(field.type))
         if not sound:
             raise InputError.about(field.name, f"must be like {usual}, got {quote(value)}.")
 
 
-def _alike(value: Any, usual: Any, *, any_number: bool = False) -> bool:
-    """Whether numbers are as many as usual and none of them absurd, and whole where those are."""
+def _is_sound(value: Any, usual: Any, limit: Any, *, any_number: bool = False) -> bool:
+    """Whether numbers are as many as usual, whole where those are, and within limits."""
     if isinstance(usual, tuple):
         if not isinstance(value, tuple) or not value:
             return False
         usual = len(value) * usual[:1] if any_number else usual
-        return len(value) == len(usual) and all(map(_alike, value, usual))
+        is_one = limit is None or isinstance(limit[0], float)
+        limit = len(value) * (limit,) if is_one else limit
+        return len(value) == len(usual) and all(map(_is_sound, value, usual, limit))
     kind = int | np.integer if isinstance(usual, int) else int | float | np.number
-    return isinstance(value, kind) and not isinstance(value, bool) and 0.0 <= value <= LARGEST
+    low, high = limit or (COUNT if isinstance(usual, int) else ANY)
+    return isinstance(value, kind) and not isinstance(value, bool) and bool(low <= value <= high)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,18 +23,20 @@ from isovist.localization.look import First, held_by, look_closer, look_once
 from isovist.localization.maps import AnyMaps, AnyPrior, Prior, Regions, prior_of, site_of, told
 from isovist.localization.proof import IN_SPACE
 from isovist.localization.proof import prove as prove_answer
-from isovist.localization.reasons import Reason
+from isovist.localization.reasons import Facts, Reason
 from isovist.localization.refine import refine, refit
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.settle import settle
+from isovist.localization.spread import longest
 from isovist.localization.tilts import upright
 from isovist.localization.twists import doubt
 from isovist.poses import AnyPose
 from isovist.renamed import refuse_keyword
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.drift import Drift
-from isovist.sensing.joined import Joined, Look, joined, last_of
+from isovist.sensing.joined import Joined, Look, joined, last_of, leave_out_blind
+from isovist.types import readonly
 
 ROUNDS = 3
 """So often maps are chosen anew: a better place that is found seldom lets in others."""
@@ -124,8 +126,14 @@ def _located(
     held_to = prior_of(site, prior)
     if budget_s is not None and not budget_s >= 0.0:
         raise InputError.about("budget_s", f"must be a time in s, 0 or more, got {budget_s:g}.")
+    if budget_s is not None and not prove:
+        raise InputError.about("budget_s", "is the time of a proof; ask for one.", code="conflict")
     site.check(last_of(seen))
     site.fitted(tilt)
+    if tilt and any_attitude:
+        raise InputError.about(
+            "tilt", "is fitted with `any_attitude` anyway; leave one of them out.", code="conflict"
+        )
     if any_attitude:
         check_attitude(site, held_to, motions or ())
         if prove:
@@ -136,8 +144,8 @@ def _located(
         _check_several(site, seen, prove)
     chosen = checked_settings(LocalizationSettings, settings)
     frame = frame_of(last_of(seen))
-    held = seen.within(site.diagonal)
-    if held is None:
+    held, since = leave_out_blind(seen, site.diagonal)
+    if held is None or (since is not None and held_to is not None):
         return outside_map(frame)
     compile_kernels(site, prove=prove)
     known_up = held_to is None and not any_attitude
@@ -171,6 +179,8 @@ def _located(
     answer = told(site, answer)
     if turned is not None:
         answer = of_robot(answer, turned)
+    if since is not None:
+        answer = _carried(answer, since, Drift() if drift is None else drift, chosen)
     return answer if answer.frame == frame else replace(answer, frame=frame)
 
 
@@ -265,6 +275,26 @@ def outside_map(frame: str) -> Answer:
     """Answer a scan of which every beam is longer than the map is wide."""
     timing = dict.fromkeys(STEPS, 0.0)
     return Answer(Verdict.LOST, (Reason.OUTSIDE_MAP,), (), timing, frame=frame)
+
+
+def _carried(
+    answer: Answer, motion: AnyPose, drift: Drift, settings: LocalizationSettings
+) -> Answer:
+    """The answer at the last scan, which sees nothing, from that at the last one that does."""
+    estimates = []
+    for one in answer.estimates:
+        _, spreads = drift.carry(one.pose.vector[None], one.covariance[None], motion)
+        covariance = readonly(spreads[0])
+        estimates.append(replace(one, pose=one.pose @ motion, covariance=covariance))
+    answer = replace(answer, estimates=tuple(estimates))
+    if answer.best is None or answer.verdict is not Verdict.UNIQUE:
+        return answer
+    std = float(np.sqrt(longest(answer.best.covariance)[0]))
+    if std <= settings.loose:
+        return answer
+    facts: Facts = {**answer.facts, "position_std": std}
+    slides = (Reason.POSITION_SLIDES,)
+    return replace(answer, verdict=Verdict.AMBIGUOUS, reasons=slides, facts=facts)
 
 
 def frame_of(scan: AnyScan) -> str:

@@ -10,10 +10,17 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.settings import BeamModel, check_numbers
-from isovist.errors import InputError
+from isovist.atlas.settings import ANY, COUNT, POSITIVE, SHARE, BeamModel, Limits, check_numbers
+from isovist.io.files import LARGEST
 from isovist.types import FloatArray, readonly
 
+LIMITS: Limits = {
+    "largest": POSITIVE, "see": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,
+    "lead": (1.0, LARGEST), "apart": POSITIVE, "beams": ((COUNT, POSITIVE), (COUNT, POSITIVE)),
+    "coarse": POSITIVE, "fine": POSITIVE, "nearby": (POSITIVE, POSITIVE, ANY),
+    "sure": (POSITIVE, ANY, SHARE), "block": POSITIVE, "refuted": (ANY, ANY, POSITIVE, SHARE),
+    "loose": (1e-6, LARGEST), "same": POSITIVE, "floor": POSITIVE, "scatter": POSITIVE,
+}  # fmt: skip
 CAREFUL = (4.0 / 3.0, 3.0)
 """Times t_min and ρ of a last look that a first one asks for."""
 
@@ -41,7 +48,7 @@ class ProofSettings:
     seconds: float = 5.0
 
     def __post_init__(self) -> None:
-        check_numbers(self)
+        check_numbers(self, LIMITS)
 
     def first(self, cell: float) -> tuple[int, int]:
         """Width of the first boxes in cells, a power of two, and how many headings there are."""
@@ -144,9 +151,7 @@ class LocalizationSettings:
     scatter: tuple[float, float, float, float] = (0.0193649, 3.4, 0.1, 0.3)
 
     def __post_init__(self) -> None:
-        check_numbers(self)
-        if self.loose < 1e-6:
-            raise InputError.about("loose", f"must be at least 1e-6 m, got {self.loose:g}.")
+        check_numbers(self, LIMITS)
 
     def careful(self) -> "LocalizationSettings":
         """These, asking for more agreement (`CAREFUL`): where not all has been looked at yet.

@@ -93,11 +93,13 @@ class Joined:
         """Lengths of the valid beams of all scans, in m."""
         return np.concatenate([scan.distances for scan in self.scans])
 
-    def within(self, limit: float) -> "Joined | None":
-        """All scans without beams longer than `limit` (m); `None` if none is left of one."""
-        scans = tuple(scan.within(limit) for scan in self.scans)
-        kept = tuple(scan for scan in scans if scan is not None)
-        return replace(self, scans=kept) if len(kept) == len(scans) else None
+    def within(self, limit: float) -> "Look | None":
+        """Return the scans without beams longer than `limit` (m); blind ones are left out.
+
+        `None` if the last is blind.
+        """
+        sighted, motion = leave_out_blind(self, limit)
+        return sighted if motion is None else None
 
     def mirrored(self) -> "Joined":
         """What the scans mean when the sensor hangs upside down; the robot moves as before."""
@@ -115,6 +117,32 @@ class Joined:
 Look = Scan | CloudScan | Joined
 """What is located: one scan, or several as one."""
 L = TypeVar("L", bound=Look)
+
+
+def leave_out_blind(scan: Look, limit: float) -> tuple[Look | None, AnyPose | None]:
+    """Leave out beams that are too long, and scans that have no others.
+
+    Args:
+        scan: One, or several.
+        limit: Length of the longest beam that is kept, in m.
+
+    Returns:
+        What is left, `None` if nothing is; and the motion of the robot since the last scan of it,
+        `None` if that is the last of all.
+    """
+    if not isinstance(scan, Joined):
+        return scan.within(limit), None
+    scans = [one.within(limit) for one in scan.scans]
+    index = [k for k, one in enumerate(scans) if one is not None]
+    if not index:
+        return None, None
+    ends = [*index, len(scans) - 1]
+    steps = [reduce(matmul, scan.motions[a:b]) if a < b else None for a, b in pairwise(ends)]
+    sighted = tuple(one for one in scans if one is not None)
+    motions = tuple(step for step in steps[:-1] if step is not None)
+    if len(sighted) == 1:
+        return sighted[0], steps[-1]
+    return replace(scan, scans=sighted, motions=motions), steps[-1]
 
 
 def last_of(scan: Look) -> Scan | CloudScan:

@@ -38,6 +38,7 @@ FLAGS = {
     "_start": "pose or None", "_first": "pose or None", "_searched": "number", "_settled": "bool",
     "_usual": "number", "_surprises": "number", "_shaken": "bool", "_leads_since": "number",
     "_clock": "number", "_told": "number or None", "_aided": "bool or None", "_step": "pose",
+    "_unsure": "bool",
 }  # fmt: skip
 """What a tracker remembers besides its places and frames, and what kind of thing it is."""
 
@@ -68,6 +69,7 @@ def to_state(tracker: "Tracker") -> dict[str, Any]:
         "prior": _plain_prior(tracker._prior),
         **({"links": [_plain(asdict(link)) for link in tracker.links]} if tracker.links else {}),
         "tilt": bank.tilt,
+        "tilt_given": tracker.tilt,
         **({"any_attitude": True} if tracker.any_attitude else {}),
         "flags": {name: _plain(getattr(tracker, name)) for name in FLAGS},
         "poses": bank.poses.tolist(),
@@ -130,12 +132,15 @@ def from_state(atlas: AnyMaps, state: dict[str, Any]) -> "Tracker":
             drift=Drift(**state["drift"]),
             settings=TrackingSettings(**_values(state["settings"])),
             localization=LocalizationSettings(model=model, **localization),
-            tilt=state["tilt"],
+            tilt=state.get("tilt_given", state["tilt"]),
             any_attitude=state.get("any_attitude", False),
         )
+        if state["tilt"] and not tracker.bank.tilt:  # the ground of the first scan was not level
+            tracker.bank.fit_tilt()
         D, n = tracker.bank.shape
+        flags = {"_unsure": tracker.drift == Drift(), **state["flags"]}
         for name in FLAGS:
-            setattr(tracker, name, _flag(name, state["flags"][name], type(tracker._mount)))
+            setattr(tracker, name, _flag(name, flags[name], type(tracker._mount)))
         tracker.bank.aided = tracker._aided is not False
         tracker.bank.poses, tracker.bank.spreads = _places(state, D, n)
         tracker.bank.before = _places(state["before"], D, n)
