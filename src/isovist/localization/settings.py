@@ -15,7 +15,7 @@ from isovist.io.files import LARGEST
 from isovist.types import FloatArray, readonly
 
 LIMITS: Limits = {
-    "largest": POSITIVE, "see": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,
+    "largest": POSITIVE, "finest": POSITIVE, "seen_share": SHARE,
     "lead": (1.0, LARGEST), "apart": POSITIVE, "beams": ((COUNT, POSITIVE), (COUNT, POSITIVE)),
     "coarse": POSITIVE, "fine": POSITIVE, "nearby": (POSITIVE, POSITIVE, ANY),
     "sure": (POSITIVE, ANY, SHARE), "block": POSITIVE, "refuted": (ANY, ANY, POSITIVE, SHARE),
