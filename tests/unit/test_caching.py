@@ -3,7 +3,7 @@
 import threading
 from contextlib import suppress
 
-import pytest
+from tests.support.errors import known_fault
 
 from isovist.types import once_for_each
 
@@ -19,9 +19,7 @@ def test_each_object_gets_its_own():
     assert make(first) is not make(second)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=AssertionError, reason="no lock: two threads that come first make it twice"
-)
+@known_fault("no lock: two threads that come first make it twice")
 def test_two_threads_that_come_first_get_one_thing():
     both_inside = threading.Barrier(2)
     made = []

@@ -6,6 +6,7 @@ from textwrap import dedent
 
 import numpy as np
 import pytest
+from tests.support.errors import known_fault
 from tests.support.paths import ROOT
 from tests.support.sites import SITES
 
@@ -18,8 +19,7 @@ FIRST_SCANS = dedent(
     """
     import isovist as iv
     from isovist.compute import KERNELS
-    from tests.support.paths import ROOT
-from tests.support.sites import SITES
+    from tests.support.sites import SITES
 
     site = SITES["plane"]
     assert iv.locate(site.atlas, site.look(site.places[0])).verdict == "unique"
@@ -31,11 +31,7 @@ from tests.support.sites import SITES
 )
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="a closer look compiles its kernels, before its clock runs",
-)
+@known_fault("a closer look compiles its kernels, before its clock runs")
 def test_a_first_ambiguous_scan_compiles_nothing_that_a_unique_one_has_not():
     printed = subprocess.run(
         [sys.executable, "-c", FIRST_SCANS], check=True, capture_output=True, text=True, cwd=ROOT
@@ -43,11 +39,7 @@ def test_a_first_ambiguous_scan_compiles_nothing_that_a_unique_one_has_not():
     assert printed.split() == []
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=AssertionError,
-    reason="the last fit in space replaces the widened covariance",
-)
+@known_fault("the last fit in space replaces the widened covariance")
 def test_an_answer_in_3d_keeps_the_covariance_that_was_widened_along_its_weak_axis(monkeypatch):
     site, widen = SITES["space"], np.diag([0.09, 0.0, 0.0, 0.0])
     monkeypatch.setattr(judge, "slid", lambda *stage: stage[3] + widen)
