@@ -53,7 +53,7 @@ def same(one: Answer, other: Answer) -> bool:
         [(e.pose.vector.tobytes(), e.covariance.tobytes(), e.probability) for e in a.estimates]
         for a in (one, other)
     ]
-    return rows[0] == rows[1] and (one.verdict, one.advice) == (other.verdict, other.advice)
+    return rows[0] == rows[1] and (one.verdict, one.reasons) == (other.verdict, other.reasons)
 
 
 def main() -> None:

@@ -34,7 +34,7 @@ from isovist.ros.loaded import STRANGER
 from isovist.ros.motion import STALE, LiveFrames, Odometry
 from isovist.ros.parameters import Parameters
 from isovist.ros.preparing import digest_of, in_quarters, rehearse
-from isovist.ros.telling import Telling
+from isovist.ros.telling import InputReason, Telling
 from isovist.tracking.belief import Belief
 from isovist.tracking.link_files import read_links
 from isovist.tracking.tracker import Tracker
@@ -125,7 +125,8 @@ class Node(Telling):
             log.info("describing a map of %d × %d cells", *world.cells.shape)
             atlas = build(world, progress=in_quarters())
         except IsovistError as error:
-            self._say(time_of(message.header), Verdict.LOST, f"The map cannot be used: {error}")
+            words = f"The map cannot be used: {error}"
+            self._refuse(time_of(message.header), InputReason.MAP_REFUSED, words)
             return
         self._map_digest = digest
         self._take(atlas)
@@ -207,8 +208,8 @@ class Node(Telling):
     def relocalize(self) -> tuple[bool, str]:
         """Forget where the robot was; the next unique pose is published again."""
         self._told = self._prior = None
-        if self._tracker is None and self._atlas is None:
-            return False, self._missing(needs=False)
+        if self._tracker is None and (missing := self._missing(needs=False)) is not None:
+            return False, missing[1]
         if self._tracker is not None:
             self._tracker.reset()
         return True, "Everything is forgotten; the next scan is searched everywhere."
@@ -245,13 +246,14 @@ class Node(Telling):
         if self._atlas is not None:
             self._take(self._atlas)
 
-    def _missing(self, needs: bool) -> str:
-        """What no scan can be answered without, in words."""
+    def _missing(self, needs: bool) -> tuple[InputReason, str] | None:
+        """What no scan can be answered without, as a code and in words."""
         if self._atlas is None:
-            return f"There is no map yet; one is awaited on {self.parameters.map}."
+            awaited = f"There is no map yet; one is awaited on {self.parameters.map}."
+            return InputReason.NO_MAP, awaited
         if needs and not self.odometry.times:
-            return f"No odometry has come yet on {self.parameters.odom}."
-        return ""
+            return InputReason.NO_ODOMETRY, f"No odometry has come yet on {self.parameters.odom}."
+        return None
 
     def _answer_waiting(self) -> None:
         """Answer the scans whose odometry has come, or that a later one has overtaken."""
@@ -260,11 +262,11 @@ class Node(Telling):
             message = self._waiting[0]
             time = time_of(message.header)
             missing = self._missing(needs)
-            if missing:
+            if missing is not None:
                 last = self._waiting.pop()
                 self._waiting.clear()
                 self._waiting.append(last)
-                self._say(time_of(last.header), Verdict.LOST, missing)
+                self._refuse(time_of(last.header), *missing)
                 return
             if needs and not self.odometry.covers(time) and len(self._waiting) < OVERTAKEN:
                 return
@@ -282,14 +284,15 @@ class Node(Telling):
             try:
                 self._answer(message, time)
             except IsovistError as error:
-                self._say(time, Verdict.LOST, str(error))
+                self._refuse(time, InputReason.SCAN_REFUSED, str(error))
 
     def _answer(self, message: Any, time: float) -> None:
         assert self._atlas is not None
         make: Callable[[Path, Any], Any] = scan_of if self._flat else cloud_of
         seen = make(Path(self.parameters.scan), message)
         if seen is None:
-            self._say(time, Verdict.LOST, "The scan has no valid beam. Is the sensor covered?")
+            words = "The scan has no valid beam. Is the sensor covered?"
+            self._refuse(time, InputReason.SCAN_BLIND, words)
             return
         scan = self._placed(seen, frame_name(message.header.frame_id))
         if self._tracker is None:
@@ -300,7 +303,8 @@ class Node(Telling):
             return
         odometry = self.odometry.at(time)
         if odometry is None:
-            self._say(time, Verdict.LOST, "The odometry is of another time than the scan.")
+            words = "The odometry is of another time than the scan."
+            self._refuse(time, InputReason.ODOMETRY_STALE, words)
             return
         belief = self._tracker.update(odometry, scan, time=time)
         if belief.best is None:  # a tracker that found nothing would search only after a metre

@@ -1,6 +1,7 @@
 """What a node says of its answers: verdicts in words, poses, transforms and markers."""
 
 import logging
+from enum import StrEnum
 
 import numpy as np
 
@@ -18,6 +19,17 @@ from isovist.tracking.belief import Belief
 LEVELS = {Verdict.UNIQUE: 0, Verdict.AMBIGUOUS: 1, Verdict.LOST: 2}
 USUAL = LocalizationSettings()
 log = logging.getLogger("isovist.ros")
+
+
+class InputReason(StrEnum):
+    """Why a node says nothing of a scan.  The values are stable; those of answers are `Reason`."""
+
+    NO_MAP = "no_map"
+    MAP_REFUSED = "map_refused"
+    NO_ODOMETRY = "no_odometry"
+    ODOMETRY_STALE = "odometry_stale"
+    SCAN_BLIND = "scan_blind"
+    SCAN_REFUSED = "scan_refused"
 
 
 class Telling:
@@ -100,18 +112,22 @@ class Telling:
         time: float,
         verdict: Verdict,
         words: str,
-        values: dict[str, str] | None = None,
+        values: dict[str, str],
         frame: str | None = None,
     ) -> None:
         """Publish a verdict in words; what else was noticed goes along once."""
         self.said = words
         note, self._note = self._note, ""
-        more = {"verdict": verdict.value, **(values or {})} | ({"note": note} if note else {})
+        more = {"verdict": verdict.value, **values} | ({"note": note} if note else {})
         if self.dropped:
             more["dropped"] = str(self.dropped)
         frame = self.parameters.map_frame if frame is None else frame
         level = LEVELS[verdict]
         self._out["verdict"](messages.verdict_message(time, frame, "isovist", level, words, more))
+
+    def _refuse(self, time: float, reason: InputReason, words: str) -> None:
+        """Publish why nothing can be said of a scan."""
+        self._say(time, Verdict.LOST, words, {"reasons": reason.value})
 
     def _say_of_other(self, time: float, level: int, words: str, values: dict[str, str]) -> None:
         """Publish what a check of another system's pose gave."""
