@@ -36,6 +36,20 @@ typer.main.get_command = typer.testing._get_command = cache(typer.main.get_comma
 gc.disable()  # until all tests are found
 
 
+def pytest_addoption(parser):
+    words = "replace sentences by their codes: only tests of sentences (test_advice.py) may fail"
+    parser.addoption("--codes", action="store_true", help=words)
+
+
+def pytest_configure(config):
+    if config.getoption("--codes"):
+        from isovist.localization import advice
+        from isovist.tracking import advice as tracking_advice
+
+        for sentences in (advice.SENTENCES, tracking_advice.ON_THE_WAY):
+            sentences.update({reason: lambda _, code=reason.value: code for reason in sentences})
+
+
 def pytest_collection_finish():
     gc.freeze()
     gc.enable()

@@ -1,7 +1,7 @@
 """Sentences made from reasons: what an answer says, and what to do about it."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from isovist.localization.reasons import Facts, Reason
 
@@ -38,7 +38,7 @@ def _on_maps(facts: Facts) -> str:
     return f"The maps look alike from here: it may be {', '.join(others)} or {last}."
 
 
-SENTENCES: Mapping[Reason, Callable[[Facts], str]] = {
+SENTENCES: dict[Reason, Callable[[Facts], str]] = {
     Reason.OUTSIDE_MAP: lambda _: (
         "Every beam is longer than the map is wide, so none can end in it. Are the ranges in m, "
         "and is the map of this place?"

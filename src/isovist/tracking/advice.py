@@ -1,6 +1,6 @@
 """Sentences made from reasons: what a tracker says, and what to do about it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from isovist.localization.advice import ADDED, SENTENCES
 from isovist.localization.reasons import Facts, Reason
@@ -14,7 +14,7 @@ def _compared(facts: Facts) -> str:
     )
 
 
-ON_THE_WAY: Mapping[Reason, Callable[[Facts], str]] = {
+ON_THE_WAY: dict[Reason, Callable[[Facts], str]] = {
     **SENTENCES,
     Reason.SCAN_BLIND: lambda _: "The scan sees next to nothing of what is around. Drive on.",
     Reason.NO_SCAN: lambda _: "Nothing was seen yet. Update the tracker with a scan.",
