@@ -1,25 +1,27 @@
-"""The server: the numbers of the command line, maps that come and go, robots that are followed."""
+"""The server: what the library says, maps that come and go, robots that are followed."""
 
-import asyncio
 import json
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
-from tests.support.serve_door import laser, library, npz, plainly, serving, untimed
+from tests.support.serve_door import (
+    followed,
+    laser,
+    library,
+    noted,
+    npz,
+    refusal,
+    said,
+    serving,
+    untimed,
+)
 from tests.support.sites import PLANE, SITES, SPACE
-from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import write_map
-from isovist.apps import LOCATE, Fields, Limits, Search, Sessions
-from isovist.apps import app as command
-from isovist.report import check_json, update_json
-from isovist.serve import openapi
-from isovist.tracking.replay import Update
 
+pytestmark = pytest.mark.slow
 BINARY = {"Content-Type": "application/octet-stream"}
+SCAN = laser(PLANE.look(PLANE.places[0]))
 
 
 @pytest.fixture(scope="module")
@@ -28,240 +30,230 @@ def door(tmp_path_factory):
         yield client
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SITES)
-def test_answers_are_those_of_the_command_line(name, tmp_path):
-    site, maps = SITES[name], library(tmp_path / "maps", name)
-    scan = site.look(site.places[0])
-    data = npz(scan, tmp_path)
-    done = CliRunner().invoke(
-        command,
-        ["locate", str(maps / f"{name}.atlas"), str(tmp_path / "scan-to-send.npz"), "--json"],
-    )
-    wanted = untimed(json.loads(done.output))
-    with serving(maps) as (_, client):
-        binary = client.post("/locate", content=data, headers=BINARY)
-        assert binary.status_code == 200, binary.text
-        assert untimed(binary.json()) == wanted
-        assert wanted["verdict"] == "unique"
-        fields = {"points": scan.points.tolist()} if name == "space" else laser(scan)
-        told = client.post("/locate", json={"scan": fields, "map": name}).json()
-        assert untimed(told) == wanted
+def fields_of(scan):
+    return laser(scan) if isinstance(scan, iv.Scan) else {"points": scan.points.tolist()}
 
 
-@pytest.mark.slow
-def test_scans_that_come_together_are_located_together(tmp_path):
-    scans = [PLANE.look(pose, seed=seed) for seed in range(3) for pose in PLANE.places]
-    wanted = [iv.locate(PLANE.atlas, scan, certificate=True) for scan in scans]
-    with serving(library(tmp_path / "maps"), gather_s=0.2) as (server, client):
-        with ThreadPoolExecutor(len(scans)) as pool:
-            told = list(
-                pool.map(lambda scan: client.post("/locate", json={"scan": laser(scan)}), scans)
-            )
-        assert server.batches.sizes[1] == len(scans)
-        assert server.batches.sizes[0] < len(scans)
-    for answer, mine in zip(told, wanted, strict=True):
-        assert answer.json()["estimates"][0]["x"] == mine.best.pose.x
+def numbers(row):
+    return ",".join(map(repr, row))
 
 
-def test_a_bad_scan_in_a_batch_is_told_alone():
-    search = Search.of(PLANE.atlas, Fields({"certificate": False}, LOCATE), 1.0)
-    good, bad = search.run(iter([PLANE.look(PLANE.places[0]), SPACE.look(SPACE.places[0])]))
-    assert good["verdict"] == "unique"
-    assert str(bad).startswith("The scan is a cloud of points, and the atlas is of a map of the ")
+@pytest.mark.parametrize("workers", [None, 2])
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_the_server_says_what_the_library_says(site, workers, tmp_path):
+    truth, atlas = site.places[0], site.atlas
+    scan, away = site.look(truth), site.elsewhere()
+    pose = truth.vector[: 1 + site.atlas.dimension].tolist()
+    with serving(library(tmp_path / "maps", site.name), workers=workers) as (_, client):
+
+        def same(address, mine, body, query=""):
+            """JSON, and where there is a query the bytes of a file with it, are answered so."""
+            answers = [client.post(address, json=body)]
+            if query:
+                data = npz(scan, tmp_path)
+                answers.append(client.post(address + query, content=data, headers=BINARY))
+            for answer in answers:
+                assert answer.status_code == 200, answer.text
+                assert untimed(answer.json()) == mine
+
+        answer = iv.locate(atlas, scan)
+        assert answer.verdict is iv.Verdict.UNIQUE
+        same("/locate", said(answer), {"scan": fields_of(scan), "map": site.name}, "?hints=true")
+        lost = iv.locate(atlas, away)
+        told = said(lost, *iv.hints(atlas, away, lost))
+        same("/locate", told, {"scan": fields_of(away)})
+        same("/locate", {**told, "hints": []}, {"scan": fields_of(away), "hints": False})
+        near = iv.locate(atlas, scan, prior=iv.Region.circle(pose[:2], 2.0).towards(pose[2], 0.5))
+        ask = {"near": [*pose[:2], 2.0], "heading": [pose[2], 0.5], "hints": False}
+        query = f"?near={numbers(pose[:2])},2.0&heading={pose[2]!r},0.5&hints=false"
+        same("/locate", said(near), {"scan": fields_of(scan), **ask}, query)
+        judged = said(iv.check(atlas, scan, type(truth)(*pose)))
+        same("/check", judged, {"scan": fields_of(scan), "pose": pose}, f"?pose={numbers(pose)}")
+        assert judged["verdict"] == "agrees"
+
+        begun = client.post("/track", json={"map": site.name})
+        assert begun.status_code == 201
+        address, tracker = f"/track/{begun.json()['session']}", iv.Tracker(atlas)
+        for k in range(3):
+            odometry = iv.Pose(0.1 * k, 0.2, 0.05 * k)
+            scan = site.look(truth @ iv.Pose(0.1 * k, 0.0, 0.05 * k), seed=k) if k else scan
+            row = odometry.vector.tolist()
+            time = None if k else 7.5
+            mine = followed(tracker, k, odometry, scan, time)
+            if k == 1:
+                data = npz(scan, tmp_path)
+                query = f"?odometry={numbers(row)}"
+                told = client.post(address + query, content=data, headers=BINARY)
+            else:
+                body = {"odometry": row, "scan": fields_of(scan), "time": time}
+                told = client.post(address, json=body)
+            assert untimed(told.json()) == mine
+        assert client.delete(address).status_code == 204
+        assert refusal(client.post(address, json=body)) == (404, "not_found", None)
+        assert refusal(client.delete(address)) == (404, "not_found", None)
 
 
-@pytest.mark.slow
-def test_a_pose_is_judged_as_at_the_command_line(door):
-    truth = PLANE.places[1]
-    scan = PLANE.look(truth)
-    ask = {"scan": laser(scan), "pose": [truth.x, truth.y, truth.yaw], "spread": [0.1, 0.05]}
-    told = door.post("/check", json=ask).json()
-    mine = iv.check(PLANE.atlas, scan, truth, np.diag([0.1**2, 0.1**2, 0.05**2]))
-    assert untimed(told) == plainly(check_json(mine))
-    assert told["verdict"] == "agrees"
-
-
-@pytest.mark.slow
-def test_a_prior_a_mount_and_a_proof_are_taken(door, tmp_path):
-    truth = PLANE.places[0]
-    scan = PLANE.look(truth, mount=PLANE.mount)
-    mount = PLANE.mount
-    near = f"{truth.x},{truth.y},2.0"
-    told = door.post(
-        f"/locate?sensor={mount.x},{mount.y},{mount.yaw}&near={near}&heading=0.7,0.5"
-        "&prove=true&budget_s=15&certificate=false&map=plane",
-        content=npz(scan, tmp_path),
-        headers=BINARY,
-    ).json()
-    assert told["frame"] == "robot"
-    assert told["certificate"] is None
-    assert told["proof"]["complete"]
-    best = told["estimates"][0]
-    assert abs(best["x"] - truth.x) + abs(best["y"] - truth.y) < 0.1
-
-
-@pytest.mark.slow
-def test_a_robot_is_followed_as_by_a_tracker(door):
+def test_a_robot_without_odometry_says_so_in_every_way(door, tmp_path):
+    address = f"/track/{door.post('/track', json={}).json()['session']}"
     tracker = iv.Tracker(PLANE.atlas)
-    begun = door.post("/track", json={"map": "plane"})
-    assert begun.status_code == 201
-    key, odometry = begun.json()["session"], PLANE.places[0]
-    for k in range(3):
-        pose = odometry @ iv.Pose(0.1 * k, 0.0, 0.05 * k)
-        scan = PLANE.look(pose, seed=k)
-        ask = {"odometry": [pose.x, pose.y, pose.yaw], "scan": laser(scan), "time": float(k)}
-        told = door.post(f"/track/{key}", json=ask).json()
-        belief = tracker.update(pose, scan, time=float(k))
-        assert untimed(told) == plainly(update_json(Update(k, float(k), pose, belief)))
-    assert door.delete(f"/track/{key}").status_code == 204
-    gone = door.post(f"/track/{key}", json=ask)
-    assert (gone.status_code, gone.json()["error"]) == (
-        404,
-        "This robot is not followed, or no more. POST /track begins.",
-    )
+    for k, query in enumerate(("?odometry=null", "?odometry=", "", None)):
+        scan = PLANE.look(PLANE.places[0], seed=k)
+        if query is None:
+            told = door.post(address, json={"odometry": None, "scan": laser(scan)})
+        else:
+            told = door.post(address + query, content=npz(scan, tmp_path), headers=BINARY)
+        assert untimed(told.json()) == followed(tracker, k, None, scan)
 
 
-def test_robots_are_forgotten_after_a_while_and_are_not_too_many():
-    now = [0.0]
-    sessions = Sessions(Limits(sessions=2, session_s=10.0), lambda: now[0])
-    keys = [sessions.begin(iv.Tracker(PLANE.atlas)) for _ in range(2)]
-    with pytest.raises(iv.IsovistError, match=r"^2 robots are followed already\.$"):
-        sessions.begin(iv.Tracker(PLANE.atlas))
-    now[0] = 8.0
-    sessions.get(keys[1])
-    now[0] = 12.0
-    sessions.begin(iv.Tracker(PLANE.atlas))
-    assert len(sessions) == 2
-    with pytest.raises(iv.IsovistError, match="not followed"):
-        sessions.get(keys[0])
+def test_scans_that_come_together_are_each_answered(door):
+    scans = [PLANE.look(pose, seed=seed) for seed in range(3) for pose in PLANE.places]
+    bad = {"points": [[1.0, 2.0, 0.5]] * 60}
+    ask = [*map(laser, scans[:4]), bad, *map(laser, scans[4:])]
+    with ThreadPoolExecutor(len(ask)) as pool:
+        told = list(pool.map(lambda scan: door.post("/locate", json={"scan": scan}), ask))
+    assert refusal(told.pop(4)) == (400, "wrong_dimension", "scan")
+    for answer, scan in zip(told, scans, strict=True):
+        assert untimed(answer.json()) == said(iv.locate(PLANE.atlas, scan))
 
 
-@pytest.mark.slow
-def test_maps_are_brought_listed_and_taken_away(tmp_path):
-    write_map(PLANE.world, tmp_path / "room.yaml")
-    files = [("file", (name, (tmp_path / name).read_bytes())) for name in ("room.yaml", "room.pgm")]
-    with serving(tmp_path / "maps") as (server, client):
-        none = client.post("/locate", json={"scan": laser(PLANE.look(PLANE.places[0]))})
-        assert (none.status_code, none.json()["error"]) == (
-            404,
-            "There is no map yet. POST /maps brings one.",
-        )
-        brought = client.post("/maps/office 1", files=files)
-        assert (brought.status_code, brought.json()) == (201, {"name": "office 1", "new": True})
-        assert client.post("/maps/office 1", files=files).status_code == 200
-        (row,) = client.get("/maps").json()["maps"]
-        assert (row["name"], row["dimension"]) == ("office 1", 2)
-        assert row["nodes"] == len(PLANE.atlas.nodes)
-        answer = client.post("/locate", json={"scan": laser(PLANE.look(PLANE.places[0]))})
-        assert answer.json()["verdict"] == "unique"
-        assert sorted(p.name for p in (tmp_path / "maps").iterdir()) == ["office 1.atlas"]
-        assert client.delete("/maps/office 1").status_code == 204
-        assert client.delete("/maps/office 1").status_code == 404
-        assert server.maps.names == ()
-        assert list((tmp_path / "maps").iterdir()) == []
+def test_a_mount_a_proof_and_a_certificate_are_taken(door):
+    truth, mount = PLANE.places[0], PLANE.mount
+    scan = PLANE.look(truth, mount=mount)
+    body = {"scan": laser(scan), "sensor": mount.vector.tolist(), "prove": True, "budget_s": 15}
+    told = door.post("/locate", json={**body, "certificate": True}).json()
+    mine = iv.locate(PLANE.atlas, scan, prove=True)
+    assert mine.frame == "robot"
+    assert {**untimed(told), "certificate": None} == said(mine)
+    assert told["certificate"]["mu"] == iv.certify(PLANE.world, scan, mine.best.pose).mu
+    truth = [truth.x, truth.y, truth.yaw]
+    wide = {"scan": SCAN, "pose": truth, "spread": [0.1, 0.05], "thorough": True}
+    assert door.post("/check", json=wide).json()["verdict"] == "agrees"
 
 
-@pytest.mark.slow
-def test_an_atlas_can_be_brought_and_several_maps_are_told_apart(tmp_path):
+def parts(folder):
+    """The files of a folder as a form holds them."""
+    return [("file", (p.name, p.read_bytes())) for p in sorted(folder.iterdir())]
+
+
+def test_maps_are_brought_listed_told_apart_and_taken_away(tmp_path):
+    (tmp_path / "room").mkdir()
+    iv.write_map(PLANE.world, tmp_path / "room" / "room.yaml")
     iv.write_atlas(PLANE.twin_atlas, tmp_path / "twin")
-    files = [("file", (p.name, p.read_bytes())) for p in sorted((tmp_path / "twin").iterdir())]
-    with serving(library(tmp_path / "maps")) as (_, client):
-        assert client.post("/maps/annex", files=files).status_code == 201
-        told = client.post("/locate", json={"scan": laser(PLANE.look(PLANE.places[0]))}).json()
-        assert (told["verdict"], told["map"]) == ("unique", "plane")
-        mine = iv.locate(
-            {"annex": PLANE.twin_atlas, "plane": PLANE.atlas}, PLANE.look(PLANE.places[0])
-        )
-        assert told["estimates"][0]["x"] == mine.best.pose.x
-        space = tmp_path / "space"
-        iv.write_atlas(SPACE.atlas, space)
-        files = [("file", (p.name, p.read_bytes())) for p in sorted(space.iterdir())]
-        unlike = client.post("/maps/house", files=files)
-        assert (unlike.status_code, unlike.json()["error"]) == (
-            400,
-            "Maps must all be of the plane or all in space: 'annex' is of the plane, and 'house' "
-            "is in space.",
-        )
+    iv.write_atlas(SPACE.atlas, tmp_path / "space")
+    folder, scan = tmp_path / "maps", PLANE.look(PLANE.places[0])
+    with serving(folder) as (_, client):
+        ask = lambda **more: client.post("/locate", json={"scan": SCAN, **more})  # noqa: E731
+        assert refusal(ask()) == (404, "not_found", None)
+        brought = client.post("/maps/office 1", files=parts(tmp_path / "room"))
+        assert (brought.status_code, brought.json()) == (201, {"name": "office 1", "new": True})
+        assert client.post("/maps/office 1", files=parts(tmp_path / "room")).status_code == 200
+        (row,) = client.get("/maps").json()["maps"]
+        nodes = len(PLANE.atlas.nodes)
+        assert (row["name"], row["dimension"], row["nodes"]) == ("office 1", 2, nodes)
+        assert untimed(ask().json()) == said(iv.locate(PLANE.atlas, scan))
+
+        assert client.post("/maps/annex", files=parts(tmp_path / "twin")).status_code == 201
+        both = iv.locate({"annex": PLANE.twin_atlas, "office 1": PLANE.atlas}, scan)
+        assert both.map == "office 1"
+        assert untimed(ask().json()) == said(both)
+        assert refusal(ask(near=[0, 0, 1])) == (400, "missing", "near")
+        assert refusal(client.post("/check", json={"scan": SCAN, "pose": [0, 0, 0]})) == (
+            400, "missing", "map",
+        )  # fmt: skip
+        unlike = client.post("/maps/house", files=parts(tmp_path / "space"))
+        assert refusal(unlike) == (400, "wrong_dimension", None)
+        assert sorted(p.name for p in folder.iterdir()) == ["annex.atlas", "office 1.atlas"]
+        for name in ("annex", "office 1"):
+            assert client.delete(f"/maps/{name}").status_code == 204
+            assert refusal(client.delete(f"/maps/{name}")) == (404, "not_found", None)
+        assert list(folder.iterdir()) == []
 
 
-@pytest.mark.slow
-def test_a_map_that_is_written_anew_is_taken_up_and_no_request_is_lost(tmp_path, monkeypatch):
-    monkeypatch.setattr("isovist.serve.app.LOOK_S", 1e6)
-    maps = library(tmp_path / "maps")
-    with serving(maps) as (server, client):
-        before = server.maps.get("plane")
-        assert not server.maps.refresh()
-        iv.write_atlas(PLANE.twin_atlas, maps / "plane.atlas")
-        assert server.maps.get("plane") is before  # until it is looked at
-        assert server.maps.refresh()
-        after = server.maps.get("plane")
-        assert (after.nodes.size, before.nodes.size) == (
-            PLANE.twin_atlas.nodes.size,
-            PLANE.atlas.nodes.size,
-        )
-        assert iv.locate(before, PLANE.look(PLANE.places[0])).verdict is iv.Verdict.UNIQUE
-        # Another map that comes leaves what is open as it is.
-        shutil.copytree(maps / "plane.atlas", maps / "second.atlas")
-        assert server.maps.refresh()
-        assert server.maps.get("plane") is after
-        told = client.post(
-            "/locate", json={"scan": laser(PLANE.look(PLANE.places[0])), "map": "plane"}
-        )
-        assert told.status_code == 200
-        # What cannot be read leaves everything as it was.
-        (maps / "second.atlas" / "manifest.json").write_text("{}")
-        with pytest.raises(iv.FileError):
-            server.maps.refresh()
-        assert server.maps.names == ("plane", "second")
+def test_the_map_of_one_floor_does_not_become_that_of_another(tmp_path):
+    """Names of files keep the letters of all scripts, and none is written over another."""
+    iv.write_map(PLANE.world, tmp_path / "一楼.yaml")
+    data = (tmp_path / "一楼.pgm").read_bytes()
+    ground = ("file", ("一楼.yaml", (tmp_path / "一楼.yaml").read_bytes()))
+    with serving(tmp_path / "maps") as (_, client):
+        other = [ground, ("file", ("二楼.pgm", data))]
+        assert refusal(client.post("/maps/a", files=other)) == (400, "invalid_file", None)
+        twice = [("file", (name, data)) for name in ("\u00e9.pgm", "e\u0301.pgm")]  # the same é
+        assert refusal(client.post("/maps/a", files=twice)) == (400, "file_exists", None)
+        assert client.post("/maps/一", files=[ground, ("file", ("一楼.pgm", data))]).is_success
+        assert [row["name"] for row in client.get("/maps").json()["maps"]] == ["一"]
 
 
-@pytest.mark.slow
-def test_what_a_killed_server_left_is_no_map(tmp_path):
-    maps = library(tmp_path / "maps")
-    shutil.copytree(maps / "plane.atlas", maps / ".incoming-0123")
-    (maps / ".incoming-0123" / "manifest.json").unlink()
-    with serving(maps) as (server, _):
-        assert server.maps.names == ("plane",)
-        assert [path.name for path in maps.iterdir()] == ["plane.atlas"]
-
-
-@pytest.mark.slow
-def test_health_readiness_and_metrics(tmp_path):
-    with serving(library(tmp_path / "maps")) as (server, client):
+def test_health_readiness_metrics_and_the_log(tmp_path):
+    with serving(library(tmp_path / "maps")) as (server, client), noted() as next_line:
         assert client.get("/health").json() == {"version": iv.__version__}
-        asyncio.run(server.warm_up())
-        assert client.get("/ready").json() == {"maps": 1}
         server.ready = False
         late = client.get("/ready")
-        assert (late.status_code, late.json()["error"]) == (
-            503,
-            "Not ready: the loops are being compiled. Try again later.",
-        )
-        client.post("/locate", json={"scan": laser(PLANE.look(PLANE.places[0]))})
-        client.get("/nowhere")
+        assert (refusal(late), late.headers["retry-after"]) == ((503, "unavailable", None), "1")
+        server.ready = True
+        assert client.get("/ready").json() == {"maps": 1}
+        client.post("/locate", json={"scan": SCAN, "map": "plane"})
+        client.get("/nowhere?secret=1")
+        lines = {line["path"]: line for line in (next_line() for _ in range(5))}
         text = client.get("/metrics").text
-    for line in (
+    assert {
         'isovist_requests_total{route="/locate",status="200"} 1',
         'isovist_requests_total{route="other",status="404"} 1',
         'isovist_answers_total{verdict="unique"} 1',
         'isovist_request_seconds_count{route="/locate"} 1',
-        "isovist_batches_total 1",
-        "isovist_maps 1",
-        "isovist_waiting 0",
-    ):
-        assert line in text.splitlines()
+        'isovist_request_seconds_bucket{route="/locate",le="+Inf"} 1',
+        "isovist_batches_total 1", "isovist_batched_scans_total 1", "isovist_maps 1",
+        "isovist_sessions 0", "isovist_waiting 0",
+    } <= set(text.splitlines())  # fmt: skip
     assert text.endswith("\n")
+    located, nowhere = lines["/locate"], lines["/nowhere"]
+    wanted = {"method": "POST", "status": 200, "map": "plane", "verdict": "unique"}
+    assert located.items() >= wanted.items()
+    assert min(located["bytes_in"], located["bytes_out"]) > 1000
+    assert located["ms"] > 0.0
+    assert (nowhere["status"], nowhere["bytes_in"]) == (404, 0)
+    assert "secret" not in json.dumps(lines)
 
 
-@pytest.mark.slow
-def test_every_door_is_described(door):
-    described = door.get("/openapi.json").json()
-    listed = {(m, path) for path, verbs in described["paths"].items() for m in verbs}
-    assert listed == {(method, path) for method, path, *_ in openapi.ADDRESSES}
-    page = door.get("/")
+def test_every_address_is_described_with_what_it_answers(tmp_path):
+    """A client that is made of the description gets what it expects, and every address is there."""
+    iv.write_atlas(PLANE.twin_atlas, tmp_path / "twin")
+    pose = PLANE.places[0].vector.tolist()
+    bodies = {
+        "locate": {"json": {"scan": SCAN}}, "check": {"json": {"scan": SCAN, "pose": pose}},
+        "begin": {"json": {}}, "update": {"json": {"scan": SCAN, "odometry": [0, 0, 0]}},
+        "bring_map": {"files": parts(tmp_path / "twin")},
+    }  # fmt: skip
+    found, last = {}, {"delete": 1, "get": 2}
+    with serving(library(tmp_path / "maps")) as (_, client):
+        paths = client.get("/openapi.json").json()["paths"]
+        asked = [(verb, path, one) for path, verbs in paths.items() for verb, one in verbs.items()]
+        session = ""
+        for verb, path, one in sorted(asked, key=lambda row: (last.get(row[0], 0), row[1])):
+            name = one["operationId"]
+            address = path.format(session=session, name="annex") if "{" in path else path
+            told = client.request(verb, address, **bodies.get(name, {}))
+            status = str(told.status_code)
+            assert told.is_success, (name, told.text)
+            assert status in one["responses"], (name, status)
+            content = one["responses"][status].get("content", {})
+            if "application/json" in content:
+                schema = content["application/json"]["schema"]
+                assert set(schema.get("required", ())) <= set(told.json()), name
+                session = told.json().get("session", session)
+            body = one.get("requestBody", {}).get("content", {}).get("application/json", {})
+            assert set(bodies.get(name, {}).get("json", ())) <= set(
+                body.get("schema", {}).get("properties", ())
+            )
+            found[name] = {s for s in one["responses"] if s < "400"}
+        refused = client.post("/locate", json={})
+        wrong = paths["/locate"]["post"]["responses"]["400"]["content"]["application/json"]
+        assert set(wrong["schema"]["required"]) == set(refused.json())
+        page = client.get("/")
+    assert found["bring_map"] == {"200", "201"}
+    assert found["begin"] == {"201"}
+    assert found["end"] == found["remove_map"] == {"204"}
+    query = {one["name"] for one in paths["/locate"]["post"]["parameters"]}
+    assert {"sensor", "map", "near", "any_attitude", "tilt", "prove"} <= query
     assert page.headers["content-type"].startswith("text/html")
-    assert "POST /locate" in page.text
-    assert "http://" not in page.text
-    assert "https://" not in page.text
-    assert "<script" not in page.text
+    assert all(f"{verb.upper()} {path}" in page.text for verb, path, _ in asked)
+    assert not any(word in page.text for word in ("http://", "https://", "<script"))

@@ -1,17 +1,27 @@
 """A server with the maps of the tests, for those that ask it."""
 
 import json
+import logging
+import re
+import socket
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
+from logging.handlers import QueueHandler
+from queue import SimpleQueue
 
 import httpx
 import numpy as np
 import uvicorn
 from tests.support.sites import SITES
+from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import write_scan
-from isovist.apps import Limits, Maps, Server, listen, protocol_of
+from isovist.apps import Limits, Maps, Server, app, listen, protocol_of
+from isovist.report import answer_json, check_json, update_json
+from isovist.tracking.replay import Update
 
 
 def library(folder, *names):
@@ -69,3 +79,69 @@ def untimed(told):
 def plainly(told):
     """As it looks after a way through JSON."""
     return json.loads(json.dumps(untimed(told)))
+
+
+def said(words, *hints):
+    """What the library says of a scan or of a pose, as JSON without times."""
+    return plainly(check_json(words) if isinstance(words, iv.Check) else answer_json(words, hints))
+
+
+def followed(tracker, number, odometry, scan, time=None):
+    """What a tracker says of an update, as JSON without times."""
+    belief = tracker.update(odometry, scan, time=time)
+    stamp = number + 1.0 if time is None else time
+    return plainly(update_json(Update(number, stamp, odometry, belief)))
+
+
+def refusal(response):
+    """Status, code and field of what is refused, with one line for people."""
+    told = response.json()
+    assert set(told) == {"error", "code", "field"}
+    assert told["error"].isprintable()
+    return response.status_code, told["code"], told["field"]
+
+
+def refused_at_start(*words):
+    """Code and field of why `isovist serve` does not begin."""
+    error = CliRunner().invoke(app, ["serve", *map(str, words)]).exception
+    assert isinstance(error, iv.IsovistError), error
+    return error.code, error.field
+
+
+@contextmanager
+def noted():
+    """The lines of the log of requests, each when its request is done."""
+    logger, lines = logging.getLogger("isovist.serve.requests"), SimpleQueue()
+    handler, level = QueueHandler(lines), logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield lambda: json.loads(lines.get(timeout=120.0).message)
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+
+
+@contextmanager
+def server_process(maps, *words):
+    """`isovist serve` as a process of its own, and a client that asks it."""
+    command = [sys.executable, "-m", "isovist", "serve", "--library", str(maps), "--port", "0"]
+    command += words
+    running = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        address = ""
+        while not (found := re.search(r"http://[^ ]+", address)):
+            address = running.stderr.readline()
+            assert address, "it ended"
+        with httpx.Client(base_url=found[0].rstrip("/"), timeout=120.0) as client:
+            yield running, client
+    finally:
+        running.kill()
+        running.communicate()
+
+
+def line_to(client):
+    """A connection to the server that a client asks."""
+    line = socket.create_connection((client.base_url.host, client.base_url.port))
+    line.settimeout(120.0)
+    return line

@@ -33,6 +33,10 @@ from isovist.serve.questions import Body as Body
 from isovist.serve.questions import Fields as Fields
 from isovist.serve.sessions import Sessions as Sessions
 from isovist.serve.start import read_tokens as read_tokens
+from isovist.serve.start import room_for as room_for
+from isovist.serve.start import share_arenas as share_arenas
+from isovist.serve.worker import work as work
+from isovist.serve.workers import Workers as Workers
 from isovist.serve.zenoh_door import ZenohDoor as ZenohDoor
 from isovist.studio.app import STATIC as STATIC
 from isovist.studio.app import studio as studio
@@ -46,3 +50,4 @@ from isovist.studio.shelf import Named as Named
 from isovist.studio.shelf import Shelf as Shelf
 from isovist.studio.shelf import Site as Site
 from isovist.studio.start import listen as listen
+from isovist.studio.uploads import safe_path as safe_path

@@ -53,14 +53,16 @@ class Hired:
 
     Args:
         limits: Of what is answered.
+        module: That it runs.
     """
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, module: str) -> None:
         self.line, self._limits, self._turn = deque[_Job](), limits, asyncio.Lock()
+        self._module = module
         self._begin()
 
     def _begin(self) -> None:
-        self.process: Popen[bytes] = begin(MODULE)
+        self.process: Popen[bytes] = begin(self._module)
         self.library: Library | None = None
         self._pipes: _Pipes | None = None
 
@@ -121,11 +123,12 @@ class Workers:
         count: How many.
         limits: Of what is answered.
         batches: Where what was answered is counted.
+        module: That they run.
     """
 
-    def __init__(self, count: int, limits: Limits, batches: Batcher) -> None:
+    def __init__(self, count: int, limits: Limits, batches: Batcher, module: str = MODULE) -> None:
         self.count, self._batches = count, batches
-        self._all = [Hired(limits) for _ in range(count)]
+        self._all = [Hired(limits, module) for _ in range(count)]
         self._free, self._line = list(self._all), deque[_Job]()
         self._tasks: set[asyncio.Task[None]] = set()
 

@@ -1,0 +1,28 @@
+"""A worker of a server that says with whom it was asked: `python -m tests.support.asked_worker`."""
+
+import os
+import pickle
+
+from isovist.apps import Answered
+from isovist.localization.workers import answer_each, run
+
+
+def work(read, write):
+    pickle.load(read)  # the limits
+    library = None
+
+    def answer(asked):
+        nonlocal library
+        library = library if asked.library is None else asked.library
+        words = [one.body.data for one in asked.questions]
+        if b"end" in words:
+            os._exit(3)
+        if b"fail" in words:
+            raise ZeroDivisionError("by mistake")
+        return [Answered({"library": library, "together": len(words)}, word) for word in words]
+
+    answer_each(read, write, answer)
+
+
+if __name__ == "__main__":
+    run(work)
