@@ -11,7 +11,8 @@ import typer.main
 
 import isovist as iv
 from isovist.apps import app, main
-from isovist.report import answer_json
+from isovist.report import answer_json, update_json
+from isovist.tracking.replay import Update
 
 PROGRAM = typer.main.get_command(app)
 
@@ -95,6 +96,12 @@ def untimed(row):
 def as_json(answer, hints=()):
     """An answer of the library as it looks after a way through JSON, without times."""
     return untimed(json.loads(json.dumps(answer_json(answer, hints))))
+
+
+def update_as_json(number, odometry, belief, time):
+    """The same of a belief of a tracker, in the frame of a robot."""
+    row = update_json(Update(number, time, odometry, belief))
+    return untimed(json.loads(json.dumps(row)))
 
 
 def verbs(command=PROGRAM, path=()):
