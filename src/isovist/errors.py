@@ -1,5 +1,6 @@
 """Errors raised on purpose: a sentence for people, a code and a field for programs."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Literal, Self
@@ -60,7 +61,6 @@ class IsovistError(Exception):
     code: ErrorCode = "failed"
     field: str | None = None
     _names: tuple[str, ...] = ()
-    _predicate: str = ""
 
     def __init__(
         self, text: object = "", *, field: str | None = None, code: ErrorCode | None = None
@@ -84,14 +84,13 @@ class IsovistError(Exception):
         """
         names = (field,) if isinstance(field, str) else field
         error = cls(_sentence(names, predicate), field=names[0], code=code)
-        error._names, error._predicate = names, predicate
+        error._names = names
         return error
 
     def text_with(self, names: Mapping[str, str]) -> str:
         """Return the text with fields under the names that an application has for them."""
-        if not self._names:
-            return str(self)
-        return _sentence([names.get(name, name) for name in self._names], self._predicate)
+        known = names if self._names else {k: v for k, v in names.items() if k == self.field}
+        return re.sub(r"`(\w+)`", lambda word: f"`{known.get(word[1], word[1])}`", str(self))
 
     def to_dict(self) -> dict[str, object]:
         """Return what programs read, ready for JSON."""

@@ -49,3 +49,13 @@ def octree(kinds, binary=True, resolution=0.5):
     kind = "binary file" if binary else "file"
     header = f"# Octomap OcTree {kind}\nid OcTree\nsize {nodes}\nres {resolution}\ndata\n"
     return header.encode() + body
+
+
+def write_ply(path, points, faces=()):
+    """A PLY file in text."""
+    head = f"ply\nformat ascii 1.0\nelement vertex {len(points)}\n"
+    head += "".join(f"property float {name}\n" for name in "xyz")
+    head += f"element face {len(faces)}\nproperty list uchar int vertex_indices\n" if faces else ""
+    rows = [f"{x:.6f} {y:.6f} {z:.6f}" for x, y, z in points]
+    rows += [f"3 {a} {b} {c}" for a, b, c in faces]
+    path.write_text(head + "end_header\n" + "\n".join(rows) + "\n")

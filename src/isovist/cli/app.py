@@ -35,6 +35,9 @@ from isovist.errors import IsovistError, one_line
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises on a wrong command line, whether it brings its own click or not."""
 
+INTERRUPTED = 130
+"""Exit code of a program that is ended by Ctrl-C."""
+
 NEGATIVE = {"ignore_unknown_options": True}
 """For verbs with numbers as arguments, which may begin with a minus."""
 
@@ -95,6 +98,8 @@ def main() -> None:
         _refuse("A word of the command line holds a zero byte.")
     try:
         code = app(prog_name="isovist", standalone_mode=bare)
+        if code == INTERRUPTED:  # typer has caught it
+            raise KeyboardInterrupt
     except IsovistError as error:
         _refuse(str(error))
     except OSError as error:
@@ -105,7 +110,7 @@ def main() -> None:
         _refuse(f"out of memory. {error or 'Take a smaller map'}.")
     except KeyboardInterrupt:
         sys.stderr.write("isovist: interrupted; nothing was written.\n")
-        raise SystemExit(130) from None
+        raise SystemExit(INTERRUPTED) from None
     raise SystemExit(code)
 
 

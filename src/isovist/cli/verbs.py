@@ -6,7 +6,7 @@ from typer.core import TyperCommand
 
 from isovist.errors import InputError
 
-PARAMETERS = {("ros", "map"): "map_topic"}
+PARAMETERS = {("ros", "map"): "map_topic", ("check", "map"): "name"}
 """Parameters of commands by the field of an error, where the two have different names."""
 
 
