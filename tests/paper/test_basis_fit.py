@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, InputError, Rose, SegmentMap
+from isovist import Descriptor, Rose, SegmentMap
 from isovist.basis import Bump, CosinePower, Profile, Softmax
 from isovist.paper import (
     BoxScene,
@@ -186,10 +186,3 @@ def test_a_round_room_is_described_to_1e_8_by_20_nodes() -> None:
         for e in np.eye(3)
     ]
     np.testing.assert_allclose(J_fine, np.stack(slopes, axis=-1), atol=1e-6)
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="Every point must lie in free space"):
-        Moments.from_segments(paper_room(), [[3.0, 2.0]], Rose.circle(8))
-    with pytest.raises(InputError, match=r"`parameter_range` must be 0 < low < high"):
-        fit_rose(Rose.circle(8), mean_injectivity(_moments(2)), parameter_range=(1.0, 0.5))

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from isovist import InputError
 from isovist.paper import (
     annihilation,
     crowded_rose,
@@ -107,10 +106,3 @@ def test_what_a_coarse_rose_annihilates_a_finer_one_sees(dimension: int) -> None
     total = np.sqrt(np.pi if dimension == 2 else 2.0 * np.pi)
     assert seen[0] < (1e-9 if dimension == 2 else 0.35 * total)
     assert seen[1] > 0.6 * total
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="`dimension` must be 2 or 3, got 4"):
-        fine_roses(4)
-    with pytest.raises(InputError, match="needs a crowd of"):
-        crowded_rose(8, 0.05)

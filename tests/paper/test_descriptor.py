@@ -5,16 +5,7 @@ from hypothesis import strategies as st
 from tests.support.differences import richardson
 from tests.support.reference import describe_plainly, random_point, random_room
 
-from isovist import (
-    Descriptor,
-    InputError,
-    Intensity,
-    Range,
-    Rose,
-    Scan,
-    SegmentMap,
-    SurfaceGradient,
-)
+from isovist import Descriptor, Intensity, Range, Rose, Scan, SegmentMap, SurfaceGradient
 from isovist.basis import Bump, CosinePower
 from isovist.paper import (
     BoxScene,
@@ -365,74 +356,3 @@ def test_rules_on_the_sphere_integrate_polynomials(rule):
     assert nodes.coefficients.sum() == pytest.approx(4.0 * np.pi, rel=1e-12)
     assert nodes.coefficients @ (x**2 * z**4) == pytest.approx(4.0 * np.pi / 35.0, rel=1e-5)
     assert nodes.coefficients @ (x * y**3) == pytest.approx(0.0, abs=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [3.0, 2.0]),
-            "The point (3, 2) is not in free space: it is in a wall or outside the map.",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [4.7, 2.0]),
-            "The point (4.7, 2) is not in free space: it is in a wall or outside the map.",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [7.0, 2.0]),
-            "The point (7, 2) is not in free space: it is in a wall or outside the map.",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [np.nan, 2.0]),
-            "`points` must be finite, got NaN or infinity.",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"]).at(paper_room(), [1.0, 2.0, 3.0]),
-            "`points` must have shape (..., 2), got (3,).",
-        ),
-        (
-            lambda: Descriptor(Rose.fibonacci(8)).at(paper_room(), [1.0, 2.0]),
-            "A rose of dimension 3 cannot describe a map of dimension 2.",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"]).at(
-                SegmentMap.from_segments([[[0, 0], [1, 0]]]), [0.5, 1.0]
-            ),
-            "Some directions meet no wall, so their range is infinite. "
-            "Close the map, or bound the signal: Range(maximum=…).",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"], Intensity()).at(paper_room(), [1.0, 1.0]),
-            "Intensity needs a map whose walls have a `reflectance`.",
-        ),
-        (lambda: Exact(0.0), "`tolerance` must lie in [1e-15, 1), got 0.0."),
-        (lambda: CircleSum(0).rule(), "A sum needs at least 1 term, got 0."),
-        (lambda: CircleSum(2.5).rule(), "`terms` must be a whole number, got 2.5."),
-        (
-            lambda: Lebedev(4).rule(),
-            "There is no Lebedev rule of degree 4: use 3, 5, …, 31, 35, …, 131.",
-        ),
-        (
-            lambda: check_view([[1.0, 0.0]]),
-            "`view` must be disjoint intervals (from, to) with from < to, in rad, "
-            "of at most a full turn.",
-        ),
-        (lambda: check_view([[0.0, 2.0], [1.0, 3.0]]), "The intervals of `view` overlap."),
-        (lambda: Range(maximum=0.0), "`maximum` range must be positive, got 0.0 m."),
-        (
-            lambda: Range(transform="square"),
-            "`transform` must be linear, saturating or logarithmic, got 'square'.",
-        ),
-        (
-            lambda: Descriptor(ROSES["paper"], quadrature=CircleSum(64)).at(
-                paper_room(), [0.01, 2.0], jacobian=True
-            ),
-            "A point lies within 0.05 m of a wall, too near for differences of F. "
-            "Use the exact quadrature or a smaller `step`.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text

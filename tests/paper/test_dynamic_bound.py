@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, InputError, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist import Descriptor, OccupancyMap, Pose, Range, Rose, SegmentMap
 from isovist.maps import Cell
 from isovist.paper import (
     CircleSum,
@@ -152,13 +152,3 @@ def test_the_stack_has_the_gramian_for_its_square():
     np.testing.assert_allclose(
         rows.T @ rows, np.einsum("k,kni,knj->ij", course.weights, J, J), rtol=1e-12
     )
-
-
-def test_bad_questions_are_refused():
-    course = place_course()
-    with pytest.raises(InputError) as caught:
-        dynamic_bound(course, [1.5, 1.5], np.zeros((6, 8)), radius=0.0)
-    assert str(caught.value) == "`radius` must be positive, `noise` and `drift` not negative."
-    with pytest.raises(InputError) as caught:
-        dynamic_bound(course, [1.5, 1.5], np.zeros((5, 8)), radius=0.1)
-    assert str(caught.value) == "`observed` must have shape (6, 8), got (5, 8)."

@@ -7,7 +7,7 @@ import pytest
 import shapely
 
 import isovist as iv
-from isovist import Descriptor, InputError, MeshMap
+from isovist import Descriptor, MeshMap
 from isovist.descriptor import faces
 from isovist.descriptor.faces import _convex_rest, _seen_of, _unhidden
 from isovist.paper import EqualArea, Exact
@@ -263,26 +263,3 @@ def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):
     shades = shapely.box([1.0], 1.0, 2.0, 2.0)
     monkeypatch.setattr(faces, "_unhidden", lambda *_: wrong)
     assert shapely.area(shapely.polygons(_seen_of(outline, shades))).sum() == pytest.approx(7.0)
-
-
-@pytest.mark.parametrize(
-    ("world", "signal", "text"),
-    [
-        (
-            MeshMap.from_triangles([[[0, 0, 0], [4, 0, 0], [0, 4, 1]]], free="everywhere"),
-            iv.Range(50.0),
-            "The mesh is not closed around the point: 75.0% of the directions meet nothing. "
-            "Use EqualArea, or close the mesh.",
-        ),
-        (
-            MeshMap.box((0, 0, 0), SIZE),
-            iv.Range(2.0),
-            "Face by face the signal must be smooth on faces: some of them are beyond its "
-            "`maximum`. Make that larger, or use EqualArea.",
-        ),
-    ],
-)
-def test_what_cannot_be_done_face_by_face_is_said(world, signal, text):
-    with pytest.raises(InputError) as caught:
-        Descriptor(ROSE, signal, Exact()).at(world, POINT)
-    assert str(caught.value) == text

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, InputError, Rose
+from isovist import Descriptor, Rose
 from isovist.paper import (
     directions,
     free_points,
@@ -89,10 +89,3 @@ def test_votes_are_the_weights_summed_up() -> None:
     rose, theta = Rose.fibonacci(10, 0.3), directions(np.random.default_rng(4), 3, 7)
     np.testing.assert_allclose(votes(rose, theta, np.ones(7)).sum(), 7.0)
     assert votes(rose, theta, np.ones(7), hard=True).sum() == 7.0
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="need a rose on the circle"):
-        hard_features(ROOM, [[1.0, 1.0]], Rose.fibonacci(8))
-    with pytest.raises(InputError, match="A walk needs at least 2 steps"):
-        walk(Rose.circle(8), _cloud(2), [0.0, 0.0], [0.0, 0.0])

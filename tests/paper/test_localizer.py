@@ -8,7 +8,7 @@ from tests.support.sites import PLANE, SPACE, gap
 from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import Descriptor, InputError, Pose3, SpinningLidar, write_map, write_scan
+from isovist import Descriptor, Pose3, SpinningLidar, write_map, write_scan
 from isovist.apps import app
 from isovist.paper import (
     DescriptorGrid,
@@ -16,7 +16,6 @@ from isovist.paper import (
     band_of,
     distances,
     layer,
-    paper_localizer,
     paper_room,
     paper_rose,
 )
@@ -222,65 +221,6 @@ def test_the_command_gives_the_path_of_the_paper(tmp_path):
     plain = CliRunner().invoke(app, ["locate", *files, *told])
     assert "nearest nodes" in plain.output
     assert "no   no node farther off explains the observation" in plain.output
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: PaperLocalizer(ROOM, iv.Rose.fibonacci(8)),
-            "A rose of dimension 3 cannot describe a map of dimension 2.",
-        ),
-        (
-            lambda: PaperLocalizer(SPACE.world, iv.Rose.circle(8)),
-            "A rose of dimension 2 cannot describe a map of dimension 3.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), norm="taxi"),
-            "`norm` must be euclid, gram or truncated, got taxi.",
-        ),
-        (
-            lambda: paper_localizer(ROOM, profile="triangle"),
-            "`profile` must be softmax, bump or cosine, got triangle.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(np.ones(7)),
-            "`observation` must have shape (8,), got (7,).",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(np.ones(8), 0.3),
-            "F is taken in the axes of the map: give `heading` 0, or a scan, which can be turned.",
-        ),
-        (
-            lambda: PaperLocalizer(
-                ROOM, iv.Rose.from_directions([[1, 0], [0, 1], [-1, -1]], 0.5), spacing=0.5
-            ).locate(np.ones(3)),
-            "Without a heading, F needs a rose of equal steps on the circle; give a `heading` or a "
-            "scan, which can be turned.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose()).locate(SPACE.elsewhere()),
-            "The map is of the plane and the scan is not; take a scan of its kind.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), iv.Intensity()).locate(full_scan()),
-            "An Intensity signal needs a scan with `intensities`; this one has none.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), iv.SurfaceGradient()).locate(full_scan()),
-            "A scan carries ranges and perhaps intensities, no SurfaceGradient. "
-            "Use a Range or an Intensity signal.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose()).locate(full_scan(), np.nan),
-            "`heading` must be an angle in rad, got nan.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, Gram, InputError, Rose
+from isovist import Descriptor, Gram, Rose
 from isovist.paper import (
     BoxScene,
     MapField,
@@ -100,12 +100,3 @@ def test_the_range_is_lower_semicontinuous_even_on_a_shadow_line() -> None:
     box = BoxScene.from_size([4.0, 4.0, 3.0], [[2.0, 2.0, 1.5, 0.5]])
     for theta in directions(np.random.default_rng(4), 3, 20):
         assert range_drop(box, [0.5, 0.6, 0.7], theta, 1e-7) < 1e-3
-
-
-def test_bad_regions_are_named() -> None:
-    with pytest.raises(InputError, match="must be corners of a box"):
-        jacobian_bounds(_field(), [1.0, 1.0], [0.5, 2.0], pitch=0.1)
-    with pytest.raises(InputError, match="The box must lie in free space"):
-        jacobian_bounds(_field(), [2.5, 1.5], [3.5, 2.5], pitch=0.25)
-    with pytest.raises(InputError, match="`pitch` must be positive"):
-        jacobian_bounds(_field(), [1.0, 1.0], [1.5, 1.5], pitch=0.0)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.support.reference import random_point, random_room
 
-from isovist import Descriptor, InputError, Intensity, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist import Descriptor, Intensity, OccupancyMap, Pose, Range, Rose, SegmentMap
 from isovist.basis import Bump
 from isovist.maps import Cell
 from isovist.paper import (
@@ -352,56 +352,3 @@ def test_time_is_shared_out_by_the_trapezoidal_rule():
 
 
 ROOM = SegmentMap.room(4.0, 3.0)
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: Gramian.zero(4),
-            "A start has 2 or 3 coordinates, and an `arm` (m, positive) only with 3, "
-            "got d = 4 and arm = None.",
-        ),
-        (lambda: Gramian.zero(2).add(np.ones((4, 3))), "`J` must have shape (any, 2), got (4, 3)."),
-        (
-            lambda: Gramian.zero(2).add(np.ones((4, 2)), -1.0),
-            "`dt` must not be negative, got -1.0.",
-        ),
-        (
-            lambda: Gramian.zero(2).add(np.ones((4, 2)), noise=0.0),
-            "`noise` must be positive, got 0.0.",
-        ),
-        (
-            lambda: Gramian.zero(2).add(np.ones((4, 2)), noise=-np.eye(4)),
-            "`noise` must be a covariance: symmetric, without negative eigenvalues.",
-        ),
-        (
-            lambda: Gramian.zero(3).add_information(np.eye(3)),
-            "Information of a pose needs a Gramian with an arm: `Gramian.pose()`.",
-        ),
-        (
-            lambda: PoseCourse.along(Descriptor(ROSE), ROOM, []),
-            "`odometry` must hold at least one pose.",
-        ),
-        (
-            lambda: PoseCourse.along(Descriptor(ROSE), ROOM, [Pose()], arm=0.0),
-            "`arm` must be a positive length in m, got 0.0.",
-        ),
-        (
-            lambda: PoseCourse.along(Descriptor(ROSE), ROOM, [Pose()] * 2, [1.0, 1.0]),
-            "`times` must be at least two and ascend.",
-        ),
-        (
-            lambda: observe(Descriptor(Rose.fibonacci(8)), ROOM, np.zeros((1, 3))),
-            "An unknown heading needs a map of the plane and a rose on the circle.",
-        ),
-        (
-            lambda: observe(Descriptor(ROSE), ROOM, np.array([[9.0, 1.0, 0.0]])),
-            "A place of the course is not in free space.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist import InputError, Rose
+from isovist import Rose
 from isovist.basis import Bump, CosinePower
 from isovist.paper import (
     change_bound,
@@ -76,10 +76,3 @@ def test_cooling_trades_stability_for_sharpness(rose: Rose) -> None:
         assert (np.diff(values) > 0.0).all()
     assert (curve.sharp < curve.paper).all()
     assert curve.sharpness[-1] < 1.0
-
-
-def test_bad_input_is_named() -> None:
-    with pytest.raises(InputError, match="must have the same number of directions"):
-        displacement(Rose.circle(4), Rose.circle(5))
-    with pytest.raises(InputError, match="must share their profile"):
-        change_bound(Rose.circle(4, 0.1), Rose.circle(4, 0.2), 1.0)

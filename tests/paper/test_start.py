@@ -9,7 +9,6 @@ from tests.support.reference_locate import building
 from isovist import (
     Descriptor,
     Gram,
-    InputError,
     Lidar,
     LocalizationSettings,
     OccupancyMap,
@@ -322,48 +321,3 @@ def test_in_a_two_fold_room_every_scan_is_ambiguous_until_pillars_stand_in_view(
             assert answer.verdict is Verdict.AMBIGUOUS
             assert near[1] < 0.05
             assert answer.estimates[0].probability < 0.9
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: refine_course(
-                PoseCourse.along(DESCRIPTOR, ROOM, DRIVE), np.zeros((5, 12)), [9.0, 1.0, 0.0]
-            ),
-            "A place of the trajectory is not in free space from this start.",
-        ),
-        (
-            lambda: refine_course(
-                PoseCourse.along(DESCRIPTOR, ROOM, DRIVE), np.zeros((4, 12)), [1.0, 1.0, 0.0]
-            ),
-            "`observed` must have shape (5, 12), got (4, 12).",
-        ),
-        (
-            lambda: least_needed(0.0),
-            "`accuracy` and `basin` must be positive, `confidence` within (0, 1).",
-        ),
-        (
-            lambda: descriptor_noise(DESCRIPTOR, Scan(np.arange(3.0), np.ones(3)), 0.0),
-            "`sigma` must be positive, got 0.0 m.",
-        ),
-        (
-            lambda: descriptor_noise(
-                Descriptor(Rose.fibonacci(8)), Scan(np.arange(3.0), np.ones(3)), 0.1
-            ),
-            "A planar scan needs a rose on the circle and a Range signal.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text
-
-
-def test_one_pose_of_odometry_per_scan(atlas):
-    with pytest.raises(InputError) as caught:
-        refine_start(atlas, [Scan(np.arange(3.0), np.ones(3))], [], Pose())
-    assert str(caught.value) == (
-        "`odometry` must hold one pose per scan, at least one, got 0 for 1."
-    )

@@ -4,7 +4,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from tests.support.reference import random_point, random_room
 
-from isovist import Descriptor, InputError, SegmentMap
+from isovist import Descriptor, SegmentMap
 from isovist.paper import (
     DescriptorGrid,
     Exact,
@@ -103,40 +103,3 @@ def test_the_static_bound_says_when_it_cannot_hold():
     )
     assert corridor.mu < 0.1
     assert not corridor.holds
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: DescriptorGrid.over(paper_room(), DESCRIPTOR, 0.0),
-            "`spacing` must be positive, got 0.0 m.",
-        ),
-        (
-            lambda: DescriptorGrid.over(paper_room(), DESCRIPTOR, 10.0),
-            "No node of a lattice of 10 m lies in free space; use a smaller spacing.",
-        ),
-        (
-            lambda: DescriptorGrid.over(paper_room(), DESCRIPTOR, 1e-6),
-            "A spacing of 1e-06 m gives more than 10⁸ nodes.",
-        ),
-        (
-            lambda: gauss_newton(DESCRIPTOR, paper_room(), np.ones(3), [1.0, 1.0]),
-            "`F_obs` must have shape (8,), got (3,).",
-        ),
-        (
-            lambda: gauss_newton(DESCRIPTOR, paper_room(), np.ones(8), [9.0, 1.0]),
-            "The point (9, 1) is not in free space: it is in a wall or outside the map.",
-        ),
-        (
-            lambda: static_bound(
-                DESCRIPTOR, paper_room(), [1.0, 1.0], covering_radius=0.1, noise=0.0, radius=0.0
-            ),
-            "`radius` must be positive, `covering_radius` and `noise` not negative.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text

@@ -8,7 +8,7 @@ from tests.support.sites import PLANE, SPACE
 from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import InputError, write_map
+from isovist import write_map
 from isovist.apps import app
 from isovist.paper import drive_legs, field_of, try_legs
 
@@ -62,17 +62,3 @@ def test_on_cells_no_leg_comes_too_near_to_a_wall_for_differences(site):
     assert field.free(start)
     drive = drive_legs(field, start, legs=1, length=0.6, count=6)
     assert field.free(drive.places).all()
-
-
-@pytest.mark.parametrize(
-    ("start", "legs", "text"),
-    [
-        ([2.0, 0.8], 0, "`legs` must be at least 1, got 0."),
-        ([2.0, 0.8, 1.0], 1, "A map of the plane needs x and y, a map in space x, y and z."),
-        ([5.0, 0.4], 1, "The place is not in free space, or too near to a wall."),
-    ],
-)
-def test_what_cannot_be_driven_is_said(start, legs, text):
-    with pytest.raises(InputError) as caught:
-        drive_legs(site(False)[0], start, legs=legs)
-    assert str(caught.value) == text

@@ -8,7 +8,7 @@ from tests.support.sites import PLANE, SPACE, gap
 from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import Descriptor, InputError, Pose, Pose3, SpinningLidar, write_map
+from isovist import Descriptor, Pose, Pose3, SpinningLidar, write_map
 from isovist.apps import app
 from isovist.paper import (
     BeamCourse,
@@ -146,34 +146,6 @@ def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_direction
     # Towards the pillar there is more to learn than away from it.
     assert legs.best[0] > 0.3
     assert legs.least.max() > legs.now
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: follow_way(PaperLocalizer(paper_room(), iv.Rose.circle(8)), [1], [Pose()]),
-            "A way needs at least 2 scans and the odometry of each, got 1 and 1.",
-        ),
-        (
-            lambda: try_legs(
-                MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [1.0, 1.0], np.eye(2),
-                length=9.0,
-            ),
-            "Every leg of 9 m meets a wall; take a shorter `length`.",
-        ),
-        (
-            lambda: try_legs(
-                MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [9.0, 1.0], np.eye(2)
-            ),
-            "The place is not in free space, or too near to a wall.",
-        ),
-    ],
-)  # fmt: skip
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text
 
 
 @pytest.mark.slow
