@@ -5,18 +5,7 @@ import pytest
 
 from isovist import Descriptor, OccupancyMap, Pose, Range, Rose, SegmentMap
 from isovist.maps import Cell
-from isovist.paper import (
-    CircleSum,
-    MapField,
-    PlaceCourse,
-    PoseCourse,
-    ball,
-    directions,
-    dynamic_bound,
-    field_points,
-    random_field,
-    stack,
-)
+from isovist.paper import CircleSum, MapField, PlaceCourse, PoseCourse, ball, dynamic_bound, stack
 
 pytestmark = pytest.mark.slow
 
@@ -29,37 +18,6 @@ def place_course(world=ROOM, signal=None):
     places = [[p.x, p.y] for p in DRIVE]
     field = MapField(Descriptor(ROSE, Range() if signal is None else signal), world)
     return PlaceCourse.along(field, places, 0.2 * np.arange(6))
-
-
-@pytest.mark.parametrize(("heading", "cases"), [(False, 40), (True, 20)])
-def test_the_dynamic_bound_is_not_violated_where_it_holds(heading, cases):
-    """A small sample of benchmarks/dynamic_bound.py, which counts thousands."""
-    from benchmarks.dynamic_bound import try_cases
-
-    tally = try_cases(cases, heading=heading, seed=7)
-    assert tally.held == cases
-    assert tally.violations == 0
-    assert tally.sharp_held >= tally.held
-    assert tally.sharp_violations == 0
-    assert tally.sharpest < tally.tightest
-
-
-def test_in_space_the_bound_is_not_violated_either():
-    rng = np.random.default_rng(1)
-    held = 0
-    while held < 6:
-        field = random_field(rng, 3)
-        start = field_points(rng, field, 1, 0.8)[0]
-        moves = np.cumsum(0.08 * directions(rng, 3, 5), axis=0)
-        course = PlaceCourse.along(field, moves, 0.2 * np.arange(5))
-        delta = 10.0 ** rng.uniform(-3.0, -1.5) * directions(rng, 3)
-        if not course.free(start + delta):
-            continue
-        size = float(np.linalg.norm(delta))
-        answer = dynamic_bound(course, start, course.at(start + delta)[0], radius=size, samples=12)
-        if answer.holds:
-            held += 1
-            assert size <= answer.sharp <= answer.bound
 
 
 def test_each_assumption_is_reported_by_name_with_its_value():

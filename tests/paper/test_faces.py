@@ -216,16 +216,6 @@ def test_the_clearance_of_a_mesh_is_the_distance_to_its_nearest_face():
 
 
 @pytest.mark.slow
-def test_the_static_bound_in_space_is_not_violated():
-    """A small sample of benchmarks/static_bound_3d.py, which counts thousands."""
-    from benchmarks.static_bound_3d import try_cases
-
-    tally = try_cases(1, seed=3)
-    assert tally.violations == 0
-    assert tally.held >= 1
-
-
-@pytest.mark.slow
 def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():
     rng = np.random.default_rng(5)
     for _ in range(40):

@@ -4,10 +4,12 @@ import numpy as np
 import pytest
 from tests.support.errors import refused
 from tests.support.sites import PLANE, SPACE
+from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import Descriptor, Gram, Intensity, Lidar, Pose, Range, Rose, Scan, SegmentMap
 from isovist import SurfaceGradient as Surface
+from isovist.apps import app
 from isovist.basis import Band
 from isovist.paper import (
     CircleSum,
@@ -195,3 +197,38 @@ def chain(odometry, drift):
 def test_bad_questions_are_refused(field, code, call):
     with refused(field, code):
         call()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("paper")
+    iv.write_map(ROOM, folder / "room.geojson")
+    iv.write_map(iv.OccupancyMap(np.zeros((20, 20), dtype=np.uint8), 0.05), folder / "floor.yaml")
+    iv.write_scan(SEEN, folder / "scan.json")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("field", "code", "words"),
+    [
+        (None, "invalid_value", "paper --channels 1"),
+        ("temperature", "invalid_value", "paper --temperature 0"),
+        ("temperature", "invalid_value", "paper --temperature 1e-308"),
+        (None, "empty", "paper --temperature 1e-200"),
+        ("profile", "invalid_value", "paper --profile gauss"),
+        ("temperature", "invalid_value", "paper --profile cosine --temperature 0.6"),
+        ("place", "not_free", "paper --place 9 9"),
+        (None, "not_found", "paper --room none.yaml"),
+        (None, "unknown_format", "paper --room floor.yaml"),
+        ("method", "invalid_value", "locate room.geojson scan.json --method magic"),
+        ("norm", "conflict", "locate room.geojson scan.json --norm gram"),
+        ("norm", "invalid_value", "locate room.geojson scan.json --method paper --norm taxi"),
+        (None, "conflict", "locate room.geojson scan.json --method paper --any-attitude"),
+        (None, "conflict", "locate room.geojson scan.json --method paper --near 1 2 3"),
+        (None, "conflict", "locate room.geojson room.geojson scan.json --method paper"),
+    ],
+)
+def test_bad_words_are_refused(folder, monkeypatch, field, code, words):
+    monkeypatch.chdir(folder)
+    error = CliRunner().invoke(app, words.split()).exception
+    assert (error.field, error.code) == (field, code)

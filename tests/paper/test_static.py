@@ -7,7 +7,6 @@ from tests.support.reference import random_point, random_room
 from isovist import Descriptor, SegmentMap
 from isovist.paper import (
     DescriptorGrid,
-    Exact,
     gauss_newton,
     injectivity,
     paper_room,
@@ -44,29 +43,6 @@ def test_gauss_newton_never_leaves_free_space_or_the_trust_radius():
     assert np.linalg.norm(np.diff(descent.positions, axis=0), axis=1).max() <= 0.3 + 1e-12
 
 
-def test_gauss_newton_with_exact_descriptors_converges_quadratically():
-    world, exact = paper_room(), Descriptor(paper_rose(), quadrature=Exact(1e-14))
-    F, _ = exact.at(world, [1.3, 1.7])
-    path = gauss_newton(exact, world, F, [1.5, 1.5]).positions
-    errors = np.linalg.norm(path - [1.3, 1.7], axis=1)
-    assert errors[3] < 1e-9
-    assert errors[4] < 1e-14
-
-
-@pytest.mark.slow
-def test_every_free_place_has_a_node_within_the_covering_radius():
-    rng = np.random.default_rng(3)
-    for _ in range(10):
-        world = random_room(rng)
-        grid = DescriptorGrid.over(world, DESCRIPTOR, 0.5)
-        assert world.contains(grid.nodes).all()
-        places = rng.uniform(*world.bounds, (2000, 2))
-        places = places[world.contains(places)]
-        gaps = np.linalg.norm(places[:, None] - grid.nodes, axis=2).min(axis=1)
-        assert gaps.max() <= grid.covering_radius
-        assert grid.covering_radius >= 0.5 / np.sqrt(2.0)
-
-
 def test_the_nearest_node_is_that_of_the_smallest_descriptor_distance():
     world = paper_room()
     grid = DescriptorGrid.over(world, DESCRIPTOR, 0.5)
@@ -78,16 +54,6 @@ def test_the_nearest_node_is_that_of_the_smallest_descriptor_distance():
     # A metric that sees only the first channel.
     order, _ = grid.nearest(F, 1, whiten=lambda gap: gap[:, :1])
     assert order[0] == np.argmin(np.abs(grid.F[:, 0] - F[0]))
-
-
-@pytest.mark.slow
-def test_the_static_bound_is_not_violated_where_it_holds():
-    """A small sample of benchmarks/static_bound.py, which counts thousands."""
-    from benchmarks.static_bound import try_cases
-
-    tally = try_cases(75, seed=1)
-    assert tally.violations == 0
-    assert tally.held >= 10
 
 
 def test_the_static_bound_says_when_it_cannot_hold():
