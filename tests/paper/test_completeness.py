@@ -3,9 +3,24 @@
 import numpy as np
 import pytest
 
-from isovist.paper import fine_roses, paper_room, parseval_gap, parseval_gap_of
+from isovist.paper import (
+    annihilation,
+    far_weight,
+    far_weight_bound,
+    fine_roses,
+    interpolation,
+    paper_room,
+    parseval_gap,
+    parseval_gap_of,
+    separation,
+    signal_distances,
+)
 
 pytestmark = pytest.mark.slow
+
+
+def lobe(theta):
+    return np.exp(2.0 * theta[:, 0])
 
 
 @pytest.fixture(scope="module")
@@ -22,6 +37,30 @@ def test_the_parseval_gap_of_the_paper_room_falls_from_4_to_256_directions(jumpi
 
 def test_the_gap_of_a_jumping_signal_falls_like_h_and_of_a_smooth_one_like_h_squared(jumping):
     assert np.allclose(jumping.rates[-3:], 1.0, atol=0.05)
-    smooth = parseval_gap_of(fine_roses(2), lambda theta: np.exp(2.0 * theta[:, 0]))
+    smooth = parseval_gap_of(fine_roses(2), lobe)
     assert (smooth.rates[-3:] > 1.9).all()
     assert smooth.values[-1] < 1e-3 * jumping.values[-1]
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_on_finer_roses_far_weights_vanish_and_interpolants_and_signals_are_found(dimension):
+    roses = fine_roses(dimension, (6, 32, 128, 512))
+    for rose in roses[:3]:
+        reach = 1.5 * rose.mesh_norm
+        assert 0.0 < far_weight(rose, reach) <= far_weight_bound(rose, reach) < len(rose)
+    errors = interpolation(roses, lobe)
+    assert errors.falls
+    assert errors.values[-1] < 0.05 * errors.values[0]
+    # A wave that 6 directions on the circle annihilate; its norm is √π there, √2π on the sphere.
+    some = fine_roses(dimension, (6, 96))
+    wave = annihilation(some, lambda u: np.sin(6.0 * np.arctan2(u[:, 1], u[:, 0]))).values
+    total = np.sqrt(np.pi * (dimension - 1))
+    assert wave[0] < (1e-9 if dimension == 2 else 0.35 * total)
+    assert 0.6 * total < wave[1] <= total
+
+
+def test_separation_tends_to_the_distance_of_the_signals_from_below():
+    p, q = [1.5, 2.0], [1.3, 1.7]
+    truth = signal_distances(paper_room(), [p], [q])[0]
+    d = separation(fine_roses(2, (8, 32, 128)), paper_room(), p, q).values
+    assert 0.0 < d[0] < d[1] < d[2] <= truth < d[2] / 0.8

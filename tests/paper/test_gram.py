@@ -26,6 +26,8 @@ from isovist.paper import (
 )
 from isovist.poses import unit_vectors
 
+pytestmark = pytest.mark.slow
+
 ROOM = paper_room()
 PLACE = np.array([1.5, 2.0])
 
@@ -54,7 +56,6 @@ def test_conditions_beyond_rounding_are_seen_because_the_factor_keeps_twice_the_
     assert Gram.from_rose(Rose.circle(32, 0.5)).condition > 1e16
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("profile", [Bump(1.2), CosinePower(3.0)])
 def test_profiles_with_an_edge_are_integrated_to_1e_9(profile):
     rose = Rose.circle(8, profile=profile)
@@ -122,7 +123,6 @@ def test_half_the_squared_norm_is_the_area_of_the_visible_polygon_anywhere():
         assert shapely.Polygon(corners).area == pytest.approx(half, rel=1e-6)
 
 
-@pytest.mark.slow
 def test_the_distance_of_signals_is_that_of_densely_sampled_ones():
     p, q = free_points(ROOM, np.random.default_rng(3), 20).reshape(2, 10, 2)
     theta = CircleSum(20_000).rule()
@@ -131,7 +131,6 @@ def test_the_distance_of_signals_is_that_of_densely_sampled_ones():
         assert np.sqrt(gap**2 @ theta.coefficients) == pytest.approx(d, rel=5e-3)
 
 
-@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), n=st.integers(3, 20), three=st.booleans())
 def test_gap_bounds_and_projection_fit_together(seed, n, three):
     rng = np.random.default_rng(seed)

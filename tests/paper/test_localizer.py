@@ -21,6 +21,8 @@ from isovist.paper import (
 )
 from isovist.poses import unit_vectors
 
+pytestmark = pytest.mark.slow
+
 ROOM = paper_room()
 PLACE = (1.3, 1.7)
 PATH = [(1.500, 1.500), (1.289, 1.694), (1.301, 1.700), (1.300, 1.700)]
@@ -42,7 +44,6 @@ def test_the_table_of_the_paper_is_the_path_of_its_localizer():
     np.testing.assert_allclose(answer.pose.vector, [*PLACE, 0.0], atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["euclid", "gram", "truncated"])
 def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm):
     descriptor = Descriptor(iv.Rose.circle(16))
@@ -56,7 +57,6 @@ def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm
     np.testing.assert_allclose(turned.pose.vector, [*PLACE, 6.0 * np.pi / 16.0], atol=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["euclid", "truncated"])
 def test_scans_of_the_plane_are_located_on_cells(norm):
     localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0), norm)
@@ -69,7 +69,6 @@ def test_scans_of_the_plane_are_located_on_cells(norm):
         assert turn < 0.02
 
 
-@pytest.mark.slow
 def test_half_a_view_is_compared_where_it_was_seen():
     lidar, truth = iv.Lidar(field_of_view=np.pi, beams=181, noise=0.01), PLANE.places[1]
     scan = lidar.scan(PLANE.world, truth, np.random.default_rng(2))
@@ -90,7 +89,6 @@ def space_case(kind):
     return iv.MeshMap.extrude(plan, 0.0, 3.0), Pose3(1.3, 1.7, 0.4, 1.0), lidar
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["voxels", "mesh"])
 def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
     world, truth, lidar = space_case(kind)
@@ -106,7 +104,6 @@ def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
     assert near < 0.15
 
 
-@pytest.mark.slow
 def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
     world = iv.SegmentMap.room(1.9, 1.2)
     descriptor = Descriptor(iv.Rose.circle(8, 0.5))
@@ -134,7 +131,6 @@ def test_the_bound_names_every_assumption():
     assert answer.bound.bound == np.inf
 
 
-@pytest.mark.slow
 def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
     sides = np.array([[0, 0, 8, 0], [8, 0, 8, 3], [8, 3, 0, 3], [0, 3, 0, 0]], dtype=float)
     world = iv.SegmentMap.from_segments(sides, reflectance=[0.2, 0.5, 0.9, 0.5])
@@ -155,7 +151,6 @@ def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
     assert both.nodes.distances[other].min() > 3.0 * both.nodes.distances[0]
 
 
-@pytest.mark.slow
 def test_the_grid_covers_cells_voxels_and_meshes():
     rng, mesh = np.random.default_rng(4), iv.MeshMap.extrude(iv.SegmentMap.room(3, 2), 0, 2)
     for world in (ROOM, PLANE.world, SPACE.world, mesh):
@@ -195,7 +190,6 @@ def test_distances_agree_with_their_definitions():
             assert found["gram"][k, h] == pytest.approx(np.sqrt(more * (g[w] @ inverse @ g[w])))
 
 
-@pytest.mark.slow
 def test_the_command_gives_the_path_of_the_paper(tmp_path):
     write_map(ROOM, tmp_path / "room.geojson")
     write_scan(full_scan(), tmp_path / "scan.json")
@@ -213,7 +207,6 @@ def test_the_command_gives_the_path_of_the_paper(tmp_path):
     assert f"{row['nearest'][0]['distance']:.4f}" in plain
 
 
-@pytest.mark.slow
 def test_the_command_locates_in_space(tmp_path):
     import trimesh
 

@@ -191,6 +191,7 @@ def chain(odometry, drift):
         (None, "empty", lambda: try_legs(FIELD, [1.0, 1.0], np.eye(2), length=9.0)),
         (None, "not_free", lambda: try_legs(FIELD, [9.0, 1.0], np.eye(2))),
         ("legs", "invalid_value", lambda: drive_legs(FIELD, [2.0, 0.8], legs=0)),
+        (None, "not_free", lambda: drive_legs(FIELD, [3.0, 2.0], legs=1)),
         (None, "invalid_value", lambda: drive_legs(field_of(ROOM, 8), [2.0, 0.8, 1.0], legs=1)),
     ],
 )  # fmt: skip

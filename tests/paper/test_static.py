@@ -56,16 +56,25 @@ def test_the_nearest_node_is_that_of_the_smallest_descriptor_distance():
     assert order[0] == np.argmin(np.abs(grid.F[:, 0] - F[0]))
 
 
+def test_the_static_bound_is_that_of_the_constants_over_the_disc():
+    options = {"covering_radius": 0.01, "noise": 0.002, "radius": 0.02}
+    told = static_bound(DESCRIPTOR, paper_room(), [1.3, 1.7], **options)
+    assert told.holds
+    largest, mu = np.linalg.svd(DESCRIPTOR.at(paper_room(), [1.3, 1.7], jacobian=True)[1])[1]
+    assert told.mu == pytest.approx(mu)
+    assert 1.25 * largest <= told.lipschitz < 1.3 * largest  # of samples, times 1.25
+    ratio = (0.01 * told.lipschitz + 2.0 * 0.002) / (mu - told.variation)
+    assert told.bound == pytest.approx(ratio)
+
+
 def test_the_static_bound_says_when_it_cannot_hold():
-    world = SegmentMap.room(40.0, 2.0)
-    beside_a_wall = static_bound(
-        DESCRIPTOR, world, [20.0, 0.1], covering_radius=0.2, noise=0.0, radius=0.3
+    """Beside a wall, and in the middle of a long corridor, where J hardly sees motion along it."""
+    world, options = SegmentMap.room(40.0, 2.0), {"covering_radius": 0.2, "noise": 0.0}
+    beside, corridor = (
+        static_bound(DESCRIPTOR, world, [20.0, y], radius=radius, **options)
+        for y, radius in ((0.1, 0.3), (1.0, 0.5))
     )
-    assert not beside_a_wall.holds
-    assert beside_a_wall.bound == np.inf
-    # In the middle of a long corridor J hardly sees motion along it.
-    corridor = static_bound(
-        DESCRIPTOR, world, [20.0, 1.0], covering_radius=0.2, noise=0.0, radius=0.5
-    )
-    assert corridor.mu < 0.1
+    assert beside.bound == corridor.bound == np.inf
+    assert not beside.holds
     assert not corridor.holds
+    assert corridor.mu < 0.1

@@ -24,6 +24,8 @@ from isovist.paper import (
 )
 from isovist.poses import unit_vectors
 
+pytestmark = pytest.mark.slow
+
 LEGS = (Pose(0.25, 0.0, 0.2), Pose(0.25, 0.05, 0.2), Pose(0.2, 0.0, -0.3), Pose(0.3, 0.0, 0.1))
 
 
@@ -40,7 +42,6 @@ def full_scan(world, pose, beams=720):
     return iv.Scan(bearings, ranges)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mounted", [False, True])
 def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
     truth = way_from(PLANE.places[0])
@@ -59,7 +60,6 @@ def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
     assert not way.bound.holds  # J is a difference quotient on cells
 
 
-@pytest.mark.slow
 def test_a_way_in_space_is_found():
     truth = way_from(SPACE.places[0], [Pose3(0.3, 0.0, 0.3)])
     lidar = SpinningLidar(12, -0.6, 0.6, 80, 20.0, 0.01)
@@ -75,7 +75,6 @@ def test_a_way_in_space_is_found():
         assert turn < 0.04
 
 
-@pytest.mark.slow
 def test_a_way_tells_apart_what_one_scan_cannot():
     """Two rooms alike but for a pillar that is seen only from farther on."""
     outline = [(0, 0), (9, 0), (9, 2), (0, 2)]
@@ -93,7 +92,6 @@ def test_a_way_tells_apart_what_one_scan_cannot():
     assert way.costs[1] > 1e-3 > 1e6 * way.costs[0]
 
 
-@pytest.mark.slow
 def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
     world = paper_room()
     truth = way_from(Pose(1.3, 1.7, 0.3))
@@ -105,7 +103,6 @@ def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
     assert way.bound.bound == np.inf or gap(way.poses[0], truth[0])[0] <= way.bound.bound
 
 
-@pytest.mark.slow
 def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
     truth, descriptor = way_from(PLANE.places[0]), Descriptor(iv.Rose.circle(12), iv.Range(20.0))
     beams = [Beams.of(PLANE.look(pose, seed=k), [iv.Range(20.0)]) for k, pose in enumerate(truth)]
@@ -118,7 +115,6 @@ def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
     np.testing.assert_allclose(J[..., 0], (ahead - back) / 0.1, atol=1e-9)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("space", [False, True])
 def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_directions(space):
     plan = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
@@ -138,7 +134,6 @@ def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_direction
     assert legs.least.max() > legs.now
 
 
-@pytest.mark.slow
 def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
     truth = way_from(PLANE.places[0], LEGS[:2])
     scans = [PLANE.look(pose, seed=k) for k, pose in enumerate(truth)]
