@@ -5,7 +5,7 @@ import pytest
 from tests.support.sites import SPACE
 
 import isovist as iv
-from isovist import InputError, Pose, Pose3
+from isovist import Pose, Pose3
 
 
 @pytest.fixture(scope="module")
@@ -83,8 +83,3 @@ def test_a_fitted_tilt_is_looked_along():
         return float(certificate.assumptions[2].split("%")[0].split()[-1])
 
     assert agree(tilted) > agree(level) + 1.0
-
-
-def test_maps_and_scans_of_different_dimension_do_not_mix(room):
-    with pytest.raises(InputError, match=r"^The scan and the map must both be of the plane"):
-        iv.certify(room, SPACE.look(SPACE.places[0]), SPACE.places[0])

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, InputError, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist import Descriptor, MeshMap, OccupancyMap, Pose, Range, Rose, SegmentMap
 from isovist.maps import Cell
 from isovist.paper import (
     CircleSum,
+    EqualArea,
+    Exact,
     MapField,
     PlaceCourse,
     PoseCourse,
@@ -31,23 +33,23 @@ def place_course(world=ROOM, signal=None):
     return PlaceCourse.along(field, places, 0.2 * np.arange(6))
 
 
-@pytest.mark.parametrize(("heading", "cases"), [(False, 40), (True, 20)])
-def test_the_dynamic_bound_is_not_violated_where_it_holds(heading, cases):
-    """A small sample of benchmarks/dynamic_bound.py, which counts thousands."""
-    from benchmarks.dynamic_bound import try_cases
-
-    tally = try_cases(cases, heading=heading, seed=7)
-    assert tally.held == cases
-    assert tally.violations == 0
-    assert tally.sharp_held >= tally.held
-    assert tally.sharp_violations == 0
-    assert tally.sharpest < tally.tightest
+def test_each_assumption_is_reported_by_name_with_its_value():
+    course = place_course()
+    start = np.array([1.5, 1.5])
+    answer = dynamic_bound(course, start, course.at(start)[0], radius=0.01)
+    by_name = {a.name: a for a in answer.assumptions}
+    assert list(by_name) == ["T1", "T2", "T3", "T4", "T5", "way"]
+    assert answer.holds
+    assert answer.bound == answer.sharp == 0.0
+    assert by_name["T2"].value == answer.lipschitz
+    assert by_name["T3"].value == answer.variation
+    assert by_name["T4"].value == answer.mu > 0.0
+    assert by_name["T5"].value <= by_name["T5"].limit == 0.5 * answer.mu
 
 
 def test_in_space_the_bound_is_not_violated_either():
-    rng = np.random.default_rng(1)
-    held = 0
-    while held < 6:
+    rng, held = np.random.default_rng(1), 0
+    while held < 3:
         field = random_field(rng, 3)
         start = field_points(rng, field, 1, 0.8)[0]
         moves = np.cumsum(0.08 * directions(rng, 3, 5), axis=0)
@@ -62,19 +64,11 @@ def test_in_space_the_bound_is_not_violated_either():
             assert size <= answer.sharp <= answer.bound
 
 
-def test_each_assumption_is_reported_by_name_with_its_value():
-    course = place_course()
-    start = np.array([1.5, 1.5])
-    answer = dynamic_bound(course, start, course.at(start)[0], radius=0.01)
-    assert [a.name for a in answer.assumptions] == ["T1", "T2", "T3", "T4", "T5", "way"]
-    assert answer.holds
-    assert answer.bound == answer.sharp == 0.0
-    by_name = {a.name: a for a in answer.assumptions}
-    assert by_name["T2"].value == answer.lipschitz
-    assert by_name["T3"].value == answer.variation
-    assert by_name["T4"].value == answer.mu > 0.0
-    assert by_name["T5"].value <= by_name["T5"].limit == 0.5 * answer.mu
-    assert by_name["T1"].text == "odometry gives the motion exactly (assumed)"
+@pytest.mark.parametrize(("quadrature", "exact"), [(Exact(), True), (EqualArea(99), False)])
+def test_the_derivative_in_a_mesh_is_exact_face_by_face_alone(quadrature, exact):
+    field = MapField(Descriptor(Rose.fibonacci(8), quadrature=quadrature),
+                     MeshMap.box((0, 0, 0), (4, 4, 3)))  # fmt: skip
+    assert PlaceCourse.along(field, np.zeros((2, 3))).exact is exact
 
 
 def test_too_wide_a_ball_breaks_t5_and_only_t5():
@@ -113,10 +107,9 @@ def test_on_cells_the_derivative_is_not_verified_and_the_way_is_known_only_at_sa
     answer = dynamic_bound(course, [1.5, 1.5, 0.2], np.zeros((2, 8)), radius=0.01, samples=6)
     assert not answer.holds
     assert answer.bound == answer.sharp == np.inf
-    assert answer.assumptions[2].text == "not verified: J is a difference quotient on this map"
-    way = answer.assumptions[-1]
-    assert way.text == "the places of 6 starts in the ball are free (samples)"
-    assert way.holds
+    names = {a.name: a.holds for a in answer.assumptions}
+    assert not names["T3"]  # J is a difference quotient
+    assert names["way"]
 
 
 def test_noise_and_drift_widen_the_bound():
@@ -152,13 +145,3 @@ def test_the_stack_has_the_gramian_for_its_square():
     np.testing.assert_allclose(
         rows.T @ rows, np.einsum("k,kni,knj->ij", course.weights, J, J), rtol=1e-12
     )
-
-
-def test_bad_questions_are_refused():
-    course = place_course()
-    with pytest.raises(InputError) as caught:
-        dynamic_bound(course, [1.5, 1.5], np.zeros((6, 8)), radius=0.0)
-    assert str(caught.value) == "`radius` must be positive, `noise` and `drift` not negative."
-    with pytest.raises(InputError) as caught:
-        dynamic_bound(course, [1.5, 1.5], np.zeros((5, 8)), radius=0.1)
-    assert str(caught.value) == "`observed` must have shape (6, 8), got (5, 8)."

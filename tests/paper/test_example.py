@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from isovist import Descriptor, OccupancyMap, write_map
+from isovist import Descriptor
 from isovist.apps import app
 from isovist.paper import Exact, Setup, as_json, paper_room, paper_rose, run_example
 
@@ -125,38 +125,23 @@ def test_exact_gauss_newton_reaches_rounding_in_four_steps(rows):
 
 
 @pytest.mark.slow
-def test_the_command_prints_tables_and_a_picture(tmp_path):
-    picture = tmp_path / "new" / "paper.png"
-    shown = CliRunner().invoke(app, ["paper", "--figure", str(picture)])
-    assert shown.exit_code == 0
-    assert "0.2869" in shown.output
-    assert picture.read_bytes()[:4] == b"\x89PNG"
-
-
-@pytest.mark.slow
 def test_the_example_can_be_had_with_other_values(tmp_path):
-    plan = {
-        "type": "Polygon",
-        "coordinates": [[[0, 0], [5, 0], [5, 4], [2, 4], [2, 3], [0, 3], [0, 0]]],
-    }
-    (tmp_path / "plan.geojson").write_text(json.dumps(plan))
-    room = ["--room", str(tmp_path / "plan.geojson"), "--place", "1.3", "1.2"]
-    words = ["--channels", "12", "--temperature", "0.2", "--profile", "bump", *room]
-    result = CliRunner().invoke(app, ["paper", *words, "--json"])
+    ring = [[0, 0], [5, 0], [5, 4], [2, 4], [2, 3], [0, 3], [0, 0]]
+    plan, picture = tmp_path / "plan.geojson", tmp_path / "new" / "paper.png"
+    plan.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
+    words = "paper --channels 12 --temperature 0.2 --profile bump --place 1.3 1.2 --room"
+    words = [*words.split(), str(plan)]
+    result = CliRunner().invoke(app, [*words, "--json"])
     assert result.exit_code == 0, result.exception
     data = json.loads(result.output)
-    assert set(data) >= {
-        "convergence", "nearest", "gauss_newton", "gauss_newton_exact", "singular_values", "mu",
-        "singular_values_exact", "mu_exact", "singular_values_without_shadow",
-    }  # fmt: skip
     assert len(data["phi_exact"]) == 12
-    assert (data["summary"]["profile"], data["summary"]["channels"]) == ("Bump", 12)
-    assert data["summary"]["parameter"] == pytest.approx(np.arccos(0.6))
-    assert data["summary"]["true_place"] == [1.3, 1.2]
-    assert data["summary"]["gauss_newton_exact_error"] < 1e-6
-    text = CliRunner().invoke(app, ["paper", *words]).output
-    assert "Sums of S terms at (1.30, 1.20) m" in text
-    assert "φ7" in text
+    told = data["summary"]
+    assert (told["profile"], told["channels"], told["true_place"]) == ("Bump", 12, [1.3, 1.2])
+    assert told["parameter"] == pytest.approx(np.arccos(0.6))
+    assert told["gauss_newton_exact_error"] < 1e-6
+    text = CliRunner().invoke(app, [*words, "--figure", str(picture)]).output
+    assert f"{data['nearest'][0]['distance']:.4f}" in text
+    assert picture.read_bytes()[:4] == b"\x89PNG"
 
 
 @pytest.mark.slow
@@ -164,40 +149,7 @@ def test_without_values_the_setup_is_that_of_the_paper(rows):
     assert as_json(run_example(Setup.of())) == rows
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (["--channels", "1"], "A rose needs at least 2 directions, got 1."),
-        (["--temperature", "0"], "`--temperature` must be a positive number, got 0.0. "
-         "Small is sharp; 0.5 suits 8 directions."),
-        (["--temperature", "1e-308"], "`--temperature` must be a positive number, got 1e-308. "
-         "Small is sharp; 0.5 suits 8 directions."),
-        (["--temperature", "1e-200"], "The descriptor does not change from place to place, so that "
-         "nothing bounds an error. Take another `--temperature`."),
-        (["--profile", "gauss"], "`--profile` must be softmax, bump or cosine, got gauss."),
-        (["--profile", "cosine", "--temperature", "0.6"],
-         "`--temperature` of a cosine power is at most 0.5, got 0.6."),
-        (["--place", "9", "9"], "`--place` must lie in the free space of the room, got (9, 9)."),
-        (["--room", "floor.yaml"], "floor.yaml: there is no such file."),
-    ],
-)  # fmt: skip
-def test_values_that_make_no_sense_are_told_in_words(words, text):
-    assert str(CliRunner().invoke(app, ["paper", *words]).exception) == text
-
-
-def test_the_room_of_the_example_is_a_plan_of_walls(tmp_path):
-    write_map(OccupancyMap(np.zeros((20, 20), dtype=np.uint8), 0.05), tmp_path / "floor.yaml")
-    result = CliRunner().invoke(app, ["paper", "--room", str(tmp_path / "floor.yaml")])
-    assert str(result.exception) == (
-        "floor.yaml: this needs a plan of walls (.geojson). "
-        "A ROS map becomes one with `isovist convert`."
-    )
-
-
-def test_the_jumps_the_ratios_and_the_table_of_both_are_told():
-    from isovist.paper import as_json, run_example
-
-    rows = as_json(run_example())
+def test_the_jumps_the_ratios_and_the_table_of_both_are_told(rows):
     assert [round(jump["angle"], 3) for jump in rows["jumps"]] == [0.588, 5.695]
     first = rows["jumps"][0]
     assert (round(first["before"], 2), round(first["after"], 2)) == (1.80, 3.61)

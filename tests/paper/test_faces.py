@@ -7,10 +7,12 @@ import pytest
 import shapely
 
 import isovist as iv
-from isovist import Descriptor, InputError, MeshMap
+from isovist import Descriptor, MeshMap
 from isovist.descriptor import faces
 from isovist.descriptor.faces import _convex_rest, _seen_of, _unhidden
 from isovist.paper import EqualArea, Exact
+
+pytestmark = pytest.mark.slow
 
 ROSE = iv.Rose.fibonacci(12, 0.5)
 EXACT = Descriptor(ROSE, quadrature=Exact(1e-11))
@@ -108,21 +110,9 @@ def cube_world():
     return MeshMap.joined([MeshMap.box((0, 0, 0), SIZE), MeshMap.box(LOW, HIGH)])
 
 
-@pytest.mark.slow
 def test_a_box_with_a_cube_agrees_with_an_independent_integral():
     F, _ = EXACT.at(cube_world(), POINT)
     np.testing.assert_allclose(F, box_and_cube(), rtol=0.0, atol=1e-8)
-
-
-@pytest.mark.slow
-def test_a_box_alone_agrees_to_rounding():
-    F, _ = EXACT.at(MeshMap.box((0, 0, 0), SIZE), POINT)
-    twin = np.zeros(len(ROSE))
-    for axis in range(3):
-        u, v = (k for k in range(3) if k != axis)
-        for value in (0.0, SIZE[axis]):
-            twin += over_rectangle(axis, value, (0, SIZE[u]), (0, SIZE[v]), lambda _, r: r, 40)
-    np.testing.assert_allclose(F, twin, atol=1e-10)
 
 
 def extruded_twin(plan, point, low, high, panels=6):
@@ -171,7 +161,6 @@ def office():
     )  # fmt: skip
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("place", [(1.3, 1.7, 1.2), (4.1, 3.3, 0.7), (6.2, 0.8, 2.1)])
 def test_an_extruded_office_agrees_with_an_independent_integral_to_1e_8(place):
     world = MeshMap.extrude(office(), 0.0, 2.6)
@@ -179,7 +168,6 @@ def test_an_extruded_office_agrees_with_an_independent_integral_to_1e_8(place):
     np.testing.assert_allclose(F, extruded_twin(office(), np.array(place), 0.0, 2.6), atol=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("world", [cube_world(), MeshMap.extrude(office(), 0.0, 2.6)])
 def test_the_jacobian_agrees_with_differences_to_1e_6(world):
     _, J = EXACT.at(world, POINT, jacobian=True)
@@ -188,7 +176,6 @@ def test_the_jacobian_agrees_with_differences_to_1e_6(world):
     np.testing.assert_allclose(J, ((F[:3] - F[3:]) / 2e-4).T, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_reflectances_count_face_by_face_too():
     world = MeshMap.box((0, 0, 0), SIZE, reflectance=[0.1, 0.9, 0.4, 0.5, 0.2, 0.7])
     exact = Descriptor(ROSE, iv.Intensity(), Exact(1e-10))
@@ -215,17 +202,6 @@ def test_the_clearance_of_a_mesh_is_the_distance_to_its_nearest_face():
         assert world.clearance(p) == pytest.approx(min(inside, nearest))
 
 
-@pytest.mark.slow
-def test_the_static_bound_in_space_is_not_violated():
-    """A small sample of benchmarks/static_bound_3d.py, which counts thousands."""
-    from benchmarks.static_bound_3d import try_cases
-
-    tally = try_cases(1, seed=3)
-    assert tally.violations == 0
-    assert tally.held >= 1
-
-
-@pytest.mark.slow
 def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():
     rng = np.random.default_rng(5)
     for _ in range(40):
@@ -263,26 +239,3 @@ def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):
     shades = shapely.box([1.0], 1.0, 2.0, 2.0)
     monkeypatch.setattr(faces, "_unhidden", lambda *_: wrong)
     assert shapely.area(shapely.polygons(_seen_of(outline, shades))).sum() == pytest.approx(7.0)
-
-
-@pytest.mark.parametrize(
-    ("world", "signal", "text"),
-    [
-        (
-            MeshMap.from_triangles([[[0, 0, 0], [4, 0, 0], [0, 4, 1]]], free="everywhere"),
-            iv.Range(50.0),
-            "The mesh is not closed around the point: 75.0% of the directions meet nothing. "
-            "Use EqualArea, or close the mesh.",
-        ),
-        (
-            MeshMap.box((0, 0, 0), SIZE),
-            iv.Range(2.0),
-            "Face by face the signal must be smooth on faces: some of them are beyond its "
-            "`maximum`. Make that larger, or use EqualArea.",
-        ),
-    ],
-)
-def test_what_cannot_be_done_face_by_face_is_said(world, signal, text):
-    with pytest.raises(InputError) as caught:
-        Descriptor(ROSE, signal, Exact()).at(world, POINT)
-    assert str(caught.value) == text

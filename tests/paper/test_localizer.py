@@ -8,7 +8,7 @@ from tests.support.sites import PLANE, SPACE, gap
 from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import Descriptor, InputError, Pose3, SpinningLidar, write_map, write_scan
+from isovist import Descriptor, Pose3, SpinningLidar, write_map, write_scan
 from isovist.apps import app
 from isovist.paper import (
     DescriptorGrid,
@@ -16,11 +16,12 @@ from isovist.paper import (
     band_of,
     distances,
     layer,
-    paper_localizer,
     paper_room,
     paper_rose,
 )
 from isovist.poses import unit_vectors
+
+pytestmark = pytest.mark.slow
 
 ROOM = paper_room()
 PLACE = (1.3, 1.7)
@@ -43,7 +44,6 @@ def test_the_table_of_the_paper_is_the_path_of_its_localizer():
     np.testing.assert_allclose(answer.pose.vector, [*PLACE, 0.0], atol=1e-4)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["euclid", "gram", "truncated"])
 def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm):
     descriptor = Descriptor(iv.Rose.circle(16))
@@ -57,39 +57,28 @@ def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm
     np.testing.assert_allclose(turned.pose.vector, [*PLACE, 6.0 * np.pi / 16.0], atol=1e-8)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("norm", ["euclid", "truncated"])
-def test_scans_of_the_plane_are_located_on_cells_without_a_heading(norm):
+def test_scans_of_the_plane_are_located_on_cells(norm):
     localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0), norm)
-    for truth in PLANE.places:
-        away, turn = gap(localizer.locate(PLANE.look(truth)).pose, truth)
-        assert away < 0.06
-        assert turn < 0.02
-
-
-@pytest.mark.slow
-def test_the_mount_of_a_sensor_is_taken_off():
-    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0))
-    truth = PLANE.places[0]
-    scan = PLANE.look(truth, mount=PLANE.mount)
-    for heading in (None, truth.yaw):
+    looks = [(place, None, PLANE.look(place)) for place in PLANE.places]
+    first = PLANE.places[0]
+    mounted = PLANE.look(first, mount=PLANE.mount)
+    for truth, heading, scan in (*looks, (first, None, mounted), (first, first.yaw, mounted)):
         away, turn = gap(localizer.locate(scan, heading).pose, truth)
         assert away < 0.06
         assert turn < 0.02
 
 
-@pytest.mark.slow
 def test_half_a_view_is_compared_where_it_was_seen():
-    lidar = iv.Lidar(field_of_view=np.pi, beams=181, noise=0.01)
-    truth = PLANE.places[1]
+    lidar, truth = iv.Lidar(field_of_view=np.pi, beams=181, noise=0.01), PLANE.places[1]
     scan = lidar.scan(PLANE.world, truth, np.random.default_rng(2))
-    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0))
-    answer = localizer.locate(scan)
+    answer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0)).locate(scan)
     away, turn = gap(answer.pose, truth)
     assert away < 0.1
     assert turn < 0.03
     assert not answer.bound.holds
-    assert answer.bound.assumptions[0].text.startswith("J is the derivative of F: not verified")
+    derivative = answer.bound.assumptions[0]  # which cells have not
+    assert (derivative.name, derivative.holds) == ("derivative", False)
 
 
 def space_case(kind):
@@ -100,7 +89,6 @@ def space_case(kind):
     return iv.MeshMap.extrude(plan, 0.0, 3.0), Pose3(1.3, 1.7, 0.4, 1.0), lidar
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["voxels", "mesh"])
 def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
     world, truth, lidar = space_case(kind)
@@ -116,7 +104,6 @@ def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
     assert near < 0.15
 
 
-@pytest.mark.slow
 def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
     world = iv.SegmentMap.room(1.9, 1.2)
     descriptor = Descriptor(iv.Rose.circle(8, 0.5))
@@ -144,7 +131,6 @@ def test_the_bound_names_every_assumption():
     assert answer.bound.bound == np.inf
 
 
-@pytest.mark.slow
 def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
     sides = np.array([[0, 0, 8, 0], [8, 0, 8, 3], [8, 3, 0, 3], [0, 3, 0, 0]], dtype=float)
     world = iv.SegmentMap.from_segments(sides, reflectance=[0.2, 0.5, 0.9, 0.5])
@@ -165,18 +151,17 @@ def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
     assert both.nodes.distances[other].min() > 3.0 * both.nodes.distances[0]
 
 
-@pytest.mark.slow
 def test_the_grid_covers_cells_voxels_and_meshes():
-    rng = np.random.default_rng(4)
-    mesh = iv.MeshMap.extrude(iv.SegmentMap.room(3.0, 2.0), 0.0, 2.0)
-    worlds = [(PLANE.world, iv.Rose.circle(8)), (SPACE.world, iv.Rose.fibonacci(8)),
-              (mesh, iv.Rose.fibonacci(8))]  # fmt: skip
-    for world, rose in worlds:
+    rng, mesh = np.random.default_rng(4), iv.MeshMap.extrude(iv.SegmentMap.room(3, 2), 0, 2)
+    for world in (ROOM, PLANE.world, SPACE.world, mesh):
+        rose = iv.Rose.circle(8) if world.dimension == 2 else iv.Rose.fibonacci(8)
         grid = DescriptorGrid.over(world, Descriptor(rose, iv.Range(20.0)), 0.8)
         places = rng.uniform(*world.bounds, (3000, world.dimension))
         places = places[world.contains(places)]
         gaps = np.linalg.norm(places[:, None] - grid.nodes, axis=2).min(axis=1)
-        assert gaps.max() <= grid.covering_radius
+        assert world.contains(grid.nodes).all()
+        assert 0.8 / np.sqrt(2.0) <= gaps.max() <= grid.covering_radius
+        assert grid.covering_radius <= 2.0
 
 
 def test_distances_agree_with_their_definitions():
@@ -205,7 +190,6 @@ def test_distances_agree_with_their_definitions():
             assert found["gram"][k, h] == pytest.approx(np.sqrt(more * (g[w] @ inverse @ g[w])))
 
 
-@pytest.mark.slow
 def test_the_command_gives_the_path_of_the_paper(tmp_path):
     write_map(ROOM, tmp_path / "room.geojson")
     write_scan(full_scan(), tmp_path / "scan.json")
@@ -219,100 +203,10 @@ def test_the_command_gives_the_path_of_the_paper(tmp_path):
     np.testing.assert_allclose(path[:4], PATH, atol=6e-4)
     assert row["nearest"][0]["node"] == [1.5, 1.5]
     assert len(row["bound"]["assumptions"]) == 6
-    plain = CliRunner().invoke(app, ["locate", *files, *told])
-    assert "nearest nodes" in plain.output
-    assert "no   no node farther off explains the observation" in plain.output
+    plain = CliRunner().invoke(app, ["locate", *files, *told]).output
+    assert f"{row['nearest'][0]['distance']:.4f}" in plain
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: PaperLocalizer(ROOM, iv.Rose.fibonacci(8)),
-            "A rose of dimension 3 cannot describe a map of dimension 2.",
-        ),
-        (
-            lambda: PaperLocalizer(SPACE.world, iv.Rose.circle(8)),
-            "A rose of dimension 2 cannot describe a map of dimension 3.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), norm="taxi"),
-            "`norm` must be euclid, gram or truncated, got taxi.",
-        ),
-        (
-            lambda: paper_localizer(ROOM, profile="triangle"),
-            "`profile` must be softmax, bump or cosine, got triangle.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(np.ones(7)),
-            "`observation` must have shape (8,), got (7,).",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(np.ones(8), 0.3),
-            "F is taken in the axes of the map: give `heading` 0, or a scan, which can be turned.",
-        ),
-        (
-            lambda: PaperLocalizer(
-                ROOM, iv.Rose.from_directions([[1, 0], [0, 1], [-1, -1]], 0.5), spacing=0.5
-            ).locate(np.ones(3)),
-            "Without a heading, F needs a rose of equal steps on the circle; give a `heading` or a "
-            "scan, which can be turned.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose()).locate(SPACE.elsewhere()),
-            "The map is of the plane and the scan is not; take a scan of its kind.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), iv.Intensity()).locate(full_scan()),
-            "An Intensity signal needs a scan with `intensities`; this one has none.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose(), iv.SurfaceGradient()).locate(full_scan()),
-            "A scan carries ranges and perhaps intensities, no SurfaceGradient. "
-            "Use a Range or an Intensity signal.",
-        ),
-        (
-            lambda: PaperLocalizer(ROOM, paper_rose()).locate(full_scan(), np.nan),
-            "`heading` must be an angle in rad, got nan.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        (["--method", "magic"], "`--method` must be isovist or paper, got magic."),
-        (["--norm", "gram"], "`--norm` is for `--method paper`."),
-        (["--method", "paper", "--any-attitude"], "`--any-attitude` is not for `--method paper`."),
-        (["--method", "paper", "--near", "1", "2", "3"], "`--near` is not for `--method paper`."),
-        (
-            ["--method", "paper", "--norm", "taxi"],
-            "`--norm` must be euclid, gram or truncated, got taxi.",
-        ),
-    ],
-)
-def test_bad_options_are_one_line(options, text, tmp_path):
-    write_map(ROOM, tmp_path / "room.geojson")
-    write_scan(full_scan(), tmp_path / "scan.json")
-    files = [str(tmp_path / "room.geojson"), str(tmp_path / "scan.json")]
-    result = CliRunner().invoke(app, ["locate", *files, *options])
-    assert str(result.exception) == text
-
-
-def test_the_paper_knows_one_map(tmp_path):
-    write_map(ROOM, tmp_path / "room.geojson")
-    write_scan(full_scan(), tmp_path / "scan.json")
-    files = [str(tmp_path / name) for name in ("room.geojson", "room.geojson", "scan.json")]
-    result = CliRunner().invoke(app, ["locate", *files, "--method", "paper"])
-    assert str(result.exception) == "`--method paper` takes one map, got 2."
-
-
-@pytest.mark.slow
 def test_the_command_locates_in_space(tmp_path):
     import trimesh
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.support.errors import refused
 from tests.support.reference_locate import twin_rooms
 from tests.support.sites import PLANE
 from typer.testing import CliRunner
@@ -60,25 +61,15 @@ def test_a_rose_comes_back_from_its_file_and_knows_its_map(tmp_path):
     again = read_rose(path, ROOM)
     np.testing.assert_allclose(again.directions, rose.directions)
     assert again.profile == rose.profile
-    for world, text in (
-        (
-            iv.SegmentMap.room(5.0, 4.0),
-            "rose.json was fitted to another map. Fit one to this map: `isovist optimise`.",
-        ),
-        (
-            iv.MeshMap.box((0, 0, 0), (1, 1, 1)),
-            "rose.json: a rose of dimension 2 cannot describe a map of dimension 3.",
-        ),
+    for world, code in (
+        (iv.SegmentMap.room(5.0, 4.0), "outdated_file"),
+        (iv.MeshMap.box((0, 0, 0), (1, 1, 1)), "wrong_dimension"),
     ):
-        with pytest.raises(FileError) as caught:
+        with refused(code=code, kind=FileError):
             read_rose(path, world)
-        assert str(caught.value) == text
     path.write_text("{}")
-    with pytest.raises(FileError) as caught:
+    with refused(code="unknown_format", kind=FileError):
         read_rose(path)
-    assert str(caught.value) == (
-        "rose.json is not a rose: it needs `directions`, `profile`, `parameter` and `map`."
-    )
 
 
 def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
@@ -90,22 +81,8 @@ def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
     result = CliRunner().invoke(app, told)
     assert result.exit_code == 0, result.output
     assert set(json.loads(result.output)) == {"fitted", "held_out", "lowest"}
-    result = CliRunner().invoke(
-        app,
-        [
-            "locate",
-            plan,
-            scan,
-            "--method",
-            "paper",
-            "--rose",
-            rose,
-            "--heading",
-            "22.918",
-            "1",
-            "--json",
-        ],
-    )
+    told = ["--method", "paper", "--rose", rose, "--heading", "22.918", "1", "--json"]
+    result = CliRunner().invoke(app, ["locate", plan, scan, *told])
     row = json.loads(result.output)
     assert abs(row["x"] - 1.3) + abs(row["y"] - 1.7) < 0.1
     other, atlas = str(tmp_path / "other.geojson"), str(tmp_path / "room.atlas")
@@ -117,9 +94,7 @@ def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
     assert abs(best["x"] - 1.3) + abs(best["y"] - 1.7) < 0.1
     for verb in (["locate", other, scan, "--method", "paper"], ["build", other, "-o", atlas]):
         result = CliRunner().invoke(app, [*verb, "--rose", rose])
-        assert str(result.exception) == (
-            "rose.json was fitted to another map. Fit one to this map: `isovist optimise`."
-        )
+        assert (type(result.exception), result.exception.code) == (FileError, "outdated_file")
 
 
 def test_no_place_is_fitted_to_that_stands_before_something_thin():
@@ -155,6 +130,5 @@ def test_the_metric_is_told_and_drawn(tmp_path):
     row = json.loads(CliRunner().invoke(app, [*told, "--json"]).output)
     assert set(row) == {"nodes", "spacing", "resolution", "without_alias", "aliases"}
     picture = tmp_path / "metric.png"
-    plain = CliRunner().invoke(app, [*told, "--figure", str(picture)])
-    assert "have no alias" in plain.output
+    assert CliRunner().invoke(app, [*told, "--figure", str(picture)]).exit_code == 0
     assert picture.stat().st_size > 5000

@@ -5,16 +5,7 @@ from functools import lru_cache
 import numpy as np
 import pytest
 
-from isovist import (
-    Descriptor,
-    InputError,
-    Intensity,
-    MeshMap,
-    Range,
-    Rose,
-    SegmentMap,
-    SurfaceGradient,
-)
+from isovist import Descriptor, Intensity, MeshMap, Range, Rose, SegmentMap, SurfaceGradient
 from isovist.basis import Band
 from isovist.paper import EqualArea, Exact, rim_term, silhouette_term
 from isovist.sensing import Seen
@@ -225,27 +216,3 @@ def test_a_band_is_a_mask_and_its_area():
     inside = band.mask(rule.directions)
     assert inside.mean() * 4 * np.pi == pytest.approx(band.area, rel=1e-3)
     assert Band().mask(rule.directions).all()
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: Band(0.3, 0.2),
-         "A band runs from a lower to a higher elevation within ±π/2 rad, got 0.3 to 0.2."),
-        (lambda: SurfaceGradient("colour"), "`of` must be attribute or height, got 'colour'."),
-        (lambda: SurfaceGradient(steepest=0.0), "`steepest` must be positive and finite, got 0.0."),
-        (lambda: Descriptor(ROSE, SurfaceGradient()).at(convex(0), POINT),
-         "SurfaceGradient needs a map whose walls have an `attribute`."),
-        (lambda: Descriptor(Rose.circle(8), SurfaceGradient("height")).at(
-            SegmentMap.room(2, 2), [1, 1]),
-         "The slope of the height needs a mesh in space."),
-        (lambda: Descriptor(ROSE).at(convex(0), POINT, view=[[0, 1]]),
-         "`view` needs the exact quadrature and a SegmentMap, or a Band in space."),
-        (lambda: Descriptor(Rose.circle(8)).at(SegmentMap.room(2, 2), [1, 1], view=Band()),
-         "The exact quadrature needs a SegmentMap and no Band, or a MeshMap and no view."),
-    ],
-)  # fmt: skip
-def test_bad_requests_are_one_clear_line(make, text):
-    with pytest.raises(InputError) as error:
-        make()
-    assert str(error.value) == text

@@ -9,7 +9,6 @@ from tests.support.reference_locate import building
 from isovist import (
     Descriptor,
     Gram,
-    InputError,
     Lidar,
     LocalizationSettings,
     OccupancyMap,
@@ -18,9 +17,7 @@ from isovist import (
     Rose,
     Scan,
     SegmentMap,
-    Verdict,
     build,
-    locate,
 )
 from isovist.localization.refine import refine
 from isovist.localization.spread import information
@@ -280,90 +277,3 @@ def test_the_frame_of_the_map_does_not_matter(atlas):
     turn[:2, :2] = origin.rotation
     np.testing.assert_allclose(turn @ here.covariance @ turn.T, there.covariance, atol=1e-9)
     assert here.least == pytest.approx(there.least)
-
-
-def half_turn_room(pillar):
-    """A room that a half turn maps onto itself cell by cell, but for the pillar."""
-    cells = np.full((120, 160), Cell.OCCUPIED, dtype=np.uint8)
-    cells[2:118, 2:158] = Cell.FREE
-    cells[2:50, 2:40] = Cell.OCCUPIED
-    cells[90:96, 60:75] = Cell.OCCUPIED
-    cells = np.maximum(cells, cells[::-1, ::-1])
-    assert (cells == cells[::-1, ::-1]).all()
-    if pillar:  # of a single one it could be that somebody moved it
-        for row, column in ((44, 100), (88, 30), (20, 130)):
-            cells[row : row + 10, column : column + 10] = Cell.OCCUPIED
-    return OccupancyMap(cells, 0.05)
-
-
-@pytest.mark.parametrize("pillar", [False, True])
-def test_in_a_two_fold_room_every_scan_is_ambiguous_until_pillars_stand_in_view(pillar):
-    world = half_turn_room(pillar)
-    atlas = build(world)
-    rng = np.random.default_rng(7)
-    lidar = Lidar(beams=360, noise=0.01)
-    middle = Pose(8.0, 6.0, np.pi)
-    for pose in (
-        Pose(2.9, 3.1, 0.4),
-        Pose(4.1, 1.3, 2.0),
-        Pose(5.6, 3.4, -1.2),
-        Pose(3.3, 2.0, 3.0),
-    ):
-        answer = locate(atlas, lidar.scan(world, pose, rng))
-        near = [
-            min(np.hypot(e.pose.x - p.x, e.pose.y - p.y) for e in answer.estimates[:2])
-            for p in (pose, middle @ pose)
-        ]
-        assert near[0] < 0.05
-        if pillar:
-            assert answer.verdict is Verdict.UNIQUE
-            assert np.hypot(answer.best.pose.x - pose.x, answer.best.pose.y - pose.y) < 0.05
-        else:
-            assert answer.verdict is Verdict.AMBIGUOUS
-            assert near[1] < 0.05
-            assert answer.estimates[0].probability < 0.9
-
-
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: refine_course(
-                PoseCourse.along(DESCRIPTOR, ROOM, DRIVE), np.zeros((5, 12)), [9.0, 1.0, 0.0]
-            ),
-            "A place of the trajectory is not in free space from this start.",
-        ),
-        (
-            lambda: refine_course(
-                PoseCourse.along(DESCRIPTOR, ROOM, DRIVE), np.zeros((4, 12)), [1.0, 1.0, 0.0]
-            ),
-            "`observed` must have shape (5, 12), got (4, 12).",
-        ),
-        (
-            lambda: least_needed(0.0),
-            "`accuracy` and `basin` must be positive, `confidence` within (0, 1).",
-        ),
-        (
-            lambda: descriptor_noise(DESCRIPTOR, Scan(np.arange(3.0), np.ones(3)), 0.0),
-            "`sigma` must be positive, got 0.0 m.",
-        ),
-        (
-            lambda: descriptor_noise(
-                Descriptor(Rose.fibonacci(8)), Scan(np.arange(3.0), np.ones(3)), 0.1
-            ),
-            "A planar scan needs a rose on the circle and a Range signal.",
-        ),
-    ],
-)
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text
-
-
-def test_one_pose_of_odometry_per_scan(atlas):
-    with pytest.raises(InputError) as caught:
-        refine_start(atlas, [Scan(np.arange(3.0), np.ones(3))], [], Pose())
-    assert str(caught.value) == (
-        "`odometry` must hold one pose per scan, at least one, got 0 for 1."
-    )

@@ -25,7 +25,7 @@ REFUTED = {
 
 
 @pytest.mark.parametrize("statement", registry(), ids=lambda s: f"{s.name} {s.version}")
-def test_every_statement_does_as_it_should(statement: Statement) -> None:
+def test_every_statement_does_as_it_should(statement: Statement):
     row = try_statement(statement, 8)
     assert row.right, (row.worst, row.limit, row.example)
     if not statement.holds:
@@ -33,7 +33,7 @@ def test_every_statement_does_as_it_should(statement: Statement) -> None:
         assert REFUTED.get(row.name, "") in row.example
 
 
-def test_the_register_is_complete_and_its_rows_are_distinct() -> None:
+def test_the_register_is_complete_and_its_rows_are_distinct():
     everything = registry()
     assert len(everything) >= 25
     assert len({(s.name, s.version) for s in everything}) == len(everything)
@@ -42,7 +42,7 @@ def test_the_register_is_complete_and_its_rows_are_distinct() -> None:
     assert all(s.version == "as printed" for s in everything if not s.holds)
 
 
-def test_a_value_that_is_no_number_never_holds() -> None:
+def test_a_value_that_is_no_number_never_holds():
     assert not worst_of(np.array([0.0, np.nan]), 1.0).holds
     assert not Finding(0, 0.0, 1.0).holds
 
@@ -65,7 +65,7 @@ def _run(monkeypatch: pytest.MonkeyPatch, broken: bool, *arguments: str) -> tupl
 
 def test_the_table_says_what_failed_as_known_and_the_exit_code_is_0(
     monkeypatch: pytest.MonkeyPatch,
-) -> None:
+):
     code, out = _run(monkeypatch, False)
     assert code == 0
     assert "refuted" in out
@@ -74,9 +74,7 @@ def test_the_table_says_what_failed_as_known_and_the_exit_code_is_0(
     assert summary in " ".join(out.split())
 
 
-def test_a_statement_that_should_hold_and_fails_gives_exit_code_1(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_statement_that_should_hold_and_fails_gives_exit_code_1(monkeypatch: pytest.MonkeyPatch):
     code, out = _run(monkeypatch, True, "--json", "--quick")
     assert code == 1
     report = json.loads(out)

@@ -8,9 +8,11 @@ from tests.support.sites import PLANE, SPACE
 from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import InputError, write_map
+from isovist import write_map
 from isovist.apps import app
 from isovist.paper import drive_legs, field_of, try_legs
+
+pytestmark = pytest.mark.slow
 
 PLAN = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
 
@@ -20,7 +22,6 @@ def site(space):
     return field_of(world, 12), np.array([2.03, 0.77, 0.83][: world.dimension])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("space", [False, True])
 def test_every_leg_is_the_best_one_of_its_place(space):
     field, start = site(space)
@@ -34,7 +35,6 @@ def test_every_leg_is_the_best_one_of_its_place(space):
     assert drive.least[1] == pytest.approx(first.least.max())
 
 
-@pytest.mark.slow
 def test_the_command_line_drives_and_says_where(tmp_path):
     path = tmp_path / "plan.geojson"
     write_map(PLAN, path)
@@ -48,7 +48,6 @@ def test_the_command_line_drives_and_says_where(tmp_path):
     assert lines[2].startswith(" leg 2  (")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("site", [PLANE, SPACE], ids=["plane", "space"])
 def test_on_cells_no_leg_comes_too_near_to_a_wall_for_differences(site):
     field = field_of(site.world, 8)
@@ -62,17 +61,3 @@ def test_on_cells_no_leg_comes_too_near_to_a_wall_for_differences(site):
     assert field.free(start)
     drive = drive_legs(field, start, legs=1, length=0.6, count=6)
     assert field.free(drive.places).all()
-
-
-@pytest.mark.parametrize(
-    ("start", "legs", "text"),
-    [
-        ([2.0, 0.8], 0, "`legs` must be at least 1, got 0."),
-        ([2.0, 0.8, 1.0], 1, "A map of the plane needs x and y, a map in space x, y and z."),
-        ([5.0, 0.4], 1, "The place is not in free space, or too near to a wall."),
-    ],
-)
-def test_what_cannot_be_driven_is_said(start, legs, text):
-    with pytest.raises(InputError) as caught:
-        drive_legs(site(False)[0], start, legs=legs)
-    assert str(caught.value) == text

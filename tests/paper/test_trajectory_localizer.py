@@ -8,10 +8,12 @@ from tests.support.sites import PLANE, SPACE, gap
 from typer.testing import CliRunner
 
 import isovist as iv
-from isovist import Descriptor, InputError, Pose, Pose3, SpinningLidar, write_map
+from isovist import Descriptor, Pose, Pose3, SpinningLidar, write_map
 from isovist.apps import app
 from isovist.paper import (
     BeamCourse,
+    Beams,
+    EqualArea,
     MapField,
     PaperLocalizer,
     band_of,
@@ -21,6 +23,8 @@ from isovist.paper import (
     try_legs,
 )
 from isovist.poses import unit_vectors
+
+pytestmark = pytest.mark.slow
 
 LEGS = (Pose(0.25, 0.0, 0.2), Pose(0.25, 0.05, 0.2), Pose(0.2, 0.0, -0.3), Pose(0.3, 0.0, 0.1))
 
@@ -38,7 +42,6 @@ def full_scan(world, pose, beams=720):
     return iv.Scan(bearings, ranges)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("mounted", [False, True])
 def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
     truth = way_from(PLANE.places[0])
@@ -57,7 +60,6 @@ def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
     assert not way.bound.holds  # J is a difference quotient on cells
 
 
-@pytest.mark.slow
 def test_a_way_in_space_is_found():
     truth = way_from(SPACE.places[0], [Pose3(0.3, 0.0, 0.3)])
     lidar = SpinningLidar(12, -0.6, 0.6, 80, 20.0, 0.01)
@@ -73,7 +75,6 @@ def test_a_way_in_space_is_found():
         assert turn < 0.04
 
 
-@pytest.mark.slow
 def test_a_way_tells_apart_what_one_scan_cannot():
     """Two rooms alike but for a pillar that is seen only from farther on."""
     outline = [(0, 0), (9, 0), (9, 2), (0, 2)]
@@ -91,7 +92,6 @@ def test_a_way_tells_apart_what_one_scan_cannot():
     assert way.costs[1] > 1e-3 > 1e6 * way.costs[0]
 
 
-@pytest.mark.slow
 def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
     world = paper_room()
     truth = way_from(Pose(1.3, 1.7, 0.3))
@@ -103,38 +103,24 @@ def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
     assert way.bound.bound == np.inf or gap(way.poses[0], truth[0])[0] <= way.bound.bound
 
 
-@pytest.mark.slow
 def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
-    truth = way_from(PLANE.places[0])
-    scans = [PLANE.look(pose, seed=k) for k, pose in enumerate(truth)]
-    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(12), iv.Range(20.0))
-    course, start = _course(localizer, scans, truth), truth[0].vector
-    F, J = BeamCourse.at(course, start)
-    assert F.shape == (5, 12)
-    assert J.shape == (5, 12, 3)
-    step = np.array([0.05, 0.0, 0.0])
-    ahead, back = (_course(localizer, scans, truth).at(start + s)[0] for s in (step, -step))
+    truth, descriptor = way_from(PLANE.places[0]), Descriptor(iv.Rose.circle(12), iv.Range(20.0))
+    beams = [Beams.of(PLANE.look(pose, seed=k), [iv.Range(20.0)]) for k, pose in enumerate(truth)]
+    motions = np.array([(truth[0].inverse @ pose).vector for pose in truth])
+    course = BeamCourse(PLANE.world, descriptor, beams, motions, np.ones(5))
+    start, step = truth[0].vector, np.array([0.05, 0.0, 0.0])
+    F, J = course.at(start)
+    assert (F.shape, J.shape) == ((5, 12), (5, 12, 3))
+    ahead, back = (course.at(start + s)[0] for s in (step, -step))
     np.testing.assert_allclose(J[..., 0], (ahead - back) / 0.1, atol=1e-9)
 
 
-def _course(localizer, scans, truth):
-    from isovist.paper import Beams
-    from isovist.theory.way import _motions
-
-    (descriptor,) = localizer.descriptors
-    beams = [Beams.of(scan, [descriptor.signal]) for scan in scans]
-    return BeamCourse(localizer.world, descriptor, beams, _motions(truth, 2), np.ones(len(scans)))
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("space", [False, True])
 def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_directions(space):
     plan = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
     world = iv.MeshMap.extrude(plan, 0.0, 1.6) if space else plan
     rose = iv.Rose.fibonacci(12) if space else iv.Rose.circle(12)
     place = np.array([3.0, 0.8, 0.8][: world.dimension])
-    from isovist.paper import EqualArea
-
     descriptor = Descriptor(rose, quadrature=EqualArea(1500) if space else None)
     field = MapField(descriptor, world)
     J = field.at(place[None])[1][0]
@@ -148,35 +134,6 @@ def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_direction
     assert legs.least.max() > legs.now
 
 
-@pytest.mark.parametrize(
-    ("call", "text"),
-    [
-        (
-            lambda: follow_way(PaperLocalizer(paper_room(), iv.Rose.circle(8)), [1], [Pose()]),
-            "A way needs at least 2 scans and the odometry of each, got 1 and 1.",
-        ),
-        (
-            lambda: try_legs(
-                MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [1.0, 1.0], np.eye(2),
-                length=9.0,
-            ),
-            "Every leg of 9 m meets a wall; take a shorter `length`.",
-        ),
-        (
-            lambda: try_legs(
-                MapField(Descriptor(iv.Rose.circle(8)), paper_room()), [9.0, 1.0], np.eye(2)
-            ),
-            "The place is not in free space, or too near to a wall.",
-        ),
-    ],
-)  # fmt: skip
-def test_bad_questions_are_refused(call, text):
-    with pytest.raises(InputError) as caught:
-        call()
-    assert str(caught.value) == text
-
-
-@pytest.mark.slow
 def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
     truth = way_from(PLANE.places[0], LEGS[:2])
     scans = [PLANE.look(pose, seed=k) for k, pose in enumerate(truth)]
@@ -199,5 +156,5 @@ def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
     assert len(rows) == 4
     assert [a["name"] for a in rows[-1]["assumptions"]] == ["T1", "T2", "T3", "T4", "T5", "way"]
     assert abs(rows[0]["x"] - truth[0].x) + abs(rows[0]["y"] - truth[0].y) < 0.1
-    plain = CliRunner().invoke(app, ["track", *files, *told])
-    assert "λ_min of the Gramian" in plain.output
+    plain = CliRunner().invoke(app, ["track", *files, *told]).output
+    assert len(plain.splitlines()) > 4

@@ -154,7 +154,6 @@ class CosinePower(Profile):
                 "power",
                 f"of a cosine power must be at least 2, got {self.power}; "
                 "a smaller one has no continuous derivative.",
-                code="empty",
             )
 
     @property
