@@ -71,8 +71,11 @@ def unhurried(*where, connect=sqlite3.connect, **how):
 
 
 @patch.object(sqlite3, "connect", unhurried)
-def write_bag(folder, messages, kind="bag", name="run"):
-    """A bag of that kind, with the messages in their order; ROS 2 bags as their folder."""
+def write_bag(folder, messages, kind="bag", name="run", pack=None):
+    """A bag of that kind, with the messages in their order; ROS 2 bags as their folder.
+
+    pack: how it is packed, "bz2" or "lz4" in ROS 1, "zstd" in ROS 2.
+    """
     store = store_of(kind if kind == "bag" else "ROS 2")
     if kind == "bag":
         path = folder / f"{name}.bag"
@@ -82,6 +85,12 @@ def write_bag(folder, messages, kind="bag", name="run"):
         plugin = rosbag2.StoragePlugin[kind.upper()]
         writer = rosbag2.Writer(path, version=9, storage_plugin=plugin)
         encode = store.serialize_cdr
+    if pack and kind == "bag":
+        writer.set_compression(rosbag1.Writer.CompressionFormat[pack.upper()])
+    elif pack:
+        modes, forms = rosbag2.CompressionMode, rosbag2.CompressionFormat
+        mode = modes.STORAGE if kind == "mcap" else modes.MESSAGE
+        writer.set_compression(mode, forms[pack.upper()])
     with writer:
         connections = {}
         for number, (topic, what, time, fields) in enumerate(messages):
