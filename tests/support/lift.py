@@ -16,10 +16,15 @@ LIFT = Pose(7.5, 5.9, 0.2)
 ON_2 = UP @ LIFT
 
 
+def storeys_as_drawn(seed):
+    """Maps of two storeys that have their origin in common."""
+    return [storey.plan for storey in storeys(seed, 2, length=20.0, rows=2)]
+
+
 @lru_cache
 def floors():
     """Two storeys whose maps have different origins."""
-    first, second = (as_cells(storey.plan) for storey in storeys(2, 2, length=20.0, rows=2))
+    first, second = map(as_cells, storeys_as_drawn(2))
     moved = iv.OccupancyMap(second.cells, second.resolution, UP @ second.origin)
     return {"floor 1": iv.build(first), "floor 2": iv.build(moved)}
 

@@ -1,0 +1,10 @@
+from isovist.tracking.attitude import followed as followed
+from isovist.tracking.attitude import tilt_by as tilt_by
+from isovist.tracking.bank import Bank as Bank
+from isovist.tracking.bank import Frame as Frame
+from isovist.tracking.bank import unlike_turned as unlike_turned
+from isovist.tracking.belief import RULES as RULES
+from isovist.tracking.belief import Evidence as Evidence
+from isovist.tracking.replay import summarise as summarise
+from isovist.tracking.replay import unique_way as unique_way
+from isovist.tracking.state import checksum as checksum

@@ -1,0 +1,44 @@
+"""Scans in space whose ground tells how a robot leans that did not say so."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.support.leaning import TALL, untold
+from tests.support.reference_space import at, house
+
+from isovist import CloudScan, Pose3
+from isovist.sensing import all_on_level_ground, on_level_ground
+from isovist.sensing.joined import joined
+
+WAY = [
+    at(5.0 + 0.3 * k, 0.1 * k, 0.7 - 0.05 * k, roll=0.08 * (-1) ** k, pitch=0.05) for k in range(4)
+]
+
+
+def look(pose, seed):
+    return untold(TALL.scan(house(), pose, np.random.default_rng(seed)))
+
+
+@pytest.fixture(scope="module")
+def scans():
+    return [look(pose, k) for k, pose in enumerate(WAY)]
+
+
+def test_each_of_several_scans_is_levelled_by_its_own_ground(scans):
+    level = [Pose3.lifted(pose.flat) for pose in WAY]  # what wheels tell
+    flat = all_on_level_ground(joined(scans, [a.inverse @ b for a, b in pairwise(level)]))
+    for pose, one in zip(WAY, flat.scans, strict=True):
+        np.testing.assert_allclose([one.roll, one.pitch], [pose.roll, pose.pitch], atol=0.01)
+    # Level frames lie in each other as wheels say, whatever the robot leans by.
+    for pose, place in zip(level, flat.views, strict=True):
+        np.testing.assert_allclose(place.vector, (level[-1].inverse @ pose).vector, atol=0.02)
+
+
+def test_a_motion_that_knows_the_tilt_and_a_scan_that_tells_it_are_kept(scans):
+    known = [a.inverse @ b for a, b in pairwise(WAY)]
+    assert all_on_level_ground(joined(scans, known)).motions == tuple(known)
+    told = CloudScan(scans[0].points, roll=0.01)
+    assert on_level_ground(told) is told
+    pair = joined([look(at(5.0, 0.0, 0.7), 0)] * 2, [Pose3()])
+    assert all_on_level_ground(pair) is pair

@@ -1,0 +1,62 @@
+"""What a tracker says of each reason: the only place that compares its sentences."""
+
+import pytest
+
+from isovist import Belief, Reason, Verdict
+from isovist.tracking import RULES
+
+FACTS = {
+    "groups": 3.4, "competitors": 2, "maps": ("floor 1", "floor 2", "roof"), "position_std": 1.26,
+}  # fmt: skip
+SENTENCES = {
+    Reason.SCAN_BLIND: "The scan sees next to nothing of what is around. Drive on.",
+    Reason.NO_SCAN: "Nothing was seen yet. Update the tracker with a scan.",
+    Reason.NO_CANDIDATES: "No place of the map can be tried.",
+    Reason.POOR_FIT: "The last scans fit nowhere in the map.",
+    Reason.POSE_DOUBTED: (
+        "The scan no longer fits the place that was believed. Wait for the next scans."
+    ),
+    Reason.POSITION_SLIDES: (
+        "The place can slide by 1.3 m (standard deviation) along one axis. Drive until an end or a "
+        "door is in view."
+    ),
+    Reason.FEW_GROUPS: (
+        "What was seen so far is too little to exclude other places. Turn or drive on."
+    ),
+    Reason.COMPETITORS: (
+        "2 other places would explain the way so far about as well. Drive on."
+    ),
+    Reason.SEVERAL_MAPS: (
+        "The maps look alike from here: it may be floor 1, floor 2 or roof."
+    ),
+    Reason.LEAD_TOO_NEW: "One place leads, but not by much. Drive on to be sure.",
+    Reason.ONLY_PLACE: "One place explains the way so far, and no other comes near.",
+    Reason.RECENT_SCANS_DECIDE: "One place explains the last scans, and the way so far best.",
+}  # fmt: skip
+
+
+def advice(*reasons, **changes):
+    return Belief(Verdict.AMBIGUOUS, reasons, (), 0.0, 0.0, facts=FACTS | changes).advice
+
+
+@pytest.mark.parametrize("reason", SENTENCES)
+def test_every_reason_of_a_tracker_has_its_sentence(reason):
+    assert advice(reason) == SENTENCES[reason]
+
+
+def test_the_table_has_every_reason_that_a_tracker_gives():
+    without_a_rule = {
+        Reason.SCAN_BLIND, Reason.NO_SCAN, Reason.NO_CANDIDATES, Reason.RECENT_SCANS_DECIDE,
+    }  # fmt: skip
+    assert {rule.reason for rule in RULES} | without_a_rule == set(SENTENCES)
+
+
+def test_one_other_place_is_in_the_singular():
+    said = "1 other place would explain the way so far about as well. Drive on."
+    assert advice(Reason.COMPETITORS, competitors=1) == said
+
+
+def test_the_first_reason_is_said_and_of_the_others_what_a_reader_needs():
+    reasons = Reason.COMPETITORS, Reason.SEVERAL_MAPS, Reason.LEAD_TOO_NEW
+    parts = SENTENCES[Reason.COMPETITORS], SENTENCES[Reason.SEVERAL_MAPS]
+    assert advice(*reasons) == " ".join(parts)
