@@ -6,6 +6,7 @@ import isovist as iv
 from isovist.localization import refit, unlike
 from isovist.localization.refine import refine
 from isovist.localization.search import search
+from isovist.sensing.joined import joined
 
 USUAL = iv.LocalizationSettings()
 
@@ -25,3 +26,8 @@ def fits_at(atlas, scan, poses):
     """Fits of a scan with many beams from some poses of its sensor."""
     beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
     return refit(atlas, beams, np.stack([pose.vector for pose in poses]), USUAL, tilt=False)
+
+
+def together(scans, motions):
+    """Several scans as one."""
+    return joined(scans, motions)
