@@ -87,7 +87,8 @@ def prior_of(site: Site, prior: AnyPrior) -> Prior:
         got = type(prior).__name__ if not isinstance(prior, Mapping) else "none"
         raise InputError(
             "On several maps `prior` must say which map a Region is of, "
-            f"e.g. {{{site.names[0]!r}: Region.around(pose, 2.0)}}, got {got}."
+            f"e.g. {{{site.names[0]!r}: Region.around(pose, 2.0)}}, got {got}.",
+            field="prior",
         )
     for name, region in prior.items():
         if name not in site.names:

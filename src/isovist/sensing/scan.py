@@ -303,6 +303,5 @@ def _as_sigmas(sigmas: ArrayLike, shape: tuple[int, ...], valid: BoolArray) -> F
             "sigmas",
             "must be standard deviations in m, 0 or more, for every valid beam, got "
             f"{own[odd][0]:g}. Mask the range (NaN) of a beam that says nothing.",
-            code="empty",
         )
     return np.where(valid, own, 0.0)

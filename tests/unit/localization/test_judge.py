@@ -1,30 +1,91 @@
-"""What places are worth, how likely they are, and how far they may be off."""
+"""What places are worth, how likely they are, and the rules that make a verdict of it."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.sites import SITES, gap
+from tests.support.errors import refused
+from tests.support.fits import USUAL, candidates, fits_at, fits_of
+from tests.support.reports import near
+from tests.support.sites import SITES
 
 import isovist as iv
-import isovist.localization.look as look_module
-from isovist import LocalizationSettings
-from isovist.compute import UNSEEN
-from isovist.localization.answer import radius
-from isovist.localization.judge import chances_of, judge, verdict_of
-from isovist.localization.refine import Fits, polish, refine, refuted, witnesses_of
-from isovist.localization.search import Candidates, search, unlike
+from isovist.atlas import Fit
+from isovist.compute import EXPLAINED, UNSEEN
+from isovist.localization import (
+    RULES,
+    Candidates,
+    Evidence,
+    Fits,
+    attempt,
+    beams_of,
+    chances_of,
+    decide,
+    look_once,
+    polish,
+    preview,
+    radius,
+    refuted,
+    totals_of,
+    witnesses_of,
+)
+from isovist.localization.judge import judge
+from isovist.localization.refine import refine
 
-USUAL = LocalizationSettings()
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+GOOD = {
+    "groups": 18, "competitors": 0, "maps": (), "inliers": 0.9, "probability": 0.98,
+    "position_std": 0.5, "heading_std": 0.75 * USUAL.same[1],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("facts", "score", "none", "verdict", "reasons"),
+    [
+        ({}, 4.0, 0.0, "unique", "only_place"),
+        ({}, 1.5, 0.5, "unique", "only_place"),
+        ({}, 1.49, 0.0, "lost", "poor_fit"),
+        ({"competitors": 2}, 1.49, 0.9, "lost", "poor_fit"),
+        ({}, 4.0, 0.51, "ambiguous", "nothing_fits_well"),
+        ({"position_std": 0.51}, 4.0, 0.0, "ambiguous", "position_slides"),
+        ({"heading_std": np.radians(8.0)}, 4.0, 0.0, "ambiguous", "heading_uncertain"),
+        ({"groups": 4}, 4.0, 0.0, "unique", "only_place"),
+        ({"groups": 3}, 4.0, 0.0, "ambiguous", "few_groups"),
+        ({"competitors": 1}, 4.0, 0.0, "ambiguous", "competitors"),
+        ({"maps": ("a",)}, 4.0, 0.0, "unique", "only_place"),
+        ({"maps": ("a", "b")}, 4.0, 0.0, "ambiguous", "several_maps"),
+        ({"probability": 0.979}, 4.0, 0.0, "ambiguous", "low_probability"),
+        (
+            {"competitors": 3, "maps": ("a", "b"), "probability": 0.3, "groups": 3}, 4.0, 0.6,
+            "ambiguous", "nothing_fits_well few_groups competitors several_maps low_probability",
+        ),
+    ],
+)  # fmt: skip
+def test_the_first_rule_that_applies_decides(facts, score, none, verdict, reasons):
+    told = decide(RULES, Evidence(GOOD | facts, score, none, USUAL))
+    assert told == (verdict, tuple(reasons.split()))
+
+
+@BOTH
+def test_an_answer_has_the_facts_of_its_places(site):
+    answer = site.asked_alike()[1]
+    assert decide(RULES, Evidence(answer.facts, answer.best.score, answer.none, USUAL)) == (
+        answer.verdict, answer.reasons,
+    )  # fmt: skip
+    best, facts = answer.best, answer.facts
+    assert facts["competitors"] == len(answer.rivals) == 1
+    assert (facts["inliers"], facts["probability"]) == (best.inliers, best.probability)
+    slack = 1e-9 if site.name == "plane" else 0.5  # in space there is a last fit after it
+    assert facts["heading_std"] == pytest.approx(np.sqrt(best.covariance[2, 2]), rel=slack)
+    longest = np.sqrt(np.linalg.eigvalsh(best.covariance[:2, :2])[-1])
+    assert facts["position_std"] == pytest.approx(longest, rel=slack)
+    assert facts["groups"] > 8
 
 
 @BOTH
 def test_contenders_are_rated_where_they_are_worth_most(site):
-    scan = site.look(site.lonely, world=site.twins, seed=6)
     atlas = site.twin_atlas
-    fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
-    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    fits = fits_of(atlas, site.look(site.lonely, world=site.twins, seed=6))
     reached = fits.worth(atlas, USUAL)
     off = np.zeros(fits.poses.shape[1])
     off[:3] = 0.06, -0.04, 0.02
@@ -44,9 +105,7 @@ def test_contenders_are_rated_where_they_are_worth_most(site):
 
 @BOTH
 def test_a_place_without_contenders_stays_as_it_was_fitted(site):
-    scan = site.look(site.places[0])
-    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
-    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    fits = fits_of(site.atlas, site.look(site.places[0]))
     totals = fits.worth(site.atlas, USUAL)
     assert (totals > totals.max() - USUAL.nearby[2]).sum() == 1
     kept, same = polish(site.atlas, fits, USUAL, totals)
@@ -54,139 +113,55 @@ def test_a_place_without_contenders_stays_as_it_was_fitted(site):
     assert (same == totals).all()
 
 
-@pytest.mark.slow
 @BOTH
-def test_no_step_is_tried_twice_from_where_a_place_stays(site, monkeypatch):
-    scan = site.look(site.lonely, world=site.twins, seed=6)
-    atlas = site.twin_atlas
-    fits = refine(atlas, scan, search(atlas, scan, None, USUAL).poses, USUAL)
-    fits = fits.select(unlike(fits.poses, *USUAL.same))
-    totals = fits.worth(atlas, USUAL)
-    tried, steps = [], 2 * atlas.fitted(False)
-
-    def rate(self, beams, poses, model):
-        if model != USUAL.model:  # as if walls were gone, once
-            return plainly(self, beams, poses, model)
-        tried.extend(part.tobytes() for part in np.split(poses, len(poses) // steps))
-        return plainly(self, beams, poses, model)
-
-    plainly = type(atlas).rate
-    monkeypatch.setattr(type(atlas), "rate", rate)
-    polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), totals)
-    assert len(tried) > 0
-    assert len(set(tried)) == len(tried)
+def test_rivals_are_refuted_by_the_fits_as_they_are(site):
+    """What a rival gains nearby makes it likelier, and does not make it one that is left."""
+    scan, atlas = site.look(site.lonely, world=site.twins, seed=6), site.twin_atlas
+    fits = fits_at(atlas, scan, (site.lonely, site.twin))
+    assert not judge(atlas, scan, fits, USUAL).estimates[1].refuted
+    poses = fits.poses.copy()
+    poses[1, :3] += 0.1, -0.08, 0.03
+    moved = replace(fits.fit, poses=poses)
+    fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, poses, USUAL.model))
+    wide = replace(USUAL, nearby=(0.05, 0.012, 1e3))
+    stays, gains = (judge(atlas, scan, fits, wide, nearby=nearby) for nearby in (False, True))
+    assert stays.estimates[1].refuted
+    assert gains.estimates[1].refuted
+    assert gains.estimates[1].probability > stays.estimates[1].probability
 
 
 @BOTH
-def test_rivals_are_refuted_by_the_fits_as_they_are(site, monkeypatch):
+def test_a_first_look_asks_for_more_agreement_than_a_last_one(site):
     scan = site.look(site.places[0])
-    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
-    fits = fits.select(unlike(fits.poses, *USUAL.same))
-    columns = witnesses_of(fits.forgiven(site.atlas, USUAL))
-    out = refuted(columns, fits.scores, float(fits.inliers[0]), USUAL)
-    assert out.any()
-    # As if every place reached what the best one is worth nearby: likely, and yet refuted.
-    alike = Fits(fits.fit, fits.beams, fits.ratings[[0] * len(fits)], fits.kinds[[0] * len(fits)])
-    monkeypatch.setattr(
-        "isovist.localization.judge.polish", lambda *_: (alike, alike.totals(USUAL))
-    )
-    answer = judge(site.atlas, scan, fits, USUAL)
-    assert [e.refuted for e in answer.estimates] == [False, *out][: len(answer.estimates)]
-    assert answer.estimates[1].probability == answer.estimates[0].probability
-
-
-@pytest.mark.slow
-@BOTH
-def test_following_the_beams_of_every_fit_gives_the_same_answer(site):
-    every = replace(USUAL, keep=((10**6, 40), (10**6, 160)))
-    for k, place in enumerate(site.places):
-        scan = site.look(place, seed=k)
-        few, all_ = (iv.locate(site.atlas, scan, settings=s) for s in (USUAL, every))
-        assert few.verdict is all_.verdict
-        away, turn = gap(few.best.pose, all_.best.pose)
-        # In space two doors find the place, and its fits from either differ by less than a cm.
-        assert away <= (0.0 if site.name == "plane" else 0.01)
-        assert turn <= (0.0 if site.name == "plane" else 0.01)
-
-
-@pytest.mark.slow
-@BOTH
-def test_a_place_that_is_not_almost_certain_is_looked_at_again(site, monkeypatch):
-    looks, real = [], look_module.seek
-
-    def seek(*given, thorough=False):
-        looks.append(thorough)
-        return real(*given, thorough=thorough)
-
-    monkeypatch.setattr(look_module, "seek", seek)
-    scan = site.look(site.places[0])
-    for least, expected, verdict in (
-        (0.0, [False], iv.Verdict.UNIQUE),
-        (1.1, [False, True], iv.Verdict.AMBIGUOUS),
-    ):
-        looks.clear()
-        settings = replace(USUAL, lead=0.0, sure=(*USUAL.sure[:2], least))
-        answer = iv.locate(site.atlas, scan, settings=settings)
-        assert answer.verdict is verdict
-        assert looks == expected
-
-
-@pytest.mark.slow
-@BOTH
-def test_a_first_look_asks_for_more_agreement_than_a_last_one(site, monkeypatch):
-    looks, (seek, rivals) = [], (look_module.seek, look_module.rivals)
-
-    def sought(*given, thorough=False):
-        looks.append(thorough)
-        return seek(*given, thorough=thorough)
-
-    def rivalled(*given, **options):
-        looks.append(True)
-        return rivals(*given, **options)
-
-    scan = site.look(site.places[0])
-    found = search(site.atlas, scan, None, USUAL)
-    fits = refine(site.atlas, scan, found.poses, USUAL)
-    fits = fits.select(unlike(fits.poses, *USUAL.same))
+    fits = fits_of(site.atlas, scan)
     told = witnesses_of(fits.forgiven(site.atlas, USUAL))
     delta = told[0] - told[1:]
-    spoken = delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]
-    monkeypatch.setattr(look_module, "seek", sought)
-    monkeypatch.setattr(look_module, "rivals", rivalled)
-    for times, expected in ((1.4, [False]), (1.05, [False, True])):
-        looks.clear()
-        asked = (spoken.min() / times, *USUAL.refuted[1:3], 0.0)
-        iv.locate(site.atlas, scan, settings=replace(USUAL, lead=0.0, refuted=asked))
-        assert looks[:2] == expected
+    spoken = (delta.sum(axis=1) / np.sqrt((delta**2).sum(axis=1) + 0.05) * fits.inliers[0]).min()
+    verdicts = []
+    for times in (1.4, 1.05, 0.95):
+        asked = replace(USUAL, lead=1.0, refuted=(spoken / times, *USUAL.refuted[1:3], 0.0))
+        at_last = judge(site.atlas, scan, fits, asked, nearby=False)
+        verdicts.append((preview(site.atlas, scan, settings=asked).verdict, at_last.verdict))
+    assert verdicts == [("unique",) * 2, ("ambiguous", "unique"), ("ambiguous",) * 2]
 
 
 @BOTH
-def test_a_closer_look_forgets_no_place_that_was_found(site, monkeypatch):
+def test_a_closer_look_forgets_no_place_that_was_found(site):
     """The search of the closer look finds nothing near the place that the first one found."""
-    real = look_module.seek
-
-    def seek(*given, thorough=False):
-        found = real(*given, thorough=thorough)
-        if thorough:
-            away = np.hypot(*(found.poses[:, :2] - site.places[0].position[:2]).T)
-            return Candidates(found.poses[away > 1.0][:50], np.zeros(50), 1.0, None, 1.0)
-        return found
-
     scan = site.look(site.places[0])
-    monkeypatch.setattr(look_module, "seek", seek)
-    monkeypatch.setattr(look_module, "has_rivals", lambda *_: False)
-    settings = replace(USUAL, lead=0.0, sure=(*USUAL.sure[:2], 1.1))
-    answer = iv.locate(site.atlas, scan, settings=settings)
-    away, turn = gap(answer.best.pose, site.places[0])
-    assert away < 0.1
-    assert turn < 0.05
+    found = candidates(site.atlas, scan)
+    away = np.hypot(*(found.poses[:, :2] - site.places[0].position[:2]).T)
+    far = Candidates(found.poses[away > 1.0][:50], np.zeros(50), 1.0, None, 1.0)
+    first = attempt(site.atlas, scan, None, USUAL)
+    again = look_once(site.atlas, scan, None, USUAL, thorough=True, known=[first], among=far)[0]
+    assert near(again.best.pose, site.places[0])
 
 
 @BOTH
 def test_the_place_with_the_highest_mean_rating_is_listed(site):
     scan = site.look(site.places[0])
-    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
-    fits = fits.select(unlike(fits.poses, *USUAL.same)[:5])
+    fits = fits_of(site.atlas, scan)
+    fits = fits.select(np.arange(5))
     # The last ends all its beams in unknown space: first by their mean, last by its worth.
     levels, kinds = np.array([4.0, 3.99, 3.98, 3.97, 4.3]), np.array([0, 0, 0, 0, UNSEEN])
     ratings, kinds = (np.repeat(row[:, None], len(fits.beams), axis=1) for row in (levels, kinds))
@@ -197,26 +172,37 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
         answer = judge(site.atlas, scan, told, replace(USUAL, listed=most), nearby=False)
         assert [e.score for e in answer.estimates] == pytest.approx(told.scores[expected])
         rows = [site.atlas.lift(told.poses[[k]])[0] for k in expected]
-        assert all(
-            gap(e.pose, p) < (1e-6, 1e-6) for e, p in zip(answer.estimates, rows, strict=True)
-        )
+        assert all(near(e.pose, p, 1e-6, 1e-4) for e, p in zip(answer.estimates, rows, strict=True))
         chances = [e.probability for e in answer.estimates]
         assert chances == sorted(chances, reverse=True)
 
 
 @BOTH
 def test_a_place_is_worth_what_its_beams_are(site):
-    scan = site.look(site.places[0])
-    fits = refine(site.atlas, scan, search(site.atlas, scan, None, USUAL).poses, USUAL)
+    fits = fits_of(site.atlas, site.look(site.places[0]))
     kinds, ratings, beams = fits.kinds[3], fits.ratings[3], fits.beams
-    slow, of = 0.0, beams.block_of.tolist()
-    means = [
-        np.mean([ratings[i] for i in range(len(beams)) if of[i] == block])
-        for block in range(beams.blocks)
-    ]
-    for column in np.split(np.array(means), beams.columns[1:]):
-        slow += np.mean(column) + USUAL.worth * (np.mean(kinds == 0) - np.mean(kinds == 3))
+    means = [ratings[beams.block_of == block].mean(dtype=float) for block in range(beams.blocks)]
+    bonus = USUAL.worth * (np.mean(kinds == EXPLAINED) - np.mean(kinds == UNSEEN))
+    columns = np.split(np.array(means), beams.columns[1:])
+    slow = sum(np.mean(column) + bonus for column in columns)
     assert fits.totals(USUAL)[3] == pytest.approx(slow, rel=1e-5)
+    assert fits.blocks[3] == pytest.approx(means, rel=1e-9)
+    assert (np.diff(fits.scores) <= 0.0).all()
+
+
+def test_totals_are_sums_over_witnesses():
+    sums = np.random.default_rng(5).normal(size=(9, 3 + 7))
+    told = totals_of(sums, replace(USUAL, worth=1.7))
+    for row, found in zip(sums, told, strict=True):
+        assert found == pytest.approx(sum(w + 1.7 * row[1] - 1.7 * row[2] for w in row[3:]))
+    assert totals_of(np.empty((0, 10)), USUAL).shape == (0,)
+
+
+def test_a_rival_must_be_worse_in_more_than_one_block():
+    blocks = np.array([[4.0] * 8, [4.0] * 7 + [-4.0], [3.0] * 8])
+    scores = blocks.mean(axis=1)
+    np.testing.assert_array_equal(refuted(blocks, scores, 1.0, USUAL), [False, True])
+    np.testing.assert_array_equal(refuted(blocks, scores, 0.3, USUAL), [False, False])
 
 
 def test_chances_are_those_of_the_equation_and_none_has_its_share():
@@ -228,21 +214,71 @@ def test_chances_are_those_of_the_equation_and_none_has_its_share():
     assert chances_of(np.array([1e4, -1e4]), 18, USUAL).tolist() == [1.0, 0.0, 0.0]
 
 
-def test_nothing_fits_well_is_said_apart_from_several_fit():
-    best = iv.Estimate(iv.Pose(), 1e-4 * np.eye(3), 0.3, 0.56, 2.1)
-    assert verdict_of(18, 3, best, 0.6, USUAL) == (
-        iv.Verdict.AMBIGUOUS,
-        "Nothing fits well: at best 56% of the beams end at a wall. Check that the map is of this "
-        "place and up to date, or move and look again.",
-    )
-    assert verdict_of(18, 0, best, 0.4, USUAL) == (
-        iv.Verdict.AMBIGUOUS,
-        "One place explains the scan best, with a probability of 0.30; something that moved since "
-        "the map was made could be why. Move and look again.",
-    )
-    sure = replace(best, probability=USUAL.sure[2])
-    assert verdict_of(18, 0, sure, 0.0, USUAL)[0] is iv.Verdict.UNIQUE
-    assert "3 other places" in verdict_of(18, 3, best, 0.4, USUAL)[1]
+@BOTH
+def test_sums_of_fits_are_those_of_their_beams(site):
+    beams = site.atlas.beams(site.look(site.places[0]), USUAL.beams[1], USUAL.block)
+    random = np.random.default_rng(1)
+    ratings = random.normal(size=(70, len(beams))).astype(np.float32)
+    kinds = random.integers(0, 5, ratings.shape).astype(np.uint8)
+    none = np.empty((70, 0, 0)), np.empty(70), np.empty(70)
+    poses = np.repeat(site.places[0].vector[None], 70, axis=0)
+    fits = Fits(Fit(poses, *none), beams, ratings, kinds)
+    for told in (fits, fits.select(random.permutation(70)[:40])):
+        np.testing.assert_allclose(told.scores, told.ratings.mean(axis=1, dtype=float), rtol=1e-12)
+        assert told.inliers.tolist() == (told.kinds == EXPLAINED).mean(axis=1).tolist()
+        assert told.unseen.tolist() == (told.kinds == UNSEEN).mean(axis=1).tolist()
+        columns = beams.by_column(beams.by_block(told.ratings))
+        np.testing.assert_allclose(told.witnesses, columns, rtol=1e-12, atol=1e-12)
+
+
+@BOTH
+def test_witnesses_are_means_of_the_blocks_that_see_one_thing(site):
+    beams = beams_of(site.atlas, site.look(site.places[0]), USUAL.beams[0], USUAL.block)
+    ratings = np.random.default_rng(0).normal(size=(3, len(beams))).astype(np.float32)
+    number, blocks = beams.block_of, beams.by_block(ratings)
+    assert set(number) == set(range(beams.blocks))
+    for k in range(beams.blocks):
+        mean = ratings[:, number == k].mean(axis=1, dtype=np.float64)
+        np.testing.assert_allclose(blocks[:, k], mean, rtol=1e-12)
+    bearing = np.arctan2(beams.ends[:, 1], beams.ends[:, 0])
+    columns = np.split(np.arange(beams.blocks), beams.columns[1:])
+    width, length = USUAL.block
+    for column, mean in zip(columns, beams.by_column(blocks).T, strict=True):
+        np.testing.assert_allclose(mean, blocks[:, column].mean(axis=1), rtol=1e-12)
+        if site.name == "space":
+            inside = np.sort(bearing[np.isin(number, column)])
+            assert inside[-1] - inside[0] <= width + 1e-9
+            continue
+        begun = [beams.ends[beams.order[beams.starts[k]]] for k in column]
+        assert all(np.linalg.norm(begun[0] - later) < length for later in begun[1:])
+        if column[-1] + 1 < beams.blocks:
+            after = beams.ends[beams.order[beams.starts[column[-1] + 1]]]
+            assert np.linalg.norm(begun[0] - after) >= length
+    assert 1 < len(columns) < beams.blocks
+
+
+@BOTH
+def test_beams_of_other_sizes_are_fitted_as_one_by_one(site):
+    atlas, scan = site.atlas, site.look(site.places[0])
+    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+    start, n = site.places[0].vector[None], atlas.fitted(False)
+    widths, factors = USUAL.all_widths(atlas), (0.9, 1.0, 1.05)
+    coarse, fine = USUAL.coarse_widths(atlas), USUAL.fine_widths(atlas)
+    np.testing.assert_array_equal(widths, np.append(coarse, fine))
+    scores, poses = atlas.fit_scaled(beams, start, widths, n, USUAL.model, factors)
+    for factor, score, pose in zip(factors, scores, poses, strict=True):
+        scaled = beams.scaled(factor)
+        fit = atlas.fit(scaled, start, widths, n)
+        ratings, _ = atlas.rate(scaled, fit.poses, USUAL.model)
+        assert score == pytest.approx(ratings.mean(dtype=float), abs=1e-5)
+        np.testing.assert_allclose(pose, fit.poses[0], atol=1e-6)
+    assert scores.argmax() == 1
+
+
+@BOTH
+def test_no_more_fits_are_kept_than_asked_for(site):
+    scan = site.look(site.places[0])
+    assert len(refine(site.atlas, scan, candidates(site.atlas, scan).poses, USUAL, keep=5)) <= 5
 
 
 def test_ellipses_follow_the_covariance_and_their_law():
@@ -264,6 +300,5 @@ def test_ellipses_follow_the_covariance_and_their_law():
 
 @pytest.mark.parametrize("wrong", [0.0, 1.0, 95.0, np.nan])
 def test_a_level_is_a_share(wrong):
-    with pytest.raises(iv.InputError) as caught:
+    with refused("level"):
         radius(wrong)
-    assert str(caught.value) == f"`level` must be a share between 0 and 1, got {wrong:g}."

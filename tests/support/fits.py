@@ -1,0 +1,33 @@
+"""Candidates of a scan, and what they are once fitted."""
+
+import numpy as np
+
+import isovist as iv
+from isovist.localization import refit, unlike
+from isovist.localization.refine import refine
+from isovist.localization.search import search
+from isovist.sensing.joined import joined
+
+USUAL = iv.LocalizationSettings()
+
+
+def candidates(atlas, scan, settings=USUAL, prior=None, **how):
+    """What the search of one map finds."""
+    return search(atlas, scan, prior, settings, **how)
+
+
+def fits_of(atlas, scan):
+    """Unlike places of a scan, fitted and rated as in a first look, best first."""
+    fits = refine(atlas, scan, candidates(atlas, scan).poses, USUAL)
+    return fits.select(unlike(fits.poses, *USUAL.same))
+
+
+def fits_at(atlas, scan, poses):
+    """Fits of a scan with many beams from some poses of its sensor."""
+    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+    return refit(atlas, beams, np.stack([pose.vector for pose in poses]), USUAL, tilt=False)
+
+
+def together(scans, motions):
+    """Several scans as one."""
+    return joined(scans, motions)

@@ -1,0 +1,33 @@
+"""Answers as other programs read them, and poses side by side."""
+
+import json
+
+import numpy as np
+from tests.support.sites import gap
+
+from isovist.poses import way_of
+from isovist.report import answer_json, answer_text, check_json
+
+__all__ = ["answer_text", "checked", "near", "off", "told"]
+
+
+def told(answer, hints=()):
+    """The report of an answer, which must be strict JSON."""
+    return json.loads(json.dumps(answer_json(answer, hints), allow_nan=False))
+
+
+def checked(check):
+    """The report of a check, which must be strict JSON."""
+    return json.loads(json.dumps(check_json(check), allow_nan=False))
+
+
+def off(pose, truth):
+    """Distance in m, and angle about any axis in degrees."""
+    way, turn = way_of(truth.inverse @ pose)
+    return way, float(np.degrees(turn))
+
+
+def near(pose, truth, metres=0.1, degrees=1.5):
+    """Whether a pose is that of a robot, but for its roll and pitch."""
+    away, turn = gap(pose, truth)
+    return away < metres and np.degrees(turn) < degrees

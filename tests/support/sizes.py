@@ -1,0 +1,19 @@
+"""Sites of tests are small, and much is done on large ones alone: what counts as large."""
+
+LIMITS = {
+    "floors": ["floors.LARGE"],
+    "large": ["floors.MANY", "outlines.MANY", "look.MANY", "locate.MANY"],
+    "maps": ["choice.FEW"],
+    "first": ["choice.FIRST"],
+    "tried": ["choice.AHEAD"],
+}
+"""By what is counted: nodes for which floors pay, nodes of a large site, maps of a library that are
+all looked at, maps that are looked at first, and maps that are tried at a time.
+"""
+
+
+def count_as_large(patch, **limits):
+    """Set limits of size, by the names of `LIMITS`."""
+    for kind, limit in limits.items():
+        for name in LIMITS[kind]:
+            patch.setattr(f"isovist.localization.{name}", limit)

@@ -1,0 +1,96 @@
+"""Several scans as one: their views, candidates, beams and witnesses."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.fits import USUAL, together
+from tests.support.sites import SITES, SPACE
+from tests.support.ways import STEPS, looks, way
+
+import isovist as iv
+from isovist.localization import beams_of, seek, site_of
+
+BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+
+
+@BOTH
+def test_views_lie_where_odometry_puts_them(site):
+    poses = way(site.places[0])
+    several = together(looks(site, poses, mount=site.mount), STEPS)
+    here = poses[-1] @ several.T_level_robot.inverse
+    for pose, scan, view in zip(poses, several.scans, several.views, strict=True):
+        there = pose @ scan.T_level_robot.inverse
+        np.testing.assert_allclose((here @ view).vector, there.vector, atol=1e-9)
+    assert several.errors.shape == (3, 6)
+    assert (several.errors[-1] == 0.0).all()
+    assert (np.diff(several.errors, axis=0) < 0.0).all()
+    first = iv.Drift().covariance(STEPS[1])
+    length = np.hypot(STEPS[1].x, STEPS[1].y)
+    assert several.errors[1, 2] == pytest.approx(first[2, 2])
+    assert several.errors[1, 0] == pytest.approx(first[0, 0] + first[2, 2] * length**2)
+
+
+def test_a_motion_of_the_plane_puts_views_on_level_ground():
+    truth = SPACE.places[0] @ iv.Pose3(roll=0.1, pitch=-0.08)
+    step = iv.Pose(0.4, 0.1, 0.6)
+    level = iv.Pose3(truth.x, truth.y, truth.yaw, truth.z)
+    before = level @ iv.Pose3.lifted(step).inverse @ iv.Pose3(roll=-0.05, pitch=0.1)
+    scans = looks(SPACE, [before, truth])
+    flat, solid = together(scans, [step]), together(scans, [before.inverse @ truth])
+    for a, b in zip(flat.views, solid.views, strict=True):
+        np.testing.assert_allclose(a.vector, b.vector, atol=1e-9)
+    assert abs(flat.views[0].roll) + abs(flat.views[0].pitch) < 1e-9
+
+
+@pytest.mark.slow
+@BOTH
+def test_scans_of_one_place_have_as_many_witnesses_as_one_of_them(site):
+    scans = looks(site, [site.places[0]] * 4)
+    several = together(scans, [iv.Pose()] * 3)
+    for thin in USUAL.beams:
+        one, every = (beams_of(site.atlas, s, thin, USUAL.block) for s in (scans[-1], several))
+        assert len(every) > 3 * len(one)
+        assert every.blocks <= 1.25 * one.blocks
+
+
+@BOTH
+def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
+    """What stood in the way of them is no witness on its own."""
+    several = together(looks(site, way(site.places[0], STEPS[:1])), STEPS[:1])
+    many = beams_of(site.atlas, several, USUAL.beams[1], USUAL.block)
+    views = len(many.views[0].beams)
+    column, own = many.column_of, many.views[0].beams.column_of
+    again = np.isin(column[:views], column[views:])
+    shares = [again[own == one].mean() for one in np.unique(own)]
+    assert max(shares) == 1.0
+    assert all(share == 1.0 or share <= 0.5 for share in shares)
+
+
+@pytest.mark.slow
+@BOTH
+def test_candidates_of_every_scan_are_tried(site):
+    poses = way(site.places[0])
+    several = together(looks(site, poses), STEPS)
+    found = seek(site.atlas, several, None, USUAL)
+    assert len(found.each) == 3
+    radius, turn = USUAL.candidates_apart(site.atlas)
+    here = np.asarray((poses[-1] @ several.T_level_robot.inverse).vector)
+    one = found.each[-1][0].lead(here, 1.5 * radius, 1.5 * turn)
+    assert found.lead(here, 1.5 * radius, 1.5 * turn) >= one
+
+
+@BOTH
+def test_as_many_candidates_of_several_maps_are_handed_on_as_of_one(site):
+    maps, scan = {"here": site.atlas, "elsewhere": site.twin_atlas}, site.look(site.places[0])
+    found = seek(site_of(maps), scan, None, USUAL)
+    assert len(found.poses) == sum(len(one.poses) for one in found.each.values())
+    assert len(found.poses) <= USUAL.share(site.atlas, USUAL.seeds[0])
+    costs = [seek(atlas, scan, None, USUAL).costs for atlas in maps.values()]
+    kept = np.sort(np.concatenate([one.costs for one in found.each.values()]))
+    np.testing.assert_array_equal(kept, np.sort(np.concatenate(costs))[: len(kept)])
+    # What is left out on any map is left out.
+    few = replace(USUAL, seeds=(2, 2))
+    both, alone = (seek(each, scan, None, few) for each in (site_of(maps), site.atlas))
+    radius, turn = few.candidates_apart(site.atlas)
+    assert both.lead(both.poses[0], radius, turn) <= alone.lead(alone.poses[0], radius, turn)
