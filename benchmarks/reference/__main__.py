@@ -185,7 +185,7 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--json", type=Path, help="write the rows there, too")
     parser.add_argument("--output", type=Path, default=ROOT / "tests/support/recorded_answers",
                         help="folder of `sample`")  # fmt: skip
-    return parser.parse_args()
+    return parser.parse_intermixed_args()
 
 
 def main() -> None:
