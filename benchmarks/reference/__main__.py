@@ -172,13 +172,15 @@ def parsed() -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=ROOT.parent / "shared" / "data",
                         help="folder of logs and maps [../shared/data]")  # fmt: skip
     parser.add_argument("--cache", type=Path, default=CACHE,
-                        help=f"folder of checkouts and inputs [{CACHE.name} of the user's cache]")  # fmt: skip
+                        help="folder of checkouts and inputs [isovist-reference]")  # fmt: skip
     parser.add_argument("--inputs", type=Path, help="folder of inputs [inputs of the cache]")
     parser.add_argument("--recorded", type=Path, default=store.FOLDER,
                         help="folder of the record [recorded beside this file]")  # fmt: skip
     parser.add_argument("--before", type=Path, help="a checkout of the recorded commit [made]")
     parser.add_argument("--tree", type=Path, default=ROOT, help="the tree to compare [this one]")
-    parser.add_argument("--rounds", type=int, default=1, help="how often each question is asked [1]")
+    parser.add_argument(
+        "--rounds", type=int, default=1, help="how often each question is asked [1]"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="sets at once, a core each [2]")
     parser.add_argument("--seed", type=int, default=SEALED, help=f"of `sealed` [{SEALED}]")
     parser.add_argument("--strict", action="store_true", help="exit with 1 on a changed verdict")

@@ -19,12 +19,10 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-os.environ.setdefault("NUMBA_NUM_THREADS", "1")
+import numpy as np
 
-import numpy as np  # noqa: E402
-
-import isovist as iv  # noqa: E402
-from benchmarks.reference.shards import Shard, read_shard  # noqa: E402
+import isovist as iv
+from benchmarks.reference.shards import Shard, read_shard
 
 COORDINATES = ("x", "y", "yaw", "z", "roll", "pitch")
 

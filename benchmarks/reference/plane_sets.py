@@ -94,7 +94,8 @@ def starts(data: Path, seed: int, number: int, site: str) -> Shard:
 DRIVES = {
     "intel": ("tracking/intel/map_split.yaml", "tracking/intel/scans.npz", "", None),
     "fr079": ("tracking/fr079/map_split.yaml", "tracking/fr079/scans.npz", "", (-0.04, 0.0, 0.0)),
-    "jarvis": ("jarvis/map.yaml", "jarvis/jarvis_circular_path_fast.npz", "nav_", (0.194, 0.0, 0.0)),
+    "jarvis": ("jarvis/map.yaml", "jarvis/jarvis_circular_path_fast.npz", "nav_",
+               (0.194, 0.0, 0.0)),
 }  # fmt: skip
 """Map, log, prefix and place of the sensor; two logs have scans that their map lacks."""
 
@@ -236,19 +237,24 @@ def calibrate(data: Path, seed: int, number: int) -> Shard:
     del data
     shard = Shard()
     for plan_number in range(PLANS * number, PLANS * (number + 1)):
-        kind = kind_of(plan_number)
-        plan = draw_plan(kind, (seed, plan_number))
-        world = shard.add_map(f"{kind} {plan_number}", plan.world)
-        places = standing_places(plan.built, CLEARANCE, 0.0)
-        for k in range(SCANS):
-            name = list(SENSORS)[(plan_number + k) % len(SENSORS)]
-            drawn = np.random.SeedSequence((seed, plan_number, k)).generate_state(1)[0]
-            ((pose, scan),) = random_scans(
-                plan.built, plan.reality, SENSORS[name], 1, seed=int(drawn), places=places
-            )
-            truth = [plan.scale * pose.x, plan.scale * pose.y, pose.yaw]
-            shard.ask([world], [shard.add_scan(scan)], truth, what=f"{kind}, {name}")
+        add_plan(shard, plan_number, seed, SCANS)
     return shard
+
+
+def add_plan(shard: Shard, number: int, seed: int, scans: int) -> None:
+    """Add a generated plan and scans of all sensors in turn."""
+    kind = kind_of(number)
+    plan = draw_plan(kind, (seed, number))
+    world = shard.add_map(f"{kind} {number}", plan.world)
+    places = standing_places(plan.built, CLEARANCE, 0.0)
+    for k in range(scans):
+        name = list(SENSORS)[(number + k) % len(SENSORS)]
+        drawn = np.random.SeedSequence((seed, number, k)).generate_state(1)[0]
+        ((pose, scan),) = random_scans(
+            plan.built, plan.reality, SENSORS[name], 1, seed=int(drawn), places=places
+        )
+        truth = [plan.scale * pose.x, plan.scale * pose.y, pose.yaw]
+        shard.ask([world], [shard.add_scan(scan)], truth, what=f"{kind}, {name}")
 
 
 def floors(data: Path, seed: int, number: int) -> Shard:

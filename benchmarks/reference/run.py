@@ -49,9 +49,7 @@ def run(
     with ExitStack() as stack:
         crews: SimpleQueue[list[Worker]] = SimpleQueue()
         for core in cores[:jobs]:
-            crews.put(
-                [stack.enter_context(closing(Worker(tree, places, core))) for tree in trees]
-            )
+            crews.put([stack.enter_context(closing(Worker(tree, places, core))) for tree in trees])
 
         def ask(one: Set) -> list[Record]:
             crew = crews.get()

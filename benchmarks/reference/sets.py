@@ -92,4 +92,15 @@ SETS = (
     _plane("region-elsewhere", "regions", options={"holds": False}, shards=(2, 6, 6), quick=4),
     _plane("check", "checks", shards=(2, 6, 6), quick=9),
     _plane("many", "many", quick=1),
+    *(
+        _space(f"geb079-{kind}", "building", quick=2, load=60.0,
+               options={"name": f"geb079-{kind}", **options})
+        for kind, options in {
+            "level": {"count": 24},
+            "lean": {"count": 24, "lean": 2.0},
+            "tilt": {"count": 12, "lean": 5.0, "options": {"tilt": True}},
+            "any-attitude": {"count": 6, "options": {"any_attitude": True}},
+        }.items()
+    ),
+    _space("streets", "streets", quick=1, load=100.0, options={"count": 12}),
 )  # fmt: skip

@@ -55,11 +55,13 @@ class Shard:
     def add_scan(self, scan: Any) -> int:
         """Add a scan of the plane; its number."""
         limits = float(scan.range_min), float(scan.range_max)
-        for number, (bearings, *known) in enumerate(self.sensors):
-            if tuple(known) == limits and np.array_equal(bearings, scan.bearings):
-                break
-        else:
-            number = len(self.sensors)
+        same = [
+            number
+            for number, (bearings, *known) in enumerate(self.sensors)
+            if tuple(known) == limits and np.array_equal(bearings, scan.bearings)
+        ]
+        number = same[0] if same else len(self.sensors)
+        if not same:
             self.sensors.append((np.array(scan.bearings), *limits))
         ranges = np.where(scan.valid, scan.ranges, 0.0)
         self.scans.append((number, np.round(1e3 * ranges).astype(np.int32)))

@@ -64,7 +64,7 @@ def write_record(name: str, record: Record, folder: Path = FOLDER) -> None:
         kept = names[first : first + ROWS]
         outcomes = [record.outcomes[key] for key in kept]
         told = {
-            "costs": record.costs(),
+            "costs": record.costs() if record.cpu else None,
             "queries": kept,
             **{key: [getattr(one, key) for one in outcomes] for key in ("verdict", "reasons")},
             "flags": [2 * one.right + one.listed for one in outcomes],

@@ -18,7 +18,8 @@ class TreeError(Exception):
 
 def git(*arguments: str, root: Path = ROOT) -> str:
     """Return what git says, or raise `TreeError`."""
-    done = subprocess.run(["git", "-C", str(root), *arguments], capture_output=True, text=True)
+    command = ["git", "-C", str(root), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:
         raise TreeError(f"git {' '.join(arguments)}: {done.stderr.strip()}")
     return done.stdout.strip()
