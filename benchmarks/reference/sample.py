@@ -10,8 +10,8 @@ from benchmarks.reference.store import Record, read_outcomes, write_record
 FILE = "questions.npz"
 NAME = "answers"
 SEED = 402
-PLANS = (0, 1, 2, 8)
-"""Numbers of the plans: an office, a hall, a warehouse and a museum."""
+PLANS = (0, 1, 8, 11)
+"""Numbers of the plans: an office, a hall, a museum and another hall."""
 SCANS = 75
 """On each of them."""
 
