@@ -36,12 +36,15 @@ Records = Mapping[str, Sequence[store.Record]]
 
 
 def hashes_of(sets: Sequence[Set], places: Places, size: str) -> dict[str, str]:
-    """Hashes of all files of inputs of some sets."""
-    prefixes = tuple(f"{one.name}-{SEED}" for one in sets)
-    names = {name for one in sets for name in one.files(size)}
-    beside = {path.name for path in places.inputs.iterdir()
-              if path.name.startswith(prefixes) and "+" in path.name}  # fmt: skip
-    return {name: hash_of(places.inputs / name) for name in sorted(names | beside)}
+    """Hashes of all files of inputs of some sets, and of what lies beside them."""
+    names = {path.name for path in places.inputs.iterdir() if belongs(path.name, sets, size)}
+    return {name: hash_of(places.inputs / name) for name in sorted(names)}
+
+
+def belongs(name: str, sets: Sequence[Set], size: str) -> bool:
+    """Whether a file is one of the inputs of some sets."""
+    stem = name.partition("+")[0]
+    return any(stem == f"{one.name}-{SEED}" or name in one.files(size) for one in sets)
 
 
 def record(given: argparse.Namespace, places: Places) -> int:
@@ -49,6 +52,7 @@ def record(given: argparse.Namespace, places: Places) -> int:
     commit, sets = clean_commit(), sets_of(given.sets)
     generate(ROOT, [one.name for one in sets], places, given.size, SEED)
     records = run([ROOT], sets, places, Plan(given.size), given.jobs)
+    store.clear(given.recorded)
     for name, (one,) in records.items():
         store.write_record(name, one, given.recorded)
     store.Manifest(
@@ -70,10 +74,11 @@ def compare(given: argparse.Namespace, places: Places) -> int:
     before = given.before or checkout(manifest.commit, places.cache)
     generate(before, [one.name for one in sets], places, given.size, SEED)
     found = hashes_of(sets, places, given.size)
-    if other := [name for name, value in found.items() if manifest.hashes.get(name) != value]:
+    wanted = {k: v for k, v in manifest.hashes.items() if belongs(k, sets, given.size)}
+    if other := [name for name in found | wanted if found.get(name) != wanted.get(name)]:
         raise TreeError(
             f"{len(other)} files of inputs are not those that were recorded, {other[0]} first. "
-            f"Delete them from {places.inputs}; they are made anew."
+            f"Delete those of their sets from {places.inputs}; they are made anew."
         )
     records = run([before, given.tree], sets, places, Plan(given.size, SEED, given.rounds),
                   given.jobs)  # fmt: skip

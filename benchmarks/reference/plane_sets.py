@@ -23,7 +23,7 @@ from isovist.bench.trials import Trial, carmen_trials, map_of, revisit_trials
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.scans.sets import ScanSet
 from isovist.maps.floor import standing_places
-from isovist.sensing.simulate import random_scans
+from isovist.sensing.simulate import random_scans as scans_from
 
 FREE, OCCUPIED = 0, 1
 SITES = ("intel", "seattle", "freiburg-079", "aces", "fhw", "infinite-corridor")
@@ -36,6 +36,11 @@ VIEWS = {
 }
 PLANS, SCANS = 20, 10
 """Plans of a shard of `calibrate`, and scans on each."""
+
+
+def random_scans(world: Any, reality: Any, lidar: iv.Lidar, count: int, *seeds: int) -> Any:
+    """Return poses and scans at random places; several seeds do not meet those of others."""
+    return scans_from(world, reality, lidar, count, seed=list(seeds))  # type: ignore[arg-type]
 
 
 def log_of(data: Path, site: str) -> ScanSet:
@@ -161,8 +166,7 @@ def scans_in_world(data: Path, seed: int, number: int, name: str, condition: str
     shard = Shard()
     shard.add_map(name, world)
     asked = [
-        random_scans(world, reality, lidar, 40, seed=seed * 1000 + degrees)
-        for degrees, lidar in VIEWS.items()
+        random_scans(world, reality, lidar, 40, seed, degrees) for degrees, lidar in VIEWS.items()
     ]
     for trials in zip(*asked, strict=True):
         for degrees, (pose, scan) in zip(VIEWS, trials, strict=True):
@@ -250,7 +254,7 @@ def add_plan(shard: Shard, number: int, seed: int, scans: int) -> None:
     for k in range(scans):
         name = list(SENSORS)[(number + k) % len(SENSORS)]
         drawn = np.random.SeedSequence((seed, number, k)).generate_state(1)[0]
-        ((pose, scan),) = random_scans(
+        ((pose, scan),) = scans_from(
             plan.built, plan.reality, SENSORS[name], 1, seed=int(drawn), places=places
         )
         truth = [plan.scale * pose.x, plan.scale * pose.y, pose.yaw]
@@ -265,7 +269,7 @@ def floors(data: Path, seed: int, number: int) -> Shard:
     worlds = [as_cells(floor.plan) for floor in made]
     numbers = [shard.add_map(f"floor {k}", world) for k, world in enumerate(worlds)]
     for k, (floor, world) in enumerate(zip(made, worlds, strict=True)):
-        for pose, scan in random_scans(world, floor.reality, lidar, 16, seed=seed * 10 + k):
+        for pose, scan in random_scans(world, floor.reality, lidar, 16, seed, k):
             shard.ask(numbers, [shard.add_scan(scan)], vector(pose), map=f"floor {k}")
     return shard
 
@@ -349,7 +353,7 @@ def many(data: Path, seed: int, number: int) -> Shard:
     world = world_of(data, "warehouse")
     shard = Shard()
     shard.add_map("warehouse", world)
-    trials = random_scans(world, bare_walls(world), VIEWS[270], 60, seed=seed * 1000 + 7)
+    trials = random_scans(world, bare_walls(world), VIEWS[270], 60, seed, 7)
     for k in range(0, len(trials), 10):
         scans = [shard.add_scan(scan) for _, scan in trials[k : k + 10]]
         shard.ask([0], scans, [vector(pose) for pose, _ in trials[k : k + 10]], verb="many")

@@ -54,11 +54,15 @@ class Record:
         }
 
 
+def clear(folder: Path = FOLDER) -> None:
+    """Delete an older record."""
+    for path in folder.glob("*.json.gz"):
+        path.unlink()
+
+
 def write_record(name: str, record: Record, folder: Path = FOLDER) -> None:
     """Write the answers to a set, packed by columns."""
     folder.mkdir(parents=True, exist_ok=True)
-    for old in folder.glob(f"{name}.*.json.gz"):
-        old.unlink()
     names = list(record.outcomes)
     for part, first in enumerate(range(0, len(names), ROWS)):
         kept = names[first : first + ROWS]
