@@ -55,6 +55,7 @@ RUNS = {
     "ros_bag": ("DATA/jarvis",),
     "fuzz": ("--count", "300"),
     "history": (),
+    "reference": ("sets",),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""
 WORLDS = ("building",)
