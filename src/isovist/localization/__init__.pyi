@@ -7,8 +7,8 @@ from isovist.localization.copies import ROUGHLY as ROUGHLY
 from isovist.localization.few import search_few as search_few
 from isovist.localization.floors import Floors as Floors
 from isovist.localization.floors import mean_of as mean_of
-from isovist.localization.judge import Evidence as Evidence
 from isovist.localization.judge import RULES as RULES
+from isovist.localization.judge import Evidence as Evidence
 from isovist.localization.judge import chances_of as chances_of
 from isovist.localization.judge import is_same as is_same
 from isovist.localization.locate import preview as preview
