@@ -1,25 +1,17 @@
 """Drives in space, followed in the studio: what is told and shown is what the tracker says."""
 
-import json
-
 import httpx
 import numpy as np
 import pytest
 from tests.support.bag_writer import link, odometry, quaternion, write_bag
 from tests.support.cloud_writer import laid_out
 from tests.support.drives import way
+from tests.support.serve_door import untimed
 from tests.support.sites import SPACE
+from tests.support.studio_client import inside, replayed, send, told, wrong
 from tests.support.studio_door import PARTS, Visit, browser, drop, running
 
-import isovist as iv
-from isovist import InputError
-from isovist.apps import carried
-from isovist.io import read_clouds
-from isovist.report import update_json
-from isovist.tracking.replay import replay
-
 pytestmark = pytest.mark.slow
-
 POSES = way("space", step=0.25)[:8]
 
 
@@ -37,8 +29,8 @@ def bag(clouds, tmp_path_factory):
         columns = dict(zip("xyz", points.T, strict=True)) | {"time": np.zeros(len(points))}
         said.append(laid_out(10.0 + 0.1 * k, columns, "velodyne"))
         turn = quaternion(pose.roll, pose.pitch, pose.yaw)
-        topic, kind, time, told = odometry(10.0 + 0.1 * k, (pose.x, pose.y, pose.yaw), turn=turn)
-        said.append((topic, kind, time, told | {"at": pose.position}))
+        topic, kind, time, row = odometry(10.0 + 0.1 * k, (pose.x, pose.y, pose.yaw), turn=turn)
+        said.append((topic, kind, time, row | {"at": pose.position}))
     folder = write_bag(tmp_path_factory.mktemp("space"), said, "mcap", "run")
     return next(folder.glob("*.mcap")) if folder.is_dir() else folder
 
@@ -63,70 +55,37 @@ def address():
         yield found
 
 
-def followed(address, files):
-    """What the studio makes of files: what they are, and every line of the drive on the house."""
+def followed(address, log, **about):
+    """Every line of a drive on the house; of a log that is dropped, by its files."""
     with httpx.Client(base_url=address, timeout=120.0) as door:
-        parts = [("file", (name, data)) for name, data in files.items()]
-        read = json.loads(door.post("/read", files=parts).text.splitlines()[-1])
-        about = {"site": "space", "log": read["done"]["key"]}
-        lines = door.post("/track", json=about).text.splitlines()
-    return read["done"], [json.loads(line) for line in lines]
+        if isinstance(log, dict):
+            log = send(door, log)["done"]["key"]
+        return told(door.post("/track", json={"site": "space", "log": log, **about}))
 
 
-def said_of(log):
-    """What the tracker says of a log on the house, as the command line prints it."""
-    told = [update_json(update, log.frame) for update in replay(iv.Tracker(SPACE.atlas), log)]
-    return [untimed(json.loads(json.dumps(one))) for one in told]
-
-
-def untimed(update):
-    return {key: value for key, value in update.items() if key != "update_ms"}
-
-
-@pytest.mark.parametrize("folder", ["00/", ""], ids=["with its folder", "without"])
-def test_a_dropped_folder_of_clouds_is_followed(address, kitti, folder):
-    files = {
-        f"{folder}{path.relative_to(kitti)}": path.read_bytes()
-        for path in kitti.rglob("*")
-        if path.is_file()
-    }
-    told, lines = followed(address, files)
-    assert (told["kind"], told["name"]) == ("log", "00" if folder else "clouds")
+@pytest.mark.parametrize("prefix", ["00/", ""], ids=["with its folder", "without"])
+def test_a_dropped_folder_of_clouds_is_followed_and_its_robot_carried(address, kitti, prefix):
+    files = inside(kitti, prefix)
+    lines = followed(address, files)
     assert lines[0] == {"length": len(POSES), "truth": True, "every": 1}
-    assert [untimed(line["update"]) for line in lines[1:-1]] == said_of(read_clouds(kitti))
+    assert [untimed(line["update"]) for line in lines[1:-1]] == replayed(kitti, SPACE.atlas)
     assert np.shape(lines[1]["ends"])[1] == 3
-    assert lines[-1]["done"].startswith("unique at the end: ")
+    x, y, _ = POSES[5].position
+    jumped = followed(address, files, carried={"at": 2, "x": x, "y": y})
+    assert jumped[0]["length"] == 2 + len(POSES) - 5
+    assert [line["truth"] for line in jumped[1:-1]] == [lines[k]["truth"] for k in (1, 2, 6, 7, 8)]
 
 
 def test_a_dropped_bag_of_clouds_is_followed_and_its_file_may_go(address, bag):
-    told, lines = followed(address, {bag.name: bag.read_bytes()})
-    assert told["kind"] == "log"
-    assert [untimed(line["update"]) for line in lines[1:-1]] == said_of(read_clouds(bag))
+    files = {bag.name: bag.read_bytes()}
+    lines = followed(address, files)
+    assert [untimed(line["update"]) for line in lines[1:-1]] == replayed(bag, SPACE.atlas)
+    (nowhere,) = followed(address, files, carried={"at": 2, "x": 0.0, "y": 0.0})
+    assert wrong(nowhere) == ("missing", None)  # nobody knows which scans were taken there
 
 
-def test_a_log_of_the_plane_on_a_map_in_space_is_one_sentence(address):
-    with httpx.Client(base_url=address, timeout=120.0) as door:
-        lines = door.post("/track", json={"site": "space", "log": "drive"}).text.splitlines()
-    assert json.loads(lines[-1]) == {
-        "error": "The scan is of the plane, and the atlas is of a map in space. "
-        "Give points: Scan.from_points."
-    }
-
-
-def test_a_robot_in_space_is_carried(kitti, bag):
-    for log in (read_clouds(kitti), read_clouds(bag)):
-        if log.truth is None:
-            with pytest.raises(InputError) as error:
-                carried(log, 2, (0.0, 0.0))
-            assert str(error.value) == (
-                "The log has no truth, so nobody knows which scans were taken there."
-            )
-            continue
-        jumped = carried(log, 2, tuple(POSES[5].position[:2]))
-        np.testing.assert_allclose(jumped.truth.position[2], POSES[5].position, atol=1e-6)
-        assert len(jumped) == 2 + len(POSES) - 5
-        assert jumped.odometry is None
-        assert (np.diff(jumped.times) > 0.0).all()
+def test_a_log_of_the_plane_on_a_map_in_space_is_refused(address):
+    assert wrong(followed(address, "drive")[-1])[0] == "wrong_dimension"
 
 
 @pytest.mark.skipif(not PARTS, reason="three.js is not there: npm could not fetch it")
@@ -138,7 +97,7 @@ def test_a_drive_in_space_is_seen_in_space(address, bag):
         drop(page, bag)
         page.wait_for_selector(".report:not(:empty)")
         last = page.evaluate("studio.tab.updates.at(-1).update")
-        assert untimed(last) == said_of(read_clouds(bag))[-1]
+        assert untimed(last) == replayed(bag, SPACE.atlas)[-1]
         kinds = "studio.space.group.children.map((child) => child.type)"
         assert {"Line", "Points", "Mesh"} <= set(page.evaluate(kinds))
         page.evaluate("studio.progress(0.5, 'Following')")

@@ -102,8 +102,8 @@ def refusal(response):
 
 
 def refused_at_start(*words):
-    """Code and field of why `isovist serve` does not begin."""
-    error = CliRunner().invoke(app, ["serve", *map(str, words)]).exception
+    """Code and field of why `isovist serve` or `isovist studio` does not begin."""
+    error = CliRunner().invoke(app, [*map(str, words)]).exception
     assert isinstance(error, iv.IsovistError), error
     return error.code, error.field
 

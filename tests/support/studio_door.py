@@ -1,18 +1,22 @@
 """A studio that runs, for tests: its server in a thread, and a browser where there is one."""
 
+import asyncio
 import os
 import shutil
 import socket
 import threading
 from base64 import b64encode
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 
+import httpx
+import numpy as np
 import pytest
 import uvicorn
 from tests.support.sites import PLANE, SPACE
 
-from isovist.apps import STATIC, Shelf, Site, studio
+from isovist.apps import STATIC, Named, Shelf, Site, drive, studio
 
 FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
@@ -29,15 +33,33 @@ DROP = """async (files) => {
 PARTS = (STATIC / "vendor" / "three.module.js").exists()
 
 
+@lru_cache
+def short_drive():
+    """The first quarter of the drive of the demonstration."""
+    return drive().take(np.arange(100))
+
+
+def ask_within(method, path, **options):
+    """The answer of a studio in this process to a request that passes no socket."""
+
+    async def send():
+        way = httpx.ASGITransport(studio())
+        async with httpx.AsyncClient(transport=way, base_url="http://127.0.0.1") as client:
+            return await client.request(method, path, **options)
+
+    return asyncio.run(send())
+
+
 @contextmanager
-def running(first="plane"):
-    """The address of a studio with the two sites of the tests."""
+def running(first="plane", host="127.0.0.1"):
+    """The address of a studio with the two sites of the tests and a short drive."""
     shelf = Shelf()
+    shelf.logs.put("drive", Named("demo drive", short_drive()), stays=True)
     shelf.sites.put("plane", Site("plane", PLANE.atlas, PLANE.world), stays=True)
     shelf.sites.put("space", Site("space", SPACE.atlas, SPACE.world), stays=True)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(studio(shelf, first=first), log_level="warning", ws="none")
+    config = uvicorn.Config(studio(shelf, host, first), log_level="warning", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

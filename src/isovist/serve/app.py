@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from isovist import __version__
 from isovist.atlas.library import Library
-from isovist.errors import IsovistError
+from isovist.errors import ErrorCode, IsovistError
 from isovist.localization.locate import compile_kernels
 from isovist.serve import openapi
 from isovist.serve.answers import Question, Told, checked, locating
@@ -297,7 +297,8 @@ async def _no_door(_request: Request, error: Exception) -> Response:
         405: "This address is asked in another way. GET / lists how.",
     }
     text = texts.get(error.status_code, error.detail)
-    return JSONResponse(refusal_json(text, "not_found"), error.status_code, error.headers)
+    code: ErrorCode = "unknown_format" if error.status_code == 400 else "not_found"  # of a form
+    return JSONResponse(refusal_json(text, code), error.status_code, error.headers)
 
 
 async def _gone(_request: Request, _error: Exception) -> Response:

@@ -167,7 +167,8 @@ async def _bad(_request: Request, error: Exception) -> Response:
 async def _refused(_request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     text = "There is nothing of this name." if error.status_code == 404 else error.detail
-    code: ErrorCode = "too_large" if error.status_code == 413 else "not_found"
+    codes: dict[int, ErrorCode] = {400: "unknown_format", 413: "too_large"}
+    code = codes.get(error.status_code, "not_found")
     return JSONResponse(streams.refusal_json(text, code), error.status_code)
 
 

@@ -15,7 +15,7 @@ from typing import Generic, Protocol, TypeVar
 from isovist.atlas.base import Atlas
 from isovist.atlas.plane import PlaneAtlas
 from isovist.atlas.walls import bare_walls
-from isovist.errors import InputError
+from isovist.errors import ErrorCode, InputError
 from isovist.io.logs.cloud_log import CloudLog
 from isovist.io.logs.read import Log
 from isovist.maps.base import Map
@@ -65,6 +65,8 @@ class Site:
 
 class GoneError(InputError):
     """Something that is not kept, or no more."""
+
+    code: ErrorCode = "not_found"
 
 
 class Box(Generic[Kept]):
