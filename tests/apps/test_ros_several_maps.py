@@ -4,16 +4,16 @@ import json
 
 import numpy as np
 import pytest
+from tests.support.errors import refused
 from tests.support.lift import LIDAR, LIFT, ON, ON_2, THERE, UP, floors, up
-from tests.support.ros_robot import Robot, Wire
+from tests.support.ros_robot import Robot, pose_of, scan_message, started
 from tests.support.sites import gap
 
 import isovist as iv
-from isovist import Estimate, InputError, Pose
-from isovist.apps import Node, Parameters, scan_message
-from isovist.ros import messages
 
+pytestmark = pytest.mark.slow
 MAPS = ("floor 1", "floor 2")
+MOUNT = iv.Pose(0.1, 0.0, 0.3)
 
 
 class Rider(Robot):
@@ -23,182 +23,146 @@ class Rider(Robot):
         super().__init__(wire, THERE[0], **options)
         self.floor, self.random = "floor 1", np.random.default_rng(0)
 
-    def scan(self, frame="laser", **changes):
+    def scan(self, frame="laser"):
         world = floors()[self.floor].world
         seen = LIDAR.scan(world, self.truth @ self.mount, self.random)
-        message = scan_message(seen, self.time, frame)
-        for name, value in changes.items():
-            setattr(message, name, value)
-        return message
+        return scan_message(seen, self.time, frame)
 
     def follow(self, poses):
         """Drive through poses of the floor it is on, looking at each."""
         for pose in poses:
-            step = self.truth.inverse @ pose
-            self.truth, self.odometry = pose, self.odometry @ step
+            self.drive(self.truth.inverse @ pose)
             self.look()
 
 
-def started(tmp_path, maps=None, links=True, **parameters):
-    wire, path = Wire(), tmp_path / "links.yaml"
-    ends = {"floor 1": LIFT.vector.tolist(), "floor 2": ON_2.vector.tolist()}
-    path.write_text(json.dumps([ends]))
-    given = Parameters(links=str(path) if links else "", **parameters)
-    node = Node(wire, given, floors() if maps is None else maps)
-    robot = Rider(wire, mount=Pose(0.1, 0.0, 0.3))
-    robot.link()
-    return wire, node, robot
+def ridden(tmp_path, maps=None, links=True, **parameters):
+    """A wire, a node that knows the lift if it shall, and a robot on the first floor."""
+    path = tmp_path / "links.yaml"
+    path.write_text(json.dumps([{MAPS[0]: LIFT.vector.tolist(), MAPS[1]: ON_2.vector.tolist()}]))
+    if links:
+        parameters["links"] = str(path)
+    return started(maps or floors(), mount=MOUNT, robot=Rider, **parameters)
+
+
+def twins():
+    return dict.fromkeys(MAPS, floors()["floor 1"])
 
 
 def load(wire, name, time=1.0):
-    wire.send("/map", messages.map_message(floors()[name].world, time, "map"))
+    wire.send_map(floors()[name].world, time)
 
 
-def last(wire):
-    """Level, words and values of the last verdict, and its frame."""
-    level, words, values = wire.verdicts[-1]
-    return level, words, values, wire.said["/isovist/verdict"][-1].header.frame_id
-
-
-@pytest.mark.slow
-def test_the_verdict_names_the_map_and_the_frame_is_that_of_the_map_loaded(tmp_path):
-    wire, node, robot = started(tmp_path, publish=("initialpose", "pose", "tf"))
+def test_after_a_ride_no_pose_is_told_until_the_other_map_is_loaded(tmp_path):
+    wire, node, robot = ridden(tmp_path, publish=("initialpose", "pose", "tf"))
     load(wire, "floor 1")
     robot.follow(THERE[:10])
-    level, _, values, frame = last(wire)
-    assert (level, frame) == (0, "map")
-    assert (values["map"], values["loaded"]) == ("floor 1", "floor 1")
-    (message,) = wire.said["/initialpose"]
-    assert message.header.frame_id == "map"
-    assert wire.said["/isovist/pose"][-1].header.frame_id == "map"
-    assert wire.said["/tf"][-1].transforms[0].header.frame_id == "map"
-    assert node.loaded.name == "floor 1"
-
-
-@pytest.mark.slow
-def test_after_a_ride_no_pose_is_told_until_the_other_map_is_loaded(tmp_path):
-    wire, node, robot = started(tmp_path, publish=("initialpose", "pose", "tf"))
-    load(wire, "floor 1")
-    robot.follow(THERE)
-    before = len(wire.said["/initialpose"]), len(wire.said["/tf"])
+    values = wire.last.values
+    assert (wire.last.level, wire.frame) == (0, "map")
+    assert (values["map"], values["loaded"], node.loaded.name) == 3 * ("floor 1",)
+    assert [m.header.frame_id for m in wire.said["/initialpose"]] == ["map"]
+    assert wire.said["/isovist/pose"][-1].header.frame_id == wire.link()[0] == "map"
+    robot.follow(THERE[10:])
+    before = len(wire.poses)
     robot.floor, robot.truth = "floor 2", UP @ robot.truth
     robot.follow(up(ON[1:14]))
-    level, words, values, frame = last(wire)
-    assert (level, values["map"], values["loaded"], frame) == (0, "floor 2", "floor 1", "floor 2")
-    assert words == (f"{node.last.advice} It is on floor 2, and floor 1 is loaded: load floor 2.")
+    values = wire.last.values
+    assert (wire.last.level, wire.frame) == (0, "floor 2")
+    assert (values["map"], values["loaded"]) == ("floor 2", "floor 1")
+    assert wire.last.words != node.last.advice  # another map must be loaded
     assert wire.said["/isovist/pose"][-1].header.frame_id == "floor 2"
-    on_1 = [m.header.frame_id for m in wire.said["/initialpose"]]
-    assert set(on_1) == {"map"}
-    told = len(on_1), len(wire.said["/tf"])
-    assert told[0] <= before[0] + 1  # at the lift both floors are possible
+    assert {m.header.frame_id for m in wire.said["/initialpose"]} == {"map"}
+    told = len(wire.poses)
+    assert told <= before + 1  # at the lift both floors are possible
     load(wire, "floor 2", 2.0)
     robot.follow(up(ON[14:16]))
-    assert len(wire.said["/initialpose"]) == told[0] + 1
-    pose, _ = messages.pose_of(wire.said["/initialpose"][-1])
-    assert wire.said["/initialpose"][-1].header.frame_id == "map"
-    assert gap(pose, UP @ ON[14])[0] < 0.2
-    assert wire.said["/tf"][-1].transforms[0].header.frame_id == "map"
+    assert len(wire.poses) == told + 1
+    message = wire.said["/initialpose"][-1]
+    assert message.header.frame_id == wire.link()[0] == "map"
+    assert gap(pose_of(message), UP @ ON[14])[0] < 0.2
+    assert wire.last.words == node.last.advice
     load(wire, "floor 2", 3.0)
     robot.follow(up(ON[16:18]))
-    assert len(wire.said["/initialpose"]) == told[0] + 1
+    assert len(wire.poses) == told + 1
 
 
-@pytest.mark.slow
 def test_without_a_map_server_each_map_has_a_frame_of_its_own(tmp_path):
-    wire, _, robot = started(tmp_path, links=False)
+    wire, _, robot = ridden(tmp_path, links=False)
     robot.follow(THERE[:10])
     (message,) = wire.said["/initialpose"]
-    assert message.header.frame_id == "floor 1"
-    _, _, values, frame = last(wire)
-    assert (values["map"], values["loaded"], frame) == ("floor 1", "", "floor 1")
+    assert message.header.frame_id == wire.frame == "floor 1"
+    values = wire.last.values
+    assert (values["map"], values["loaded"]) == ("floor 1", "")
 
 
-@pytest.mark.slow
 def test_a_map_that_is_none_of_ours_is_noted_and_none_is_taken_for_loaded(tmp_path):
-    wire, node, robot = started(tmp_path)
+    wire, node, robot = ridden(tmp_path)
     load(wire, "floor 1")
-    other = floors()["floor 1"].world
-    moved = iv.OccupancyMap(other.cells, other.resolution, Pose(50.0, 0.0, 0.0))
-    wire.send("/map", messages.map_message(moved, 1.0, "map"))
-    assert node.loaded.name is None
-    robot.look()
-    note = wire.verdicts[-1][2]["note"]
-    assert note == "The map on /map is none of those given, or like several of them."
-    twins = dict.fromkeys(MAPS, floors()["floor 1"])
-    wire, node, robot = started(tmp_path, maps=twins)
+    ours = floors()["floor 1"].world
+    moved = iv.OccupancyMap(ours.cells, ours.resolution, iv.Pose(50.0))
+    turned = iv.OccupancyMap(ours.cells, 1.01 * ours.resolution, ours.origin)
+    for other in (moved, turned):
+        wire.send_map(other)
+        assert node.loaded.name is None
+        robot.look()
+        assert "/map" in wire.last.values["note"]
+        load(wire, "floor 1")
+        assert node.loaded.name == "floor 1"
+    wire, node, _ = ridden(tmp_path, maps=twins())
     load(wire, "floor 1")
     assert node.loaded.name is None
 
 
-@pytest.mark.slow
 def test_rivals_on_another_map_are_not_drawn_on_this_one(tmp_path):
-    twins = dict.fromkeys(MAPS, floors()["floor 1"])
-    wire, node, robot = started(tmp_path, maps=twins)
+    wire, node, robot = ridden(tmp_path, maps=twins())
     robot.follow(THERE[:6])
     assert {estimate.map for estimate in node.last.estimates} == set(MAPS)
-    level, words, _, _ = last(wire)
-    assert level == 1
-    assert words.endswith("The maps look alike from here: it may be floor 1 or floor 2.")
+    assert (wire.last.level, wire.last.reasons) == (1, node.last.reasons)
+    assert iv.Reason.SEVERAL_MAPS in node.last.reasons
     own = [e for e in node.last.estimates if e.map == node.last.map]
     assert len(wire.said["/isovist/rivals"][-1].poses) == len(own) - 1
     assert len(wire.said["/isovist/markers"][-1].markers) == len(own) + 1
 
 
-def click(pose, time, frame):
-    estimate = Estimate(pose, np.diag([0.01, 0.01, 0.003]), 1.0, 1.0, 0.0)
-    return messages.stamped_pose(estimate, time, frame)
+@pytest.mark.parametrize("floor", MAPS)
+def test_a_click_is_of_the_map_in_its_frame(tmp_path, floor):
+    wire, node, robot = ridden(tmp_path, maps=twins(), links=False)
+    wire.claim(THERE[0], 1.0, frame=floor)
+    robot.follow(THERE[:8])
+    assert (node.last.verdict, node.last.map) == (iv.Verdict.UNIQUE, floor)
 
 
-@pytest.mark.slow
-def test_a_click_is_of_the_map_loaded_or_of_the_map_in_its_frame(tmp_path):
-    twins = dict.fromkeys(MAPS, floors()["floor 1"])
-    for frame, where in (("floor 1", "floor 1"), ("floor 2", "floor 2")):
-        wire, node, robot = started(tmp_path, maps=twins, links=False)
-        wire.send("/initialpose", click(THERE[0], 1.0, frame))
-        robot.follow(THERE[:8])
-        assert (node.last.verdict, node.last.map) == (iv.Verdict.UNIQUE, where)
-    wire, node, robot = started(tmp_path)
+def test_a_click_is_of_the_map_that_is_loaded_and_else_left_out(tmp_path):
+    wire, node, robot = ridden(tmp_path)
     load(wire, "floor 1")
-    wire.send("/initialpose", click(THERE[0], 1.0, "map"))
+    wire.claim(THERE[0], 1.0)
     robot.follow(THERE[:8])
     assert (node.last.verdict, node.last.map) == (iv.Verdict.UNIQUE, "floor 1")
-    for frame, note in (
-        ("map", "It is in 'map', and which map is loaded is not known."),
-        ("cellar", "It is in 'cellar', which is no map's frame."),
-    ):
-        wire, node, robot = started(tmp_path)
-        wire.send("/initialpose", click(THERE[0], 1.0, frame))
+    for frame in ("map", "cellar"):
+        wire, _, robot = ridden(tmp_path)
+        wire.claim(THERE[0], 1.0, frame=frame)
         robot.look()
-        assert wire.verdicts[-1][2]["note"] == f"A pose on /initialpose is left out: {note}"
+        assert frame in wire.last.values["note"]
 
 
-@pytest.mark.slow
 def test_poses_of_another_system_are_checked_on_the_map_that_is_loaded(tmp_path):
-    wire, node, robot = started(tmp_path, watch="/amcl_pose")
+    wire, node, robot = ridden(tmp_path, watch="/amcl_pose")
     load(wire, "floor 1")
     for pose in THERE[:6]:
-        robot.wire.send("/amcl_pose", click(pose, robot.time, "map"))
+        wire.claim(pose, robot.time, topic="/amcl_pose")
         robot.follow([pose])
     assert set(node.watchdog.counts) <= {"agrees", "cannot tell"}
-    rows = [m.status[0] for m in wire.said["/isovist/verdict"]]
-    values = [{p.key: p.value for p in r.values} for r in rows if r.name.endswith("/amcl_pose")]
-    assert values[-1]["map"] == "floor 1"
+    assert wire.verdicts_of("isovist: /amcl_pose")[-1].values["map"] == "floor 1"
 
 
-@pytest.mark.slow
 def test_a_map_must_not_be_called_as_the_frame(tmp_path):
-    with pytest.raises(InputError) as error:
-        started(tmp_path, maps={"map": floors()["floor 1"], "b": floors()["floor 2"]}, links=False)
-    assert str(error.value) == (
-        "A map is called 'map', as the frame of the map that is loaded is. "
-        "Rename it, or set `map_frame`."
-    )
+    maps = dict(zip(("map", "b"), floors().values(), strict=True))
+    with refused("map_frame", "conflict"):
+        ridden(tmp_path, maps=maps, links=False)
 
 
-@pytest.mark.slow
 def test_a_robot_without_odometry_is_located_on_all_maps(tmp_path):
-    wire, node, robot = started(tmp_path, links=False, odom="")
+    wire, node, robot = ridden(tmp_path, links=False, odom="")
     robot.floor, robot.truth = "floor 2", UP @ THERE[4]
-    wire.send("/scan", robot.scan())
-    assert node.last.map == "floor 2"
-    assert {"map", "loaded"} <= set(wire.verdicts[-1][2])
+    robot.send()
+    assert node.last.map == wire.last.values["map"] == "floor 2"
+    assert wire.last.values["loaded"] == ""
