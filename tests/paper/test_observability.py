@@ -28,7 +28,7 @@ from isovist.paper import (
     turned,
 )
 from isovist.poses import unit_vectors
-from isovist.tracking.gramian import Gramian, carry, whiten
+from isovist.tracking import Gramian, carry, whiten
 
 pytestmark = pytest.mark.slow
 

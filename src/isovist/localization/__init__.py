@@ -1,1 +1,5 @@
 """One scan: where was it taken?"""
+
+from isovist.lazy import lazy_names
+
+__getattr__, __dir__ = lazy_names(__name__)
