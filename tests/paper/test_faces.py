@@ -237,6 +237,5 @@ def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):
     outline = np.array([(0.0, 0.0), (4.0, 0.0), (0.0, 4.0)])
     shades = shapely.box([1.0], 1.0, 2.0, 2.0)
     monkeypatch.setattr(faces, "_unhidden", lambda *_: wrong)
-    assert shapely.area(shapely.polygons(faces._seen_of(outline, shades))).sum() == pytest.approx(
-        7.0
-    )
+    area = shapely.area(shapely.polygons(faces._seen_of(outline, shades))).sum()
+    assert area == pytest.approx(7.0)
