@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from isovist import Descriptor
 from isovist.apps import app
-from isovist.paper import Exact, Setup, as_json, paper_room, paper_rose, run_example
+from isovist.paper import Exact, as_json, paper_room, paper_rose, run_example
 
 # Independent values of F at four places: Gauss–Legendre between corners, good to 1e-14.
 EXACT_F = {
@@ -138,11 +138,6 @@ def test_the_example_can_be_had_with_other_values(tmp_path):
     text = CliRunner().invoke(app, [*words, "--figure", str(picture)]).output
     assert f"{data['nearest'][0]['distance']:.4f}" in text
     assert picture.read_bytes()[:4] == b"\x89PNG"
-
-
-@pytest.mark.slow
-def test_without_values_the_setup_is_that_of_the_paper(rows):
-    assert as_json(run_example(Setup.of())) == rows
 
 
 def test_the_jumps_the_ratios_and_the_table_of_both_are_told(rows):

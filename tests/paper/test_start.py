@@ -12,7 +12,6 @@ from isovist import (
     Descriptor,
     Gram,
     Lidar,
-    LocalizationSettings,
     OccupancyMap,
     Pose,
     Range,
@@ -22,8 +21,6 @@ from isovist import (
     StartFit,
     build,
 )
-from isovist.localization import information
-from isovist.localization.refine import refine
 from isovist.maps import Cell
 from isovist.paper import (
     Exact,
@@ -234,20 +231,6 @@ def test_a_niche_that_comes_into_view_later_fixes_the_start():
     assert np.sqrt(whole.covariance[0, 0]) < 0.1
     assert abs(error(alone, path[0])[0]) > 0.15
     assert abs(error(whole, path[0])[0]) < 0.05
-
-
-def test_information_of_single_fits_adds_up_to_that_of_the_trajectory(atlas):
-    rng = np.random.default_rng(4)
-    lidar = Lidar(beams=360, noise=0.01)
-    path = random_drive(rng, atlas.world, 4)
-    scans = [lidar.scan(atlas.world, p, rng) for p in path]
-    total, settings = Gramian.pose(), LocalizationSettings()
-    for scan, pose in zip(scans, path, strict=True):
-        fits = refine(atlas, scan, pose.vector[None], settings)
-        H = information(fits.fit, fits.beams.blocks, 0.05, settings)[0]
-        total = total.add_information(H, path[0].inverse @ pose, yaw=path[0].yaw)
-    fit = refine_start(atlas, scans, path, path[0])
-    assert total.least == pytest.approx(fit.least, rel=0.3)
 
 
 def test_several_guesses_at_once_are_each_on_its_own(atlas):
