@@ -1,5 +1,7 @@
 """What the descriptors certify, and where no bound is claimed."""
 
+import re
+
 import numpy as np
 import pytest
 from tests.support.sites import SPACE
@@ -13,10 +15,9 @@ def room():
     return iv.SegmentMap.room(6.0, 4.0)
 
 
-def look(world, truth, seed=0, **options):
-    return iv.Lidar(**{"beams": 720, "noise": 0.005, **options}).scan(
-        world, truth, np.random.default_rng(seed)
-    )
+def look(world, truth, **options):
+    lidar = iv.Lidar(**{"beams": 720, "noise": 0.005, **options})
+    return lidar.scan(world, truth, np.random.default_rng(0))
 
 
 @pytest.mark.slow
@@ -43,9 +44,11 @@ def test_a_clear_view_of_a_room_is_certified_wherever_the_sensor_sits(room, moun
 
 def test_a_rival_leaves_nothing_certain(room):
     truth = Pose(2.0, 1.5, 0.4)
-    certificate = iv.certify(room, look(room, truth), truth, [Pose(4.0, 2.5, 0.4 - np.pi)])
+    scan = look(room, truth)
+    certificate = iv.certify(room, scan, truth, [Pose(4.0, 2.5, 0.4 - np.pi)])
     assert certificate.holds is False
     assert certificate.separation == pytest.approx(np.hypot(2.0, 1.0))
+    assert iv.certify(room, scan, Pose(4.5, 3.0, 2.0)).holds is False  # nor a wrong pose
 
 
 def test_a_corridor_is_not_certified_along_its_axis():
@@ -56,11 +59,6 @@ def test_a_corridor_is_not_certified_along_its_axis():
     assert certificate.mu < 0.05
 
 
-def test_a_scan_that_does_not_fit_is_not_certified(room):
-    scan = look(room, Pose(2.0, 1.5, 0.4), beams=360)
-    assert iv.certify(room, scan, Pose(4.5, 3.0, 2.0)).holds is False
-
-
 def test_on_cells_slopes_are_told_and_no_bound_is_claimed(room):
     cells = iv.OccupancyMap.from_segments(room.walls.reshape(-1, 2, 2), 0.02)
     truth = Pose(2.0, 1.5, 0.4)
@@ -69,7 +67,6 @@ def test_on_cells_slopes_are_told_and_no_bound_is_claimed(room):
     assert steps.mu == pytest.approx(exact.mu, rel=0.2)
     assert steps.bound == np.inf
     assert steps.holds is False
-    assert steps.assumptions[-1].startswith("no bound is claimed")
 
 
 def test_a_fitted_tilt_is_looked_along():
@@ -80,6 +77,6 @@ def test_a_fitted_tilt_is_looked_along():
     level = iv.certify(SPACE.world, scan, Pose3(5.0, 0.0, 0.7, 1.5))
 
     def agree(certificate):
-        return float(certificate.assumptions[2].split("%")[0].split()[-1])
+        return int(re.search(r"(\d+)%", " ".join(certificate.assumptions))[1])
 
-    assert agree(tilted) > agree(level) + 1.0
+    assert agree(tilted) > agree(level) + 1

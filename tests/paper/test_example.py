@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 
 from isovist import Descriptor
 from isovist.apps import app
-from isovist.paper import Exact, Setup, as_json, paper_room, paper_rose, run_example
+from isovist.paper import Exact, as_json, paper_room, paper_rose, run_example
 
 # Independent values of F at four places: Gauss–Legendre between corners, good to 1e-14.
 EXACT_F = {
@@ -64,58 +64,54 @@ def test_exact_descriptors_and_jacobians_agree_with_independent_values(place):
 
 def test_the_table_of_sums_is_that_of_the_paper(rows):
     published = {
-        64: ("1.6367", "1.7002", "1.4426", "5.4e-02"),
-        256: ("1.5948", "1.6669", "1.4419", "1.2e-02"),
-        1024: ("1.5850", "1.6589", "1.4415", "2.2e-03"),
-        4096: ("1.5826", "1.6570", "1.4414", "2.0e-04"),
-        16384: ("1.5828", "1.6571", "1.4414", "0.0e+00"),
+        64: (1.6367, 1.7002, 1.4426, 5.4e-02),
+        256: (1.5948, 1.6669, 1.4419, 1.2e-02),
+        1024: (1.5850, 1.6589, 1.4415, 2.2e-03),
+        4096: (1.5826, 1.6570, 1.4414, 2.0e-04),
+        16384: (1.5828, 1.6571, 1.4414, 0.0e00),
     }
     for row in rows["convergence"]:
         phi = row["phi"]
         assert len(phi) == 8
-        printed = (*(f"{phi[i]:.4f}" for i in (0, 1, 4)), f"{row['error']:.1e}")
-        assert printed == published[row["S"]]
+        told = (*(round(phi[i], 4) for i in (0, 1, 4)), float(f"{row['error']:.1e}"))
+        assert told == published[row["S"]]
 
 
 def test_the_table_of_nearest_nodes_is_that_of_the_paper(rows):
-    printed = [
-        (tuple(row["node"]), f"{row['distance']:.4f}", f"{row['true_error']:.3f}")
+    told = [
+        (*row["node"], round(row["distance"], 4), round(row["true_error"], 3))
         for row in rows["nearest"]
     ]
-    assert printed == [
-        ((1.5, 1.5), "0.2869", "0.283"),
-        ((1.5, 2.0), "0.3839", "0.361"),
-        ((1.0, 2.0), "0.4709", "0.424"),
-        ((1.0, 1.5), "0.4757", "0.361"),
+    assert told == [
+        (1.5, 1.5, 0.2869, 0.283),
+        (1.5, 2.0, 0.3839, 0.361),
+        (1.0, 2.0, 0.4709, 0.424),
+        (1.0, 1.5, 0.4757, 0.361),
     ]
 
 
 def test_the_table_of_gauss_newton_is_that_of_the_paper(rows):
-    printed = [
-        (
-            f"({row['position'][0]:.3f},{row['position'][1]:.3f})",
-            f"{row['residual']:.4f}",
-            f"{row['error']:.4f}",
-        )
+    told = [
+        (*np.round(row["position"], 3), round(row["residual"], 4), round(row["error"], 4))
         for row in rows["gauss_newton"]
     ]
-    assert printed == [
-        ("(1.500,1.500)", "0.2869", "0.2828"),
-        ("(1.289,1.694)", "0.0165", "0.0124"),
-        ("(1.301,1.700)", "0.0008", "0.0007"),
-        ("(1.300,1.700)", "0.0002", "0.0001"),
+    assert told == [
+        (1.500, 1.500, 0.2869, 0.2828),
+        (1.289, 1.694, 0.0165, 0.0124),
+        (1.301, 1.700, 0.0008, 0.0007),
+        (1.300, 1.700, 0.0002, 0.0001),
     ]
 
 
 def test_the_certificate_and_summary_are_those_of_the_paper(rows):
-    assert [f"{s:.3f}" for s in rows["singular_values"]] == ["1.452", "0.845"]
-    assert f"{rows['mu']:.3f}" == "0.845"
+    assert [round(s, 3) for s in rows["singular_values"]] == [1.452, 0.845]
+    assert round(rows["mu"], 3) == 0.845
     assert rows["mu_exact"] == pytest.approx(0.8317955, abs=1e-7)
     assert rows["singular_values_without_shadow"][1] == pytest.approx(1.0800071, abs=1e-7)
     summary = rows["summary"]
     assert summary["nodes"] == 35
-    assert f"{summary['nearest_error']:.3f}" == "0.283"
-    assert f"{summary['gauss_newton_error']:.1e}" == "1.4e-04"
+    assert round(summary["nearest_error"], 3) == 0.283
+    assert round(summary["gauss_newton_error"], 5) == 1.4e-04
 
 
 def test_exact_gauss_newton_reaches_rounding_in_four_steps(rows):
@@ -142,11 +138,6 @@ def test_the_example_can_be_had_with_other_values(tmp_path):
     text = CliRunner().invoke(app, [*words, "--figure", str(picture)]).output
     assert f"{data['nearest'][0]['distance']:.4f}" in text
     assert picture.read_bytes()[:4] == b"\x89PNG"
-
-
-@pytest.mark.slow
-def test_without_values_the_setup_is_that_of_the_paper(rows):
-    assert as_json(run_example(Setup.of())) == rows
 
 
 def test_the_jumps_the_ratios_and_the_table_of_both_are_told(rows):

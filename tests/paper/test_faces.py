@@ -9,7 +9,6 @@ import shapely
 import isovist as iv
 from isovist import Descriptor, MeshMap
 from isovist.descriptor import faces
-from isovist.descriptor.faces import _convex_rest, _seen_of, _unhidden
 from isovist.paper import EqualArea, Exact
 
 pytestmark = pytest.mark.slow
@@ -208,7 +207,7 @@ def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():
         outline = rng.uniform(-1.0, 1.0, (3, 2))
         shades = shapely.polygons(rng.uniform(-1.0, 1.0, (int(rng.integers(1, 6)), 3, 2)))
         left = shapely.difference(shapely.polygons(outline), shapely.union_all(shades))
-        for parts in (_convex_rest(outline, shades, 0.0), _seen_of(outline, shades)):
+        for parts in (faces._convex_rest(outline, shades, 0.0), faces._seen_of(outline, shades)):
             pieces = shapely.polygons(parts)
             assert shapely.area(pieces).sum() == pytest.approx(left.area, abs=1e-12)
             assert shapely.union_all(pieces).symmetric_difference(left).area < 1e-12
@@ -227,7 +226,7 @@ def test_a_shade_whose_edge_all_but_lies_on_that_of_the_rest_is_not_forgotten():
     shade = shapely.Polygon([
         (x, 0.2657871986613329), (-1.2396210448670149, y), (x, -0.2963356072699914),
     ])  # fmt: skip
-    left = _unhidden(rest, np.array([shade]))
+    left = faces._unhidden(rest, np.array([shade]))
     assert left.area == pytest.approx(rest.area - shade.area, abs=1e-11)
 
 
@@ -238,4 +237,5 @@ def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):
     outline = np.array([(0.0, 0.0), (4.0, 0.0), (0.0, 4.0)])
     shades = shapely.box([1.0], 1.0, 2.0, 2.0)
     monkeypatch.setattr(faces, "_unhidden", lambda *_: wrong)
-    assert shapely.area(shapely.polygons(_seen_of(outline, shades))).sum() == pytest.approx(7.0)
+    area = shapely.area(shapely.polygons(faces._seen_of(outline, shades))).sum()
+    assert area == pytest.approx(7.0)

@@ -48,8 +48,7 @@ from isovist.paper import (
     try_legs,
     walk,
 )
-from isovist.tracking.gramian import Gramian, least_needed
-from isovist.tracking.start import refine_chain, refine_start
+from isovist.tracking import Gramian, least_needed, refine_chain, refine_start
 
 ROOM, ROSE, FLAT = paper_room(), paper_rose(), SegmentMap.room(2.0, 2.0)
 F, BALL = Descriptor(ROSE), Rose.fibonacci(8)

@@ -1,5 +1,7 @@
 from isovist.localization.answer import radius as radius
 from isovist.localization.attitudes import stances as stances
+from isovist.localization.ceilings import Ceilings as Ceilings
+from isovist.localization.ceilings import bits_of as bits_of
 from isovist.localization.choice import Choice as Choice
 from isovist.localization.choice import Glances as Glances
 from isovist.localization.contrast import Contrast as Contrast
@@ -7,6 +9,7 @@ from isovist.localization.copies import ROUGHLY as ROUGHLY
 from isovist.localization.few import search_few as search_few
 from isovist.localization.floors import Floors as Floors
 from isovist.localization.floors import mean_of as mean_of
+from isovist.localization.gone import far as far
 from isovist.localization.judge import RULES as RULES
 from isovist.localization.judge import Evidence as Evidence
 from isovist.localization.judge import chances_of as chances_of
@@ -35,6 +38,8 @@ from isovist.localization.rules import Rule as Rule
 from isovist.localization.rules import decide as decide
 from isovist.localization.search import Candidates as Candidates
 from isovist.localization.search import best_headings as best_headings
+from isovist.localization.search import least_costs as least_costs
+from isovist.localization.search import told as told
 from isovist.localization.search import unlike as unlike
 from isovist.localization.settle import even_beams as even_beams
 from isovist.localization.settle import last_fit as last_fit
@@ -46,6 +51,7 @@ from isovist.localization.slices import rivals as rivals
 from isovist.localization.slide import slid as slid
 from isovist.localization.spread import covariances as covariances
 from isovist.localization.spread import information as information
+from isovist.localization.spread import longest as longest
 from isovist.localization.tilts import upright as upright
 from isovist.localization.twists import doubt as doubt
 from isovist.localization.workers import EndedError as EndedError
