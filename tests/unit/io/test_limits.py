@@ -38,7 +38,7 @@ def test_parts_of_bags_unpack_as_far_as_the_limit(kind):
     for data in (compress(bytes(MOST + 1)), compress(bytes(MOST - 1)) + compress(b"ab")):
         with pytest.raises(ValueError, match=str(MOST)):
             unpack(data, MOST + 1)
-    with pytest.raises(ValueError, match="^a part of it "):
+    with pytest.raises(ValueError, match=r"^a part of it "):
         unpack(compress(np.random.default_rng(0).bytes(5000))[:-9], 5000)
 
 
@@ -50,7 +50,13 @@ def test_parts_of_bags_unpack_as_far_as_the_limit(kind):
 def test_a_bag_of_packed_parts_is_read_as_far_as_the_limit(tmp_path, kind, pack):
     for beams in (400, 4000):
         way = [odometry(t, (0.0, 0.0, 0.0)) for t in (0.0, 1.0)]
-        path = write_bag(tmp_path, [*way, scan(0.5, beams * [1.0])], kind, f"run{beams}", pack=pack)
+        path = write_bag(
+            tmp_path,
+            [*way, scan(0.5, beams * [1.0], angle_increment=0.001)],
+            kind,
+            f"run{beams}",
+            pack=pack,
+        )
         if beams == 400:
             assert len(iv.read_scan(path, T_robot_sensor=iv.Pose()).ranges) == beams
         else:
