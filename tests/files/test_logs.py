@@ -343,3 +343,4 @@ def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path, typed):
     (tmp_path / "drive").mkdir()
     for name in ("raw.log", "run.bag", "drive", "scan.json"):
         assert typed("map", tmp_path / name, "-o", tmp_path / "none.yaml")[0] == 2
+    assert typed("map", log, "-o", tmp_path / "none.png")[0] == 2

@@ -51,6 +51,9 @@ def test_clouds_outside_the_odometry_are_counted(tmp_path):
     log = read_clouds(path)
     assert (len(log), log.outside) == (2, 2)
     np.testing.assert_array_equal(log.scan(0).points, POINTS[2])
+    alone = read_clouds(write_bag(tmp_path, [SITS, WAY[1], *CLOUDS], name="alone"))
+    assert (len(alone), alone.outside) == (1, 3)
+    np.testing.assert_allclose(alone.odometry_at(0).position, [2.0, 1.0, 0.0])
 
 
 @pytest.mark.slow

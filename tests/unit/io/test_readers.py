@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image
 from tests.support.errors import refused
-from tests.support.small_files import box, laid
+from tests.support.small_files import box, laid, scan_set
 from tests.support.space_writer import POINTS, VALUES, ply
 
 from isovist import FileError, OccupancyMap, Pose3
@@ -13,6 +13,7 @@ from isovist.io import (
     read_cloud,
     read_mesh,
     read_poses,
+    read_scan_set,
     write_geojson,
     write_ros_map,
     write_tum,
@@ -111,3 +112,13 @@ def test_a_trajectory_that_cannot_be_written_is_refused(tmp_path):
     laid(tmp_path / "file", "")
     with refused(code="file_not_writable", kind=FileError):
         write_tum(tmp_path / "file" / "way.tum", [1.0], [[0.0, 0.0, 0.0]])
+
+
+def test_a_set_of_scans_knows_which_of_them_are_blind(tmp_path):
+    scans = read_scan_set(laid(tmp_path / "set.npz", scan_set()))
+    assert len(scans) == 3
+    assert scans.usable.tolist() == [True, False, True]
+    assert scans.scan(0).ranges.tolist() == [1.0, 2.5, 0.0]
+    with refused() as caught:
+        scans.scan(1)
+    assert str(caught.value).startswith("Scan 1: ")
