@@ -303,21 +303,27 @@ def test_a_sweep_straightens_the_wall_that_a_moving_sensor_bent(tmp_path, step):
         read_log(jumps, sweep=0.1)
 
 
+BEARINGS = -np.pi / 2 + np.arange(180) * np.pi / 180
+
+
+def seen(pose):
+    """Ranges of a lidar in a room, in cm as a log has them."""
+    angles = BEARINGS + pose[2]
+    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return SegmentMap.room(6.0, 4.0).cast(pose[:2], directions).ranges.round(2)
+
+
 def scan_lines(truths, odometry):
-    """FLASER lines of what a lidar sees in a room from true poses, beside their odometry."""
-    room = SegmentMap.room(6.0, 4.0)
-    bearings = -np.pi / 2 + np.arange(180) * np.pi / 180
-    for k, (truth, odom) in enumerate(zip(truths, odometry, strict=True)):
-        angles = bearings + truth[2]
-        hits = room.cast(truth[:2], np.stack([np.cos(angles), np.sin(angles)], axis=-1))
-        yield flaser(hits.ranges.round(2), truth, odom, float(k))
+    """FLASER lines of what is seen from true poses, beside their odometry."""
+    pairs = enumerate(zip(truths, odometry, strict=True))
+    return "".join(flaser(seen(truth), truth, odom, float(k)) for k, (truth, odom) in pairs)
 
 
 def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path, typed):
     truths = [(1.0 + 0.2 * k, 2.0, 0.3 * k) for k in range(20)]
     drifted = [(x, y + 0.05 * k, yaw) for k, (x, y, yaw) in enumerate(truths)]
     log, out = tmp_path / "room.log", tmp_path / "map.yaml"
-    laid(log, "".join(scan_lines(truths, drifted)))
+    laid(log, scan_lines(truths, drifted))
     code, told, _ = typed("map", log, "-o", out)
     assert not code
     world = read_map(out)
@@ -325,8 +331,7 @@ def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path, typed):
         assert str(number) in told
     assert abs(world.free_area - 24.0) < 2.0
     np.testing.assert_allclose(world.bounds, [[0.0, 0.0], [6.0, 4.0]], atol=0.25)
-    drive = read_log(log)
-    scans = [drive.scan(k) for k in range(20)]
+    scans = [iv.Scan(BEARINGS, seen(truth)) for truth in truths]
     laid(tmp_path / "room.npz", npz(ranges_m=[scan.ranges for scan in scans], pose=truths,
          angle_min=-np.pi / 2, angle_inc=np.pi / 180))  # fmt: skip
     coarse = tmp_path / "coarse.yaml"
@@ -334,7 +339,8 @@ def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path, typed):
     assert read_map(coarse).resolution == 0.1
     made = OccupancyMap.from_scans(scans, np.array(truths))
     np.testing.assert_array_equal(made.cells, world.cells)
-    laid(tmp_path / "raw.log", "".join(scan_lines(truths, truths)))
+    laid(tmp_path / "raw.log", scan_lines(truths, truths))
     (tmp_path / "drive").mkdir()
     for name in ("raw.log", "run.bag", "drive", "scan.json"):
         assert typed("map", tmp_path / name, "-o", tmp_path / "none.yaml")[0] == 2
+    assert typed("map", log, "-o", tmp_path / "none.png")[0] == 2

@@ -50,4 +50,5 @@ from isovist.studio.shelf import Named as Named
 from isovist.studio.shelf import Shelf as Shelf
 from isovist.studio.shelf import Site as Site
 from isovist.studio.start import listen as listen
+from isovist.studio.uploads import receive as receive
 from isovist.studio.uploads import safe_path as safe_path

@@ -92,6 +92,7 @@ from isovist.kernels.survey import compare as compare
 from isovist.kernels.survey import hold as hold
 from isovist.kernels.terms import add_plain as add_plain
 from isovist.kernels.terms import add_terms as add_terms
+from isovist.kernels.threads import alone as alone
 from isovist.kernels.threads import share as share
 from isovist.kernels.vectors import SINGLES as SINGLES
 from isovist.kernels.voxelise import touches as touches

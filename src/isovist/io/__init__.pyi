@@ -1,3 +1,4 @@
+from isovist.io.bag_limits import bounded as bounded
 from isovist.io.bags import LASER_SCAN as LASER_SCAN
 from isovist.io.bags import ODOMETRY as ODOMETRY
 from isovist.io.bags import read_messages as read_messages
