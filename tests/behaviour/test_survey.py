@@ -1,18 +1,33 @@
-"""`isovist survey` in the plane and in space: what it gives, says and refuses."""
+"""Where a sensor can be localized and where not, in the plane and in space."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.reference_locate import UNIT, building
-from tests.support.reference_space import house, house_atlas
-from tests.support.reference_survey import FEW, FULL, QUICK, RINGS, house_survey, nook, small_room
-from typer.testing import CliRunner
+from tests.support.errors import refused
+from tests.support.reference_locate import UNIT
+from tests.support.reference_space import atlas_of, house, house_atlas, symmetric_room
+from tests.support.reference_survey import (
+    FEW,
+    FULL,
+    QUICK,
+    RINGS,
+    corridor,
+    hall,
+    house_survey,
+    nook,
+    raised,
+    small_room,
+)
+from tests.support.sites import PLANE
+from tests.support.threads import in_one_thread
 
 from isovist import (
-    InputError,
     Lidar,
+    LocalizationSettings,
     OccupancyMap,
+    SpinningLidar,
     SurveyingSettings,
     build,
     survey,
@@ -20,38 +35,41 @@ from isovist import (
     write_map,
     write_survey,
 )
-from isovist.apps import app
-from isovist.maps import Cell
-from isovist.report import draw_survey, percent, survey_json, survey_text
 
 pytestmark = pytest.mark.slow
 
-
-class Case:
-    """An atlas without twins, a sensor that fits it, and the survey of both."""
-
-    def __init__(self, atlas, lidar, found):
-        self.atlas, self.lidar, self.found = atlas, lidar, found
+HOW = {"most": 20, "settings": FEW, "localization": QUICK}
+both = pytest.mark.parametrize("kind", ["plane", "space"])
 
 
 @pytest.fixture(scope="module")
-def plane():
-    atlas = build(building())
-    return Case(atlas, FULL, survey(atlas, FULL, most=20, settings=FEW, localization=QUICK))
+def surveys():
+    """Of buildings without twins."""
+    return {"plane": survey(PLANE.atlas, FULL, **HOW), "space": house_survey()}
 
 
-@pytest.fixture(scope="module")
-def space():
-    return Case(house_atlas(), RINGS, house_survey())
+def free(rows, columns, *rooms):
+    """A map of walls but for some rooms, in cells."""
+    cells = np.ones((rows, columns), dtype=np.uint8)
+    for low, high, left, right in rooms:
+        cells[low:high, left:right] = 0
+    return OccupancyMap(cells, UNIT)
 
 
-@pytest.fixture(params=["plane", "space"])
-def case(request):
-    return request.getfixturevalue(request.param)
+def surveyed(kind, world, **sensor):
+    """The survey of a map of the plane, or of the same raised to a building."""
+    if kind == "plane":
+        return survey(build(world), replace(FULL, **sensor), **HOW)
+    return survey(build(raised(world)), replace(RINGS, **sensor), **HOW)
 
 
-def test_a_building_without_symmetry_is_uniquely_localizable(case):
-    found = case.found
+def reasons(found):
+    return {area.reason.name for area in found.areas}
+
+
+@both
+def test_a_building_without_symmetry_is_uniquely_localizable(surveys, kind):
+    found, atlas = surveys[kind], PLANE.atlas if kind == "plane" else house_atlas()
     assert found.share >= 0.9
     assert len(found.asked) == 20
     assert found.asked.unique.mean() >= 0.9
@@ -59,14 +77,15 @@ def test_a_building_without_symmetry_is_uniquely_localizable(case):
     assert 0.0 < found.standard_error < 0.12
     assert found.areas == ()
     assert np.nanmax(found.sigma_m) < 0.2
-    assert 0.5 * case.atlas.area < found.area < 1.001 * case.atlas.area
+    assert 0.5 * atlas.area < found.area < 1.001 * atlas.area
 
 
-def test_arrays_are_one_row_per_node_and_cannot_be_written(case):
-    found = case.found
-    arrays = found.arrays()
+@both
+def test_arrays_are_one_row_per_node_and_come_back_from_the_file(surveys, kind, tmp_path):
+    found = surveys[kind]
+    arrays, asked = found.arrays(), found.asked.arrays()
     assert set(arrays) >= {"x", "y", "mu", "weakest", "unique_share"}
-    assert ("z" in arrays) == (case.atlas.dimension == 3)
+    assert ("z" in arrays) == (kind == "space")
     for name, array in arrays.items():
         assert len(array) == len(found.nodes), name
         # A node of a map in space may have no neighbour to tell a slope by.
@@ -76,70 +95,20 @@ def test_arrays_are_one_row_per_node_and_cannot_be_written(case):
     for name in {"unique_share", "alias_similarity", "blind_share"} & set(arrays):
         assert ((arrays[name] >= 0.0) & (arrays[name] <= 1.0)).all(), name
     np.testing.assert_allclose(np.stack([arrays["x"], arrays["y"]], axis=1), found.places[:, :2])
-    for array in found.asked.arrays().values():
-        assert len(array) == len(found.asked)
-
-
-def test_the_values_come_back_from_the_file(case, tmp_path):
-    found = case.found
+    assert {len(array) for array in asked.values()} == {len(found.asked)}
     write_survey(found, tmp_path / "site.npz")
     with np.load(tmp_path / "site.npz") as back:
-        assert set(back) == set(found.arrays()) | set(found.asked.arrays())
-        np.testing.assert_array_equal(back["unique_share"], found.unique_share)
-        np.testing.assert_array_equal(back["asked"], found.asked.poses)
-    path = tmp_path / "site.csv"
-    with pytest.raises(InputError) as caught:
-        write_survey(found, path)
-    assert str(caught.value) == f"{path}: the values of a survey are written as .npz."
+        assert set(back) == set(arrays) | set(asked)
+        for name, array in (arrays | asked).items():
+            np.testing.assert_array_equal(back[name], array)
+    with refused(None, "unknown_format"):
+        write_survey(found, tmp_path / "site.csv")
 
 
-def test_the_summary_is_plain_data(case):
-    found = case.found
-    plain = json.loads(json.dumps(survey_json(found)))
-    assert plain["unique_share"] == pytest.approx(found.share)
-    assert plain["asked"] == 20
-    assert plain["areas"] == []
-    assert plain["median_sigma_m"] == pytest.approx(np.nanmedian(found.sigma_m))
-    text = survey_text(found)
-    assert text.startswith(f"{percent(found.share)} of the floor (")
-    assert plain["blind_share"] == 0.0
-    if case.atlas.dimension == 3:
-        assert plain["sensor"]["rings"] == 8
-        assert "uniquely localizable with a lidar of 8 rings (-15° to 15°, 12 m)." in text
-    else:
-        assert plain["sensor"]["field_of_view_deg"] == pytest.approx(360.0)
-        assert "uniquely localizable with a 360°, 10 m lidar (360 beams, σ 0.03 m)." in text
-    shares = [percent(share) for share in (0.0, 0.004, 0.4, 0.996)]
-    assert shares == ["0.0%", "0.4%", "40%", "99.6%"]
-
-
-def test_the_picture_has_its_maps_and_their_scales(case):
-    figure = draw_survey(case.atlas, case.found)
-    figure.draw_without_rendering()
-    titles = [axes.get_title() for axes in figure.axes]
-    assert "Where one scan is enough" in titles
-    assert "What it can be mistaken for" in titles
-    assert len(figure.axes) == 6
-
-
-def test_maps_of_a_tall_site_stand_side_by_side():
-    atlas = build(OccupancyMap(np.ascontiguousarray(small_room().cells.T), UNIT))
-    found = survey(atlas, Lidar(range_max=3.0), most=20, settings=FEW, localization=QUICK)
-    figure = draw_survey(atlas, found)
-    figure.draw_without_rendering()
-    left, middle = (figure.axes[k].get_position() for k in (0, 1))
-    assert left.x1 < middle.x0
-    assert left.y0 == pytest.approx(middle.y0, abs=0.05)
-
-
-def test_a_survey_is_the_same_twice_whatever_the_number_of_threads(monkeypatch):
-    atlas = build(small_room())
-    lidar = Lidar(field_of_view=np.radians(200.0), beams=200, range_max=5.0)
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
-    how = {"most": 20, "seed": 3, "settings": FEW, "localization": QUICK}
-    one = survey(atlas, lidar, **how)
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
-    other = survey(atlas, lidar, **how)
+def test_a_survey_is_the_same_twice_whatever_the_number_of_threads():
+    atlas, lidar = build(small_room()), Lidar(np.radians(200.0), beams=200, range_max=5.0)
+    work = lambda: survey(atlas, lidar, seed=3, **HOW)  # noqa: E731
+    one, other = work(), in_one_thread(work)
     for name, array in (one.arrays() | one.asked.arrays()).items():
         again = (other.arrays() | other.asked.arrays())[name]
         np.testing.assert_array_equal(array, again, err_msg=name)
@@ -158,97 +127,122 @@ def test_fewer_poses_are_asked_on_large_maps_and_in_space():
     assert settings.affordable(100, 3) == 250
 
 
+@both
+def test_places_alike_are_never_unique_and_name_the_other_place(kind):
+    """Two rooms alike, 5.2 m apart, and a room in space that is its own twin, turned about."""
+    if kind == "plane":
+        atlas = PLANE.twin_atlas
+        found = survey(atlas, FULL, **HOW)
+    else:
+        atlas = atlas_of(symmetric_room(False))
+        found = survey(atlas, RINGS, **HOW)
+    assert found.share < 0.1
+    assert reasons(found) == {"ALIASED"}
+    assert found.areas[0].size == pytest.approx(found.area, rel=0.6)
+    assert np.median(found.looks.alias_similarity) > 0.8  # nodes of twins do not lie alike
+    places, aliases = found.places[:, :2], found.looks.alias_xy
+    if kind == "plane":
+        assert np.median(np.abs(aliases[:, 0] - places[:, 0])) == pytest.approx(5.2, abs=0.4)
+        assert all(abs(area.alias[0] - area.x) > 3.0 for area in found.areas)
+        return
+    assert not found.asked.unique.any()
+    middle = atlas.positions[:, :2].min(axis=0) + atlas.positions[:, :2].max(axis=0)
+    assert np.mean(np.hypot(*(aliases - (middle - places)).T) < 0.7) > 0.7
+    here, alias = found.asked.poses[:, :2], found.asked.alias_xy
+    gap = np.minimum(np.hypot(*(alias - (middle - here)).T), np.hypot(*(alias - here).T))
+    assert np.mean(gap < 0.5) > 0.7
+
+
+@both
+def test_a_small_square_room_looks_like_itself_turned(kind):
+    found = surveyed(kind, free(44, 44, (4, 40, 4, 40)))
+    assert found.share < (0.1 if kind == "plane" else 0.2)
+    turned = [area.turn_deg for area in found.areas if area.turn_deg is not None]
+    assert turned
+    assert turned[0] % 90.0 == pytest.approx(0.0, abs=6.0)
+
+
+@both
+def test_a_bare_corridor_slides_along_its_axis(kind):
+    found = surveyed(kind, corridor(280), range_max=4.0)
+    assert found.share < 0.5
+    worst = found.areas[0]
+    assert worst.reason.name == "SLIDES"
+    assert min(worst.axis_deg, 180.0 - worst.axis_deg) < 5.0
+    x = found.places[:, 0]
+    middle = (x > 5.5) & (x < 8.9)
+    assert (found.unique_share[middle] < 0.2).all()
+    assert np.median(np.abs(found.weakest[middle, 0])) > 0.99
+    assert found.sigma_m[middle].min() > 1.0
+    assert found.mu[middle].max() < np.nanmax(found.mu[~middle])
+
+
+@both
+def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor(kind):
+    found = surveyed(kind, hall(), field_of_view=np.pi, range_max=2.0)
+    looks = found.looks
+    middle = np.hypot(*(found.places[:, :2] - [6.0, 4.7]).T) < 1.2
+    assert looks.unique_by_heading.shape == (len(found.nodes), 8)
+    assert (looks.blind_share[middle] == 1.0).all()
+    assert (found.unique_share[middle] == 0.0).all()
+    assert np.isnan(looks.alias_xy[middle]).all()
+    assert (looks.rivals[middle] == 0.0).all()
+    assert np.isfinite(looks.alias_xy[looks.blind_share == 0.0]).all()
+    assert "BLIND" in reasons(found)
+
+
+def of_room(*rooms, spacing=None, lidar=FULL):
+    how = {} if spacing is None else {"spacing": spacing}
+    survey(build(free(60, 60, *rooms), **how), lidar)
+
+
 @pytest.mark.parametrize(
-    ("lidar", "options", "text"),
+    ("call", "field", "code"),
     [
-        ({"range_max": 0.01}, {}, "`range_max` must be more than `range_min`, 0.05 m, got 0.01 m."),
-        ({"noise": np.nan}, {}, "`noise` must be a length in m, 0 or more, got nan."),
-        ({}, {"seed": -1}, "`seed` must not be negative, got -1."),
-        ({}, {"most": 5}, "A survey needs at least 20 simulated scans, got 5."),
-        (
-            {},
-            {"settings": QUICK},
-            "`settings` must be SurveyingSettings, got LocalizationSettings.",
-        ),
+        (lambda: survey(PLANE.atlas, Lidar(range_max=0.01)), "range_max", "invalid_value"),
+        (lambda: survey(house_atlas(), SpinningLidar(range_max=0.01)), "range_max",
+         "invalid_value"),
+        (lambda: survey(PLANE.atlas, Lidar(noise=np.nan)), "noise", "invalid_value"),
+        (lambda: survey(house_atlas(), SpinningLidar(noise=np.nan)), "noise", "invalid_value"),
+        (lambda: survey(PLANE.atlas, FULL, seed=-1), "seed", "invalid_value"),
+        (lambda: survey(PLANE.atlas, FULL, most=19), None, "invalid_value"),
+        (lambda: survey(PLANE.atlas, FULL, settings=LocalizationSettings()), "settings",
+         "invalid_value"),
+        (lambda: survey(PLANE.atlas, RINGS), "lidar", "wrong_dimension"),
+        (lambda: survey(house_atlas(), FULL), "lidar", "wrong_dimension"),
+        (lambda: of_room((4, 56, 4, 56), lidar=Lidar(range_max=0.2)), None, "empty"),
+        (lambda: of_room((18, 24, 4, 56)), None, "empty"),  # 0.25 m from no wall
+        (lambda: of_room((40, 51, 40, 51), (10, 12, 10, 12), spacing=1.1), None, "empty"),
     ],
-)
-def test_a_survey_that_cannot_be_made_says_why(case, lidar, options, text):
-    with pytest.raises(InputError) as caught:
-        survey(case.atlas, type(case.lidar)(**lidar), **options)
-    assert str(caught.value) == text
+)  # fmt: skip
+def test_a_survey_that_cannot_be_made_is_refused(call, field, code):
+    with refused(field, code):
+        call()
 
 
-def test_the_sensor_must_fit_the_map(plane, space):
-    for atlas, lidar in ((plane.atlas, RINGS), (space.atlas, FULL)):
-        with pytest.raises(InputError) as caught:
-            survey(atlas, lidar)
-        assert str(caught.value) == (
-            "A map in space needs a spinning lidar, one of the plane a planar one."
-        )
-
-
-def test_a_sensor_that_reaches_no_wall_is_told_so(plane):
-    with pytest.raises(InputError) as caught:
-        survey(plane.atlas, Lidar(range_max=0.2))
-    assert str(caught.value) == "From nowhere on the map does the sensor see a wall within 0.2 m."
-
-
-def test_a_map_without_room_for_a_sensor_is_told_so():
-    cells = np.full((40, 60), Cell.OCCUPIED, dtype=np.uint8)
-    cells[18:24, 4:56] = Cell.FREE
-    with pytest.raises(InputError) as caught:
-        survey(build(OccupancyMap(cells, UNIT)), FULL)
-    assert str(caught.value) == "No free place of the map is 0.25 m from all walls."
-
-
-def test_nodes_that_miss_all_standing_room_are_told_so():
-    cells = np.full((60, 60), Cell.OCCUPIED, dtype=np.uint8)
-    cells[40:51, 40:51] = Cell.FREE
-    cells[10:12, 10:12] = Cell.FREE
-    atlas = build(OccupancyMap(cells, UNIT), spacing=1.1)
-    with pytest.raises(InputError) as caught:
-        survey(atlas, FULL)
-    assert str(caught.value) == (
-        "No node of the atlas has room for a sensor; build it with less than 1.1 m between nodes."
-    )
-
-
-def test_the_command_writes_values_and_a_picture(tmp_path):
+def test_the_command_writes_values_and_a_picture(tmp_path, typed):
     write_map(nook(), tmp_path / "site.yaml")
-    files = ["-o", str(tmp_path / "site.npz"), "--figure", str(tmp_path / "site.png")]
-    sensor = ["--field-of-view", "270", "--beams", "270", "--range-max", "8", "--noise", "0.03"]
-    arguments = ["survey", str(tmp_path / "site.yaml"), *sensor, "--count", "20", *files]
-    result = CliRunner().invoke(app, [*arguments, "--json"])
-    assert result.exit_code == 0, result.output
-    row = json.loads(result.stdout)
+    files = ["-o", tmp_path / "site.npz", "--figure", tmp_path / "site.png"]
+    sensor = ["--field-of-view", 270, "--beams", 270, "--range-max", 8, "--noise", 0.03]
+    words = ["survey", tmp_path / "site.yaml", *sensor, "--count", 20, *files, "--json"]
+    code, out, err = typed(*words)
+    assert not code, err
+    row = json.loads(out)
     assert row["asked"] == 20
     assert row["sensor"] == {
         "field_of_view_deg": 270.0, "beams": 270, "range_max": 8.0, "noise": 0.03
     }  # fmt: skip
-    assert (tmp_path / "site.npz").stat().st_size > 1000
-    assert (tmp_path / "site.png").stat().st_size > 10_000
+    with np.load(tmp_path / "site.npz") as back:
+        assert len(back["asked"]) == 20
+    assert (tmp_path / "site.png").read_bytes()[:4] == b"\x89PNG"
 
 
-def test_the_command_line_surveys_an_atlas_in_space(tmp_path):
+def test_the_command_line_surveys_an_atlas_in_space(tmp_path, typed):
     write_atlas(build(house(), spacing=0.8), tmp_path / "house")
-    call = ["survey", str(tmp_path / "house"), "--count", "20", "--beams", "90", "--json"]
-    result = CliRunner().invoke(app, call)
-    assert result.exit_code == 0, repr(result.exception)
-    assert json.loads(result.stdout)["asked"] == 20
-    narrow = CliRunner().invoke(app, [*call, "--field-of-view", "90"])
-    assert isinstance(narrow.exception, InputError)
-    assert str(narrow.exception).startswith("A spinning lidar sees 360° around;")
-
-
-@pytest.mark.parametrize(
-    ("option", "name", "text"),
-    [
-        ("-o", "site.txt", "a survey is written as .npz, .geojson or .html."),
-        ("--figure", "site.doc", "a picture must end in .png, .pdf or .svg."),
-    ],
-)
-def test_a_name_that_cannot_be_written_is_told_before_the_work(tmp_path, option, name, text):
-    arguments = ["survey", str(tmp_path / "missing.yaml"), option, str(tmp_path / name)]
-    result = CliRunner().invoke(app, arguments)
-    assert isinstance(result.exception, InputError)
-    assert str(result.exception) == f"{tmp_path / name}: {text}"
+    call = ["survey", tmp_path / "house", "--count", 20, "--beams", 90, "--json"]
+    code, out, err = typed(*call)
+    assert not code, err
+    told = json.loads(out)
+    assert (told["asked"], told["sensor"]["rings"]) == (20, 16)
+    code, out, err = typed(*call, "--field-of-view", 90)
+    assert (code, out, err.count("\n")) == (2, "", 1)

@@ -241,7 +241,7 @@ def read_folder(
     manifest, arrays, problems = _read(place)
     check_kind(manifest, place.name, kind, *versions)
     if problems:
-        raise FileError(problems[0])
+        raise problems[0]
     return manifest.meta, arrays
 
 
@@ -275,22 +275,23 @@ def manifest_at(place: Place) -> Manifest:
 def check_folder(path: PathLike) -> list[str]:
     """Everything that is wrong with a folder, one line each; empty when every byte is right."""
     try:
-        return _read(place_of(path))[2]
+        return [str(problem) for problem in _read(place_of(path))[2]]
     except FileError as error:
         return [str(error)]
 
 
-def _read(place: Place) -> tuple[Manifest, dict[str, Array], list[str]]:
+def _read(place: Place) -> tuple[Manifest, dict[str, Array], list[FileError]]:
     """The manifest, the sound arrays and what is wrong with the others, all of one moment."""
     for _ in range(_ATTEMPTS):
         data = place.manifest()
         manifest = Manifest.decode(data, f"{place.name}/{MANIFEST}")
-        arrays, problems = {}, []
+        arrays: dict[str, Array] = {}
+        problems: list[FileError] = []
         for name, entry in manifest.arrays.items():
             try:
                 arrays[name] = entry.map(place)
             except FileError as error:
-                problems.append(str(error))
+                problems.append(error)
         if not problems or place.manifest() == data:
             return manifest, arrays, problems
     raise FileError(
