@@ -203,7 +203,7 @@ def files(tmp_path_factory):
 
 
 def test_the_command_judges_a_pose(files, typed):
-    first, second, scan = files
+    first, _, scan = files
     x, y, yaw = PLANE.places[2].vector
     assert yaw < 0.0
     code, printed, _ = typed("check", first, scan, x, y, yaw)
