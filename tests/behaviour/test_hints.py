@@ -80,10 +80,10 @@ def test_a_prior_bounds_the_hints(site):
         assert [hint.cause for hint in hints] == causes
 
 
-@BOTH
-@pytest.mark.parametrize("factor", [0.95, 1.05])
-def test_a_unique_place_at_the_wrong_size_is_not_called_unique(site, factor):
+@pytest.mark.parametrize(("name", "factor"), [("plane", 0.95), ("plane", 1.05), ("space", 0.95)])
+def test_a_unique_place_at_the_wrong_size_is_not_called_unique(name, factor):
     """Where that nothing fits well, or one place not well enough, is never said."""
+    site = SITES[name]
     trusting = replace(USUAL, sure=(0.4, 0.0, 0.0), refuted=(0.8, 0.1, 0.05, 0.0))
     reasons = []
     for k, truth in enumerate(site.places):
