@@ -4,14 +4,13 @@ A change that makes answers worse fails; one that makes them better fails too, a
 stored anew, in the same commit, with a line in CHANGELOG.md.
 """
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
+from tests.support.outcomes import office, row_of
 
-from isovist import Lidar, OccupancyMap, build
-from isovist.evaluation import run_trials, simulated_trials, summarise
-from isovist.simulation import office_floor
-
-pytestmark = pytest.mark.slow
+import isovist as iv
 
 EXPECTED = {
     # field of view in degrees, range in m: scans; right, unique, listed of them; median error in m
@@ -22,23 +21,17 @@ ONE = 1.5
 """One scan more or less may fall differently where the last bits of a machine differ."""
 
 
-@pytest.fixture(scope="module")
-def world():
-    walls = office_floor(11, length=24.0, rows=2).plan.walls
-    return OccupancyMap.from_segments(walls.reshape(-1, 2, 2), 0.05)
+@lru_cache
+def atlas():
+    return iv.build(office(11, 24.0))
 
 
-@pytest.fixture(scope="module")
-def atlas(world):
-    return build(world)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize(("degrees", "reach"), EXPECTED)
-def test_answers_are_as_good_as_the_stored_row(world, atlas, degrees, reach):
-    lidar = Lidar(np.radians(degrees), int(degrees), reach, noise=0.03, clutter=0.1)
+def test_answers_are_as_good_as_the_stored_row(degrees, reach):
+    lidar = iv.Lidar(np.radians(degrees), int(degrees), reach, noise=0.03, clutter=0.1)
     scans, right, unique, listed, error = EXPECTED[degrees, reach]
-    trials = simulated_trials(world, scans, lidar, seed=3)
-    row = summarise(list(run_trials(atlas, trials)))
+    row = row_of(atlas(), lidar, scans, seed=3)
     assert scans * row["success"] == pytest.approx(right, abs=ONE)
     assert scans * row["unique"] == pytest.approx(unique, abs=ONE)
     assert scans * row["listed"] == pytest.approx(listed, abs=ONE)

@@ -87,7 +87,9 @@ class _Alike:
         """Nodes of one of the maps, whose poses are moved along x by so much, in m."""
         places = atlas.seeds(nodes, np.full(len(nodes), atlas.heading))
         places[:, 0] += shift
-        self._waiting.append((atlas.descriptors[nodes], places))
+        # In the plane the first ring alone, that of ranges, is compared on several maps.
+        rings = slice(1) if atlas.dimension == 2 else slice(None)
+        self._waiting.append((atlas.descriptors[nodes, rings], places))
         self._count += len(nodes)
         if self._count >= AT_ONCE:
             self._try()

@@ -182,7 +182,7 @@ class LocalizationSettings:
 
     def share(self, atlas: Site, count: int) -> int:
         """As many of something as an atlas needs: half in space."""
-        return count if atlas.dimension == 2 else count // 2
+        return count if atlas.dimension == 2 else max(count // 2, 1)
 
 
 @lru_cache
