@@ -141,8 +141,10 @@ def region_of(told: dict[str, Any]) -> Any:
 def told_of(answer: Any) -> dict[str, Any]:
     """Return an answer, a belief, a check or an error as plain values."""
     if isinstance(answer, Exception):
-        verdict = "refused" if isinstance(answer, iv.InputError) else "error"
-        return {"verdict": verdict, "reasons": [type(answer).__name__], "hypotheses": []}
+        refused = isinstance(answer, iv.InputError)
+        reason = type(answer).__name__ if refused else f"{type(answer).__name__}: {answer}"[:100]
+        verdict = "refused" if refused else "error"
+        return {"verdict": verdict, "reasons": [reason], "hypotheses": []}
     if hasattr(answer, "estimates"):
         estimates = answer.estimates
     else:  # a check

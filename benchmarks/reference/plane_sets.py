@@ -88,7 +88,7 @@ def starts(data: Path, seed: int, number: int, site: str) -> Shard:
     """Drives from unknown starts along a log, 8 m each, 15 m where places look alike."""
     del number
     reach = 15.0 if site == "infinite-corridor" else 8.0
-    world, logs = start_logs(log_of(data, site), 30, reach, seed=seed, noise=NOISE)
+    world, logs = start_logs(log_of(data, site), 100, reach, seed=seed, noise=NOISE)
     shard = Shard()
     shard.add_map(site, world)
     for log in logs:
@@ -130,7 +130,7 @@ def kidnap(data: Path, seed: int, number: int, site: str) -> Shard:
     world, log, mount = logged_drive(data, site)
     shard = Shard()
     shard.add_map(site, world)
-    for piece in kidnap_logs(log, 20, seed):
+    for piece in kidnap_logs(log, 40, seed):
         drive_of(shard, piece, mount)
     return shard
 
@@ -184,7 +184,7 @@ def drives_in_world(data: Path, seed: int, number: int, name: str) -> Shard:
     places = standing_places(world, 0.4, 0.0)
     shard = Shard()
     shard.add_map(name, world)
-    while len(shard.queries) < 6:
+    while len(shard.queries) < 15:
         poses = wander(reality, room, places, rng)
         try:
             scans = [VIEWS[270].scan(reality, pose, rng) for pose in poses]
@@ -313,7 +313,7 @@ def regions(data: Path, seed: int, number: int, holds: bool) -> Shard:
     shard = Shard()
     shard.add_map(site, world)
     places = np.array([trial.truth.vector for trial in trials])
-    for k in evenly(len(trials), 20):
+    for k in evenly(len(trials), 30):
         truth, centre = places[k], places[k, :2] + rng.uniform(-2.0, 2.0, 2)
         if not holds:
             far = places[np.hypot(*(places - truth)[:, :2].T) > 8.0]
@@ -334,7 +334,7 @@ def checks(data: Path, seed: int, number: int) -> Shard:
     world, trials = split_of(log_of(data, site), "fifth")
     shard = Shard()
     shard.add_map(site, world)
-    for k in evenly(len(trials), 12):
+    for k in evenly(len(trials), 30):
         scan, truth = shard.add_scan(trials[k].scan()), trials[k].truth
         angle = float(rng.uniform(-math.pi, math.pi))
         for what, motion in (

@@ -1,5 +1,6 @@
 """The rows of a comparison, and every verdict that changed."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -81,8 +82,18 @@ def changes(name: str, before: Mapping[str, Outcome], after: Mapping[str, Outcom
     for query, one in before.items():
         other = after[query]
         if one.verdict != other.verdict:
-            lines.append(f"{name} {query}: {_words(one)} → {_words(other)}")
+            lines.append(f"{name} {query}: {_words(one)} → {_words(other)}{_moved(one, other)}")
     return lines
+
+
+def _moved(one: Outcome, other: Outcome) -> str:
+    """How far the best pose moves, where both have one on the same map."""
+    if not one.hypotheses or not other.hypotheses:
+        return ""
+    (before, *a), (after, *z) = one.hypotheses[0], other.hypotheses[0]
+    if before != after:
+        return f", from map {before} to {after}"
+    return f", moved by {1e-3 * math.dist(a[:2], z[:2]):.2f} m"
 
 
 def _words(one: Outcome) -> str:

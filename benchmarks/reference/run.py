@@ -121,7 +121,7 @@ def answers_of(
     """Name, question with its truth, and answer, of each answer of a reply."""
     query, step = shard.queries[message["query"]], message.get("step")
     number = message["shard"].removesuffix(".npz").rpartition("-")[2]
-    name = f"{number}/{message['query']}"
+    name = " ".join([f"{number}/{message['query']}", *filter(None, [query.get("what")])])
     if step is not None:
         yield f"{name}/{step}", query | {"truth": query["truth"][step]}, reply["answers"][0]
     elif query.get("verb") == "many":
