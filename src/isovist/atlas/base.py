@@ -16,7 +16,7 @@ plane, (x, y, yaw, z, roll, pitch) in space.  Cells are the business of the kern
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from isovist.maps.cells import OccupancyMap
 from isovist.maps.fields import Near, Walk
 from isovist.maps.voxels import VoxelMap
 from isovist.poses import AnyPose
+from isovist.renamed import refuse_attributes
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each, readonly
@@ -209,6 +210,9 @@ class Atlas(Site):
     settings: AtlasSettings
 
     dimension: ClassVar[int]
+
+    if not TYPE_CHECKING:  # a type checker would take every name for one of an atlas
+        __getattr__ = refuse_attributes(note="Use `ignored_intensities(scan)`.")
 
     @property
     @abstractmethod
