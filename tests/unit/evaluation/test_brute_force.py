@@ -7,12 +7,12 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from benchmarks.complete import free_poses, random_site
+from tests.support.errors import refused
 from tests.support.reference_space import atlas_of
 
 import isovist as iv
-from isovist import Answer, Estimate, InputError, LocalizationSettings, OccupancyMap, Verdict
+from isovist import Answer, Estimate, LocalizationSettings, OccupancyMap, Reason, Verdict
 from isovist.evaluation import (
-    REASONS,
     SIZES,
     Rating,
     Worth,
@@ -21,17 +21,15 @@ from isovist.evaluation import (
     rate_everywhere,
     withheld,
 )
-from isovist.localization.ceilings import Ceilings
-from isovist.localization.judge import chances_of, is_same, verdict_of
-from isovist.localization.look import CROWDED, DIVIDED
-from isovist.localization.refine import Fits, polish, refit
-from isovist.localization.search import unlike
-from isovist.localization.twists import MIRRORED, SCALED
+from isovist.localization import Ceilings, Fits, chances_of, is_same, polish, refit, unlike
 from isovist.maps import Cell
 from isovist.poses import wrap_angle
 
+pytestmark = pytest.mark.slow
+
 USUAL = LocalizationSettings()
 LIDAR = iv.Lidar(beams=72, range_max=10.0, noise=0.02)
+TRUTH = iv.Pose(1.9, 2.2, 0.7)
 
 
 def room(kind):
@@ -52,37 +50,37 @@ def sites(count):
         atlas, scan, truth = random_site(random)
         beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
         near = truth + random.normal(0.0, [0.05, 0.05, 0.03], (40, 3))
-        yield atlas, scan, beams, np.concatenate([truth[None], near, free_poses(random, atlas, 60)])
+        yield atlas, beams, np.concatenate([truth[None], near, free_poses(random, atlas, 60)])
 
 
-@pytest.mark.slow
+def fits_of(atlas, beams, poses):
+    fit = refit(atlas, beams, poses, USUAL, tilt=False).fit
+    return Fits(fit, beams, *atlas.rate(beams, poses, USUAL.model))
+
+
 def test_what_a_scan_is_worth_is_a_weighted_sum_over_its_beams():
-    for atlas, _, beams, poses in sites(4):
-        fit = refit(atlas, beams, poses, USUAL, tilt=False).fit
-        fits = Fits(fit, beams, *atlas.rate(beams, poses, USUAL.model))
-        worth = Worth.of_judge(beams, USUAL)
+    for atlas, beams, poses in sites(4):
+        fits, worth = fits_of(atlas, beams, poses), Worth.of_judge(beams, USUAL)
         extra = worth.explained * (fits.inliers - fits.unseen)
         assert fits.ratings @ worth.weights + extra == pytest.approx(fits.totals(USUAL), abs=1e-4)
         assert worth.weights.sum() == pytest.approx(len(beams.columns))
+        assert boxes(atlas, beams, worth, -1e6, USUAL, replace(SIZES, most=1)) is None
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("judged", [True, False], ids=["worth", "mean rating"])
 def test_every_pose_that_is_worth_the_floor_lies_in_a_box(judged):
     tried = kept = there = 0
-    sizes = replace(SIZES, finest=0.1)
-    for atlas, _, beams, every in sites(8):
+    for atlas, beams, every in sites(8):
         place = np.floor(atlas.to_cells(every)[:, :2]).astype(int)
         free = Ceilings.of(atlas).free
         inside = ((place >= 0) & (place < free.shape[::-1])).all(axis=1)
         inside[inside] = free[place[inside, 1], place[inside, 0]]
         poses = every[inside]
-        fit = refit(atlas, beams, poses, USUAL, tilt=False).fit
-        fits = Fits(fit, beams, *atlas.rate(beams, poses, USUAL.model))
+        fits = fits_of(atlas, beams, poses)
         worth = Worth.of_judge(beams, USUAL) if judged else Worth.of_ratings(beams)
         values = fits.totals(USUAL) if judged else len(beams) * fits.scores
         floor = float(np.sort(values)[-4])
-        found = boxes(atlas, beams, worth, floor, USUAL, sizes)
+        found = boxes(atlas, beams, worth, floor, USUAL, replace(SIZES, finest=0.1))
         if found is None or len(found) == 0:
             assert found is None  # too many, and never none
             continue
@@ -100,10 +98,10 @@ def test_every_pose_that_is_worth_the_floor_lies_in_a_box(judged):
 
 @lru_cache
 def rated(kind):
-    """The atlas of a room, a place in it, a scan from there, and its rating."""
-    atlas, truth = atlas_of(room(kind)), iv.Pose(1.9, 2.2, 0.7)
-    scan = LIDAR.scan(atlas.world, truth, np.random.default_rng(1))
-    return atlas, truth, scan, rate_everywhere(atlas, scan)
+    """The atlas of a room, a scan of it, and its rating."""
+    atlas = atlas_of(room(kind))
+    scan = LIDAR.scan(atlas.world, TRUTH, np.random.default_rng(1))
+    return atlas, scan, rate_everywhere(atlas, scan)
 
 
 def plainly(atlas, scan):
@@ -115,30 +113,25 @@ def plainly(atlas, scan):
     grid = np.column_stack([np.repeat(middles, len(yaws), axis=0), np.tile(yaws, len(middles))])
     poses = atlas.from_cells(grid)
     ratings = np.mean(atlas.rate(beams, poses, USUAL.model)[0], axis=1)
-    best = np.argsort(-ratings, kind="stable")[:2000]
-    fits = refit(atlas, beams, poses[best], USUAL, tilt=False)
+    fits = refit(atlas, beams, poses[np.argsort(-ratings, kind="stable")[:2000]], USUAL, tilt=False)
     fits = fits.select(unlike(fits.poses, *USUAL.same))
-    worth = fits.worth(atlas, USUAL)
-    _, totals = polish(atlas, fits, USUAL, worth)
+    _, totals = polish(atlas, fits, USUAL, fits.worth(atlas, USUAL))
     order = np.argsort(-totals, kind="stable")
-    chance = chances_of(totals[order], len(beams.columns), USUAL)[0]
-    scores = fits.scores[order]
+    chance, scores = chances_of(totals[order], len(beams.columns), USUAL)[0], fits.scores[order]
     unique = chance >= USUAL.sure[2] and scores[0] - scores[1:].max() >= USUAL.refuted[1]
     return unique, atlas.lift(fits.poses[order[:1]])[0], chance
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("kind", "unique"), [("lopsided", True), ("alike after half a turn", False)]
-)
+@pytest.mark.parametrize(("kind", "unique"), [("lopsided", True), ("alike", False)])
 def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind, unique):
-    atlas, truth, scan, told = rated(kind)
+    atlas, scan, told = rated(kind)
     plain = plainly(atlas, scan)
     assert (told.unique, plain[0]) == (unique, unique)
     assert told.probability == pytest.approx(plain[2], abs=0.05)
     assert (told.ahead >= USUAL.refuted[1]) is unique
+    assert (iv.locate(atlas, scan).verdict is Verdict.UNIQUE) == unique
     if unique:
-        assert is_same(told.pose, truth, USUAL)
+        assert is_same(told.pose, TRUTH, USUAL)
         assert is_same(told.pose, plain[1], USUAL)
         assert told.judged is Verdict.UNIQUE
     else:
@@ -146,108 +139,68 @@ def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind,
         assert told.places > 1
 
 
-@pytest.mark.slow
 def test_poses_that_are_known_change_nothing():
-    atlas, truth, scan, plain = rated("lopsided")
-    for known in ([[3.0, 1.5, 1.0]], [truth.vector]):
+    atlas, scan, plain = rated("lopsided")
+    for known in ([[3.0, 1.5, 1.0]], [TRUTH.vector]):
         told = rate_everywhere(atlas, scan, np.array(known))
         assert told.unique is plain.unique is True
         assert is_same(told.pose, plain.pose, USUAL)
         assert told.probability == pytest.approx(plain.probability, abs=1e-3)
 
 
-@pytest.mark.slow
 def test_it_asks_what_a_unique_answer_asks_of_ratings():
-    atlas, _, scan, told = rated("lopsided")
-    beta, none, _ = USUAL.sure
-    assert told.unique
-    alike, _, twice, _ = rated("alike after half a turn")
-    careless = replace(USUAL, refuted=(1.2, 0.0, 0.05, 0.12))  # the probability alone counts
-    assert rate_everywhere(alike, twice, settings=careless).unique is False
-    strict = replace(USUAL, sure=(beta, none, 1.0 - 1e-12))
-    assert rate_everywhere(atlas, scan, settings=strict).unique is False
-    wide = replace(USUAL, refuted=(0.0, 3.0, 0.05, 0.0))
-    assert rate_everywhere(atlas, scan, settings=wide).unique is False
+    (beta, none, _), (first, *_, last) = USUAL.sure, USUAL.refuted
+    careless = replace(USUAL, refuted=(first, 0.0, 0.05, last))  # the probability alone counts
+    assert rate_everywhere(*rated("alike")[:2], settings=careless).unique is False
+    for changed in ({"sure": (beta, none, 1.0 - 1e-12)}, {"refuted": (0.0, 3.0, 0.05, 0.0)}):
+        told = rate_everywhere(*rated("lopsided")[:2], settings=replace(USUAL, **changed))
+        assert told.unique is False
     agreeing = replace(USUAL, refuted=(99.0, *USUAL.refuted[1:]), witnesses=99)
-    told = rate_everywhere(atlas, scan, settings=agreeing)
+    told = rate_everywhere(*rated("lopsided")[:2], settings=agreeing)
     assert (told.unique, told.judged) == (True, Verdict.AMBIGUOUS)  # a caution, and no rating
 
 
-def test_a_scan_that_fits_nowhere_is_not_unique():
-    atlas = atlas_of(room("lopsided"))
-    bearings = np.linspace(-3.0, 3.0, 90)
-    assert rate_everywhere(atlas, iv.Scan(bearings, np.full(90, 400.0))).unique is False
+def test_a_scan_that_fits_nowhere_is_not_unique_and_ranges_alone_are_rated():
+    atlas, bearings = rated("lopsided")[0], np.linspace(-3.0, 3.0, 90)
     random = np.random.default_rng(0).uniform(0.2, 5.0, 90)
-    assert rate_everywhere(atlas, iv.Scan(bearings, random)).unique is False
-
-
-@pytest.mark.slow
-def test_a_row_says_whether_brute_force_is_right_and_what_keeps_the_answer_from_being_unique():
-    atlas, truth = atlas_of(room("lopsided")), iv.Pose(1.9, 2.2, 0.7)
-    scan = LIDAR.scan(atlas.world, truth, np.random.default_rng(1))
-    answer = iv.locate(atlas, scan)
-    row = by_brute_force(atlas, scan, answer, truth)
-    assert (row["unique"], row["right"], row["judged"]) == (True, True, "unique")
-    assert row["withheld"] == withheld(answer)
-    crowded = replace(answer, verdict=Verdict.AMBIGUOUS, advice=CROWDED)
-    row = by_brute_force(atlas, scan, crowded, iv.Pose(3.9, 2.2, 0.7))
-    assert (row["unique"], row["right"], row["withheld"]) == (True, False, "lead")
+    for ranges in (np.full(90, 400.0), random):
+        assert rate_everywhere(atlas, iv.Scan(bearings, ranges)).unique is False
+    with refused(code="conflict"):
+        rate_everywhere(atlas, iv.Scan(bearings, random, sigmas=np.full(90, 0.1)))
 
 
 def test_a_search_that_is_given_up_says_neither(monkeypatch):
-    from isovist.bench import brute
-
-    monkeypatch.setattr(brute, "boxes", lambda *_: None)
-    atlas = atlas_of(room("lopsided"))
-    scan = LIDAR.scan(atlas.world, iv.Pose(1.9, 2.2, 0.7), np.random.default_rng(1))
-    told = rate_everywhere(atlas, scan)
+    monkeypatch.setattr("isovist.bench.brute.boxes", lambda *_: None)
+    told = rate_everywhere(*rated("lopsided")[:2])
     assert (told.unique, told.pose, told.places) == (None, None, 0)
     assert Rating(None).judged is Verdict.LOST
 
 
-def test_ranges_alone_are_rated():
-    atlas = atlas_of(room("lopsided"))
-    scan = iv.Scan(np.linspace(-3.0, 3.0, 9), np.full(9, 2.0), sigmas=np.full(9, 0.1))
-    with pytest.raises(InputError) as error:
-        rate_everywhere(atlas, scan)
-    assert str(error.value) == (
-        "Brute force knows ranges alone; leave out `sigmas` and `intensities`."
-    )
+def test_a_row_says_whether_brute_force_is_right_and_what_keeps_the_answer_from_being_unique():
+    atlas, scan, _ = rated("lopsided")
+    answer = iv.locate(atlas, scan)
+    row = by_brute_force(atlas, scan, answer, TRUTH)
+    told = row["unique"], row["right"], row["judged"], row["withheld"]
+    assert told == (True, True, "unique", "")
+    unsure = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.SEARCH_INCOMPLETE,))
+    row = by_brute_force(atlas, scan, unsure, iv.Pose(3.9, 2.2, 0.7))
+    told = row["unique"], row["right"], row["withheld"]
+    assert told == (True, False, "search_incomplete")
 
 
-def best_of(spread=(1e-4, 1e-4, 1e-5), score=4.5, p=0.99, refuted=False):
-    return Estimate(iv.Pose(), np.diag(spread), p, 0.9, score, refuted)
+def test_what_withholds_a_unique_answer_is_its_first_reason_or_the_agreement_of_witnesses():
+    def why(*others, verdict=Verdict.AMBIGUOUS, reasons=(Reason.COMPETITORS, Reason.FEW_GROUPS)):
+        best = Estimate(iv.Pose(), np.eye(3), 0.9, 0.9, 4.5)
+        rest = (replace(best, score=score, refuted=out) for score, out in others)
+        return withheld(Answer(verdict, reasons, (best, *rest)))
 
-
-def test_every_advice_says_which_condition_is_not_met():
-    def advised(witnesses=9, rivals=0, none=0.0, **best):
-        return verdict_of(witnesses, rivals, best_of(**best), none, USUAL)
-
-    said = {
-        "": advised(),
-        "lost": advised(score=0.3),
-        "none fits well": advised(none=0.6),
-        "slides": advised(spread=(4.0, 1e-4, 1e-5)),
-        "turns": advised(spread=(1e-4, 1e-4, 1.0)),
-        "few witnesses": advised(witnesses=2),
-        "rivals": advised(rivals=1),
-        "probability": advised(p=0.5),
-        "lead": (Verdict.AMBIGUOUS, CROWDED),
-        "closer look": (Verdict.AMBIGUOUS, DIVIDED),
-        "mirrored": (Verdict.AMBIGUOUS, MIRRORED),
-        "other size": (Verdict.AMBIGUOUS, SCALED.format(5, "larger")),
-    }
-    assert {name: withheld(Answer(*told, (best_of(),))) for name, told in said.items()} == {
-        name: name for name in said
-    }
-    assert set(said) == {"", *REASONS.values()}
-    assert withheld(Answer(Verdict.LOST, "Whatever is said.", ())) == "lost"
-    assert withheld(Answer(Verdict.AMBIGUOUS, "A song.", (best_of(),))) == "other"
-
-
-def test_rivals_that_are_far_behind_count_by_the_agreement_of_witnesses_alone():
-    near, far, out = best_of(score=4.3), best_of(score=4.0), best_of(score=4.4, refuted=True)
-    advice = verdict_of(9, 1, best_of(), 0.0, USUAL)
-    assert withheld(Answer(*advice, (best_of(), out, far))) == "agreement"
-    assert withheld(Answer(*advice, (best_of(), far, near))) == "rivals"
-    assert withheld(Answer(*advice, (best_of(), out))) == "rivals"  # those that are not listed
+    assert why(verdict=Verdict.UNIQUE, reasons=(Reason.ONLY_PLACE,)) == ""
+    assert why(reasons=(Reason.LOW_PROBABILITY,)) == "low_probability"
+    assert why(verdict=Verdict.LOST, reasons=(Reason.POOR_FIT,)) == "poor_fit"
+    assert withheld(Answer(Verdict.LOST, (Reason.POOR_FIT,), ())) == "lost"
+    # Rivals that are far behind count by the agreement of witnesses alone.
+    near, far, out = (4.3, False), (4.0, False), (4.4, True)
+    assert why(out, far) == "agreement"
+    assert why(far, near) == "competitors"
+    assert why(out) == "competitors"  # those that are not listed
+    assert why(far, reasons=(Reason.LEAD_TOO_NEW,)) == "lead_too_new"
