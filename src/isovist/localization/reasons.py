@@ -8,6 +8,7 @@ from typing import TypedDict
 
 GIVE_REASONS = "Give `reasons`, such as (iv.Reason.ONLY_PLACE,): the words are made from them."
 
+
 class Reason(StrEnum):
     """Why a verdict was reached.  The values are stable.
 
