@@ -169,20 +169,6 @@ def test_maps_are_brought_listed_told_apart_and_taken_away(tmp_path):
         assert list(folder.iterdir()) == []
 
 
-def test_the_map_of_one_floor_does_not_become_that_of_another(tmp_path):
-    """Names of files keep the letters of all scripts, and none is written over another."""
-    iv.write_map(PLANE.world, tmp_path / "一楼.yaml")
-    data = (tmp_path / "一楼.pgm").read_bytes()
-    ground = ("file", ("一楼.yaml", (tmp_path / "一楼.yaml").read_bytes()))
-    with serving(tmp_path / "maps") as (_, client):
-        other = [ground, ("file", ("二楼.pgm", data))]
-        assert refusal(client.post("/maps/a", files=other)) == (400, "invalid_file", None)
-        twice = [("file", (name, data)) for name in ("\u00e9.pgm", "e\u0301.pgm")]  # the same é
-        assert refusal(client.post("/maps/a", files=twice)) == (400, "file_exists", None)
-        assert client.post("/maps/一", files=[ground, ("file", ("一楼.pgm", data))]).is_success
-        assert [row["name"] for row in client.get("/maps").json()["maps"]] == ["一"]
-
-
 def test_health_readiness_metrics_and_the_log(tmp_path):
     with serving(library(tmp_path / "maps")) as (server, client), noted() as next_line:
         assert client.get("/health").json() == {"version": iv.__version__}

@@ -9,29 +9,15 @@ from contextlib import contextmanager
 
 import pytest
 from tests.support.paths import ROOT
-from tests.support.serve_door import laser, library, npz, said, untimed
-from tests.support.sites import PLANE, SITES
+from tests.support.serve_door import library, npz, said, untimed
+from tests.support.sites import SITES
 from tests.support.worker_pipe import unpacked
 
 import isovist as iv
-from isovist.apps import (
-    BINARY,
-    LOCATE,
-    Asked,
-    Batcher,
-    Body,
-    Fields,
-    Limits,
-    Question,
-    RefusedError,
-    Search,
-    Workers,
-    work,
-)
+from isovist.apps import BINARY, Asked, Batcher, Body, Limits, Question, RefusedError, Workers, work
 
 pytestmark = pytest.mark.slow
 ENDS = "tests.support.asked_worker"
-HOW = {"hints": False, "certificate": False}
 
 
 class Steady(Batcher):
@@ -64,10 +50,6 @@ def question(data, kind="", address=(), verb="locate"):
     return Question(verb, Body(data, kind, dict(address)))
 
 
-def located(scan):
-    return question(json.dumps({"scan": laser(scan), **HOW}).encode(), "application/json")
-
-
 def test_processes_that_cannot_begin_are_no_fault_of_the_request():
     async def ask(crew):
         return await crew.ask({}, question(b""))
@@ -76,20 +58,6 @@ def test_processes_that_cannot_begin_are_no_fault_of_the_request():
         refused = run(ask(crew)).error
     assert isinstance(refused, RefusedError)
     assert (refused.status, refused.code) == (503, "unavailable")
-
-
-def test_requests_may_come_before_all_have_begun(tmp_path):
-    maps, scan = iv.read_library(library(tmp_path / "maps")), PLANE.look(PLANE.places[0])
-
-    async def ask(crew):
-        told = [crew.ask(maps, located(scan)) for _ in range(3)]
-        *told, _ = await asyncio.gather(*told, crew.warm_up(maps))
-        return told
-
-    with crew_of(1) as (crew, _, run):
-        told = run(ask(crew))
-    assert [one.noted["verdict"] for one in told] == ["unique"] * 3
-    assert {json.loads(one.text)["verdict"] for one in told} == {"unique"}
 
 
 def test_requests_that_wait_are_shared_out_and_nobody_works_for_those_who_left():
@@ -156,13 +124,6 @@ def test_a_worker_answers_until_nothing_more_comes(site, tmp_path):
     (again,) = unpacked(write)
     assert untimed(json.loads(again.text)) == untimed(json.loads(first.text))
     assert isinstance(unpacked(write), AttributeError)
-
-
-def test_a_bad_scan_in_a_batch_is_told_alone():
-    search = Search.of(PLANE.atlas, Fields({"certificate": False}, LOCATE), 1.0)
-    good, bad = search.run(iter([PLANE.look(PLANE.places[0]), SITES["space"].elsewhere()]))
-    assert good["verdict"] == "unique"
-    assert (bad.code, bad.field) == ("wrong_dimension", "scan")
 
 
 @pytest.mark.parametrize(
