@@ -9,13 +9,12 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from tests.support.command_line import as_json, one_line, run, untimed, verbs
+from tests.support.command_line import VERBS, as_json, one_line, run, untimed
 from tests.support.sites import SITES, SPACE, gap
 
 import isovist as iv
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
-VERBS = verbs()
 TILTED = SPACE.places[0] @ iv.Pose3(roll=0.06, pitch=-0.05)
 
 

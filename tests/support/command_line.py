@@ -104,11 +104,14 @@ def update_as_json(number, odometry, belief, time):
     return untimed(json.loads(json.dumps(row)))
 
 
-def verbs(command=PROGRAM, path=()):
-    """Every verb of the command line, by the words that call it."""
+def verbs(command, path=()):
+    """Every verb of a group of commands, by the words that call it."""
     if not hasattr(command, "commands"):
         return {" ".join(path): command}
     rows = {}
     for name, verb in command.commands.items():
         rows |= verbs(verb, (*path, name))
     return rows
+
+
+VERBS = verbs(PROGRAM)

@@ -4,6 +4,7 @@ from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
+from rosbags.highlevel import AnyReader
 from tests.support.sites import PLANE
 
 from isovist import Estimate, Pose
@@ -133,6 +134,15 @@ def pose_in_space(message):
     return messages.transform_of(message.pose.pose.position, message.pose.pose.orientation)
 
 
+def read_bag(path):
+    """Topic and message of all that a bag holds."""
+    with AnyReader([path]) as reader:
+        return [
+            (connection.topic, reader.deserialize(data, connection.msgtype))
+            for connection, _, data in reader.messages()
+        ]
+
+
 class Robot:
     """Sends what a robot at a true pose sees and believes to have driven."""
 
@@ -199,4 +209,7 @@ def started(atlas=PLANE.atlas, *, mount=MOUNT, robot=Robot, **parameters):
     return wire, node, rider
 
 
-__all__ = ["LASER_SCAN", "ODOMETRY", "START", "Robot", "Wire", "empty_scan", "started", "time_of"]
+__all__ = [
+    "LASER_SCAN", "MOUNT", "ODOMETRY", "START", "Robot", "Wire", "empty_scan", "scan_message",
+    "started", "time_of",
+]  # fmt: skip
