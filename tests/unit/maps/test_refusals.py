@@ -5,15 +5,7 @@ import pytest
 from tests.support.errors import refused
 
 from isovist import MeshMap, OccupancyMap, Pose, Scan, SegmentMap, VoxelMap
-from isovist.maps import (
-    Blocks,
-    Cell,
-    Near,
-    VoxelSweep,
-    describe_field,
-    free_nodes,
-    free_voxels,
-)
+from isovist.maps import Blocks, Cell, Near, VoxelSweep, describe_field, free_nodes, free_voxels
 from isovist.simulation import office_floor
 
 INVALID, MISSING, EMPTY, LARGE = "invalid_value", "missing", "empty", "too_large"
