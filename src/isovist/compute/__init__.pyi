@@ -51,7 +51,10 @@ from isovist.kernels.floors import WIDTH as WIDTH
 from isovist.kernels.floors import floors as floors
 from isovist.kernels.floors import lower_plain as lower_plain
 from isovist.kernels.follow import RAYS as RAYS
+from isovist.kernels.follow import RIM as RIM
 from isovist.kernels.follow import STATE as STATE
+from isovist.kernels.follow import follow as follow
+from isovist.kernels.follow import follow_plain as follow_plain
 from isovist.kernels.follow import in_groups as in_groups
 from isovist.kernels.layout import OPEN as OPEN
 from isovist.kernels.layout import OWN as OWN
@@ -73,6 +76,7 @@ from isovist.kernels.mesh_node import meet_plain as meet_plain
 from isovist.kernels.mesh_node import meet_vector as meet_vector
 from isovist.kernels.mesh_tree import LEAF as LEAF
 from isovist.kernels.mesh_tree import build_tree as build_tree
+from isovist.kernels.occupancy import FREE as FREE
 from isovist.kernels.occupancy import cast_rays as cast_rays
 from isovist.kernels.ratings import rate_beams as rate_beams
 from isovist.kernels.ratings import rate_plain as rate_plain

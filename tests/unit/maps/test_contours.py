@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import shapely
 
-from isovist import InputError, OccupancyMap, Pose
+from isovist import OccupancyMap, Pose
 from isovist.maps import Cell
 
 
@@ -91,35 +91,3 @@ def test_a_lone_cell_survives_any_tolerance():
     world = OccupancyMap.from_array(cells, 1.0)
     assert 3 <= len(world.to_segments(10.0)) <= 4
     assert OccupancyMap.from_array(np.zeros((2, 2), int), 1.0).to_segments().shape == (0, 2, 2)
-
-
-@pytest.mark.parametrize(
-    ("segments", "resolution", "text"),
-    [
-        (
-            [[[0.0, 0.0], [1.0, 0.0]]],
-            0.1,
-            "The segments enclose no free cell. Close the walls, take a finer `resolution`, "
-            "or pass `outside=Cell.FREE`.",
-        ),
-        (np.zeros((0, 2, 2)), 0.1, "`segments` must not be empty."),
-        (np.zeros((3, 2)), 0.1, "`segments` must have shape (any, 2, 2), got (3, 2)."),
-        (
-            [[[0.0, 0.0], [1.0, 1.0]]],
-            1e-5,
-            "The map would have 100004 × 100004 cells, more than 67108864; "
-            "take a coarser `resolution` than 1e-05 m.",
-        ),
-    ],
-)
-def test_bad_segments_are_refused(segments, resolution, text):
-    with pytest.raises(InputError) as error:
-        OccupancyMap.from_segments(segments, resolution)
-    assert str(error.value) == text
-
-
-def test_a_bad_tolerance_is_refused():
-    world = OccupancyMap.from_array(np.zeros((2, 2), int), 1.0)
-    with pytest.raises(InputError) as error:
-        world.to_segments(-1.0)
-    assert str(error.value) == "`tolerance` must be a length in m, 0 or more, got -1.0."

@@ -1,14 +1,17 @@
 """Meshes: rays, watertightness, free space, solids."""
 
+import sys
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.errors import refused
 from tests.support.meshes import sphere
 from tests.support.reference_3d import cast_mesh_twin
 
-from isovist import InputError, MeshMap, SegmentMap
-from isovist.compute import SORTED
+from isovist import MeshMap, MissingExtraError, SegmentMap
+from isovist.compute import SORTED, alone
 from isovist.maps import Ending
 from isovist.paper import paper_room
 from isovist.poses import unit_vectors
@@ -76,27 +79,16 @@ def test_ranges_are_the_same_from_far_away_and_in_large_coordinates():
     np.testing.assert_allclose(back - 980.0, outside, atol=1e-9)
 
 
-def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
-    world = MeshMap.from_arrays(*sphere(16))
-    d = np.random.default_rng(2).standard_normal((3000, 3))
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
-    many = world.cast([0.1, 0.2, 0.3], d)
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
-    one = world.cast([0.1, 0.2, 0.3], d)
-    assert np.array_equal(many.ranges, one.ranges)
-    assert np.array_equal(many.walls, one.walls)
-
-
-def test_more_rays_than_are_sorted_at_once_are_all_answered(monkeypatch):
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
+def test_more_rays_than_are_sorted_at_once_are_all_answered():
     world = MeshMap.from_arrays(*sphere(6))
     d = np.random.default_rng(5).standard_normal((SORTED + 1000, 3))
-    whole, half = world.cast(np.zeros(3), d), len(d) // 2
+    with alone():
+        whole, half = world.cast(np.zeros(3), d), len(d) // 2
     for part in (slice(half), slice(half, None)):
-        alone = world.cast(np.zeros(3), d[part])
-        assert np.array_equal(whole.ranges[part], alone.ranges)
-        assert np.array_equal(whole.walls[part], alone.walls)
-        assert np.array_equal(whole.normals[part], alone.normals)
+        some = world.cast(np.zeros(3), d[part])
+        assert np.array_equal(whole.ranges[part], some.ranges)
+        assert np.array_equal(whole.walls[part], some.walls)
+        assert np.array_equal(whole.normals[part], some.normals)
 
 
 def test_shapes_broadcast():
@@ -192,59 +184,27 @@ def test_faces_without_area_are_never_met():
     assert world.normals[0].tolist() == [0.0, 0.0, 0.0]
 
 
-SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
-HALVES = [[0, 1, 2], [0, 2, 3]]
+def test_open3d_meets_what_our_kernel_meets():
+    pytest.importorskip("open3d", exc_type=ImportError)
+    vertices, faces = sphere(30)
+    own = MeshMap.from_arrays(vertices + np.array([5e4, -2e5, 10.0]), faces)
+    other = own.using("open3d")
+    rng = np.random.default_rng(0)
+    centre = own.bounds.mean(axis=0)
+    origins, directions = centre + rng.uniform(-6, 6, (4000, 3)), rng.standard_normal((4000, 3))
+    expected, found = own.cast(origins, directions), other.cast(origins, directions)
+    same = expected.walls == found.walls
+    assert same.mean() > 0.999
+    assert np.array_equal(expected.endings[same], found.endings[same])
+    hit = same & (expected.walls >= 0)
+    np.testing.assert_allclose(found.ranges[hit], expected.ranges[hit], rtol=1e-9)
+    np.testing.assert_allclose(found.normals[same], expected.normals[same], atol=1e-15)
+    assert np.array_equal(other.contains(origins), own.contains(origins))
+    with refused("directions"):
+        other.cast(centre, [0.0, 0.0, 0.0])
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: MeshMap.from_arrays(SQUARE, np.empty((0, 3), int)),
-         "The mesh is empty: it has no faces."),
-        (lambda: MeshMap.from_arrays(np.array(SQUARE) * [np.nan, 1, 1], HALVES),
-         "The mesh has 4 vertices that are not finite, the first is vertex 0. "
-         "Remove them and their faces."),
-        (lambda: MeshMap.from_arrays(SQUARE, [[0, 1, 4]]),
-         "`faces` must name vertices 0 to 3, got 0 to 4."),
-        (lambda: MeshMap.from_arrays(SQUARE, [[0.0, 1.0, 2.0]]),
-         "`faces` must be integers of shape (any, 3), got float64 (1, 3)."),
-        (lambda: MeshMap.from_arrays(SQUARE, [[0, 1, 1]]),
-         "The mesh has 1 faces, and none of them has an area."),
-        (lambda: MeshMap.from_arrays(SQUARE, HALVES, free="inside"),
-         "The mesh is not closed: 4 edges have an odd number of faces, the first from (0, 0, 0) "
-         'to (1, 0, 0). Close it, or pass free="everywhere".'),
-        (lambda: MeshMap.from_arrays(SQUARE, HALVES, free="above"),
-         "`free` must be inside, outside or everywhere, got 'above'."),
-        (lambda: MeshMap.from_arrays(np.zeros((4, 2)), HALVES),
-         "`vertices` must have shape (any, 3), got (4, 2)."),
-        (lambda: MeshMap.from_triangles(np.zeros((4, 3))),
-         "`triangles` must have shape (any, 3, 3), got (4, 3)."),
-        (lambda: MeshMap.box([0, 0, 0], [1, 1, 0]),
-         "`low` must be below `high` in every coordinate, got [0. 0. 0.] and [1. 1. 0.]."),
-        (lambda: MeshMap.extrude(paper_room(), 1.0, 1.0),
-         "`low` must be below `high`, got 1.0 and 1.0 m."),
-        (lambda: MeshMap.from_heights([[1.0, 2.0]], 1.0),
-         "`heights` must have at least 2 rows and columns, got (1, 2)."),
-        (lambda: MeshMap.from_heights(np.zeros((2, 2)), 0.0),
-         "`spacing` must be a positive length in m, got 0.0."),
-        (lambda: MeshMap.joined([]), "`meshes` must not be empty."),
-        (lambda: MeshMap.from_arrays(SQUARE, HALVES).cast([0, 0, 1], [0, 0, 0]),
-         "`directions` must not be zero."),
-        (lambda: MeshMap.from_arrays(SQUARE, HALVES).cast([0, 0], [1, 0]),
-         "`origins` must have shape (..., 3), got (2,)."),
-        (lambda: MeshMap.from_arrays(SQUARE, HALVES).slopes,
-         "The mesh has no `attribute` whose gradient could be taken."),
-    ],
-)  # fmt: skip
-def test_bad_meshes_are_one_clear_line(make, text):
-    with pytest.raises(InputError) as error:
-        make()
-    assert str(error.value) == text
-
-
-def test_a_mesh_as_large_as_a_planetary_system_is_refused():
-    with pytest.raises(InputError) as caught:
-        MeshMap.from_arrays([[0, 0, 0], [1e200, 0, 0], [0, 1, 0]], [[0, 1, 2]])
-    assert str(caught.value) == (
-        "The vertices of a mesh must lie within 1e+09 m of its origin, got 1e+200 m. Is it in m?"
-    )
+def test_without_open3d_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "open3d", None)
+    with refused("fast-mesh", "missing_extra", MissingExtraError):
+        MeshMap.box([0, 0, 0], [1, 1, 1]).using("open3d")

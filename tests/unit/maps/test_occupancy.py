@@ -4,10 +4,24 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import njit
 from tests.support.reference_occupancy import cast_twin
 
-from isovist import InputError, OccupancyMap, Pose, SegmentMap
+from isovist import OccupancyMap, Pose, SegmentMap
+from isovist.compute import (
+    FREE,
+    RAYS,
+    RIM,
+    STATE,
+    cast_fan,
+    cast_rays,
+    follow,
+    follow_plain,
+    in_groups,
+)
 from isovist.maps import Cell, Ending
+
+DX, DY, PER_X, PER_Y, _, _, AROUND, FAR, ASIDE = range(STATE)
 
 ROOM = np.array(
     [
@@ -64,8 +78,6 @@ def test_rays_agree_with_the_rational_twin_ties_included(ray, maximum):
 @settings(deadline=None)
 @given(rays(), st.one_of(st.just(1e6), st.integers(1, 40).map(lambda k: k / 4)))
 def test_a_fan_of_rays_has_those_of_the_rational_twin_ties_included(ray, maximum):
-    from isovist.compute import RAYS, STATE, cast_fan, in_groups
-
     cells, origin, direction = ray
     angles = np.arctan2(*direction[::-1]) + np.arange(RAYS + 3) * np.pi / 8
     unit = np.stack([np.cos(angles), np.sin(angles)])
@@ -85,48 +97,44 @@ def test_a_fan_of_rays_has_those_of_the_rational_twin_ties_included(ray, maximum
 
 
 def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
-    from numba import njit
-
-    from isovist.kernels import follow as group
-
     random = np.random.default_rng(3)
     cells = (random.random((40, 50)) < 0.05).astype(np.uint8)
     skip = OccupancyMap.from_array(cells, 1.0).skip
 
     @njit
     def vector(every, begin, width, place, first, rays, at):
-        group.follow(every, begin, width, place, first, rays, at)
+        follow(every, begin, width, place, first, rays, at)
 
     ended = np.zeros(3, dtype=int)
     for _ in range(300):
         x, y = random.uniform(1.0, [49.0, 39.0])
         begin = (int(y) + 1) * skip.shape[1] + int(x) + 1
-        around = float(skip.reshape(-1)[begin]) - group.FREE
-        angles = random.uniform(-np.pi, np.pi, 3 * group.RAYS)
-        rays = np.zeros((group.STATE, len(angles)), dtype=np.float32)
-        rays[group.DX], rays[group.DY] = np.cos(angles), np.sin(angles)
-        rays[group.PER_X : group.PER_Y + 1] = 1.0 / rays[: group.DY + 1]
-        rays[group.AROUND] = around
-        rays[group.AROUND, 0] = -1.0  # one that has ended before
+        around = float(skip.reshape(-1)[begin]) - FREE
+        angles = random.uniform(-np.pi, np.pi, 3 * RAYS)
+        rays = np.zeros((STATE, len(angles)), dtype=np.float32)
+        rays[DX], rays[DY] = np.cos(angles), np.sin(angles)
+        rays[PER_X : PER_Y + 1] = 1.0 / rays[: DY + 1]
+        rays[AROUND] = around
+        rays[AROUND, 0] = -1.0  # one that has ended before
         others, rays = rays, rays.copy()
         twin, cells_of = rays.copy(), np.full((2, len(angles)), -1, dtype=np.int32)
-        for some, at, way in zip((rays, twin), cells_of, (vector, group.follow_plain), strict=True):
-            for first in (0, 2 * group.RAYS):
+        for some, at, way in zip((rays, twin), cells_of, (vector, follow_plain), strict=True):
+            for first in (0, 2 * RAYS):
                 place = x % 1.0, y % 1.0, 15.0
                 way(skip.reshape(-1), begin, skip.shape[1], place, first, some, at)
-            left = slice(group.RAYS, 2 * group.RAYS)
+            left = slice(RAYS, 2 * RAYS)
             np.testing.assert_array_equal(some[:, left], others[:, left])
             assert (at[left] == -1).all()
-        mine = np.arange(len(angles)) // group.RAYS != 1
+        mine = np.arange(len(angles)) // RAYS != 1
         rays, twin, cells_of = rays[:, mine], twin[:, mine], cells_of[:, mine]
-        sure = twin[group.ASIDE] < group.RIM
+        sure = twin[ASIDE] < RIM
         np.testing.assert_array_equal(cells_of[0, sure], cells_of[1, sure])
-        np.testing.assert_array_equal(rays[group.ASIDE] < group.RIM, sure)
-        out = slice(group.FAR, None)
+        np.testing.assert_array_equal(rays[ASIDE] < RIM, sure)
+        out = slice(FAR, None)
         np.testing.assert_allclose(rays[out, sure], twin[out, sure], rtol=2e-6, atol=1e-4)
-        assert (rays[group.AROUND] < 0.0).all()
+        assert (rays[AROUND] < 0.0).all()
         if around >= 0.0:
-            far = twin[group.FAR, 1:] > 15.0
+            far = twin[FAR, 1:] > 15.0
             ended += far.sum(), (~far).sum(), (~sure).sum()
     assert (ended[:2] > 100).all()
     assert ended[2] < 30  # few are left to be followed otherwise
@@ -136,8 +144,6 @@ def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
 @settings(deadline=None)
 @given(rays())
 def test_skipping_empty_space_changes_no_bit(ray):
-    from isovist.compute import cast_rays
-
     cells, origin, direction = ray
     skip = OccupancyMap.from_array(cells, 1.0).skip
     found = []
@@ -263,44 +269,6 @@ def test_cells_are_copied_and_read_only():
         world.cells[0, 0] = 0
 
 
-@pytest.mark.parametrize(
-    ("cells", "resolution", "text"),
-    [
-        (np.zeros(3, int), 1.0, "`cells` must be a table of rows and columns, got (3,)."),
-        (np.zeros((0, 4), int), 1.0, "`cells` must be a table of rows and columns, got (0, 4)."),
-        (np.zeros((2, 2)), 1.0, "`cells` must be integer codes, got float64."),
-        (
-            np.array([[0, 7]]),
-            1.0,
-            "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), got values from 0 to 7.",
-        ),
-        (ROOM, 0.0, "`resolution` must be a positive length in m, got 0.0."),
-        (ROOM, np.inf, "`resolution` must be a positive length in m, got inf."),
-        (np.ones((2, 2), int), 1.0, "The map has no free cell, so there is nowhere to be."),
-    ],
-)
-def test_bad_cells_are_refused(cells, resolution, text):
-    with pytest.raises(InputError) as error:
-        OccupancyMap.from_array(cells, resolution)
-    assert str(error.value) == text
-
-
-@pytest.mark.parametrize(
-    ("origins", "directions", "maximum", "text"),
-    [
-        ([0.0, 0.0], [0.0, 0.0], 1.0, "`directions` must not be zero."),
-        ([0.0, 0.0], [1.0, 0.0], 0.0, "`maximum` must be a positive length in m, got 0.0."),
-        ([0.0, 0.0], [1.0, 0.0], np.nan, "`maximum` must be a positive length in m, got nan."),
-        ([0.0], [1.0, 0.0], 1.0, "`origins` must have shape (..., 2), got (1,)."),
-        ([np.nan, 0.0], [1.0, 0.0], 1.0, "`origins` must be finite, got NaN or infinity."),
-    ],
-)
-def test_bad_rays_are_refused(origins, directions, maximum, text):
-    with pytest.raises(InputError) as error:
-        OccupancyMap.from_array(ROOM, 1.0).cast(origins, directions, maximum=maximum)
-    assert str(error.value) == text
-
-
 def test_one_ray_from_one_place_is_a_ray():
     world = OccupancyMap(np.zeros((4, 6), dtype=np.uint8), 0.5)
     assert world.cast([1.0, 1.0], [[1.0, 0.0]]).ranges.tolist() == [2.0]
@@ -330,13 +298,3 @@ def test_cells_of_another_side_are_occupied_where_any_part_of_them_is(side):
         else:
             middle = min(int((row + 0.5) * q), 12), min(int((column + 0.5) * q), 16)
             assert cell == cells[middle]
-
-
-def test_cells_that_would_be_too_many_are_refused():
-    world = OccupancyMap(np.zeros((100, 100), np.uint8), 0.05)
-    with pytest.raises(InputError) as caught:
-        world.resampled(1e-5)
-    assert str(caught.value) == (
-        "The map would have 500000 × 500000 cells, more than 67108864; "
-        "take a coarser `resolution` than 1e-05 m."
-    )

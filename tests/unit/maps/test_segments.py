@@ -1,12 +1,17 @@
 import numpy as np
 import pytest
 import shapely
+from benchmarks.fuzz.readers import damage_file
+from benchmarks.fuzz.seeds import plan
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.errors import refused
 from tests.support.reference import cast_all, random_point, random_room, see_all
 
-from isovist import InputError, SegmentMap
+import isovist as iv
+from isovist import SegmentMap
 from isovist.maps import Ending
+from isovist.paper import squared_norms
 from isovist.poses import unit_vectors
 from isovist.simulation import office_floor
 
@@ -181,53 +186,34 @@ def test_an_office_floor_is_the_same_for_the_same_seed_and_all_of_it_can_be_reac
     assert rooms.geom_type == "Polygon"
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (
-            lambda: SegmentMap.from_segments([[[0, 0], [1, 0]], [[2, 3], [2, 3]]]),
-            "Segment 1 has no length: it starts and ends at (2, 3).",
-        ),
-        (
-            lambda: SegmentMap.from_segments([[[0, 0], [1, np.nan]]]),
-            "`segments` must be finite, got NaN or infinity.",
-        ),
-        (
-            lambda: SegmentMap.from_segments(np.empty((0, 2, 2))),
-            "`segments` must have shape (m, 2, 2) or (m, 4) with m ≥ 1, got (0, 2, 2).",
-        ),
-        (lambda: SegmentMap.from_segments("walls"), "`segments` must be numbers, got str."),
-        (
-            lambda: SegmentMap.from_polygons([[(0, 0), (1, 1), (1, 0), (0, 1)]]),
-            "`rooms[0]` is not a simple polygon: its outline crosses itself.",
-        ),
-        (
-            lambda: SegmentMap.from_polygons([[(0, 0), (1, 1)]]),
-            "`rooms[0]` must be at least 3 corners of shape (k, 2), got (2, 2).",
-        ),
-        (lambda: SegmentMap.from_polygons([]), "`rooms` must hold at least one outline."),
-        (
-            lambda: SegmentMap.room(1.0, 1.0, pillars=[(-1, -1, 2, 2)]),
-            "The obstacles cover the rooms: no free space is left.",
-        ),
-        (lambda: SegmentMap.room(0.0, 1.0), "A room needs a positive size, got 0.0 × 1.0 m."),
-        (
-            lambda: SegmentMap.room(1.0, 1.0).cast([0.5, 0.5, 0.5], [1.0, 0.0, 0.0]),
-            "`origins` and `directions` must have shape (..., 2), got (3,).",
-        ),
-        (lambda: office_floor(-1), "`seed` must not be negative, got -1."),
-        (
-            lambda: office_floor(0, length=3.0),
-            "An office floor needs length ≥ 15 m and rows ≥ 2, got 3 m and 4.",
-        ),
-    ],
-)
-def test_bad_maps_are_refused(make, text):
-    with pytest.raises(InputError) as caught:
-        make()
-    assert str(caught.value) == text
+def test_a_pillar_seen_from_beside_a_corner_hides_its_own_back():
+    room = SegmentMap.room(6, 4, walls=[[[3, 1], [3, 3]]], pillars=[(4.5, 1.5, 5, 2.5)])
+    assert np.isclose(squared_norms(room, [[5.5, 3.5]])[0], 24.6125, rtol=1e-13)
 
 
-def test_a_point_too_far_away_for_a_distance_is_refused():
-    with pytest.raises(InputError, match="too far from the walls"):
-        SegmentMap.room(2.0, 2.0).clearance([1e300, 0.0])
+def test_a_wall_that_is_drawn_many_times_is_one():
+    room = SegmentMap.room(6, 4).walls.reshape(-1, 2, 2)
+    cross = np.array([[[1.0, 1.0], [5.0, 3.0]], [[1.0, 3.0], [5.0, 1.0]]])
+    walls = np.concatenate([room, cross])
+    once = SegmentMap.from_segments(walls)
+    again = np.concatenate([walls, np.tile(walls[:, ::-1], (2000, 1, 1))])
+    many = SegmentMap.from_segments(again)
+    np.testing.assert_array_equal(many.walls, once.walls)
+    np.testing.assert_array_equal(many.parents, once.parents)
+
+
+@pytest.mark.slow
+def test_walls_that_enclose_slivers_are_mended_or_refused(tmp_path, monkeypatch):
+    home = tmp_path / "plan.walls"
+    home.mkdir()
+    path = home / "seed.geojson"
+    iv.write_map(plan(), path)
+    damage_file(home, path, np.random.default_rng([301, 3152, *b"plan.walls"]))
+    world = iv.read_map(path)
+    walls = world.walls.reshape(-1, 2, 2)
+    with pytest.raises(shapely.errors.GEOSException):
+        shapely.union_all(shapely.polygonize(shapely.linestrings(walls)).geoms)
+    assert 100.0 < world.free.area < 300.0
+    monkeypatch.setattr(shapely, "make_valid", lambda shapes: shapes)
+    with refused(code="invalid_file", kind=iv.FileError):
+        iv.read_map(path)

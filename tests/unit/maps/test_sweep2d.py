@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.support.reference_occupancy import sweep_twin
 
-from isovist import InputError, OccupancyMap, Pose, Range
+from isovist import OccupancyMap, Pose, Range
 from isovist.compute import computing
 from isovist.maps import Cell, Ending, describe_field, free_nodes, sweep_ranges
 
@@ -144,19 +144,6 @@ def test_every_ending_can_be_counted(backend):
     np.testing.assert_allclose(K, np.broadcast_to(weights(5).sum(axis=0), K.shape), rtol=1e-5)
 
 
-def test_the_number_of_threads_changes_no_bit(monkeypatch):
-    world = OccupancyMap.from_array(clutter(60, 80, seed=6), 0.1)
-    rows, cols = free_nodes(world, 2)
-    fields = []
-    for threads in (1, 3):
-        monkeypatch.setattr("isovist.kernels.threads.COUNT", threads)
-        fields.append(
-            describe_field(world, ANGLES, weights(16), rows, cols, transform="logarithmic")
-        )
-    np.testing.assert_array_equal(fields[0][0], fields[1][0])
-    np.testing.assert_array_equal(fields[0][1], fields[1][1])
-
-
 def test_nodes_are_the_free_cells_of_a_lattice():
     cells = np.zeros((9, 9), dtype=np.uint8)
     cells[4, 4] = Cell.OCCUPIED
@@ -164,56 +151,3 @@ def test_nodes_are_the_free_cells_of_a_lattice():
     assert list(zip(rows.tolist(), cols.tolist(), strict=True)) == [
         (1, 1), (1, 4), (1, 7), (4, 1), (4, 7), (7, 1), (7, 4), (7, 7),
     ]  # fmt: skip
-
-
-WORLD = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "options", "text"),
-    [
-        (([0.0], [[1.0]], [1], [1]), {}, "`rows` and `cols` must name free cells of the map."),
-        (([0.0], [[1.0]], [0], [2]), {}, "`rows` and `cols` must name free cells of the map."),
-        (
-            ([0.0], [[1.0]], [0, 0], [1]),
-            {},
-            "`rows` and `cols` must be lists of equal length, got (2,) and (1,).",
-        ),
-        (
-            ([0.0], [[1.0]], [0.5], [1]),
-            {},
-            "`rows` and `cols` must be whole numbers, got float64 and int64.",
-        ),
-        (([], [[1.0]], [0], [1]), {}, "`angles` must not be empty."),
-        (([0.0], [1.0], [0], [1]), {}, "`weights` must have shape (1, any), got (1,)."),
-        (
-            ([0.0], [[1.0]], [0], [1]),
-            {"transform": "square"},
-            "`transform` must be one of linear, logarithmic, saturating, got square.",
-        ),
-        (
-            ([0.0], [[1.0]], [0], [1]),
-            {"scale": -1.0},
-            "`scale` must be a positive length in m, got -1.0.",
-        ),
-        (
-            ([0.0], [[1.0]], [0], [1]),
-            {"maximum": 0.0},
-            "`maximum` must be a positive length in m, got 0.0.",
-        ),
-    ],
-)
-def test_bad_fields_are_refused(arguments, options, text):
-    with pytest.raises(InputError) as error:
-        describe_field(WORLD, *arguments, **options)
-    assert str(error.value) == text
-
-
-def test_bad_lattices_are_refused():
-    with pytest.raises(InputError) as error:
-        free_nodes(WORLD, 0)
-    assert str(error.value) == "`stride` must be at least 1 cell, got 0."
-    with pytest.raises(InputError) as error:
-        free_nodes(WORLD, 5)
-    text = "No free cell lies on a lattice of 5 cells; take a smaller one."
-    assert str(error.value) == text

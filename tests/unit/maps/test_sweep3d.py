@@ -5,7 +5,7 @@ import pytest
 from tests.support.cells import clutter
 from tests.support.reference_3d import sweep_voxels_twin
 
-from isovist import InputError, Range, VoxelMap
+from isovist import Range, VoxelMap
 from isovist.basis import fibonacci_sphere
 from isovist.maps import Cell, Ending, VoxelSweep, free_voxels
 
@@ -72,46 +72,3 @@ def test_descriptors_are_sums_over_the_swept_ranges():
         F, K = sweep.describe(directions, W, transform=transform, scale=2.0)
         np.testing.assert_allclose(F, (known * f).T @ W, rtol=2e-5)
         np.testing.assert_allclose(K, known.T @ W, rtol=2e-5)
-
-
-def test_answers_do_not_depend_on_the_number_of_threads(monkeypatch):
-    world = room()
-    sweep = VoxelSweep.over(world, free_voxels(world, 2))
-    W = np.ones((11, 3))
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 3)
-    many = sweep.describe(fibonacci_sphere(11), W)
-    monkeypatch.setattr("isovist.kernels.threads.COUNT", 1)
-    one = sweep.describe(fibonacci_sphere(11), W)
-    assert np.array_equal(many[0], one[0])
-    assert np.array_equal(many[1], one[1])
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda w: VoxelSweep.over(w, [0]), "`nodes` must name free cells of the map."),
-        (lambda w: VoxelSweep.over(w, []), "`nodes` must be a list of flat indices of cells."),
-        (lambda w: VoxelSweep.over(w, np.repeat(free_voxels(w), 2)),
-         "`nodes` must not name a cell twice."),
-        (lambda w: VoxelSweep.over(w, free_voxels(w)).ranges(np.zeros((1, 3))),
-         "`directions` must not be empty, and none of them zero."),
-        (lambda w: VoxelSweep.over(w, free_voxels(w)).ranges(np.eye(3), maximum=-1.0),
-         "`maximum` must be a positive length in m, got -1.0."),
-        (lambda w: VoxelSweep.over(w, free_voxels(w)).describe(np.eye(3), np.ones((2, 4))),
-         "`weights` must have shape (3, any), got (2, 4)."),
-        (lambda w: VoxelSweep.over(w, free_voxels(w)).describe(
-            np.eye(3), np.ones((3, 4)), transform="cube"),
-         "`transform` must be one of linear, logarithmic, saturating, got cube."),
-        (lambda w: VoxelSweep.over(w, free_voxels(w)).describe(
-            np.eye(3), np.ones((3, 4)), scale=0.0),
-         "`scale` must be a positive length in m, got 0.0."),
-        (lambda w: free_voxels(w, 0), "`stride` must be at least 1 cell, got 0."),
-        (lambda w: free_voxels(w, heights=(90.0, 91.0)),
-         "No free cell lies on a lattice of 1 cells at those heights; "
-         "take a smaller `stride` or other `heights`."),
-    ],
-)  # fmt: skip
-def test_bad_sweeps_are_one_clear_line(make, text):
-    with pytest.raises(InputError) as error:
-        make(room())
-    assert str(error.value) == text

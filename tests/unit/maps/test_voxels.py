@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cells import clutter
+from tests.support.errors import refused
 from tests.support.reference_3d import cast_voxels_twin
 
-from isovist import Descriptor, InputError, MeshMap, OccupancyMap, Rose, SegmentMap, VoxelMap
-from isovist.maps import Blocks, Cell, Ending
+from isovist import Descriptor, MeshMap, OccupancyMap, Rose, SegmentMap, VoxelMap
+from isovist.maps import Blocks, Cell, Cloud, Ending
 from isovist.paper import EqualArea
 
 # Coordinates on faces and at middles of cells make ties common, directions with zeros grazing.
@@ -130,63 +131,6 @@ def test_a_cloud_becomes_cells_with_mean_reflectance():
     assert np.allclose(world.centres(index), points[:2])
 
 
-FREE = np.zeros((2, 2, 2), int)
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: VoxelMap.from_array(np.zeros((2, 2)), 0.1),
-         "`cells` must be a block of levels, rows and columns, got (2, 2)."),
-        (lambda: VoxelMap.from_array(FREE + 3, 0.1),
-         "`cells` must be 0 (free), 1 (occupied) or 2 (unknown), got values from 3 to 3."),
-        (lambda: VoxelMap.from_array(FREE * 1.0, 0.1),
-         "`cells` must be integer codes, got float64."),
-        (lambda: VoxelMap.from_array(FREE + 1, 0.1),
-         "The map has no free cell, so there is nowhere to be."),
-        (lambda: VoxelMap.from_array(FREE, -1.0),
-         "`resolution` must be a positive length in m, got -1.0."),
-        (lambda: VoxelMap.from_points(np.zeros((3, 3)), 0.1),
-         "A cloud needs at least 100 points to be a map, got 3."),
-        (lambda: VoxelMap.from_points(np.full((100, 3), np.nan), 0.1),
-         "The cloud has 100 points that are not finite, the first is point 0. Remove them."),
-        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3) * 100, 0.1),
-         "The cloud spans 29700 × 29700 × 29700 m. Is it in millimetres? Scale it to m "
-         "(scale=0.001), or cut it to at most 2000 m."),
-        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.01),
-         "The map would have 29703 × 29703 × 29703 cells, and the most is 67108864 blocks of 16³. "
-         "Take a coarser `resolution` or cut the map."),
-        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1, rest=Cell.UNKNOWN),
-         "The map would have 2973 × 2973 × 2973 cells, and the most is 1073741824. "
-         "Take a coarser `resolution` or cut the map."),
-        (lambda: VoxelMap.from_points(np.arange(300.0).reshape(100, 3), 0.1).cells,
-         "The map would have 2973 × 2973 × 2973 cells, and the most is 1073741824. "
-         "Take a coarser `resolution` or cut the map."),
-        (lambda: VoxelMap.from_points(np.zeros((100, 3)), 0.1, fewest=0),
-         "`fewest` must be at least 1 point, got 0."),
-        (lambda: VoxelMap.from_points(np.zeros((100, 2)), 0.1),
-         "`points` must have shape (any, 3), got (100, 2)."),
-        (lambda: VoxelMap.from_array(FREE, 0.1).cast([0, 0, 0], [0, 0, 0]),
-         "`directions` must not be zero."),
-        (lambda: VoxelMap.from_array(FREE, 0.1).cast([0, 0, 0], [1, 0, 0], maximum=0.0),
-         "`maximum` must be a positive length in m, got 0.0."),
-        (lambda: VoxelMap.from_array(FREE, 0.1).contains([0.0, 0.0]),
-         "`points` must have shape (..., 3), got (2,)."),
-    ],
-)  # fmt: skip
-def test_bad_voxels_are_one_clear_line(make, text):
-    with pytest.raises(InputError) as error:
-        make()
-    assert str(error.value) == text
-
-
-def test_a_cloud_too_far_away_for_its_cells_is_refused():
-    with pytest.raises(
-        InputError, match=r"up to 1e\+25 m from its origin, too far for cells of 0.1"
-    ):
-        VoxelMap.from_points(np.tile([1e25, 0.0, 1.0], (100, 1)), 0.1)
-
-
 def test_reflectances_that_memory_cannot_hold_are_refused(monkeypatch):
     def none_left(*given, **options):
         if "minlength" in options:
@@ -195,7 +139,17 @@ def test_reflectances_that_memory_cannot_hold_are_refused(monkeypatch):
 
     points, count = np.random.default_rng(0).uniform(0.0, 3.0, (200, 3)), np.bincount
     monkeypatch.setattr(np, "bincount", none_left)
-    with pytest.raises(
-        InputError, match=r"^Reflectances of \d+ × \d+ × \d+ cells take more memory"
-    ):
+    with refused("resolution", "too_large"):
         VoxelMap.from_points(points, 0.1, reflectance=np.ones(200))
+
+
+@pytest.mark.parametrize(
+    ("length", "count", "side"),
+    [(5.0, 20_000, 0.1), (5.0, 2_000, 0.2), (60.0, 20_000, 0.2), (900.0, 20_000, 0.4)],
+)
+def test_dense_clouds_have_small_cells_and_large_ones_have_large_cells(length, count, side):
+    """Of points on the floor and on two walls of a room."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0.0, 1.0, (count, 3)) * [length, length, 3.0]
+    points[np.arange(count), rng.integers(3, size=count)] = 0.0
+    assert Cloud(points).resolution() == side
