@@ -1,22 +1,13 @@
-"""Floors, nodes and descriptors in space, meshes as cells, and atlases on disk."""
+"""Floors, nodes and descriptors in space, and meshes as cells."""
 
 import numpy as np
 import pytest
-from tests.support.reference_space import UNIT, house, house_atlas, house_cells, symmetric_room
+from tests.support.errors import refused
+from tests.support.reference_space import UNIT, house, house_atlas, house_cells
 
 import isovist as iv
-from isovist import AtlasSettings, InputError, MeshMap, VoxelMap
-from isovist.atlas import (
-    FAR,
-    KIND,
-    VERSION,
-    SpaceAtlas,
-    atlas_info,
-    bridge_gaps,
-    check_atlas,
-    kept_rings,
-    search_rings,
-)
+from isovist import AtlasSettings, MeshMap, VoxelMap
+from isovist.atlas import FAR, SpaceAtlas, bridge_gaps, kept_rings, search_rings
 from isovist.maps import floor_levels
 
 
@@ -43,11 +34,6 @@ def test_a_ramp_is_a_floor():
     cells = np.broadcast_to(solid, (40, 60, 200)).astype(np.uint8)
     floor = floor_levels(VoxelMap.from_array(cells, UNIT))
     np.testing.assert_allclose(floor, np.broadcast_to((rise + 1) * UNIT, floor.shape), atol=0.21)
-
-
-def test_a_map_without_walls_has_no_floor():
-    with pytest.raises(InputError, match="no occupied cell, so it has no floor"):
-        floor_levels(VoxelMap.from_array(np.zeros((4, 4, 4), np.uint8), UNIT))
 
 
 def test_nodes_stand_at_their_height_in_free_cells():
@@ -140,58 +126,6 @@ def test_a_gap_is_as_wide_in_space_as_in_the_plane(gap):
     assert (flat.cells[4] == 0).sum() == (4 if gap > 0.15 else 3)
 
 
-def test_what_cannot_be_built_is_said_in_one_line():
-    flat = iv.OccupancyMap(np.zeros((9, 9), np.uint8), 0.1)
-    for world, options, words in (
-        (flat, {"height": 1.0}, "`height` is for maps in space; this map is of the plane."),
-        (house(), {"height": 9.0}, "No free cell lies 9 m above the floor; take another `height`."),
-        (
-            house(),
-            {"height": (2.0, 1.0)},
-            "`height` must be a height above the floor in m, or a lowest and a highest one, "
-            "got (2.0, 1.0).",
-        ),
-        (house(), {"spacing": -1.0}, "`spacing` must be a positive length in m, got -1.0."),
-        (
-            "a",
-            {},
-            "An atlas is built of a SegmentMap, an OccupancyMap, a VoxelMap or a MeshMap, got str.",
-        ),
-    ):
-        with pytest.raises(InputError) as error:
-            iv.build(world, **options)
-        assert str(error.value) == words
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("shiny", [False, True])
-def test_an_atlas_comes_back_from_disk(tmp_path, shiny):
-    atlas = iv.build(symmetric_room(shiny), spacing=1.0)
-    iv.write_atlas(atlas, tmp_path / "room")
-    again = iv.read_atlas(tmp_path / "room")
-    assert isinstance(again, SpaceAtlas)
-    assert again.meta() == atlas.meta()
-    assert set(again.arrays()) == set(atlas.arrays())
-    for name, array in atlas.arrays().items():
-        np.testing.assert_array_equal(again.arrays()[name], array)
-    assert check_atlas(tmp_path / "room") == []
-    info = atlas_info(tmp_path / "room")
-    assert (info.shape, info.nodes, info.channels) == ((26, 42, 62), len(atlas.nodes), 768)
-    assert info.free_area == pytest.approx(atlas.area)
-
-
-@pytest.mark.slow
-def test_an_atlas_whose_map_changed_is_refused(tmp_path):
-    atlas = iv.build(symmetric_room(True), spacing=1.0)
-    iv.write_atlas(atlas, tmp_path / "room")
-    from isovist.storage import read_folder, write_folder
-
-    meta, arrays = read_folder(tmp_path / "room", KIND, VERSION)
-    arrays["reflectance"] = arrays["reflectance"] + 0.1
-    write_folder(tmp_path / "room", KIND, VERSION, meta, arrays)
-    assert check_atlas(tmp_path / "room") == ["room was built from another map. Build it again."]
-
-
 def test_a_mesh_becomes_the_cells_that_its_faces_touch():
     room = MeshMap.joined([MeshMap.box((0, 0, 0), (4, 3, 2)), MeshMap.box((1, 1, 0.5), (2, 2, 1))])
     cells = VoxelMap.from_mesh(room, 0.2)
@@ -217,5 +151,5 @@ def test_an_open_mesh_is_free_everywhere_else_and_keeps_reflectances():
     walls = cells.cells.ravel() == 1
     assert set(np.unique(cells.cells)) == {0, 1}
     np.testing.assert_allclose(cells.reflectance[walls], 0.7)
-    with pytest.raises(InputError, match="Take a coarser `resolution` or cut the mesh"):
+    with refused("resolution", "too_large"):
         VoxelMap.from_mesh(sheet, 1e-3)
