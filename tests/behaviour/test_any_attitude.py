@@ -9,21 +9,24 @@ from tests.support.attitudes import TURNS, look
 from tests.support.reference_space import UNIT, atlas_of, house, house_atlas, house_cells
 from tests.support.reference_space import symmetric_room as twofold_room
 from tests.support.reports import answer_text, off
+from tests.support.sizes import count_as_large
 from tests.support.ways import motions
 
 import isovist as iv
 
 pytestmark = pytest.mark.slow
-HURRIED = iv.LocalizationSettings(
-    finalists=(24, 1), seeds=(8, 16), keep=((8, 2), (8, 2)), beams=((30, 0.4), (60, 0.2))
-)
-"""All round there are 200 ways up, which takes long where a scan is to be lost."""
 TURN = iv.Pose3.from_quaternion(TURNS["any"].quaternion, np.zeros(3))
 WAY = [
     iv.Pose3(4.6 + 0.5 * k, 0.1 * k, 0.0, 1.5) @ TURN @ iv.Pose3(yaw=0.1 * k, roll=0.2 * k)
     for k in range(3)
 ]
 """Of a robot that is turned in the hand."""
+
+
+@pytest.fixture(autouse=True)
+def few_ways(monkeypatch):
+    """All round takes long where a scan is to be lost."""
+    count_as_large(monkeypatch, ways=4)
 
 
 def ask(scan, atlas=None, **how):
@@ -120,9 +123,9 @@ def test_a_place_in_another_attitude_is_a_rival():
 def test_what_is_of_no_place_is_not_unique():
     u, v = np.meshgrid(np.linspace(-1.5, 1.5, 20), np.linspace(-1.5, 1.5, 20))
     wall = np.column_stack([np.full(u.size, 2.0), u.ravel(), v.ravel()])
-    assert ask(iv.CloudScan(wall), settings=HURRIED).verdict != "unique"
+    assert ask(iv.CloudScan(wall)).verdict != "unique"
     cloud = iv.CloudScan(np.random.default_rng(7).normal(size=(60, 3)) * 3.0)
-    answer = ask(cloud, settings=HURRIED)
+    answer = ask(cloud)
     assert (answer.verdict, answer.reasons) == ("lost", (iv.Reason.POOR_FIT,))
 
 
@@ -131,7 +134,7 @@ def test_the_answer_lies_in_a_prior_that_says_no_heading():
     assert right(ask(look(TURNS["any"]), prior=here), TURNS["any"])
     for centre, radius in (([10.5, 0.5], 0.5), ([5.81, 0.0], 0.8)):
         away = iv.Region.circle(centre, radius)
-        elsewhere = ask(look(TURNS["any"]), prior=away, settings=HURRIED)
+        elsewhere = ask(look(TURNS["any"]), prior=away)
         assert elsewhere.verdict != "unique" or centre[0] < 7.0  # just beside it one may fit
         assert lies_in(elsewhere, away)
 
@@ -144,7 +147,7 @@ def test_of_several_maps_the_right_one_is_told():
     assert held.verdict != "lost"
     assert right(held, WAY[0], "house")
     there = iv.Region.circle([10.5, 0.0], 1.0)
-    answer = ask(seen(0), maps(), prior={"moved": there}, settings=HURRIED)
+    answer = ask(seen(0), maps(), prior={"moved": there})
     assert answer.verdict != "unique"
     assert lies_in(answer, there, "moved")
 

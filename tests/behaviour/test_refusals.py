@@ -169,6 +169,12 @@ def test_settings_with_which_no_scan_can_be_located_are_refused(field, value):
         iv.LocalizationSettings(**{field: value})
 
 
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_the_least_that_settings_allow_is_no_error(site):
+    least = iv.LocalizationSettings(finalists=(1, 1), seeds=(1, 1), keep=((1, 1), (1, 1)), listed=1)
+    assert len(iv.locate(site.atlas, site.look(site.places[0]), settings=least).estimates) == 1
+
+
 def test_ranges_that_would_do_in_mm_are_refused_with_the_likely_cause():
     mm = np.array([900.0, 2500.0, 4000.0])
     for range_max, likely in ((12.0, True), (2.0, False)):

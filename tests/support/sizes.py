@@ -1,14 +1,16 @@
-"""Sites of tests are small, and much is done on large ones alone: what counts as large."""
+"""Sites of tests are small, and much is done on large ones alone: what counts as large, or many."""
 
 LIMITS = {
     "floors": ["floors.LARGE"],
-    "large": ["floors.MANY", "outlines.MANY", "look.MANY", "locate.MANY"],
+    "large": ["floors.MANY", "outlines.MANY", "look.MANY"],
     "maps": ["choice.FEW"],
     "first": ["choice.FIRST"],
     "tried": ["choice.AHEAD"],
+    "ways": ["attitudes.ALL_ROUND"],
 }
 """By what is counted: nodes for which floors pay, nodes of a large site, maps of a library that are
-all looked at, maps that are looked at first, and maps that are tried at a time.
+all looked at, maps that are looked at first, maps that are tried at a time, and ways up that are
+tried all round.
 """
 
 

@@ -1,18 +1,17 @@
 """How far a place can slide, in the plane and in space."""
 
+from functools import lru_cache
+
 import numpy as np
 import pytest
+from tests.support.errors import known_fault
+from tests.support.fits import USUAL, fits_at
 
 import isovist as iv
-from isovist import LocalizationSettings
-from isovist.localization import slide
-from isovist.localization.refine import refit
-from isovist.localization.spread import covariances, information
-
-USUAL = LocalizationSettings()
+from isovist.localization import covariances, information, slid
 
 
-def rough_walls(*, room: bool) -> np.ndarray:
+def rough_walls(*, room):
     """A corridor of 30 m × 2.4 m along x, or a room of 4 m × 2.4 m, in cells of 0.1 m."""
     random = np.random.default_rng(3)
     cells = np.ones((32, 300), dtype=np.uint8)
@@ -25,9 +24,9 @@ def rough_walls(*, room: bool) -> np.ndarray:
     return cells
 
 
-@pytest.mark.parametrize("dimension", [2, 3])
-@pytest.mark.parametrize("room", [False, True])
-def test_a_place_in_a_corridor_is_as_wide_as_it_can_slide(dimension, room):
+@lru_cache
+def case(dimension, room):
+    """An atlas, a scan in its middle, and the covariance of a fit before and after (`slide`)."""
     cells = rough_walls(room=room)
     middle = 0.05 * cells.shape[1]
     if dimension == 2:
@@ -40,12 +39,16 @@ def test_a_place_in_a_corridor_is_as_wide_as_it_can_slide(dimension, room):
         pose = iv.Pose3(middle, 1.6, 0.1, 1.2)
     atlas = iv.build(world)
     scan = sensor.scan(world, pose, np.random.default_rng(1))
-    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
-    start = np.asarray((pose @ scan.T_level_robot.inverse).vector)[None]
-    fits = refit(atlas, beams, start, USUAL, tilt=False)
-    known = information(fits.fit, beams.blocks, atlas.cell(fits.poses), USUAL)
+    fits = fits_at(atlas, scan, [pose @ scan.T_level_robot.inverse])
+    known = information(fits.fit, fits.beams.blocks, atlas.cell(fits.poses), USUAL)
     before = covariances(known, USUAL)[0]
-    after = slide.slid(atlas, beams, fits.poses[0], before, USUAL)
+    return atlas, scan, before, slid(atlas, fits.beams, fits.poses[0], before, USUAL)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+@pytest.mark.parametrize("room", [False, True])
+def test_a_place_in_a_corridor_is_as_wide_as_it_can_slide(dimension, room):
+    _, _, before, after = case(dimension, room)
     if room:
         np.testing.assert_array_equal(after, before)
         return
@@ -56,14 +59,13 @@ def test_a_place_in_a_corridor_is_as_wide_as_it_can_slide(dimension, room):
     assert np.linalg.eigvalsh(after - before).min() > -1e-9
 
 
-def test_an_answer_has_the_wider_ellipse(monkeypatch):
-    world = iv.OccupancyMap(rough_walls(room=False), 0.1)
-    atlas = iv.build(world)
-    scan = iv.Lidar(beams=360, range_max=6.0).scan(
-        world, iv.Pose(15.0, 1.6, 0.1), np.random.default_rng(1)
-    )
-    wide = iv.locate(atlas, scan).best
-    monkeypatch.setattr(slide, "MUCH", np.inf)
-    narrow = iv.locate(atlas, scan).best
-    assert wide.pose == narrow.pose
-    assert wide.covariance[0, 0] > 4.0 * narrow.covariance[0, 0]
+IN_SPACE = known_fault("the last fit in space replaces the widened covariance")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("dimension", [2, pytest.param(3, marks=IN_SPACE)])
+def test_an_answer_has_the_wider_covariance(dimension):
+    atlas, scan, before, after = case(dimension, False)
+    wide = np.sqrt(iv.locate(atlas, scan).best.covariance[0, 0])
+    assert wide > 2.0 * np.sqrt(before[0, 0])
+    assert wide == pytest.approx(np.sqrt(after[0, 0]), rel=0.2)

@@ -1,0 +1,255 @@
+"""Which way is up: by the ground, by walls, and by attitudes tried all round."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.support.attitudes import TURNS, look
+from tests.support.errors import refused
+from tests.support.fits import USUAL, fits_at
+from tests.support.leaning import FEW, TALL, street, street_atlas, tilt_between, untold
+from tests.support.reference_space import LIDAR, at, house, house_atlas
+from tests.support.reports import off
+
+import isovist as iv
+from isovist.evaluation import measure, simulated_trials
+from isovist.localization import last_fit, refit, stances, upright
+from isovist.maps import Cell, close_floor
+from isovist.poses import swing
+from isovist.sensing import ground_of, levelled, ups_of
+from isovist.simulation import SLOPE, quarter
+
+HERE = at(5.0, 0.0, 0.7)
+HIGH = replace(LIDAR, rings=24, low=0.0, high=0.6)
+"""Sees no ground."""
+
+
+def seen(truth, lidar=TALL, seed=4):
+    return untold(lidar.scan(house(), truth, np.random.default_rng(seed)))
+
+
+@pytest.mark.parametrize(("roll", "pitch"), [(0.0, 0.0), (0.09, -0.05), (-0.02, 0.16)])
+def test_a_scan_is_levelled_by_the_ground_that_it_shows(roll, pitch):
+    pose = at(5.0, 0.0, 0.7, roll=roll, pitch=pitch)
+    scan = seen(pose, seed=0)
+    flat, by = levelled(scan)
+    np.testing.assert_allclose([flat.roll, flat.pitch], [roll, pitch], atol=0.01)
+    assert by == pytest.approx(np.radians(tilt_between(pose, iv.Pose3())), abs=0.01)
+    np.testing.assert_allclose(ground_of(flat)[:2], 0.0, atol=5e-3)
+    np.testing.assert_array_equal(flat.points, scan.points)
+
+
+def test_a_tilt_that_was_told_is_kept_where_the_ground_bears_it_out():
+    mount = iv.Pose3(0.2, -0.1, 0.5, 0.4, 0.0, 0.1)
+    points = seen(iv.Pose3(5.0, 0.2, 0.3, 1.1, 0.05, -0.04) @ mount, seed=3).points
+    flat, by = levelled(iv.CloudScan(points, T_robot_sensor=mount, roll=0.05, pitch=-0.04))
+    assert by < 0.01
+    np.testing.assert_allclose([flat.roll, flat.pitch], [0.05, -0.04], atol=0.01)
+
+
+def test_walls_are_no_ground():
+    scan = seen(HERE, replace(LIDAR, low=-0.1, high=0.3), 1)
+    for one in (scan, iv.CloudScan(scan.points[scan.points[:, 2] > 0.0])):
+        assert ground_of(one) is None
+        assert levelled(one) == (one, 0.0)
+
+
+def answer(verdict, pose, score, sigma=None):
+    """With one place, whose attitude is known to so many degrees."""
+    spread = np.eye(4) if sigma is None else np.diag([1e-4] * 4 + [np.radians(sigma) ** 2] * 2)
+    reasons = (iv.Reason.ONLY_PLACE if verdict == "unique" else iv.Reason.COMPETITORS,)
+    place = iv.Estimate(pose, spread, 1.0, 0.9, score, False)
+    return iv.Answer(iv.Verdict(verdict), reasons, (place,))
+
+
+@pytest.mark.parametrize(("sigma", "verdict"), [(0.4, "unique"), (2.1, "ambiguous")])
+def test_without_ground_in_view_the_walls_say_which_way_is_up(sigma, verdict):
+    truth = at(5.0, 0.0, 0.7, roll=0.2)
+    scan = seen(truth, HIGH)
+    lost = iv.Answer(iv.Verdict.LOST, (iv.Reason.POOR_FIT,), ())
+
+    def ask(one, tilt, _first):
+        assert tilt or one is scan
+        return lost if one is scan else answer("unique", truth, 4.0, sigma)
+
+    told, held = upright(
+        house_atlas(), scan, False, ask, lambda one, tilt: (ask(one, tilt, None), True), USUAL
+    )
+    assert tilt_between(iv.Pose3(roll=held.roll, pitch=held.pitch), truth) < 9.0
+    assert told.verdict == verdict
+    assert told.facts["lean"] == pytest.approx(0.2, abs=0.01)
+    if sigma > 1.0:
+        assert told.reasons == (iv.Reason.ATTITUDE_UNCERTAIN,)
+        assert told.facts["attitude_std"] == pytest.approx(np.radians(2.1))
+
+
+@pytest.mark.parametrize(
+    ("score", "sigma", "verdict", "best"),
+    [
+        (4.0, 0.4, "unique", "level"),
+        (4.0, 2.0, "ambiguous", "level"),  # the attitude is hardly known
+        (3.8, 2.0, "unique", "told"),  # it fits less well levelled
+    ],
+)
+def test_a_place_that_fits_better_levelled_is_not_unique_as_told(score, sigma, verdict, best):
+    """The scan leans by its ground; as it was told it fits level, and so does a fit."""
+    scan = iv.CloudScan(seen(HERE).points, roll=0.1)
+    places = {"told": at(5.0, 0.0, 0.7, roll=0.1), "level": HERE}
+
+    def ask(one, tilt, _first):
+        if one is scan:
+            return answer("unique", places["told"], 3.9)
+        assert tilt
+        return answer("unique", places["level"], score, sigma)
+
+    told, held = upright(house_atlas(), scan, False, ask, pytest.fail, USUAL)
+    assert (held is scan) == (best == "told")
+    assert told.verdict == verdict
+    assert told.best.pose == places[best]
+
+
+@pytest.mark.parametrize(
+    ("gain", "sigma", "taken"),
+    [(0.1, 0.3, True), (0.1, 1.2, False), (0.4, 1.2, True), (-0.1, 0.3, False)],
+)
+def test_a_lean_that_is_hardly_known_must_fit_better_by_far(gain, sigma, taken):
+    """What was told does not lean; fitted once more, the place does."""
+    lean = at(5.0, 0.0, 0.7, roll=0.1)
+    scan = seen(lean, HIGH)
+    told = answer("unique", HERE, 4.0)
+    better = answer("unique", lean, 4.0 + gain, sigma)
+    nothing = iv.Answer(iv.Verdict.LOST, (iv.Reason.POOR_FIT,), ())
+    answered, held = upright(
+        house_atlas(), scan, False, lambda _one, tilt, _first: better if tilt else told,
+        lambda _one, _tilt: (nothing, True), USUAL,
+    )  # fmt: skip
+    assert held is scan
+    assert answered.best is (better if taken else told).best
+    if not taken:
+        assert answered.reasons == (iv.Reason.TILT_FITS_BETTER,)
+
+
+@pytest.mark.slow
+def test_stairs_that_cells_make_of_a_slope_turn_the_last_fit_less():
+    atlas, before, after = street_atlas(), [], []
+    for truth, scan in street()[0].asks(12, FEW):
+        flat, _ = levelled(scan)
+        mount = flat.T_level_robot
+        start = np.atleast_2d((truth @ mount.inverse).vector)
+        many = atlas.beams(flat, USUAL.beams[1], USUAL.block)
+        first = refit(atlas, many, start, USUAL, tilt=True).poses[0]
+        last = last_fit(atlas, flat, start, 6, USUAL)[0].poses[0]
+        for row, errors in ((first, before), (last, after)):
+            errors.append(tilt_between(iv.Pose3.from_vector(row) @ mount, truth))
+    assert np.mean(after) < 0.4 * np.mean(before)
+    assert max(after) < 0.35 < max(before)  # cells of 0.5 m
+
+
+@pytest.mark.slow
+def test_attitudes_err_by_less_than_their_standard_deviation():
+    """Of which 0.17° are for what a perfect map does not have."""
+    rng, atlas, ratios = np.random.default_rng(9), house_atlas(), []
+    for _ in range(30):
+        way, lean = rng.uniform(0.0, 2.0 * np.pi), np.radians(rng.uniform(0.0, 2.6))
+        x, y, yaw = rng.uniform([4.0, -0.6, -3.0], [6.0, 0.6, 3.0])
+        truth = at(x, y, yaw, roll=lean * np.cos(way), pitch=lean * np.sin(way))
+        scan = untold(LIDAR.scan(house(), truth, rng))
+        start = np.atleast_2d((truth @ scan.T_level_robot.inverse).vector)
+        fit, spreads = last_fit(atlas, scan, start, 6, USUAL)
+        ratios.append((fit.poses[0] - start[0])[4:] / np.sqrt(np.diag(spreads[0]))[4:])
+    assert 0.15 < np.sqrt(np.mean(np.square(ratios))) < 0.6
+
+
+@pytest.mark.parametrize(("field", "least", "most"), [(2.0 * np.pi, 200, 1000), (1.2, 120, 260)])
+def test_a_narrow_field_of_view_has_beams_enough(field, least, most):
+    """A fifth of a circle would have a fifth of the beams."""
+    lidar = replace(LIDAR, azimuths=900, rings=48, low=-0.2, high=0.2, field_of_view=field)
+    scan = lidar.scan(house(), HERE, np.random.default_rng(0))
+    assert least <= len(fits_at(house_atlas(), scan, [HERE]).beams) <= most
+    apart = len(scan.spread(USUAL.beams[1][1]))
+    assert (apart < USUAL.beams[1][0]) == (field < 2.0)
+
+
+# Floors of points.
+
+
+@pytest.mark.slow
+def test_the_holes_of_a_floor_of_points_are_closed():
+    _, world = street()
+    closed = close_floor(world)
+    new = (closed.cells == Cell.OCCUPIED) & (world.cells != Cell.OCCUPIED)
+    assert (world.cells[new] == Cell.FREE).all()
+    centres = closed.centres(np.flatnonzero(new))
+    inside = (centres[:, :2] > 10.0).all(axis=1) & (centres[:, :2] < 90.0).all(axis=1)
+    away = centres[inside, 2] - SLOPE * centres[inside, 0]
+    assert (np.abs(away) < 0.4).mean() > 0.9
+
+
+def test_a_floor_with_gaps_is_closed_with_the_reflectance_of_the_rest_unless_the_unknown_is_known():
+    cells = np.zeros((6, 40, 40), dtype=np.uint8)
+    cells[0, ::4] = Cell.OCCUPIED
+    shine = np.where(cells.ravel() == 1, 0.7, 0.0)
+    closed = close_floor(iv.VoxelMap.from_array(cells, 0.1, reflectance=shine))
+    assert (closed.cells[0] == Cell.OCCUPIED).all()
+    assert (closed.reflectance[closed.cells.ravel() == Cell.OCCUPIED] == 0.7).all()
+    cells[5, 0, 0] = Cell.UNKNOWN
+    world = iv.VoxelMap.from_array(cells, 0.1)
+    assert close_floor(world) is world
+
+
+@pytest.mark.slow
+def test_a_quarter_is_the_same_for_the_same_seed_and_has_a_size():
+    a, b = (quarter(5, size=100.0) for _ in range(2))
+    np.testing.assert_array_equal(a.mapped.vertices, b.mapped.vertices)
+    assert len(a.mapped.vertices) != len(quarter(6, size=100.0).mapped.vertices)
+    one, two = ([pose.vector for pose, _ in each.asks(3, FEW)] for each in (a, b))
+    np.testing.assert_array_equal(one, two)
+    with refused("size"):
+        quarter(0, size=60.0)
+
+
+# Any attitude.
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TURNS)
+def test_a_way_that_may_be_up_is_within_9_degrees_of_up(name):
+    ups = ups_of(look(TURNS[name]))
+    np.testing.assert_allclose(np.linalg.norm(ups, axis=1), 1.0)
+    assert (ups @ TURNS[name].rotation[2]).max() > np.cos(np.radians(9.0))
+    assert len(ups) <= 24
+
+
+@pytest.mark.slow
+def test_ways_all_round_hold_the_one_that_is_up():
+    scan, ways = look(TURNS["upside down"]), iv.Rose.fibonacci(36).directions
+    best, *others = stances(house_atlas(), scan, None, ways, USUAL)
+    away, turn = off(best.pose, TURNS["upside down"])
+    assert away < 0.15
+    assert turn < 3.0
+    assert all(one.score <= best.score for one in others)
+
+
+def test_a_robot_that_looks_straight_up_has_a_covariance():
+    level = iv.Pose3(1.0, 2.0, 0.3, 0.5)[None]
+    J = swing(level, level @ iv.Pose3(pitch=-np.pi / 2.0), 6)
+    assert np.isfinite(J).all()
+    near = swing(level, level @ iv.Pose3(pitch=-1.2), 6)
+    np.testing.assert_allclose(J[:, :2], near[:, :2], atol=1e-12)
+
+
+@pytest.mark.slow
+def test_simulated_sensors_can_be_turned_at_random_or_lean_untold():
+    turned = simulated_trials(house(), 6, TALL, seed=2, any_attitude=True)
+    ups = np.array([trial.truth.rotation[2, 2] for trial in turned])
+    assert (np.abs(ups) < 0.95).any()
+    assert (ups < 0.0).any()
+    row = measure("house", house(), turned[4:5], any_attitude=True)
+    assert (row["success"], row["false_confident"]) == (1.0, 0.0)
+    leaning = simulated_trials(house(), 6, TALL, seed=2, lean=np.radians(5.0))
+    tilts = np.array([[trial.truth.roll, trial.truth.pitch] for trial in leaning])
+    assert 1.0 < np.degrees(np.abs(tilts)).max() <= 5.0
+    for trial in (*turned, *leaning):
+        assert (trial.scan().roll, trial.scan().pitch) == (0.0, 0.0)
+    with refused("lean"):
+        simulated_trials(house(), 6, TALL, lean=-0.1)
