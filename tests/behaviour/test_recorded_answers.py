@@ -1,4 +1,4 @@
-"""Answers to 300 stored scans of four generated plans, beside those that were recorded.
+"""Answers to 300 stored scans of three generated plans, beside those that were recorded.
 
 `python -m benchmarks.reference sample` writes both anew.
 """
