@@ -29,6 +29,7 @@ from isovist.kernels.beam import UNSEEN as UNSEEN
 from isovist.kernels.beside import compile_beside as compile_beside
 from isovist.kernels.beside import is_kept as is_kept
 from isovist.kernels.bound import ceiling as ceiling
+from isovist.kernels.compiled import BESIDE as BESIDE
 from isovist.kernels.compiled import KERNELS as KERNELS
 from isovist.kernels.compiled import inner as inner
 from isovist.kernels.compiled import kernel as kernel

@@ -58,6 +58,7 @@ from isovist.bench.space_peers import Found as Found
 from isovist.bench.space_peers import Peer as Peer
 from isovist.bench.space_peers import context as context
 from isovist.bench.trials import Trial as Trial
+from isovist.bench.trials import carmen_trials as carmen_trials
 from isovist.bench.trials import measure as measure
 from isovist.bench.trials import run_trials as run_trials
 from isovist.bench.trials import simulated_trials as simulated_trials

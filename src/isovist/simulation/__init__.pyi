@@ -1,3 +1,4 @@
+from isovist.bench.demonstration import HEIGHT as HEIGHT
 from isovist.bench.demonstration import demonstrate as demonstrate
 from isovist.bench.demonstration import somewhere as somewhere
 from isovist.bench.explore import Run as Run

@@ -9,8 +9,7 @@ from benchmarks.complete import USUAL, holds, random_cells, random_site, rated, 
 
 from isovist import OccupancyMap, ProofSettings
 from isovist.compute import computing, meets_wall, using
-from isovist.localization import complete as searching
-from isovist.localization.ceilings import bits_of
+from isovist.localization import bits_of
 from isovist.localization.complete import complete
 from isovist.maps import Cell, Ending
 
@@ -74,7 +73,7 @@ def test_beams_are_followed_for_as_long_as_there_is_time(monkeypatch):
     asked = (atlas, beams, atlas.model(USUAL.model), float(rated(atlas, beams, truth[None])[0]))
     with using("cpu"):
         whole = complete(*asked, settings)
-        monkeypatch.setattr(searching, "SEEN", 7)
+        monkeypatch.setattr("isovist.localization.complete.SEEN", 7)
         again, late = complete(*asked, settings), complete(*asked, settings, seconds=0.0)
     np.testing.assert_array_equal(again.boxes, whole.boxes)
     assert whole.complete

@@ -29,7 +29,6 @@ from isovist.compute import (
     sum_plain,
 )
 from isovist.kernels.floors import HIGHEST, LANES, VECTORS
-from isovist.kernels.ratings import ROWS
 
 
 @njit
@@ -118,7 +117,7 @@ def test_beams_too_long_for_singles_have_no_say(field, random):
 
 def test_ratings_are_those_of_the_plain_loop_for_beams_of_every_kind(random):
     model = BeamModel().row(12.0, 0.0144)
-    beams = np.empty((ROWS, 800 * SINGLES), dtype=np.float32)
+    beams = np.empty((6, 800 * SINGLES), dtype=np.float32)
     for row in beams:
         row[:] = random.uniform(0.02, 12.0, beams.shape[1])
     sigma, z, r, wall, limit, near = beams

@@ -105,12 +105,6 @@ def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
     assert sorted(found) == list(range(len(world.faces)))
 
 
-def test_nodes_and_faces_begin_with_lines_of_cache():
-    _, _, placed, _, _, boxes, _ = hall()._hierarchy
-    assert placed.ctypes.data % 64 == boxes.ctypes.data % 64 == 0
-    assert boxes[0].nbytes == 32 * WIDE
-
-
 def least_area(children, area):
     """c(root, 1) of `kernels.mesh_flat`, as its equation says it."""
 

@@ -1,5 +1,3 @@
-import math
-
 import numpy as np
 import pytest
 from tests.support.reference_locate import (
@@ -15,18 +13,9 @@ from tests.support.reference_locate import (
 
 from isovist import BeamModel, Scan, build
 from isovist.atlas import Window, bare_walls, bridge_gaps
-from isovist.compute import (
-    REACH,
-    add_plain,
-    add_terms,
-    align,
-    computing,
-    distance_at,
-    distance_in_space,
-    spread,
-)
+from isovist.compute import add_plain, add_terms, computing, distance_at, distance_in_space, spread
 from isovist.kernels.terms import LANES, VECTORS
-from isovist.localization.search import best_headings
+from isovist.localization import best_headings
 from isovist.maps import distance_to_walls
 
 SHORT = 0.25
@@ -104,14 +93,6 @@ def test_correlation_keeps_to_the_allowed_headings(backend, random, keep):
     assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
     nowhere = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed & False)
     assert np.isinf(nowhere[0]).all()
-
-
-def test_a_node_that_looks_like_the_scan_costs_nothing_at_the_right_turn(backend, random):
-    node = random.uniform(0.0, 3.0, (1, 16)).astype(np.float32)
-    every = np.ones((1, 16), np.bool_)
-    found = correlated(backend, node, np.roll(node, -3, axis=1), every, np.arange(1), 1)
-    assert found[0][0, 0] == 0.0
-    assert found[1][0, 0] == 3
 
 
 @pytest.mark.parametrize("short", [0.001, 0.25, 40.0])
@@ -204,29 +185,6 @@ def test_a_fit_takes_the_steps_of_its_twin(backend, random, noisy):
         _, H = fit_step(field, ends, widths[-1], 0.02, poses[k], noise)
         np.testing.assert_allclose(normal[k, :6], H[np.triu_indices(3)], rtol=1e-3, atol=1e-2)
         assert np.abs(H - before).max() > 1.0
-
-
-@pytest.mark.slow
-def test_beams_are_summed_one_after_the_other_wherever_they_end(random):
-    """Several are looked up at once, and those out of reach are left out."""
-    field = random.uniform(0.0, 9.0, (30, 40)).astype(np.float32)
-    ends, poses, normal = random.normal(0.0, 15.0, (61, 2)), np.empty((20, 3)), np.empty((20, 8))
-    poses[:] = random.uniform([0.0, 0.0, -3.0], [40.0, 30.0, 3.0], (20, 3))
-    align(field, ends, np.empty(0), np.array([2.0]), 1e20, poses, normal)
-    for (x, y, yaw), row in zip(poses, normal, strict=True):
-        c, s = math.cos(yaw), math.sin(yaw)
-        sums = np.zeros(8)
-        for u, v in ends:
-            rx, ry = c * u - s * v, s * u + c * v
-            e, dx, dy = distance_at(field, x + rx, y + ry)
-            if e <= REACH * 2.0:
-                da, w = dy * rx - dx * ry, math.exp(-e * e * 0.125)
-                sums += [
-                    w * dx * dx, w * dx * dy, w * dx * da, w * dy * dy, w * dy * da, w * da * da,
-                    w, w * e * e,
-                ]  # fmt: skip
-        assert np.allclose(row, sums, rtol=1e-5, atol=1e-6 * np.abs(sums).max())
-    assert normal[:, 6].min() > 0.0
 
 
 @pytest.mark.slow

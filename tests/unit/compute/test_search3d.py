@@ -19,7 +19,7 @@ from tests.support.reference_space import (
 from isovist import Pose3, VoxelMap
 from isovist.atlas import Window, bare_walls
 from isovist.compute import align_in_space, distance_in_space, score_in_space, spread, touches, turn
-from isovist.localization.search import best_headings
+from isovist.localization import best_headings
 from isovist.maps import distance_to_walls
 
 

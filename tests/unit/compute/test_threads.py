@@ -28,36 +28,34 @@ def child(name, answers):
     answers.put(answer_of(name))
 
 
+@pytest.fixture
+def cores(monkeypatch):
+    """Whatever the machine has, loops are shared out by so many threads."""
+    return lambda count: monkeypatch.setattr(threads, "COUNT", count)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SITES)
-def test_eight_threads_that_locate_at_once_give_the_bits_of_one(name, monkeypatch):
-    monkeypatch.setattr(threads, "COUNT", 2)
+def test_threads_and_processes_that_locate_at_once_give_the_bits_of_one(name, cores):
+    cores(2)
     plain = answer_of(name)
     with ThreadPoolExecutor(8) as pool:
         assert set(pool.map(answer_of, [name] * 8)) == {plain}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", SITES)
-@pytest.mark.parametrize("method", ["fork", "spawn"])
-def test_a_child_process_gives_the_bits_of_its_parent(method, name, monkeypatch):
-    monkeypatch.setattr(threads, "COUNT", 2)
-    plain = answer_of(name)
-    context = multiprocessing.get_context(method)
-    answers = context.Queue()
-    process = context.Process(target=child, args=(name, answers))
-    process.start()
-    got = answers.get(timeout=300)
-    process.join()
-    assert process.exitcode == 0
-    assert got == plain
+    for method in ("fork", "spawn"):
+        context = multiprocessing.get_context(method)
+        answers = context.Queue()
+        process = context.Process(target=child, args=(name, answers))
+        process.start()
+        assert answers.get(timeout=300) == plain
+        process.join()
+        assert process.exitcode == 0
 
 
 @pytest.mark.parametrize(
     ("count", "block", "most"), [(1, 1, None), (7, 1, None), (1000, 64, None), (999, 1, 100)]
 )
-def test_parts_cover_a_loop_once_and_begin_at_blocks(monkeypatch, count, block, most):
-    monkeypatch.setattr(threads, "COUNT", 3)
+def test_parts_cover_a_loop_once_and_begin_at_blocks(cores, count, block, most):
+    cores(3)
     times, starts = np.zeros(count, dtype=np.int64), []
 
     def loop(first, last, out):
@@ -69,29 +67,19 @@ def test_parts_cover_a_loop_once_and_begin_at_blocks(monkeypatch, count, block, 
     assert all(first % block == 0 for first in starts)
 
 
-def test_nothing_is_shared_out_when_no_thread_can_start(monkeypatch):
+def test_nothing_is_shared_out_when_no_thread_can_start(cores, monkeypatch):
     def refuse(_process):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(threads, "COUNT", 4)
+    cores(4)
     monkeypatch.setattr(threads, "_helpers", refuse)
     parts = []
     share(lambda first, last: parts.append((first, last)), 100, 1, None, ())
     assert (parts[0][0], parts[-1][1]) == (0, 100)
 
 
-def test_an_error_in_a_part_reaches_the_caller(monkeypatch):
-    monkeypatch.setattr(threads, "COUNT", 2)
-
-    def fail(first, _last):
-        raise ValueError(f"part {first}")
-
-    with pytest.raises(ValueError, match="part"):
-        share(fail, 100, 1, None, ())
-
-
-def test_an_error_of_a_helper_reaches_the_caller_and_nobody_works_on(monkeypatch):
-    monkeypatch.setattr(threads, "COUNT", 2)
+def test_an_error_of_a_part_reaches_the_caller_and_nobody_works_on(cores):
+    cores(2)
     caller, begun, over = threading.get_ident(), threading.Event(), []
 
     def fail(first, _last):
@@ -108,9 +96,9 @@ def test_an_error_of_a_helper_reaches_the_caller_and_nobody_works_on(monkeypatch
     over.append(True)
 
 
-def test_helpers_that_are_busy_are_not_waited_for(monkeypatch):
+def test_helpers_that_are_busy_are_not_waited_for(cores):
     """Nor do those that come late hold what they were asked with."""
-    monkeypatch.setattr(threads, "COUNT", 2)
+    cores(2)
     busy, free = threading.Event(), threading.Event()
 
     def long(_first, _last):
@@ -139,7 +127,7 @@ def test_a_kernel_that_threads_call_at_once_is_compiled_by_the_first():
     code = (
         "from concurrent.futures import ThreadPoolExecutor\n"
         "from threading import Barrier\n"
-        "from isovist.kernels.align import align\n"
+        "from isovist.compute import align\n"
         "start = Barrier(4)\n"
         "def go(_):\n"
         "    start.wait()\n"
@@ -164,23 +152,19 @@ def test_what_is_shared_out_knows_who_asked_and_keeps_its_order():
     asked.reset(mark)
 
 
-@pytest.mark.parametrize(("cores", "hands"), [(3, 1), (5, 1), (8, 8)])
-def test_threads_with_a_thing_each_ask_nobody_where_cores_are_left(monkeypatch, cores, hands):
+@pytest.mark.parametrize(("busy", "hands"), [(3, 1), (5, 1), (8, 8)])
+def test_threads_with_a_thing_each_ask_nobody_where_cores_are_left(cores, busy, hands):
     """On all cores whoever has none helps: here seven of eight."""
-    monkeypatch.setattr(threads, "COUNT", 8)
-    told = list(threads.in_order(lambda _number, _one: threads.hands(), [0], cores))
+    cores(8)
+    told = list(threads.in_order(lambda _number, _one: threads.hands(), [0], busy))
     assert told == [hands]
     assert threads.hands() == 8
 
 
-def test_no_more_threads_work_at_once_than_python_lets_go_on(monkeypatch):
-    for count, most in ((1, 1), (2, 2), (8, 8), (64, 8)):
-        monkeypatch.setattr(threads, "COUNT", count)
-        assert threads.at_once() == most
-
-
-def test_a_loop_has_no_more_parts_than_threads_can_take():
+def test_no_more_threads_and_parts_are_at_work_than_python_lets_go_on(cores):
     """Whoever takes a part needs Python's lock: on 16 cores 64 parts took longer than 16."""
-    assert [threads.parts_of(count) for count in (1, 2, 3, 4, 8, 16, 40)] == [
-        4, 8, 12, 16, 16, 16, 40
-    ]  # fmt: skip
+    for count, most in ((1, 1), (2, 2), (8, 8), (64, 8)):
+        cores(count)
+        assert threads.at_once() == most
+    parts = {1: 4, 2: 8, 3: 12, 4: 16, 8: 16, 16: 16, 40: 40}
+    assert {count: threads.parts_of(count) for count in parts} == parts

@@ -21,8 +21,7 @@ from isovist.compute import (
     thin,
 )
 from isovist.kernels.correlate import HIGHEST
-from isovist.localization.search import told
-from isovist.localization.spread import longest
+from isovist.localization import longest, told
 from isovist.poses import swing, unit_vectors, wrap_angle
 
 
