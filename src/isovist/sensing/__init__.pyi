@@ -1,3 +1,4 @@
+from isovist.sensing.joined import Joined as Joined
 from isovist.sensing.joined import last_of as last_of
 from isovist.sensing.level import all_on_level_ground as all_on_level_ground
 from isovist.sensing.level import ground_of as ground_of

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from isovist import InputError, Lidar, Pose, SegmentMap, Verdict
+from isovist import Lidar, Pose, SegmentMap, Verdict
 from isovist.poses import unit_vectors
 from isovist.simulation import demonstrate
 
@@ -21,7 +21,9 @@ def test_noise_clutter_and_reach_are_those_asked_for():
     lidar = Lidar(beams=20_000, noise=0.03, clutter=0.2, range_max=3.0)
     scan = lidar.scan(ROOM, POSE, rng)
     truth = ROOM.cast([2.0, 1.5], unit_vectors(scan.bearings + 0.7)).ranges
-    assert not scan.valid[truth > 3.2].all()
+    # What clutter ends before its wall is seen, whatever stands behind it.
+    assert 0.1 < scan.valid[truth > 3.2].mean() < 0.3
+    assert scan.ranges.max() < 3.0
     near = truth < 2.5
     gap = (scan.ranges - truth)[near]
     assert np.mean(gap < -0.15) == pytest.approx(0.2, abs=0.03)
@@ -34,32 +36,6 @@ def test_beams_span_the_field_of_view(degrees):
     step = degrees / (181 if degrees == 360.0 else 180)
     np.testing.assert_allclose(np.rad2deg(np.diff(scan.bearings)), step, rtol=1e-9)
     assert np.rad2deg(scan.bearings[0]) == pytest.approx(-degrees / 2.0)
-
-
-FIELD = "`field_of_view` must be more than 0° and at most 360°, as 2π rad, got 0°."
-
-
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (lambda: Lidar(0.0), FIELD),
-        (lambda: Lidar(beams=0), "A lidar needs at least 1 beam, got 0."),
-        (lambda: Lidar(clutter=1.0), "`clutter` must lie in [0, 1), got 1.0."),
-        (lambda: Lidar(noise=-1.0), "`noise` must be a length in m, 0 or more, got -1.0."),
-        (
-            lambda: Lidar(range_max=12.0, noise=20.0),
-            "`noise` must be less than `range_max`, 12 m, got 20 m. Both are in m.",
-        ),
-        (
-            lambda: Lidar().scan(ROOM, Pose(9.0, 9.0), np.random.default_rng(0)),
-            "The sensor at (9, 9) is not in free space.",
-        ),
-    ],
-)
-def test_bad_sensors_are_refused(make, text):
-    with pytest.raises(InputError) as caught:
-        make()
-    assert str(caught.value) == text
 
 
 @pytest.mark.slow

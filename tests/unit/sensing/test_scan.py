@@ -3,9 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist import InputError, IsovistError, MissingExtraError, Pose, Scan
+from isovist import IsovistError, MissingExtraError, Pose, Scan, SegmentMap
 from isovist.poses import wrap_angle
-from isovist.types import as_floats
 
 angles = st.floats(-10.0, 10.0)
 poses = st.builds(Pose, st.floats(-50.0, 50.0), st.floats(-50.0, 50.0), angles)
@@ -89,54 +88,16 @@ def test_beams_that_all_look_one_way_own_nothing():
     assert (Scan(np.zeros(5), np.ones(5)).beam_widths == 0.0).all()
 
 
-@pytest.mark.parametrize(
-    ("make", "text"),
-    [
-        (
-            lambda: Scan(np.zeros(360), np.zeros(181)),
-            "`ranges` must have shape (360,), like `bearings`, got (181,).",
-        ),
-        (
-            lambda: Scan(np.zeros(3), np.array([np.nan, np.inf, 0.0])),
-            "The scan has no valid beam among 3: every range is NaN, infinite, 0 "
-            "or outside [0.0, inf) m.",
-        ),
-        (
-            lambda: Scan(np.zeros(3), np.ones(3), range_min=2.0, range_max=1.0),
-            "`range_min` and `range_max` must satisfy 0 ≤ range_min < range_max, got 2.0 and 1.0.",
-        ),
-        (
-            lambda: Scan(np.zeros(3), np.ones(3), intensities=np.ones(2)),
-            "`intensities` must have shape (3,), like `bearings`, got (2,).",
-        ),
-        (
-            lambda: Scan(np.array([np.nan, 0.0]), np.ones(2)),
-            "`bearings` must be finite, got NaN or infinity.",
-        ),
-        (
-            lambda: Scan.from_laserscan(0.0, 0.1, [[1.0]]),
-            "`ranges` must be one row of numbers, got shape (1, 1).",
-        ),
-        (lambda: as_floats("x", [[1.0]], (None,)), "`x` must have shape (any,), got (1, 1)."),
-    ],
-)
-def test_bad_scans_are_refused(make, text):
-    with pytest.raises(InputError) as caught:
-        make()
-    assert str(caught.value) == text
-
-
 def test_a_missing_extra_says_what_to_install():
     error = MissingExtraError.of("A picture", "figures")
-    assert str(error) == "A picture needs an optional part: pip install 'isovist[figures]'."
+    assert "isovist[figures]" in str(error)
+    assert (error.field, error.code) == ("figures", "missing_extra")
     assert isinstance(error, IsovistError)
     assert isinstance(error, ImportError)
 
 
 @pytest.mark.slow
 def test_a_sweep_in_motion_is_straightened():
-    from isovist import SegmentMap
-
     room = SegmentMap.room(6.0, 4.0)
     bearings = np.linspace(-np.pi, np.pi, 721)[:-1]
     middle, motion = Pose(2.5, 1.7, 0.4), Pose(0.06, -0.02, 0.08)
@@ -164,13 +125,3 @@ def test_a_scan_at_rest_is_straight_already():
     np.testing.assert_allclose(straight.bearings, scan.bearings)
     np.testing.assert_allclose(straight.ranges, scan.ranges)
     assert straight.valid.tolist() == [True, False, True]
-
-
-def test_a_scan_in_degrees_is_refused_with_the_likely_cause():
-    with pytest.raises(InputError) as error:
-        Scan(np.arange(-90.0, 91.0), np.full(181, 2.0))
-    assert str(error.value) == (
-        "The bearings of the scan span 28.6 turns. Are they in degrees? They must be in rad."
-    )
-    closed = Scan(np.linspace(-np.pi, 1.2 * np.pi, 400), np.full(400, 2.0))
-    assert closed.valid.all()

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 
 import isovist as iv
-from isovist import InputError
-from isovist.sensing import last_of
-from isovist.sensing.joined import joined
+from isovist.sensing import Joined, last_of
 
 MOTIONS = [iv.Pose(0.5, 0.0, 0.0), iv.Pose(0.4, 0.1, 0.5)]
 
@@ -15,6 +13,10 @@ def scan(longest=4.0, mount=None):
     bearings = np.linspace(-1.0, 1.0, 21)
     ranges = np.linspace(1.0, longest, 21)
     return iv.Scan(bearings, ranges, T_robot_sensor=iv.Pose() if mount is None else mount)
+
+
+def joined(scans, motions, drift=None):
+    return Joined(tuple(scans), tuple(motions), drift or iv.Drift())
 
 
 def cloud():
@@ -62,30 +64,6 @@ def test_clouds_are_joined_by_motions_of_the_plane_and_of_space():
     assert flat.scaled(3.0).span == pytest.approx(1.5)
 
 
-def test_one_scan_is_itself():
-    alone = scan()
-    assert joined(alone, None) is alone
-    assert joined([alone], []) is alone
-
-
-@pytest.mark.parametrize(
-    ("scans", "motions", "text"),
-    [
-        (lambda: [], [], "At least one scan is needed, got an empty list."),
-        (lambda: [scan(), 3], MOTIONS[:1], "Every scan must be a Scan or a CloudScan, got int."),
-        (
-            lambda: [scan(), cloud()],
-            MOTIONS[:1],
-            "The scans must all be of the plane, or all in space, got both.",
-        ),
-    ],
-)
-def test_what_cannot_be_joined_is_said(scans, motions, text):
-    with pytest.raises(InputError) as caught:
-        joined(scans(), motions)
-    assert str(caught.value) == text
-
-
 @pytest.mark.slow
 def test_drift_carries_covariances_along_a_straight_way():
     drift, step = iv.Drift(), iv.Pose(1.0, 0.0, 0.0)
@@ -99,5 +77,3 @@ def test_drift_carries_covariances_along_a_straight_way():
     random = np.random.default_rng(0)
     said = np.array([drift.simulate(step, random).x for _ in range(4000)])
     assert said.std() == pytest.approx(np.sqrt(Q[0, 0]), rel=0.1)
-    with pytest.raises(InputError, match="`along` must be a positive number, got -1"):
-        iv.Drift(along=-1.0)
