@@ -5,36 +5,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.support import reference_survey as maps
 from tests.support.errors import refused
 from tests.support.reference_locate import UNIT
 from tests.support.reference_space import atlas_of, house, house_atlas, symmetric_room
-from tests.support.reference_survey import (
-    FEW,
-    FULL,
-    QUICK,
-    RINGS,
-    corridor,
-    hall,
-    house_survey,
-    nook,
-    raised,
-    small_room,
-)
+from tests.support.reference_survey import FEW, FULL, QUICK, RINGS, house_survey
 from tests.support.sites import PLANE
 from tests.support.threads import in_one_thread
 
-from isovist import (
-    Lidar,
-    LocalizationSettings,
-    OccupancyMap,
-    SpinningLidar,
-    SurveyingSettings,
-    build,
-    survey,
-    write_atlas,
-    write_map,
-    write_survey,
-)
+import isovist as iv
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +24,7 @@ both = pytest.mark.parametrize("kind", ["plane", "space"])
 @pytest.fixture(scope="module")
 def surveys():
     """Of buildings without twins."""
-    return {"plane": survey(PLANE.atlas, FULL, **HOW), "space": house_survey()}
+    return {"plane": iv.survey(PLANE.atlas, FULL, **HOW), "space": house_survey()}
 
 
 def free(rows, columns, *rooms):
@@ -53,14 +32,14 @@ def free(rows, columns, *rooms):
     cells = np.ones((rows, columns), dtype=np.uint8)
     for low, high, left, right in rooms:
         cells[low:high, left:right] = 0
-    return OccupancyMap(cells, UNIT)
+    return iv.OccupancyMap(cells, UNIT)
 
 
 def surveyed(kind, world, **sensor):
     """The survey of a map of the plane, or of the same raised to a building."""
     if kind == "plane":
-        return survey(build(world), replace(FULL, **sensor), **HOW)
-    return survey(build(raised(world)), replace(RINGS, **sensor), **HOW)
+        return iv.survey(iv.build(world), replace(FULL, **sensor), **HOW)
+    return iv.survey(iv.build(maps.raised(world)), replace(RINGS, **sensor), **HOW)
 
 
 def reasons(found):
@@ -96,18 +75,21 @@ def test_arrays_are_one_row_per_node_and_come_back_from_the_file(surveys, kind, 
         assert ((arrays[name] >= 0.0) & (arrays[name] <= 1.0)).all(), name
     np.testing.assert_allclose(np.stack([arrays["x"], arrays["y"]], axis=1), found.places[:, :2])
     assert {len(array) for array in asked.values()} == {len(found.asked)}
-    write_survey(found, tmp_path / "site.npz")
+    iv.write_survey(found, tmp_path / "site.npz")
     with np.load(tmp_path / "site.npz") as back:
         assert set(back) == set(arrays) | set(asked)
         for name, array in (arrays | asked).items():
             np.testing.assert_array_equal(back[name], array)
     with refused(None, "unknown_format"):
-        write_survey(found, tmp_path / "site.csv")
+        iv.write_survey(found, tmp_path / "site.csv")
 
 
 def test_a_survey_is_the_same_twice_whatever_the_number_of_threads():
-    atlas, lidar = build(small_room()), Lidar(np.radians(200.0), beams=200, range_max=5.0)
-    work = lambda: survey(atlas, lidar, seed=3, **HOW)  # noqa: E731
+    atlas, lidar = (
+        iv.build(maps.small_room()),
+        iv.Lidar(np.radians(200.0), beams=200, range_max=5.0),
+    )
+    work = lambda: iv.survey(atlas, lidar, seed=3, **HOW)  # noqa: E731
     one, other = work(), in_one_thread(work)
     for name, array in (one.arrays() | one.asked.arrays()).items():
         again = (other.arrays() | other.asked.arrays())[name]
@@ -115,14 +97,14 @@ def test_a_survey_is_the_same_twice_whatever_the_number_of_threads():
 
 
 def test_asking_ends_when_the_share_is_known_well_enough():
-    few = SurveyingSettings(asked=(20, 10, 60, 9000, 0.05))
-    found = survey(build(small_room()), FULL, settings=few, localization=QUICK)
+    few = iv.SurveyingSettings(asked=(20, 10, 60, 9000, 0.05))
+    found = iv.survey(iv.build(maps.small_room()), FULL, settings=few, localization=QUICK)
     assert 20 <= len(found.asked) < 60
     assert found.standard_error <= 0.05
 
 
 def test_fewer_poses_are_asked_on_large_maps_and_in_space():
-    settings = SurveyingSettings()
+    settings = iv.SurveyingSettings()
     assert [settings.affordable(n, 2) for n in (100, 9000, 25_000)] == [1000, 1000, 600]
     assert settings.affordable(100, 3) == 250
 
@@ -132,10 +114,10 @@ def test_places_alike_are_never_unique_and_name_the_other_place(kind):
     """Two rooms alike, 5.2 m apart, and a room in space that is its own twin, turned about."""
     if kind == "plane":
         atlas = PLANE.twin_atlas
-        found = survey(atlas, FULL, **HOW)
+        found = iv.survey(atlas, FULL, **HOW)
     else:
         atlas = atlas_of(symmetric_room(False))
-        found = survey(atlas, RINGS, **HOW)
+        found = iv.survey(atlas, RINGS, **HOW)
     assert found.share < 0.1
     assert reasons(found) == {"ALIASED"}
     assert found.areas[0].size == pytest.approx(found.area, rel=0.6)
@@ -164,7 +146,7 @@ def test_a_small_square_room_looks_like_itself_turned(kind):
 
 @both
 def test_a_bare_corridor_slides_along_its_axis(kind):
-    found = surveyed(kind, corridor(280), range_max=4.0)
+    found = surveyed(kind, maps.corridor(280), range_max=4.0)
     assert found.share < 0.5
     worst = found.areas[0]
     assert worst.reason.name == "SLIDES"
@@ -179,7 +161,7 @@ def test_a_bare_corridor_slides_along_its_axis(kind):
 
 @both
 def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor(kind):
-    found = surveyed(kind, hall(), field_of_view=np.pi, range_max=2.0)
+    found = surveyed(kind, maps.hall(), field_of_view=np.pi, range_max=2.0)
     looks = found.looks
     middle = np.hypot(*(found.places[:, :2] - [6.0, 4.7]).T) < 1.2
     assert looks.unique_by_heading.shape == (len(found.nodes), 8)
@@ -193,24 +175,25 @@ def test_the_middle_of_a_hall_sees_too_little_with_a_short_sensor(kind):
 
 def of_room(*rooms, spacing=None, lidar=FULL):
     how = {} if spacing is None else {"spacing": spacing}
-    survey(build(free(60, 60, *rooms), **how), lidar)
+    iv.survey(iv.build(free(60, 60, *rooms), **how), lidar)
 
 
 @pytest.mark.parametrize(
     ("call", "field", "code"),
     [
-        (lambda: survey(PLANE.atlas, Lidar(range_max=0.01)), "range_max", "invalid_value"),
-        (lambda: survey(house_atlas(), SpinningLidar(range_max=0.01)), "range_max",
+        (lambda: iv.survey(PLANE.atlas, iv.Lidar(range_max=0.01)), "range_max", "invalid_value"),
+        (lambda: iv.survey(house_atlas(), iv.SpinningLidar(range_max=0.01)), "range_max",
          "invalid_value"),
-        (lambda: survey(PLANE.atlas, Lidar(noise=np.nan)), "noise", "invalid_value"),
-        (lambda: survey(house_atlas(), SpinningLidar(noise=np.nan)), "noise", "invalid_value"),
-        (lambda: survey(PLANE.atlas, FULL, seed=-1), "seed", "invalid_value"),
-        (lambda: survey(PLANE.atlas, FULL, most=19), None, "invalid_value"),
-        (lambda: survey(PLANE.atlas, FULL, settings=LocalizationSettings()), "settings",
+        (lambda: iv.survey(PLANE.atlas, iv.Lidar(noise=np.nan)), "noise", "invalid_value"),
+        (lambda: iv.survey(house_atlas(), iv.SpinningLidar(noise=np.inf)), "noise",
          "invalid_value"),
-        (lambda: survey(PLANE.atlas, RINGS), "lidar", "wrong_dimension"),
-        (lambda: survey(house_atlas(), FULL), "lidar", "wrong_dimension"),
-        (lambda: of_room((4, 56, 4, 56), lidar=Lidar(range_max=0.2)), None, "empty"),
+        (lambda: iv.survey(PLANE.atlas, FULL, seed=-1), "seed", "invalid_value"),
+        (lambda: iv.survey(PLANE.atlas, FULL, most=19), None, "invalid_value"),
+        (lambda: iv.survey(PLANE.atlas, FULL, settings=iv.LocalizationSettings()), "settings",
+         "invalid_value"),
+        (lambda: iv.survey(PLANE.atlas, RINGS), "lidar", "wrong_dimension"),
+        (lambda: iv.survey(house_atlas(), FULL), "lidar", "wrong_dimension"),
+        (lambda: of_room((4, 56, 4, 56), lidar=iv.Lidar(range_max=0.2)), None, "empty"),
         (lambda: of_room((18, 24, 4, 56)), None, "empty"),  # 0.25 m from no wall
         (lambda: of_room((40, 51, 40, 51), (10, 12, 10, 12), spacing=1.1), None, "empty"),
     ],
@@ -221,7 +204,7 @@ def test_a_survey_that_cannot_be_made_is_refused(call, field, code):
 
 
 def test_the_command_writes_values_and_a_picture(tmp_path, typed):
-    write_map(nook(), tmp_path / "site.yaml")
+    iv.write_map(maps.nook(), tmp_path / "site.yaml")
     files = ["-o", tmp_path / "site.npz", "--figure", tmp_path / "site.png"]
     sensor = ["--field-of-view", 270, "--beams", 270, "--range-max", 8, "--noise", 0.03]
     words = ["survey", tmp_path / "site.yaml", *sensor, "--count", 20, *files, "--json"]
@@ -238,7 +221,7 @@ def test_the_command_writes_values_and_a_picture(tmp_path, typed):
 
 
 def test_the_command_line_surveys_an_atlas_in_space(tmp_path, typed):
-    write_atlas(build(house(), spacing=0.8), tmp_path / "house")
+    iv.write_atlas(iv.build(house(), spacing=0.8), tmp_path / "house")
     call = ["survey", tmp_path / "house", "--count", 20, "--beams", 90, "--json"]
     code, out, err = typed(*call)
     assert not code, err

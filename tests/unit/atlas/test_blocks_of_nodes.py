@@ -26,34 +26,30 @@ class Crew:
             yield block.slots, away.describe(lambda _share: None)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("side", "stride"), [(64, 2), (97, 3), (60, 5)])
-def test_blocks_of_the_plane_have_the_bits_of_the_whole(side, stride):
-    world = plane(1)
+def of_plane(stride, tell, crew):
     settings = iv.AtlasSettings(spacing=0.1 * stride, reach=2.5)
-    whole, crew = iv.build(world, settings=settings), Crew(side)
-    shares = []
-    tiled = build_plane(world, settings, shares.append, None, crew)
-    assert len(crew.sizes) > 5
-    assert max(crew.sizes) < world.cells.size
-    assert shares == sorted(shares)
-    assert (len(shares), shares[-1]) == (len(crew.sizes) + 1, 1.0)
-    for name, array in whole.arrays().items():
-        assert tiled.arrays()[name].tobytes() == array.tobytes(), name
+    return iv.build(plane(1), settings=settings), build_plane(plane(1), settings, tell, None, crew)
+
+
+def of_space(_stride, tell, crew):
+    settings = iv.AtlasSettings(spacing=0.4, reach=2.0, channels=32, rings=8)
+    whole = iv.build(space(1), settings=settings)
+    return whole, build_space(space(1), whole.settings, None, tell, crew)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("side", [17, 40])
-def test_blocks_of_space_have_the_bits_of_the_whole(side):
-    world = space(1)
-    settings = iv.AtlasSettings(spacing=0.4, reach=2.0, channels=32, rings=8)
-    whole, crew = iv.build(world, settings=settings), Crew(side)
-    shares = []
-    tiled = build_space(world, whole.settings, None, shares.append, crew)
+@pytest.mark.parametrize(
+    ("made", "side", "stride"),
+    [(of_plane, 64, 2), (of_plane, 97, 3), (of_plane, 60, 5), (of_space, 17, 2), (of_space, 40, 2)],
+)
+def test_blocks_have_the_bits_of_the_whole(made, side, stride):
+    crew, shares = Crew(side), []
+    whole, tiled = made(stride, shares.append, crew)
     assert len(crew.sizes) > 3
-    assert max(crew.sizes) < world.cells.size
+    assert max(crew.sizes) < whole.world.cells.size
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+    assert made is of_space or len(shares) == len(crew.sizes) + 1
     for name, array in whole.arrays().items():
         assert tiled.arrays()[name].tobytes() == array.tobytes(), name
 

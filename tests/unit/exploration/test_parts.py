@@ -2,35 +2,18 @@
 
 import numpy as np
 import pytest
-from tests.support.reference_explore import (
-    LIDAR,
-    START,
-    hall_atlas,
-    room_ahead,
-    separated,
-    shortest,
-    walled,
-)
+from tests.support import reference_explore as twin
+from tests.support.reference_explore import LIDAR, START, hall_atlas, walled
 
-from isovist import Atlas, BeamModel, ExplorationSettings, Lidar, OccupancyMap, Pose, Scan, build
+from isovist import BeamModel, ExplorationSettings, Lidar, OccupancyMap, Pose, Scan, build
 from isovist.exploration import Ground, clear_ahead, information, predict, separate
 
 SETTINGS = ExplorationSettings()
 STEP, RADIUS, TIGHT, BLUR = SETTINGS.ways[0], SETTINGS.radius, SETTINGS.tight, SETTINGS.beams[1]
 
 
-@pytest.fixture(scope="module")
-def twofold() -> Atlas:
-    return hall_atlas(odd=False)
-
-
-@pytest.fixture(scope="module")
-def odd() -> Atlas:
-    return hall_atlas(odd=True)
-
-
 @pytest.mark.slow
-def test_ways_are_the_shortest_of_the_lattice() -> None:
+def test_ways_are_the_shortest_of_the_lattice():
     cells = walled(100, 120)
     cells[:70, 60] = 1
     ground = Ground.from_atlas(build(OccupancyMap(cells, 0.05)))
@@ -43,7 +26,7 @@ def test_ways_are_the_shortest_of_the_lattice() -> None:
         half = 0.5 * (grid[a] + grid[b])
         return bool(ground.clearance(half) >= RADIUS - 0.5 * STEP)
 
-    far = shortest(free, joined, divmod(middle, free.shape[1]), 9.0, STEP).ravel()
+    far = twin.shortest(free, joined, divmod(middle, free.shape[1]), 9.0, STEP).ravel()
     assert len(ways.poses) > 20
     np.testing.assert_allclose(ways.distances, far[ways.ends], atol=1e-9)
     # Behind the wall the way is much longer than the straight line.
@@ -51,7 +34,8 @@ def test_ways_are_the_shortest_of_the_lattice() -> None:
 
 
 @pytest.mark.slow
-def test_views_hang_together_and_their_ways_are_clear(odd: Atlas) -> None:
+def test_views_hang_together_and_their_ways_are_clear():
+    odd = hall_atlas(odd=True)
     ground = Ground.from_atlas(odd)
     scan = LIDAR.scan(odd.world, START, np.random.default_rng(0))
     ways = ground.ways(START, scan, 6.0)
@@ -72,7 +56,7 @@ def test_views_hang_together_and_their_ways_are_clear(odd: Atlas) -> None:
         assert length <= ways.distances[view] + STEP
 
 
-def test_what_the_scan_sees_is_in_the_way_though_the_map_lacks_it() -> None:
+def test_what_the_scan_sees_is_in_the_way_though_the_map_lacks_it():
     ground = Ground.from_atlas(build(OccupancyMap(walled(80, 80), 0.05)))
     bearings = np.radians(np.arange(-60.0, 61.0))
     scan = Scan(bearings, np.full(bearings.size, 0.8))
@@ -85,16 +69,17 @@ def test_what_the_scan_sees_is_in_the_way_though_the_map_lacks_it() -> None:
 
 
 @pytest.mark.slow
-def test_the_room_ahead_is_that_of_a_disc_pushed_on() -> None:
+def test_the_room_ahead_is_that_of_a_disc_pushed_on():
     rng = np.random.default_rng(4)
     bearings = np.sort(rng.uniform(-np.pi, np.pi, 40))
     scan = Scan(bearings, rng.uniform(0.5, 3.0, 40))
     for heading in (-2.0, 0.3, 1.1):
-        twin = room_ahead(scan.endpoints, heading, TIGHT, 2.5)
-        assert clear_ahead(scan, heading, TIGHT, 2.5) == pytest.approx(twin, abs=2e-4)
+        slow = twin.room_ahead(scan.endpoints, heading, TIGHT, 2.5)
+        assert clear_ahead(scan, heading, TIGHT, 2.5) == pytest.approx(slow, abs=2e-4)
 
 
-def test_predicted_ranges_are_what_a_lidar_without_noise_sees(odd: Atlas) -> None:
+def test_predicted_ranges_are_what_a_lidar_without_noise_sees():
+    odd = hall_atlas(odd=True)
     lidar = Lidar(beams=60, range_max=3.0, noise=0.0)
     scan = lidar.scan(odd.world, START, np.random.default_rng(0))
     ranges = predict(odd.world, START, scan.bearings, 3.0)
@@ -102,7 +87,8 @@ def test_predicted_ranges_are_what_a_lidar_without_noise_sees(odd: Atlas) -> Non
     np.testing.assert_allclose(ranges[scan.valid], scan.ranges[scan.valid], atol=1e-9)
 
 
-def test_separation_agrees_with_its_slow_twin(odd: Atlas) -> None:
+def test_separation_agrees_with_its_slow_twin():
+    odd = hall_atlas(odd=True)
     places = [START, Pose(5.0, 4.2, -1.0), Pose(7.1, 3.0, 2.9), Pose(0.1, 0.1, 0.0)]
     bearings = np.radians(np.arange(-170.0, 180.0, 20.0))
     poses = Pose.from_vector([[p.vector for p in places]])
@@ -112,11 +98,12 @@ def test_separation_agrees_with_its_slow_twin(odd: Atlas) -> None:
     np.testing.assert_array_equal(seen[0], np.isfinite(z) & (z > 0.0))
     assert seen[0].any()
     assert not seen[0].all()
-    twin = separated(odd, places, bearings, z, BLUR)
-    np.testing.assert_allclose(delta[0], twin, atol=2e-3)
+    slow = twin.separated(odd, places, bearings, z, BLUR)
+    np.testing.assert_allclose(delta[0], slow, atol=2e-3)
 
 
-def test_places_half_a_turn_apart_are_not_separated_by_anything(twofold: Atlas) -> None:
+def test_places_half_a_turn_apart_are_not_separated_by_anything():
+    twofold = hall_atlas(odd=False)
     middle = twofold.world.origin.apply(0.5 * np.array(twofold.world.shape[::-1]) * 0.05)
     pose = Pose(2.2, 3.6, 0.4)
     other = Pose(*(2.0 * middle - pose.position), pose.yaw + np.pi)
@@ -127,7 +114,7 @@ def test_places_half_a_turn_apart_are_not_separated_by_anything(twofold: Atlas) 
     assert np.abs(delta).max() < 0.5
 
 
-def test_a_corridor_gives_no_information_along_itself() -> None:
+def test_a_corridor_gives_no_information_along_itself():
     world = OccupancyMap(walled(40, 600), 0.05)
     poses, bearings = Pose([15.0, 28.0], 1.0, 0.3), np.arange(0.05, 6.28, 0.1)
     H, near = information(world, poses, bearings, 5.0, 0.055, SETTINGS)

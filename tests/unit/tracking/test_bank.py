@@ -8,25 +8,16 @@ from benchmarks.fuzz.mutations import damage_tree
 from tests.support.drives import drive, exact, way
 from tests.support.sites import PLANE, SITES
 
-from isovist import (
-    Drift,
-    InputError,
-    Lidar,
-    LocalizationSettings,
-    Pose,
-    Pose3,
-    Tracker,
-    TrackingSettings,
-)
+import isovist as iv
 from isovist.poses import part_of, swing, way_of
 from isovist.tracking import Bank, Frame, checksum, followed, tilt_by, unlike_turned
 
-USUAL = TrackingSettings(), LocalizationSettings()
+USUAL = iv.TrackingSettings(), iv.LocalizationSettings()
 
 
 def test_a_place_found_late_is_compared_on_the_whole_way():
     atlas, poses = PLANE.atlas, way("plane")[:8]
-    early, late = Bank(atlas, Drift(), *USUAL), Bank(atlas, Drift(), *USUAL)
+    early, late = Bank(atlas, iv.Drift(), *USUAL), Bank(atlas, iv.Drift(), *USUAL)
     tight = np.diag([0.01, 0.01, 0.001])[None]
     early.poses, early.spreads = poses[0].vector[None], tight
     for before, pose in zip([poses[0], *poses], poses, strict=False):
@@ -44,13 +35,13 @@ def test_a_place_found_late_is_compared_on_the_whole_way():
 
 def test_margins_are_those_of_their_definition_over_all_frames_and_over_the_last():
     random = np.random.default_rng(4)
-    bank = Bank(PLANE.atlas, Drift(), *USUAL, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
+    bank = Bank(PLANE.atlas, iv.Drift(), *USUAL, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
     for weight, few in ((1.0, 9), (0.3, 14)):
-        scan = Lidar(1.5 * np.pi, 270, 12.0).scan(PLANE.world, Pose(1.0, 4.7), random)
+        scan = iv.Lidar(1.5 * np.pi, 270, 12.0).scan(PLANE.world, iv.Pose(1.0, 4.7), random)
         beams = PLANE.atlas.beams(scan, (few, 0.0), (0.2, 1.0))
         assert 2 < len(beams.columns) < beams.blocks
         values = random.normal(2.0, 1.0, (3, beams.blocks))
-        frame = Frame(beams, Pose(), weight, values, values.mean(axis=1),
+        frame = Frame(beams, iv.Pose(), weight, values, values.mean(axis=1),
                       np.array([0.1, 0.2, 0.3]), np.ones(3))  # fmt: skip
         bank.frames.append(frame)
     for frames, margins in ((bank.frames, bank.margins()), (bank.frames[1:], bank.margins(1))):
@@ -70,10 +61,10 @@ def test_margins_are_those_of_their_definition_over_all_frames_and_over_the_last
 
 
 def test_the_level_frame_follows_the_best_place_and_spares_the_others():
-    tilt = Pose3(roll=2.0, pitch=0.3)
+    tilt = iv.Pose3(roll=2.0, pitch=0.3)
     up = tilt.rotation[2]
     assert followed(tilt, up[None]) is tilt  # nothing turned
-    turned = Pose3(roll=0.2).rotation @ up
+    turned = iv.Pose3(roll=0.2).rotation @ up
     after = followed(tilt, turned[None])
     np.testing.assert_allclose(after.rotation @ turned, [0.0, 0.0, 1.0], atol=1e-12)
     assert way_of(after @ tilt.inverse)[1] == pytest.approx(np.arccos(turned @ up), abs=0.01)
@@ -82,14 +73,14 @@ def test_the_level_frame_follows_the_best_place_and_spares_the_others():
     spared = followed(tilt, np.stack([up, rival]))
     np.testing.assert_allclose(spared.rotation @ up, [0.0, 0.0, 1.0], atol=1e-12)
     assert abs(spared.rotation[0] @ rival) <= np.sin(np.radians(60.0))
-    mount = tilt.inverse @ Pose3(0.1, 0.2, 0.0, 0.3)
+    mount = tilt.inverse @ iv.Pose3(0.1, 0.2, 0.0, 0.3)
     np.testing.assert_allclose(tilt_by(mount).rotation, tilt.rotation, atol=1e-12)
 
 
 def test_poses_are_alike_in_place_and_attitude_or_not_at_all():
     rows = [[0, 0, 0, 0, 0, 0], [0.1, 0, 0.05, 0, 0, 0], [0.1, 0, 0.05, 0, np.pi, 0],
             [0, 0, 0, 0.9, 0, 0], [0, 0, np.pi, 0, np.pi, -np.pi]]  # fmt: skip
-    assert unlike_turned(Pose3.from_vector(np.array(rows, float)), 0.5, 0.2) == [0, 2, 3]
+    assert unlike_turned(iv.Pose3.from_vector(np.array(rows, float)), 0.5, 0.2) == [0, 2, 3]
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
@@ -97,7 +88,7 @@ def test_what_is_fixed_to_a_pose_swings_with_it(dimension):
     """Equation (2) of `poses`, against differences."""
     random, n = np.random.default_rng(3), 3 * (dimension - 1)
     rows = random.normal(size=(5, 6)) * [5.0, 5.0, 1.0, 2.0, 0.4, 0.4]
-    motion = Pose3(*(random.normal(size=6) * [1.0, 1.0, 1.0, 0.3, 0.3, 0.3]))
+    motion = iv.Pose3(*(random.normal(size=6) * [1.0, 1.0, 1.0, 0.3, 0.3, 0.3]))
     if dimension == 2:
         rows, motion = rows[:, :3], motion.flat
     kind = type(motion)
@@ -108,7 +99,9 @@ def test_what_is_fixed_to_a_pose_swings_with_it(dimension):
     np.testing.assert_allclose(swing(before, before @ motion, n), J, atol=1e-7)
 
 
-@pytest.mark.parametrize("motion", [Pose(0.3, -0.1, 0.4), Pose3(0.3, -0.1, 0.4, 0.2, 0.1, -0.2)])
+@pytest.mark.parametrize(
+    "motion", [iv.Pose(0.3, -0.1, 0.4), iv.Pose3(0.3, -0.1, 0.4, 0.2, 0.1, -0.2)]
+)
 def test_parts_of_a_motion_make_up_its_turn(motion):
     half, whole = part_of(motion, 0.5), way_of(motion)[1]
     assert way_of(half)[1] == pytest.approx(0.5 * whole)
@@ -121,7 +114,7 @@ def test_parts_of_a_motion_make_up_its_turn(motion):
 @pytest.mark.parametrize("name", SITES)
 def test_a_state_that_was_forged_goes_on_or_is_refused(name):
     """Whoever can write a state can write its checksum; what it says is still looked at."""
-    atlas, poses, tracker = SITES[name].atlas, way(name)[:4], Tracker(SITES[name].atlas)
+    atlas, poses, tracker = SITES[name].atlas, way(name)[:4], iv.Tracker(SITES[name].atlas)
     drive(tracker, name, poses[:3], noise=0.0)
     state, scan = json.loads(json.dumps(tracker.state())), SITES[name].look(poses[3])
     random, refused, gone_on = np.random.default_rng(7), [], 0
@@ -131,8 +124,8 @@ def test_a_state_that_was_forged_goes_on_or_is_refused(name):
             continue
         forged["crc32"] = checksum(forged)
         try:
-            belief = Tracker.from_state(atlas, forged).update(exact(name, poses), scan)
-        except InputError as error:
+            belief = iv.Tracker.from_state(atlas, forged).update(exact(name, poses), scan)
+        except iv.InputError as error:
             refused.append(str(error))
         else:
             gone_on += 1
