@@ -51,5 +51,5 @@ def test_a_token_is_the_attachment_of_a_query(way, tmp_path):
 
 
 def test_a_door_that_cannot_be_opened_is_refused(tmp_path):
-    words = ("serve", "--library", tmp_path, "--port", "0", "--zenoh", "tcp/localhost:9")
+    words = ("serve", "--library", tmp_path, "--zenoh", "tcp/localhost:9")
     assert refused_at_start(*words)[0] == "unavailable"

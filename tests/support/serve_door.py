@@ -103,7 +103,9 @@ def refusal(response):
 
 def refused_at_start(*words):
     """Code and field of why `isovist serve` or `isovist studio` does not begin."""
-    error = CliRunner().invoke(app, [*map(str, words)]).exception
+    with listen("127.0.0.1", 0) as taken:  # so that none begins that should not
+        port = str(taken.getsockname()[1])
+        error = CliRunner().invoke(app, [*map(str, words), "--port", port]).exception
     assert isinstance(error, iv.IsovistError), error
     return error.code, error.field
 
