@@ -6,12 +6,9 @@ import shutil
 from pathlib import Path
 
 import pytest
-import typer.main
+from tests.support.command_line import PROGRAM, run
 from tests.support.page_world import names, write_files
 from tests.support.paths import ROOT
-from typer.testing import CliRunner
-
-from isovist.apps import app
 
 pytestmark = pytest.mark.slow
 
@@ -67,9 +64,8 @@ def test_the_python_of_a_page_runs(page, world, capsys):
 @pytest.mark.parametrize("page", [page for page in PAGES if list(commands(page))])
 def test_the_commands_of_a_page_are_understood(page):
     for words in commands(page):
-        program = typer.main.get_command(app)
-        whole = program.make_context("isovist", list(words), resilient_parsing=True)
-        program.commands[words[0]].make_context(words[0], list(words[1:]), parent=whole)
+        whole = PROGRAM.make_context("isovist", list(words), resilient_parsing=True)
+        PROGRAM.commands[words[0]].make_context(words[0], list(words[1:]), parent=whole)
 
 
 @pytest.mark.usefixtures("folder")
@@ -78,17 +74,19 @@ def test_the_commands_of_a_page_are_understood(page):
 )
 def test_the_commands_of_a_page_run(page):
     for words in commands(page):
-        known = all(Path(w).exists() for w in words[1:] if re.search(r"\.(yaml|mcap|atlas)$", w))
-        if words[0] in RUN and (known or words[0] == "build"):
-            made = CliRunner().invoke(app, words)
-            assert made.exit_code in (0, 1), (words, made.output, made.exception)
+        given = words[1:2] if words[0] == "build" else words[1:]
+        known = all(Path(w).exists() for w in given if re.search(r"\.(yaml|mcap|atlas|bt)$", w))
+        other = {"--start", "/velodyne_points"} & {*words}  # the drive here is short, and flat
+        if words[0] in RUN and known and not other:
+            made = run(*words)
+            assert made.code in (0, 1), (words, made)
 
 
 def test_the_demonstration_prints_what_the_first_page_shows(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ((shown, _),) = blocks("README.md", "console")
     command, *lines = shown.splitlines()
-    printed = CliRunner().invoke(app, shlex.split(command)[2:]).output.splitlines()
+    printed = run(*shlex.split(command)[2:]).out.splitlines()
     assert len(lines) == len(printed)
     for line, told in zip(lines, printed, strict=True):
         assert line == told or line.startswith("  time in ms")

@@ -1,19 +1,15 @@
 """The pages of docs/theory share their equations with the docstrings."""
 
 import importlib
-import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 from tests.support.paths import ROOT
 
-import isovist.descriptor
-import isovist.theory
-
 FOLDER = ROOT / "docs" / "theory"
 PAGES = sorted(page for page in FOLDER.glob("[a-z]*.md") if page.stem != "audit")
-ROOMS = (isovist.descriptor, isovist.theory)
+SOURCE = ROOT / "src" / "isovist"
 MODULES = {
     "dynamics": [
         "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
@@ -36,12 +32,8 @@ MODULES = {
 
 def _rooms() -> dict[str, str]:
     """Room and name of every module of descriptor and theory, by name; packages are left out."""
-    return {
-        module.name: f"{room.__name__.removeprefix('isovist.')}.{module.name}"
-        for room in ROOMS
-        for module in pkgutil.iter_modules(room.__path__)
-        if not module.ispkg
-    }
+    rooms = ("descriptor", "theory")
+    return {p.stem: f"{room}.{p.stem}" for room in rooms for p in (SOURCE / room).glob("[!_]*.py")}
 
 
 def _modules(page: Path) -> list[str]:
