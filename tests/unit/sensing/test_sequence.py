@@ -61,7 +61,7 @@ def test_clouds_are_joined_by_motions_of_the_plane_and_of_space():
     flat = joined([cloud(), cloud()], [iv.Pose(0.5, 0.0, 0.2)])
     deep = joined([cloud(), cloud()], [iv.Pose3(0.5, 0.0, 0.2)])
     np.testing.assert_allclose(flat.views[0].vector, deep.views[0].vector, atol=1e-12)
-    assert flat.scaled(3.0).span == pytest.approx(1.5)
+    assert flat.scaled(3.0).span == deep.scaled(3.0).span == pytest.approx(1.5)
 
 
 @pytest.mark.slow
