@@ -34,6 +34,7 @@ from isovist.localization.reasons import Reason as Reason
 from isovist.localization.region import Region as Region
 from isovist.localization.settings import LocalizationSettings as LocalizationSettings
 from isovist.localization.settings import ProofSettings as ProofSettings
+from isovist.maps.cells import Cell as Cell
 from isovist.maps.cells import OccupancyMap as OccupancyMap
 from isovist.maps.mesh import MeshMap as MeshMap
 from isovist.maps.segments import SegmentMap as SegmentMap
