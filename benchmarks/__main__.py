@@ -58,8 +58,8 @@ RUNS = {
     "reference": ("sets",),
 }
 """Arguments of a quick run, in the order of BENCHMARK.md; DATA is the folder of `--data`."""
-WORLDS = ("building",)
-"""Modules that make a world for others to measure on."""
+NOT_RUN = ("building", "mutate")
+"""A world for others to measure on, and a check of the tests that takes an hour."""
 
 
 def arguments_of(name: str, data: Path) -> list[str] | Path:
