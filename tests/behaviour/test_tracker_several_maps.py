@@ -185,7 +185,7 @@ def of_one(tracker):
         (lambda: on_two(links=[Link("a", HERE, "c", HERE)]), "links", "invalid_value"),
         (lambda: on_two(links=[Link("a", HERE, "a", HERE)]), "links", "invalid_value"),
         (lambda: on_two(links=[Link("a", (0, 0, 0), "b", HERE)]), "links", "invalid_value"),
-        (lambda: on_two(prior=Region.circle([0.0, 0.0], 1.0)), None, "invalid_value"),
+        (lambda: on_two(prior=Region.circle([0.0, 0.0], 1.0)), "prior", "invalid_value"),
         (lambda: of_one(on_two()), "atlas", "conflict"),
     ],
 )  # fmt: skip
