@@ -5,7 +5,7 @@ import pytest
 from tests.support.attitudes import HELD, START, TURNS, look, way
 from tests.support.errors import refused
 from tests.support.reference_space import house_atlas
-from tests.support.ros_clouds import pose_of, turned
+from tests.support.ros_robot import pose_in_space, turned
 from tests.support.serve_door import followed, refusal, said, serving, untimed
 from tests.support.sites import PLANE
 
@@ -90,7 +90,7 @@ def test_a_node_locates_clouds_in_any_attitude():
     truth, robot = TURNS["any"], turned(house_atlas())
     robot.see(look(truth), 5.0)
     (told,) = robot.wire.said["/initialpose"]
-    pose = pose_of(told)
+    pose = pose_in_space(told)
     assert near(pose, truth)
     ((_, _, values),) = robot.wire.verdicts
     assert values["verdict"] == "unique"

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from tests.support.command_line import run
-from tests.support.page_world import office_floor
 from tests.support.reference_space import house
 from tests.support.sites import SPACE, gap
 from tests.support.space_writer import write_ply
+from tests.support.worlds import office_floor
 
 import isovist as iv
 

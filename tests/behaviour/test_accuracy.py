@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from tests.support.outcomes import office, row_of
+from tests.support.worlds import office, row_of
 
 import isovist as iv
 

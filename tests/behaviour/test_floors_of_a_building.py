@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.support.reference_space import house
 from tests.support.sites import PLANE, gap
-from tests.support.towers import HEIGHT, built, seen_on
+from tests.support.worlds import HEIGHT, built, seen_on
 
 import isovist as iv
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tests.support.answers import bits
 from tests.support.errors import known_fault
-from tests.support.leaning import TALL, tilt_between, untold
 from tests.support.reference_space import LIDAR, at, atlas_of, house, house_atlas, symmetric_room
 from tests.support.reports import near
 from tests.support.sites import PLANE, SITES, SPACE, gap
+from tests.support.worlds import TALL, tilt_between, untold
 
 import isovist as iv
 

@@ -11,7 +11,7 @@ from tests.support.reference_locate import UNIT
 from tests.support.reference_space import atlas_of, house, house_atlas, symmetric_room
 from tests.support.reference_survey import FEW, FULL, QUICK, RINGS, house_survey
 from tests.support.sites import PLANE
-from tests.support.threads import in_one_thread
+from tests.support.workers import in_one_thread
 
 import isovist as iv
 

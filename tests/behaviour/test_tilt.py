@@ -5,7 +5,6 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from tests.support.leaning import FEW, TALL, street, street_atlas, tilt_between, untold
 from tests.support.reference_space import LIDAR as INDOORS
 from tests.support.reference_space import (
     UNIT,
@@ -18,6 +17,7 @@ from tests.support.reference_space import (
 )
 from tests.support.reports import near
 from tests.support.ways import motions
+from tests.support.worlds import FEW, TALL, street, street_atlas, tilt_between, untold
 
 import isovist as iv
 

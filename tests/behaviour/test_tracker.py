@@ -10,7 +10,7 @@ from tests.support.drives import AWAY, drive, errors, exact, unique, way
 from tests.support.errors import refused
 from tests.support.reference_survey import raised
 from tests.support.sites import PLANE, SITES, SPACE, gap, round_hall
-from tests.support.threads import in_one_thread
+from tests.support.workers import in_one_thread
 
 from isovist import Drift, LocalizationSettings, Pose, Pose3, Reason, Region, Tracker, Verdict
 

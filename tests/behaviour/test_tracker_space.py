@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from tests.support.drives import drive, errors, way
-from tests.support.leaning import TALL, tilt_between, untold
 from tests.support.reference_space import at, house, house_atlas
 from tests.support.sites import SPACE
+from tests.support.worlds import TALL, tilt_between, untold
 
 import isovist as iv
 from isovist import Pose, Pose3, Tracker, Verdict

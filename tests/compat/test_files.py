@@ -6,7 +6,7 @@ import re
 import pytest
 import yaml
 from tests.compat.shared import FILES, STATES, said, stored, works_or_says
-from tests.support.ros_parameters import taken
+from tests.support.ros_robot import taken
 
 import isovist as iv
 

@@ -1,19 +1,28 @@
-"""Completeness: the paper's numbers and rates; convergence itself is in verify."""
+"""Completeness and stability: numbers and rates; convergence and bounds are in verify."""
 
 import numpy as np
 import pytest
+from tests.support.angles import unit_vectors
+from tests.support.paper_parts import Bump, CosinePower
 
+from isovist import Rose
 from isovist.paper import (
     annihilation,
+    change_bound,
     far_weight,
     far_weight_bound,
     fine_roses,
     interpolation,
+    least_total,
+    paper_constant,
     paper_room,
     parseval_gap,
     parseval_gap_of,
     separation,
+    sharp_constant,
     signal_distances,
+    summed_constant,
+    weight_change,
 )
 
 pytestmark = pytest.mark.slow
@@ -64,3 +73,24 @@ def test_separation_tends_to_the_distance_of_the_signals_from_below():
     truth = signal_distances(paper_room(), [p], [q])[0]
     d = separation(fine_roses(2, (8, 32, 128)), paper_room(), p, q).values
     assert 0.0 < d[0] < d[1] < d[2] <= truth < d[2] / 0.8
+
+
+def test_the_paper_constant_is_useless_where_the_sharp_one_is_20():
+    rose = Rose.circle(16, 0.05)
+    assert paper_constant(rose) == pytest.approx(17 / 16 * np.exp(40.0) / 0.05)
+    assert sharp_constant(rose) == pytest.approx(20.0)
+    # All directions move along one chord of 0.01 rad.
+    moved = Rose.from_directions(unit_vectors(2.0 * np.pi * np.arange(16) / 16 + 0.01), 0.05)
+    bound = change_bound(rose, moved, 3.0)
+    assert bound == pytest.approx(20.0 * 3.0 * 2.0 * np.sin(0.005))
+    assert 0.0 < 3.0 * weight_change(rose, moved).max() <= bound
+
+
+@pytest.mark.parametrize("profile", [Bump(1.0), CosinePower(4.0)])
+def test_profiles_that_vanish_have_no_sharp_constant_but_a_summed_one(profile):
+    rose = Rose.circle(12, profile=profile)
+    assert np.isinf(sharp_constant(rose))
+    least = np.exp(profile.log(np.array([np.cos(np.pi / 12)]))[0])
+    assert paper_constant(rose) == pytest.approx(13 * profile.lipschitz / least)
+    assert summed_constant(rose) == pytest.approx(24 * profile.lipschitz / least)
+    assert least_total(rose) >= least

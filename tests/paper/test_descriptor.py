@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.angles import unit_vectors
 from tests.support.differences import richardson
 from tests.support.reference import describe_plainly, random_point, random_room
 
@@ -19,7 +20,6 @@ from isovist.paper import (
     place_exact,
     row_sum_defect,
 )
-from isovist.poses import unit_vectors
 
 pytestmark = pytest.mark.slow
 
@@ -114,33 +114,6 @@ def test_row_sums_of_the_jacobian_are_the_gradient_of_the_energy_whatever_the_ro
     for name in ("paper", "many", "uneven"):
         field = MapField(Descriptor(ROSES[name]), world)
         assert row_sum_defect(field, places, slope).max() < 1e-8
-
-
-@given(seeds, st.integers(2, 16))
-def test_turning_the_world_by_one_step_shifts_the_channels(seed, n):
-    rng = np.random.default_rng(seed)
-    world = random_room(rng)
-    p = random_point(rng, world)
-    turn = 2.0 * np.pi / n
-    c, s = np.cos(turn), np.sin(turn)
-    R = np.array([[c, -s], [s, c]])
-    turned = SegmentMap.from_segments(world.walls.reshape(-1, 2, 2) @ R.T)
-    descriptor = Descriptor(Rose.circle(n, 0.3))
-    F, J = descriptor.at(world, p, jacobian=True)
-    G, K = descriptor.at(turned, R @ p, jacobian=True)
-    np.testing.assert_allclose(G, np.roll(F, 1), atol=1e-10)
-    np.testing.assert_allclose(K, np.roll(J, 1, axis=0) @ R.T, atol=1e-8)
-
-
-@given(seeds)
-def test_doubling_the_world_doubles_the_descriptor(seed):
-    rng = np.random.default_rng(seed)
-    world = random_room(rng)
-    p = random_point(rng, world)
-    double = SegmentMap.from_segments(2.0 * world.walls)
-    F, _ = Descriptor(ROSES["paper"]).at(world, p)
-    G, _ = Descriptor(ROSES["paper"]).at(double, 2.0 * p)
-    np.testing.assert_allclose(G, 2.0 * F, rtol=1e-11)
 
 
 @given(seeds)

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, MeshMap, OccupancyMap, Pose, Range, Rose, SegmentMap
-from isovist.maps import Cell
+from isovist import Cell, Descriptor, MeshMap, OccupancyMap, Pose, Range, Rose, SegmentMap
 from isovist.paper import (
     CircleSum,
     EqualArea,

@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
+from tests.support.command_line import run
+from tests.support.paper_parts import Exact, paper_room, paper_rose
 
 from isovist import Descriptor
-from isovist.apps import app
-from isovist.paper import Exact, as_json, paper_room, paper_rose, run_example
 
 # Independent values of F at four places: Gauss–Legendre between corners, good to 1e-14.
 EXACT_F = {
@@ -47,7 +46,7 @@ SIGMA_WITHOUT_SHADOW = {
 
 @pytest.fixture(scope="module")
 def rows():
-    return as_json(run_example())
+    return run("paper", "--json").json
 
 
 @pytest.mark.parametrize("place", EXACT_F)
@@ -126,16 +125,14 @@ def test_the_example_can_be_had_with_other_values(tmp_path):
     plan, picture = tmp_path / "plan.geojson", tmp_path / "new" / "paper.png"
     plan.write_text(json.dumps({"type": "Polygon", "coordinates": [ring]}))
     words = "paper --channels 12 --temperature 0.2 --profile bump --place 1.3 1.2 --room"
-    words = [*words.split(), str(plan)]
-    result = CliRunner().invoke(app, [*words, "--json"])
-    assert result.exit_code == 0, result.exception
-    data = json.loads(result.output)
+    words = [*words.split(), plan]
+    data = run(*words, "--json").json
     assert len(data["phi_exact"]) == 12
     told = data["summary"]
     assert (told["profile"], told["channels"], told["true_place"]) == ("Bump", 12, [1.3, 1.2])
     assert told["parameter"] == pytest.approx(np.arccos(0.6))
     assert told["gauss_newton_exact_error"] < 1e-6
-    text = CliRunner().invoke(app, [*words, "--figure", str(picture)]).output
+    text = run(*words, "--figure", picture).out
     assert f"{data['nearest'][0]['distance']:.4f}" in text
     assert picture.read_bytes()[:4] == b"\x89PNG"
 

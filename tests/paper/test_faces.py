@@ -4,12 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-import shapely
+from tests.support.paper_parts import EqualArea, Exact
 
 import isovist as iv
 from isovist import Descriptor, MeshMap
-from isovist.descriptor import faces
-from isovist.paper import EqualArea, Exact
 
 pytestmark = pytest.mark.slow
 
@@ -199,43 +197,3 @@ def test_the_clearance_of_a_mesh_is_the_distance_to_its_nearest_face():
         inside = np.concatenate([p, SIZE - p]).min()
         nearest = np.linalg.norm(np.maximum(np.maximum(LOW - p, p - HIGH), 0.0))
         assert world.clearance(p) == pytest.approx(min(inside, nearest))
-
-
-def test_convex_pieces_are_what_is_left_where_shapes_get_invalid():
-    rng = np.random.default_rng(5)
-    for _ in range(40):
-        outline = rng.uniform(-1.0, 1.0, (3, 2))
-        shades = shapely.polygons(rng.uniform(-1.0, 1.0, (int(rng.integers(1, 6)), 3, 2)))
-        left = shapely.difference(shapely.polygons(outline), shapely.union_all(shades))
-        for parts in (faces._convex_rest(outline, shades, 0.0), faces._seen_of(outline, shades)):
-            pieces = shapely.polygons(parts)
-            assert shapely.area(pieces).sum() == pytest.approx(left.area, abs=1e-12)
-            assert shapely.union_all(pieces).symmetric_difference(left).area < 1e-12
-
-
-def test_a_shade_whose_edge_all_but_lies_on_that_of_the_rest_is_not_forgotten():
-    x, y = -0.834694216120455, -0.4400939266390179
-    rest = shapely.Polygon([
-        (-1.2396210448670149, y), (x, 0.2657871986613328), (x, 0.265787198661425),
-        (0.4321411785972071, 2.333321427371119), (0.581771854063582, 2.1431361841026932),
-        (0.58177185406585, 2.1431361841026932), (0.7186207737314615, 2.6472614171146334),
-        (0.7186207737314615, 2.800869438136143), (1.329612353202195, 3.7980360860499225),
-        (1.329612353202195, -1.8833919312133034), (-2.15155569947929, -1.8833919312133034),
-        (-1.267207101071244, y),
-    ])  # fmt: skip
-    shade = shapely.Polygon([
-        (x, 0.2657871986613329), (-1.2396210448670149, y), (x, -0.2963356072699914),
-    ])  # fmt: skip
-    left = faces._unhidden(rest, np.array([shade]))
-    assert left.area == pytest.approx(rest.area - shade.area, abs=1e-11)
-
-
-def test_what_geos_gives_up_on_is_cut_into_convex_pieces(monkeypatch):
-    """A hole beside its shell came out of the cubes of `benchmarks.static_bound_3d`, seed 0."""
-    shell = shapely.box(0.0, 0.0, 4.0, 3.0).exterior
-    wrong = shapely.Polygon(shell, [shapely.box(5.0, 0.0, 6.0, 1.0).exterior])
-    outline = np.array([(0.0, 0.0), (4.0, 0.0), (0.0, 4.0)])
-    shades = shapely.box([1.0], 1.0, 2.0, 2.0)
-    monkeypatch.setattr(faces, "_unhidden", lambda *_: wrong)
-    area = shapely.area(shapely.polygons(faces._seen_of(outline, shades))).sum()
-    assert area == pytest.approx(7.0)

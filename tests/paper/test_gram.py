@@ -1,10 +1,14 @@
 """Gram geometry: the matrix, its factor, the seminorm, the projection, the metric."""
 
+import runpy
+
 import numpy as np
 import pytest
 import shapely
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.angles import unit_vectors
+from tests.support.paths import ROOT
 
 from isovist import Descriptor, Gram, Range, Rose, Scan
 from isovist.basis import Bump, CosinePower
@@ -24,7 +28,6 @@ from isovist.paper import (
     sphere_rule,
     squared_norms,
 )
-from isovist.poses import unit_vectors
 
 pytestmark = pytest.mark.slow
 
@@ -184,3 +187,12 @@ def test_a_signal_in_the_span_is_captured_whole():
     assert float(gram.gap(gram.features(f), gram.rule.coefficients @ f**2)) == pytest.approx(
         0.0, abs=1e-10
     )
+
+
+def test_the_example_of_reconstruction_prints_its_numbers_and_writes_its_picture(tmp_path, capsys):
+    example = runpy.run_path(str(ROOT / "examples" / "gram_reconstruction.py"))
+    example["main"](tmp_path / "figure.png")
+    out = capsys.readouterr().out
+    assert "13.5000 m²" in out  # the visible area
+    assert "rank 23 of 64" in out
+    assert (tmp_path / "figure.png").stat().st_size > 10_000

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from isovist import Descriptor, Rose
+from isovist import Descriptor, Rose, SegmentMap, report
 from isovist.paper import (
     directions,
     free_points,
@@ -12,6 +12,7 @@ from isovist.paper import (
     paper_room,
     point_features,
     sectors,
+    tradeoff,
     votes,
     walk,
 )
@@ -86,3 +87,18 @@ def test_votes_are_the_weights_summed_up():
     rose, theta = Rose.fibonacci(10, 0.3), directions(np.random.default_rng(4), 3, 7)
     np.testing.assert_allclose(votes(rose, theta, np.ones(7)).sum(), 7.0)
     assert votes(rose, theta, np.ones(7), hard=True).sum() == 7.0
+
+
+@pytest.mark.slow
+def test_each_figure_puts_its_artists_into_the_axes():
+    axes = report.new_figure(8.0, 6.0).subplots(2, 3).ravel()
+    rose, room, line = Rose.circle(6), SegmentMap.room(4, 3), np.arange(3.0)
+    cloud = np.array([[3.0, 0.1], [0.2, 3.0], [-3.0, 0.3], [0.1, -3.0]])
+    steps = walk(rose, cloud, [0.0, 0.0], [0.5, 0.2], steps=20)
+    assert len(report.draw_channels(axes[0], steps, 0)) == 2
+    assert len(report.draw_steps(axes[1], steps)) == 4
+    assert len(report.draw_errors(axes[2], line, line, line)) == 2
+    assert len(report.draw_bars(axes[3], {"a": 1.0, "b": 2.0}, "value")) == 2
+    place = np.array([2.0, 1.5])
+    assert len(report.draw_rose_over_map(axes[4], room, place, {"six": rose}, 1.0)) == 6
+    assert len(report.draw_tradeoff(axes[5], tradeoff(rose, [1.0, 0.5]))) == 2

@@ -1,15 +1,13 @@
 """The paper's own localizer, on every kind of map."""
 
-import json
-
 import numpy as np
 import pytest
+from tests.support.angles import unit_vectors
+from tests.support.command_line import run
 from tests.support.sites import PLANE, SPACE, gap
-from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import Descriptor, Pose3, SpinningLidar, write_map, write_scan
-from isovist.apps import app
 from isovist.paper import (
     DescriptorGrid,
     PaperLocalizer,
@@ -19,7 +17,6 @@ from isovist.paper import (
     paper_room,
     paper_rose,
 )
-from isovist.poses import unit_vectors
 
 pytestmark = pytest.mark.slow
 
@@ -193,18 +190,17 @@ def test_distances_agree_with_their_definitions():
 def test_the_command_gives_the_path_of_the_paper(tmp_path):
     write_map(ROOM, tmp_path / "room.geojson")
     write_scan(full_scan(), tmp_path / "scan.json")
-    files = [str(tmp_path / "room.geojson"), str(tmp_path / "scan.json")]
-    told = ["--method", "paper", "--channels", "8", "--temperature", "0.5", "--spacing", "0.5",
-            "--profile", "softmax", "--norm", "euclid", "--heading", "0", "1"]  # fmt: skip
-    result = CliRunner().invoke(app, ["locate", *files, *told, "--json"])
-    assert result.exit_code == 1
-    row = json.loads(result.output)
+    words = ("locate", tmp_path / "room.geojson", tmp_path / "scan.json", "--method", "paper",
+             "--channels", 8, "--temperature", 0.5, "--spacing", 0.5, "--profile", "softmax",
+             "--norm", "euclid", "--heading", 0, 1)  # fmt: skip
+    line = run(*words, "--json")
+    assert line.code == 1
+    row = line.json
     path = [step["position"] for step in row["gauss_newton"]]
     np.testing.assert_allclose(path[:4], PATH, atol=6e-4)
     assert row["nearest"][0]["node"] == [1.5, 1.5]
     assert len(row["bound"]["assumptions"]) == 6
-    plain = CliRunner().invoke(app, ["locate", *files, *told]).output
-    assert f"{row['nearest'][0]['distance']:.4f}" in plain
+    assert f"{row['nearest'][0]['distance']:.4f}" in run(*words).out
 
 
 def test_the_command_locates_in_space(tmp_path):
@@ -213,10 +209,9 @@ def test_the_command_locates_in_space(tmp_path):
     world, truth, lidar = space_case("mesh")
     trimesh.Trimesh(world.vertices, world.faces, process=False).export(tmp_path / "room.ply")
     write_scan(lidar.scan(world, truth, np.random.default_rng(1)), tmp_path / "scan.npz")
-    files = [str(tmp_path / "room.ply"), str(tmp_path / "scan.npz")]
-    told = ["--method", "paper", "--channels", "48", "--spacing", "0.5", "--height", "1", "--json"]
-    result = CliRunner().invoke(app, ["locate", *files, *told])
-    assert result.exit_code == 1, result.exception
-    row = json.loads(result.output)
+    told = ("--method", "paper", "--channels", 48, "--spacing", 0.5, "--height", 1, "--json")
+    line = run("locate", tmp_path / "room.ply", tmp_path / "scan.npz", *told)
+    assert line.code == 1, line
+    row = line.json
     assert np.linalg.norm([row["x"] - 1.3, row["y"] - 1.7, row["z"] - 1.0]) < 0.15
     assert not row["bound"]["holds"]

@@ -1,20 +1,16 @@
 """Courses, the descriptor in the frame of the body, and the Gramian of a motion."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.angles import unit_vectors
 from tests.support.reference import random_point, random_room
 
-from isovist import Descriptor, Intensity, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist import Cell, Descriptor, Intensity, OccupancyMap, Pose, Rose, SegmentMap
 from isovist.basis import Bump
-from isovist.maps import Cell
 from isovist.paper import (
     Exact,
-    MapField,
-    PlaceCourse,
     PoseCourse,
     check_view,
     free_points,
@@ -26,7 +22,6 @@ from isovist.paper import (
     time_weights,
     turned,
 )
-from isovist.poses import unit_vectors
 from isovist.tracking import Gramian, carry, whiten
 
 pytestmark = pytest.mark.slow
@@ -46,18 +41,6 @@ def pose_course(rng, world, start, arm=1.0):
         course = PoseCourse.along(Descriptor(ROSE), world, poses, when, arm=arm)
         if course.free(start):
             return course
-
-
-def corridor(niche=None):
-    """Walls 600 m long and 2 m apart, seen to 8 m; a niche is (x, width, depth) of the upper."""
-    line = [[-300.0, 2.0], [300.0, 2.0]]
-    if niche is not None:
-        x, width, depth = niche
-        end = x + width
-        line[1:1] = [[x, 2.0], [x, 2.0 + depth], [end, 2.0 + depth], [end, 2.0]]
-    walls = [[[-300.0, 0.0], [300.0, 0.0]], *map(list, pairwise(line))]
-    world = SegmentMap.from_segments(walls)
-    return MapField(Descriptor(Rose.circle(12, 0.3), signal=Range(maximum=8.0)), world)
 
 
 def check_slopes(descriptor, world, poses, atol=3e-6):
@@ -124,24 +107,6 @@ def test_on_cells_the_heading_derivative_is_that_of_the_sum():
     slope = observe(descriptor, world, pose + step)[0] - observe(descriptor, world, pose - step)[0]
     np.testing.assert_allclose(K[..., 2], slope / 2e-5, atol=1e-6)
     assert F.shape == (1, 8)
-
-
-def test_a_corridor_is_blind_along_its_axis_and_a_niche_opens_it():
-    rng = np.random.default_rng(3)
-    places = np.stack([np.linspace(0.0, 2.0, 9), 0.2 * np.sin(np.linspace(0.0, 3.0, 9))], axis=1)
-    start = np.array([0.0, 0.9])
-    course = PlaceCourse.along(corridor(), places, np.linspace(0.0, 4.0, 9))
-    gramian = gramian_along(course, start)
-    assert abs(gramian.least) < 1e-12 * np.trace(gramian.W)
-    np.testing.assert_allclose(gramian.weakest, [1.0, 0.0], atol=1e-6)
-    for _ in range(6):
-        niche = (rng.uniform(-2.0, 4.0), rng.uniform(0.3, 1.5), rng.uniform(0.2, 1.0))
-        opened = gramian_along(
-            PlaceCourse.along(corridor(niche), places, np.linspace(0.0, 4.0, 9)), start
-        )
-        assert opened.least > 1e-6 * np.trace(opened.W)
-    beyond = PlaceCourse.along(corridor((60.0, 1.0, 1.0)), places, np.linspace(0.0, 4.0, 9))
-    assert abs(gramian_along(beyond, start).least) < 1e-12 * np.trace(gramian.W)
 
 
 def test_at_the_centre_of_a_round_room_turning_on_the_spot_never_shows_the_heading():

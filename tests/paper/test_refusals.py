@@ -2,14 +2,13 @@
 
 import numpy as np
 import pytest
+from tests.support.command_line import run
 from tests.support.errors import refused
 from tests.support.sites import PLANE, SPACE
-from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import Descriptor, Gram, Intensity, Lidar, Pose, Range, Rose, Scan, SegmentMap
 from isovist import SurfaceGradient as Surface
-from isovist.apps import app
 from isovist.basis import Band
 from isovist.paper import (
     CircleSum,
@@ -230,5 +229,5 @@ def folder(tmp_path_factory):
 )
 def test_bad_words_are_refused(folder, monkeypatch, field, code, words):
     monkeypatch.chdir(folder)
-    error = CliRunner().invoke(app, words.split()).exception
+    error = run(*words.split()).error
     assert (error.field, error.code) == (field, code)

@@ -1,17 +1,14 @@
 """A rose for one building, its file, and the metric of a map."""
 
-import json
-
 import numpy as np
 import pytest
+from tests.support.command_line import one_line, run
 from tests.support.errors import refused
 from tests.support.reference_locate import twin_rooms
 from tests.support.sites import PLANE
-from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import FileError, write_map, write_scan
-from isovist.apps import app
 from isovist.paper import PaperLocalizer, fit_to_map, map_metric, paper_room, read_rose, write_rose
 
 pytestmark = pytest.mark.slow
@@ -44,28 +41,23 @@ def test_a_rose_comes_back_from_its_file_and_knows_its_map(tmp_path):
 
 
 def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
-    plan, rose, scan = (str(tmp_path / n) for n in ("room.geojson", "rose.json", "scan.json"))
+    plan, rose, scan = (tmp_path / n for n in ("room.geojson", "rose.json", "scan.json"))
     write_map(ROOM, plan)
     seen = iv.Lidar(noise=0.005).scan(ROOM, iv.Pose(1.3, 1.7, 0.4), np.random.default_rng(0))
     write_scan(seen, scan)
-    told = ["optimise", plan, "-o", rose, "--channels", "12", "--count", "12", "--json"]
-    result = CliRunner().invoke(app, told)
-    assert result.exit_code == 0, result.output
-    assert set(json.loads(result.output)) == {"fitted", "held_out", "lowest"}
-    told = ["--method", "paper", "--rose", rose, "--heading", "22.918", "1", "--json"]
-    result = CliRunner().invoke(app, ["locate", plan, scan, *told])
-    row = json.loads(result.output)
+    told = run("optimise", plan, "-o", rose, "--channels", 12, "--count", 12, "--json").json
+    assert set(told) == {"fitted", "held_out", "lowest"}
+    paper = ("--method", "paper", "--rose", rose, "--heading", 22.918, 1, "--json")
+    row = run("locate", plan, scan, *paper).json
     assert abs(row["x"] - 1.3) + abs(row["y"] - 1.7) < 0.1
-    other, atlas = str(tmp_path / "other.geojson"), str(tmp_path / "room.atlas")
+    other, atlas = tmp_path / "other.geojson", tmp_path / "room.atlas"
     write_map(iv.SegmentMap.room(6.0, 5.0), other)
-    assert CliRunner().invoke(app, ["build", plan, "-o", atlas, "--rose", rose]).exit_code == 0
+    assert run("build", plan, "-o", atlas, "--rose", rose).code == 0
     np.testing.assert_allclose(iv.read_atlas(atlas).rose.directions, read_rose(rose).directions)
-    row = json.loads(CliRunner().invoke(app, ["locate", atlas, scan, "--json"]).output)
-    best = row["estimates"][0]
-    assert abs(best["x"] - 1.3) + abs(best["y"] - 1.7) < 0.1
+    best = run("locate", atlas, scan, "--json").pose
+    assert abs(best.x - 1.3) + abs(best.y - 1.7) < 0.1
     for verb in (["locate", other, scan, "--method", "paper"], ["build", other, "-o", atlas]):
-        result = CliRunner().invoke(app, [*verb, "--rose", rose])
-        assert (type(result.exception), result.exception.code) == (FileError, "outdated_file")
+        assert one_line(*verb, "--rose", rose).reason == "outdated_file"
 
 
 def test_no_place_is_fitted_to_that_stands_before_something_thin():
@@ -97,9 +89,9 @@ def test_the_slope_of_the_metric_is_that_of_the_whitened_jacobian():
 
 def test_the_metric_is_told_and_drawn(tmp_path):
     write_map(PLANE.world, tmp_path / "map.yaml")
-    told = ["metric", str(tmp_path / "map.yaml"), "--channels", "16", "--spacing", "0.5"]
-    row = json.loads(CliRunner().invoke(app, [*told, "--json"]).output)
+    told = ("metric", tmp_path / "map.yaml", "--channels", 16, "--spacing", 0.5)
+    row = run(*told, "--json").json
     assert set(row) == {"nodes", "spacing", "resolution", "without_alias", "aliases"}
     picture = tmp_path / "metric.png"
-    assert CliRunner().invoke(app, [*told, "--figure", str(picture)]).exit_code == 0
+    assert run(*told, "--figure", picture).code == 0
     assert picture.stat().st_size > 5000

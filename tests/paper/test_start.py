@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.angles import wrap_angle
 from tests.support.reference_locate import building
 
 from isovist import (
+    Cell,
     Descriptor,
     Gram,
     Lidar,
@@ -21,7 +23,6 @@ from isovist import (
     StartFit,
     build,
 )
-from isovist.maps import Cell
 from isovist.paper import (
     Exact,
     History,
@@ -34,7 +35,6 @@ from isovist.paper import (
     paper_room,
     refine_course,
 )
-from isovist.poses import wrap_angle
 from isovist.tracking import Gramian, carry, least_needed, refine_chain, refine_start, refine_starts
 from isovist.tracking.start import _backwards
 

@@ -1,15 +1,13 @@
 """The dynamic half of the paper's system: ways, their Gramian, their bound, and where to go."""
 
-import json
-
 import numpy as np
 import pytest
+from tests.support.angles import unit_vectors
+from tests.support.command_line import run
 from tests.support.sites import PLANE, SPACE, gap
-from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import Descriptor, Pose, Pose3, SpinningLidar, write_map
-from isovist.apps import app
 from isovist.paper import (
     BeamCourse,
     Beams,
@@ -17,15 +15,17 @@ from isovist.paper import (
     MapField,
     PaperLocalizer,
     band_of,
+    drive_legs,
+    field_of,
     follow_way,
     layer,
     paper_room,
     try_legs,
 )
-from isovist.poses import unit_vectors
 
 pytestmark = pytest.mark.slow
 
+PLAN = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
 LEGS = (Pose(0.25, 0.0, 0.2), Pose(0.25, 0.05, 0.2), Pose(0.2, 0.0, -0.3), Pose(0.3, 0.0, 0.1))
 
 
@@ -117,8 +117,7 @@ def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
 
 @pytest.mark.parametrize("space", [False, True])
 def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_directions(space):
-    plan = iv.SegmentMap.room(6.0, 1.6, pillars=[(4.8, 0.2, 5.2, 0.6)])
-    world = iv.MeshMap.extrude(plan, 0.0, 1.6) if space else plan
+    world = iv.MeshMap.extrude(PLAN, 0.0, 1.6) if space else PLAN
     rose = iv.Rose.fibonacci(12) if space else iv.Rose.circle(12)
     place = np.array([3.0, 0.8, 0.8][: world.dimension])
     descriptor = Descriptor(rose, quadrature=EqualArea(1500) if space else None)
@@ -148,13 +147,58 @@ def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
         odom=np.stack([pose.vector for pose in truth]),
         t=np.arange(3.0),
     )
-    told = ["--method", "paper", "--channels", "24", "--norm", "truncated"]
-    files = [str(tmp_path / "map.yaml"), str(tmp_path / "log.npz")]
-    result = CliRunner().invoke(app, ["track", *files, *told, "--json"])
-    assert result.exit_code == 1, result.output
-    rows = [json.loads(line) for line in result.output.splitlines()]
+    words = ("track", tmp_path / "map.yaml", tmp_path / "log.npz", "--method", "paper",
+             "--channels", 24, "--norm", "truncated")  # fmt: skip
+    line = run(*words, "--json")
+    assert line.code == 1, line
+    rows = line.rows
     assert len(rows) == 4
     assert [a["name"] for a in rows[-1]["assumptions"]] == ["T1", "T2", "T3", "T4", "T5", "way"]
     assert abs(rows[0]["x"] - truth[0].x) + abs(rows[0]["y"] - truth[0].y) < 0.1
-    plain = CliRunner().invoke(app, ["track", *files, *told]).output
-    assert len(plain.splitlines()) > 4
+    assert run(*words).out.count("\n") > 4
+
+
+def corridor(space):
+    world = iv.MeshMap.extrude(PLAN, 0.0, 1.6) if space else PLAN
+    return field_of(world, 12), np.array([2.03, 0.77, 0.83][: world.dimension])
+
+
+@pytest.mark.parametrize("space", [False, True])
+def test_every_leg_is_the_best_one_of_its_place(space):
+    field, start = corridor(space)
+    drive = drive_legs(field, start, legs=2, length=0.6, count=6)
+    assert drive.places.shape == (3, len(start))
+    assert (np.diff(drive.least) > 0.0).all()
+    np.testing.assert_allclose(np.linalg.norm(np.diff(drive.places, axis=0), axis=1), 0.6)
+    J = field.at(start[None])[1][0]
+    first = try_legs(field, start, J.T @ J, length=0.6, count=6)
+    assert drive.least[0] == pytest.approx(first.now)
+    assert drive.least[1] == pytest.approx(first.least.max())
+
+
+def test_the_command_line_drives_and_says_where(tmp_path):
+    path = tmp_path / "plan.geojson"
+    write_map(PLAN, path)
+    words = ("steer", path, 2.0, 0.8, "--legs", 2, "--length", 0.6)
+    said = run(*words, "--json").json["places"]
+    drive = drive_legs(field_of(PLAN), [2.0, 0.8], legs=2, length=0.6)
+    assert [row["place"] for row in said] == drive.places.tolist()
+    assert [row["lambda_min"] for row in said] == drive.least.tolist()
+    lines = run(*words).out.splitlines()
+    assert lines[0] == f" start  (2.00, 0.80) m   λ_min {drive.least[0]:.4g}"
+    assert lines[2].startswith(" leg 2  (")
+
+
+@pytest.mark.parametrize("site", [PLANE, SPACE], ids=["plane", "space"])
+def test_on_cells_no_leg_comes_too_near_to_a_wall_for_differences(site):
+    field = field_of(site.world, 8)
+    step = field.descriptor.difference(site.world)
+    assert step >= site.world.resolution
+    start, along = np.asarray(site.places[0].position), np.eye(site.world.dimension)[:1]
+    reach = float(site.world.cast(start, along).ranges[0])
+    near = start + (reach - 0.6 * step) * along[0]
+    assert site.world.contains(near)
+    assert not field.free(near)
+    assert field.free(start)
+    drive = drive_legs(field, start, legs=1, length=0.6, count=6)
+    assert field.free(drive.places).all()

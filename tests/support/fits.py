@@ -4,8 +4,10 @@ import numpy as np
 
 import isovist as iv
 from isovist.localization import refit, unlike
+from isovist.localization.judge import judge
 from isovist.localization.refine import refine
 from isovist.localization.search import search
+from isovist.sensing import merge
 from isovist.sensing.joined import joined
 
 USUAL = iv.LocalizationSettings()
@@ -28,6 +30,18 @@ def fits_at(atlas, scan, poses):
     return refit(atlas, beams, np.stack([pose.vector for pose in poses]), USUAL, tilt=False)
 
 
-def together(scans, motions):
+def together(scans, motions, **how):
     """Several scans as one."""
-    return joined(scans, motions)
+    return joined(scans, motions, **how)
+
+
+def merged(scans):
+    """Scans of a robot that stands, as one."""
+    return merge(scans)
+
+
+def reported_sigma(atlas, scan, pose):
+    """Standard deviation along the worst axis that an answer at a pose would report, in m."""
+    fits = refine(atlas, scan, np.asarray(pose.vector)[None], USUAL)
+    C = judge(atlas, scan, fits, USUAL).best.covariance
+    return np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])

@@ -20,6 +20,7 @@ import numpy as np
 import isovist as iv
 from isovist import IsovistError, read_map, read_scan, write_map, write_scan
 from isovist.report import new_figure, save
+from isovist.storage import check_folder, read_folder, write_folder
 
 SIZES = {1: 0.1, 2: 0.2}
 
@@ -55,11 +56,22 @@ def found_picture(path: Path) -> int:
             image.load()
             return round(image.width / 150)
     except FileNotFoundError as error:
-        raise iv.FileError("there is no such file.") from error
+        raise iv.FileError("there is no such file.", code="not_found") from error
 
 
 def scan_of(value: int) -> iv.Scan:
     return iv.Scan(np.linspace(-1.0, 1.0, 40), np.full(40, float(value)), 0.0, 9.0)
+
+
+def write_one(path: Path, value: int) -> None:
+    write_folder(path, "atlas", 1, {"value": value}, {"one": np.full((3, 2), value)})
+
+
+def found_folder(path: Path) -> int:
+    meta, arrays = read_folder(path, "atlas", 1)
+    assert check_folder(path) == []
+    (value,) = {meta["value"], *np.unique(arrays["one"]).tolist()}
+    return value
 
 
 WRITERS: dict[str, tuple[Callable[[Path, int], None], Callable[[Path], int]]] = {
@@ -67,6 +79,7 @@ WRITERS: dict[str, tuple[Callable[[Path, int], None], Callable[[Path], int]]] = 
     "plan.geojson": (lambda p, value: write_map(iv.SegmentMap.room(value, 3.0), p), found_plan),
     "scan.json": (lambda path, value: write_scan(scan_of(value), path), found_scan),
     "scan.npz": (lambda path, value: write_scan(scan_of(value), path), found_scan),
+    "folder": (write_one, found_folder),
     "picture.png": (lambda path, value: save(new_figure(float(value), 1.0), path), found_picture),
 }
 
@@ -88,7 +101,8 @@ def before_each_line(look: Callable[[int], None]) -> None:
 
 
 def contents(room: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in room.iterdir()}
+    files = (path for path in room.rglob("*") if path.is_file())
+    return {str(path.relative_to(room)): path.read_bytes() for path in files}
 
 
 def turns(write: Callable[[int], None], room: Path) -> list[int]:
@@ -127,25 +141,26 @@ def state(path: Path, read: Callable[[Path], int]) -> str:
     try:
         return {1: "old", 2: "new"}[read(path)]
     except IsovistError as error:
-        return "none" if "no such file" in str(error) else f"refused: {error}"
+        return "none" if error.code == "not_found" else f"refused: {error}"
 
 
 def findings(name: str, before: bool) -> list[str]:
     """What is there after a kill at any turn, and that the next writer is not hindered."""
     write, read = WRITERS[name]
-    with tempfile.TemporaryDirectory() as scratch:
+    with tempfile.TemporaryDirectory() as elsewhere, tempfile.TemporaryDirectory() as scratch:
+        write(Path(elsewhere) / name, 1)  # so that all modules are there
         path = Path(scratch) / name
-        write(path, 1)
-        old = contents(path.parent) if before else {}
-        for beside in () if before else list(path.parent.iterdir()):
-            beside.unlink()
+        if before:
+            write(path, 1)
+        old = contents(path.parent)
         lines = turns(partial(write, path), path.parent)
     states = set()
     for line in (*lines, sys.maxsize):
         with tempfile.TemporaryDirectory() as room:
             path = Path(room) / name
             for other, data in old.items():
-                path.with_name(other).write_bytes(data)
+                Path(room, other).parent.mkdir(exist_ok=True)
+                Path(room, other).write_bytes(data)
             child = os.fork()
             if child == 0:
                 write_and_die(partial(write, path), line)

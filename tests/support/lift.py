@@ -3,11 +3,10 @@
 from functools import lru_cache
 
 import numpy as np
+from tests.support.worlds import storeys
 
 import isovist as iv
 from isovist import Pose
-from isovist.atlas import as_cells
-from isovist.simulation import storeys
 
 LIDAR = iv.Lidar(beams=240, range_max=20.0, noise=0.02)
 UP = Pose(3.0, -2.0, 0.4)
@@ -24,7 +23,10 @@ def storeys_as_drawn(seed):
 @lru_cache
 def floors():
     """Two storeys whose maps have different origins."""
-    first, second = map(as_cells, storeys_as_drawn(2))
+    first, second = (
+        iv.OccupancyMap.from_segments(plan.walls.reshape(-1, 2, 2), 0.05)
+        for plan in storeys_as_drawn(2)
+    )
     moved = iv.OccupancyMap(second.cells, second.resolution, UP @ second.origin)
     return {"floor 1": iv.build(first), "floor 2": iv.build(moved)}
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 from PIL import Image
 from tests.support.bag_writer import odometry, scan, write_bag
+from tests.support.worlds import office_floor, twofold_hall
 
 import isovist as iv
-from isovist.simulation import office_floor, twofold_hall
 
 TRUTH = iv.Pose(4.1, 2.6, 0.4)
 LIDAR = iv.Lidar(beams=180, range_max=12.0, noise=0.02)

@@ -1,9 +1,9 @@
 """Slow exact twins of the kernels, and random rooms to try them in."""
 
 import numpy as np
+from tests.support.angles import unit_vectors
 
 from isovist import Rose, SegmentMap
-from isovist.poses import unit_vectors
 
 
 def cast_all(walls, origin, direction):

@@ -5,12 +5,10 @@ import math
 from functools import lru_cache
 
 import numpy as np
+from tests.support.angles import unit_vectors
+from tests.support.worlds import twofold_hall
 
 from isovist import Atlas, BeamModel, Lidar, Pose, build
-from isovist.atlas import PlaneAtlas
-from isovist.exploration import NEIGHBOURS
-from isovist.poses import unit_vectors
-from isovist.simulation import twofold_hall
 
 LIDAR = Lidar(beams=180, range_max=3.0)
 START = Pose(4.3, 1.6, 0.4)
@@ -36,7 +34,7 @@ def shortest(
     far = np.full(free.shape, np.inf)
     far[start] = 0.0
     heap = [(0.0, start)]
-    moves = [*NEIGHBOURS, *((-r, -c) for r, c in NEIGHBOURS)]
+    moves = [(r, c) for r in (-1, 0, 1) for c in (-1, 0, 1) if r or c]
     while heap:
         here, (row, col) = heapq.heappop(heap)
         if here > far[row, col]:
@@ -62,9 +60,7 @@ def room_ahead(points: np.ndarray, heading: float, half_width: float, reach: flo
     return reach
 
 
-def rating(
-    atlas: PlaneAtlas, place: Pose, bearing: float, z: float, wall: float, blur: float
-) -> float:
+def rating(atlas: Atlas, place: Pose, bearing: float, z: float, wall: float, blur: float) -> float:
     """ℓ of one beam, by equation (1) of `foresight`, with one σ in peak and exponent."""
     unit, model, reach = atlas.world.resolution, BeamModel(), atlas.settings.reach
     if z > wall + model.slack[0] + model.slack[1] * z:
@@ -83,7 +79,7 @@ def rating(
 
 
 def separated(
-    atlas: PlaneAtlas, places: list[Pose], bearings: np.ndarray, ranges: np.ndarray, blur: float
+    atlas: Atlas, places: list[Pose], bearings: np.ndarray, ranges: np.ndarray, blur: float
 ) -> np.ndarray:
     """δ of every beam for every pair of places, shape (K, K, m), 0 where nothing returns."""
     K, m = ranges.shape

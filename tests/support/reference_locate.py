@@ -4,8 +4,7 @@ import math
 
 import numpy as np
 
-from isovist import OccupancyMap, Pose
-from isovist.maps import Cell
+from isovist import Cell, OccupancyMap, Pose
 
 UNIT = 0.05
 

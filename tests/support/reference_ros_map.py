@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.maps import Cell
+from isovist import Cell
 
 FREE, OCCUPIED, UNKNOWN = (int(c) for c in (Cell.FREE, Cell.OCCUPIED, Cell.UNKNOWN))
 GREYS = np.array([[0, 89, 90, 127], [204, 205, 206, 255]], dtype=np.uint8)

@@ -8,6 +8,7 @@ from tests.support.reference_locate import UNIT, bilinear, costs_of_node
 from tests.support.reference_space import house_atlas
 
 from isovist import (
+    Cell,
     Lidar,
     LocalizationSettings,
     OccupancyMap,
@@ -16,9 +17,6 @@ from isovist import (
     VoxelMap,
     survey,
 )
-from isovist.localization.judge import judge
-from isovist.localization.refine import refine
-from isovist.maps import Cell
 
 FULL = Lidar(range_max=10.0, noise=0.03)
 RINGS = SpinningLidar(rings=8, azimuths=90, range_max=12.0, noise=0.02)
@@ -74,14 +72,6 @@ def raised(world: OccupancyMap) -> VoxelMap:
 def house_survey():
     """The survey of the house in space, made once."""
     return survey(house_atlas(), RINGS, most=20, settings=FEW, localization=QUICK)
-
-
-def reported_sigma(atlas, scan, pose):
-    """Standard deviation along the worst axis that an answer at a pose would report, in m."""
-    settings = LocalizationSettings()
-    fits = refine(atlas, scan, np.asarray(pose.vector)[None], settings)
-    C = judge(atlas, scan, fits, settings).best.covariance
-    return np.sqrt(np.linalg.eigvalsh(C[:2, :2])[-1])
 
 
 def normal_of(field, place, ranges, angles, noise, width):

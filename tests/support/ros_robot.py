@@ -1,6 +1,7 @@
-"""A bus without transport, and a robot that stands or drives on a site."""
+"""A bus without transport, robots that stand or drive on a site, and what a node declares."""
 
 from collections import defaultdict
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,7 +9,7 @@ from rosbags.highlevel import AnyReader
 from tests.support.sites import PLANE
 
 from isovist import Estimate, Pose
-from isovist.apps import Node, Parameters, Topic, odometry_message, scan_message
+from isovist.apps import Node, Parameters, Topic, odometry_message, parameters_of, scan_message
 from isovist.io import LASER_SCAN, ODOMETRY, time_of
 from isovist.ros import messages
 
@@ -209,7 +210,49 @@ def started(atlas=PLANE.atlas, *, mount=MOUNT, robot=Robot, **parameters):
     return wire, node, rider
 
 
+TURNED = {"scan": "/points", "odom": "", "any_attitude": True}
+
+
+def turned(*atlas, **parameters):
+    """A node for clouds in any attitude, and what it hears and says."""
+    wire = Wire()
+    node = Node(wire, Parameters(**TURNED, **parameters), *atlas)
+
+    def see(scan, time):
+        wire.send("/points", cloud_message(scan, time))
+
+    def click(pose, time):
+        estimate = Estimate(pose, 0.01 * np.eye(3), 1.0, 1.0, 0.0, False)
+        wire.send("/initialpose", messages.stamped_pose(estimate, time, "map"))
+
+    return SimpleNamespace(node=node, wire=wire, see=see, click=click)
+
+
+def cloud_message(scan, time):
+    points = scan.points.astype("<f4")
+    fields = [
+        messages.make("sensor_msgs/msg/PointField", name=name, offset=4 * k, datatype=7, count=1)
+        for k, name in enumerate("xyz")
+    ]
+    return messages.make(
+        "sensor_msgs/msg/PointCloud2", header=messages.header(time, "lidar"), height=1,
+        width=len(points), fields=fields, is_bigendian=False, point_step=12,
+        row_step=12 * len(points), data=np.frombuffer(points.tobytes(), np.uint8), is_dense=True,
+    )  # fmt: skip
+
+
+def taken(given):
+    """What a node declares, what it makes of the parameters that ROS gives it, and its map."""
+    declared = {}
+
+    def declare(name, default):
+        declared[name] = default
+        return SimpleNamespace(value=given.get(name, default))
+
+    return declared, *parameters_of(SimpleNamespace(declare_parameter=declare))
+
+
 __all__ = [
     "LASER_SCAN", "MOUNT", "ODOMETRY", "START", "Robot", "Wire", "empty_scan", "scan_message",
-    "started", "time_of",
+    "started", "taken", "time_of", "turned",
 ]  # fmt: skip

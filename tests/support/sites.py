@@ -5,13 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+from tests.support.angles import wrap_angle
 from tests.support.reference_locate import building, twin_rooms
 from tests.support.reference_space import LIDAR, at, atlas_of, house, symmetric_room
 
 import isovist as iv
 from isovist import Pose, Pose3
-from isovist.maps import Cell
-from isovist.poses import AnyPose, wrap_angle
 
 PLANAR = iv.Lidar(beams=360, range_max=20.0, noise=0.02)
 ABSURD = (np.nan, np.inf, -np.inf, -1.0, 0.0, 9999.0, 3.4028235e38, 1e308, -1e308, 1e-300, 5e-324)
@@ -36,10 +35,10 @@ class Site:
     name: str
     world: object
     twins: object
-    places: tuple[AnyPose, ...]
-    lonely: AnyPose
-    twin: AnyPose
-    mount: AnyPose
+    places: tuple[Pose | Pose3, ...]
+    lonely: Pose | Pose3
+    twin: Pose | Pose3
+    mount: Pose | Pose3
     elsewhere: Callable[[], object]
 
     @property
@@ -84,10 +83,10 @@ def _asked(name, number):
 
 def round_hall():
     """A round building with a block in its middle, like no other here."""
-    cells = np.full((200, 200), Cell.OCCUPIED, dtype=np.uint8)
+    cells = np.full((200, 200), iv.Cell.OCCUPIED, dtype=np.uint8)
     yy, xx = np.mgrid[:200, :200]
-    cells[(xx - 100) ** 2 + (yy - 100) ** 2 < 80**2] = Cell.FREE
-    cells[95:105, 95:105] = Cell.OCCUPIED
+    cells[(xx - 100) ** 2 + (yy - 100) ** 2 < 80**2] = iv.Cell.FREE
+    cells[95:105, 95:105] = iv.Cell.OCCUPIED
     return iv.OccupancyMap(cells, 0.05)
 
 

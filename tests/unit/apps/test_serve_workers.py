@@ -11,7 +11,7 @@ import pytest
 from tests.support.paths import ROOT
 from tests.support.serve_door import library, npz, said, untimed
 from tests.support.sites import SITES
-from tests.support.worker_pipe import unpacked
+from tests.support.workers import unpacked
 
 import isovist as iv
 from isovist.apps import BINARY, Asked, Batcher, Body, Limits, Question, RefusedError, Workers, work

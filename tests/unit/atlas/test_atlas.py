@@ -1,17 +1,15 @@
 """Atlases: built, written, read back; damaged ones are noticed before they answer."""
 
-import json
-
 import numpy as np
 import pytest
+from tests.support.atlas_parts import change_part
+from tests.support.command_line import one_line, run
 from tests.support.errors import refused
 from tests.support.reference_space import house, symmetric_room
 from tests.support.sites import PLANE, SPACE
 
 import isovist as iv
 from isovist import FileError, OccupancyMap, SegmentMap, VoxelMap
-from isovist.atlas import KIND, VERSION, atlas_info, check_atlas
-from isovist.storage import read_folder, write_folder
 
 WORLDS = {
     "plane": (lambda: PLANE.world, 0.25, 64),
@@ -36,50 +34,43 @@ def test_an_atlas_read_back_is_the_same_bit_for_bit(kind, tmp_path):
     for name, array in atlas.arrays().items():
         np.testing.assert_array_equal(again.arrays()[name], array)
         assert again.arrays()[name].dtype == array.dtype
-    info = atlas_info(tmp_path / "site")
-    assert (info.shape, info.nodes, info.channels) == (world.shape, len(atlas.nodes), channels)
-    assert (info.spacing, info.version) == (spacing, 2)
-    assert info.free_area == pytest.approx(atlas.area)
-    assert check_atlas(tmp_path / "site") == []
+    info = run("info", tmp_path / "site", "--check", "--json").json
+    assert (tuple(info["shape"]), info["nodes"]) == (world.shape, len(atlas.nodes))
+    assert (info["channels"], info["spacing"], info["version"]) == (channels, spacing, 2)
+    assert info["free_area"] == pytest.approx(atlas.area)
 
 
 @pytest.mark.slow
 def test_an_atlas_whose_map_changed_is_refused(tmp_path):
     iv.write_atlas(iv.build(symmetric_room(True), spacing=1.0), tmp_path / "room")
-    meta, arrays = read_folder(tmp_path / "room", KIND, VERSION)
-    arrays["reflectance"] = arrays["reflectance"] + 0.1
-    write_folder(tmp_path / "room", KIND, VERSION, meta, arrays)
-    assert len(check_atlas(tmp_path / "room")) == 1
+    change_part(tmp_path / "room", "reflectance", lambda values: values + 0.1)
+    assert one_line("info", tmp_path / "room", "--check").reason == "invalid_file"
     with refused(kind=FileError, code="outdated_file"):
         iv.read_atlas(tmp_path / "room")
 
 
 @pytest.mark.slow
-def test_the_command_line_builds_tells_and_locates_until_it_is_damaged(tmp_path, typed):
+def test_the_command_line_builds_tells_and_locates_until_it_is_damaged(tmp_path):
     world, folder, scan = tmp_path / "plan.yaml", tmp_path / "plan.atlas", tmp_path / "scan.json"
     truth = PLANE.places[0]
     iv.write_map(PLANE.world, world)
     iv.write_scan(PLANE.look(truth), scan)
     for asked, more in (("0.5", 0), ("0.12", 1)):  # nodes lie on whole cells of 0.05 m
-        code, out, _ = typed("build", world, "-o", folder, "--spacing", asked)
-        first, *notes = out.strip().splitlines()
-        assert not code
+        first, *notes = run("build", world, "-o", folder, "--spacing", asked).out.splitlines()
         assert f" {round(float(asked) / 0.05) * 0.05:g} m " in first
         assert len(notes) == more
-    told = json.loads(typed("info", folder, "--check", "--json")[1])
-    assert (told["checked"], told["nodes"]) == (True, atlas_info(folder).nodes)
-    code, out, _ = typed("locate", folder, scan, "--json", "--figure", tmp_path / "answer.png")
-    answer = json.loads(out)
-    assert (code, answer["verdict"]) == (0, "unique")
-    best = answer["estimates"][0]
-    assert np.allclose([best["x"], best["y"], best["yaw"]], truth.vector, atol=0.05)
+    told = run("info", folder, "--check", "--json").json
+    assert (told["checked"], told["nodes"]) == (True, len(iv.read_atlas(folder).nodes))
+    line = run("locate", folder, scan, "--json", "--figure", tmp_path / "answer.png")
+    assert (line.code, line.json["verdict"]) == (0, "unique")
+    np.testing.assert_allclose(line.pose.vector, truth.vector, atol=0.05)
     assert (tmp_path / "answer.png").read_bytes()[:4] == b"\x89PNG"
     (path,) = folder.glob("descriptors.*.npy")
     path.write_bytes(path.read_bytes()[:-100])
     for words in (("info", folder, "--check"), ("locate", folder, scan)):
-        code, out, err = typed(*words)
-        assert (code, out, err.count("\n")) == (2, "", 1)
-        assert path.name in err
+        line = one_line(*words)
+        assert line.out == ""
+        assert path.name in line.err
 
 
 ROOM, OPEN = SegmentMap.room(4.0, 3.0), OccupancyMap(np.zeros((20, 20), np.uint8), 0.1)

@@ -1,18 +1,16 @@
 """A folder of atlases: opened late, closed early, and refused with one line."""
 
-import json
 import pickle
 import shutil
 
-import numpy as np
 import pytest
+from tests.support.atlas_parts import write_as
+from tests.support.command_line import one_line, run
 from tests.support.errors import refused
 from tests.support.sites import PLANE, SITES, SPACE, gap
 
 import isovist as iv
 from isovist import FileError
-from isovist.atlas import bytes_of, is_library
-from isovist.storage import write_folder
 
 
 @pytest.fixture
@@ -47,16 +45,13 @@ def test_a_folder_of_atlases_is_several_maps(site, tmp_path):
 
 
 def test_atlases_are_opened_when_they_are_needed(folder):
-    assert is_library(folder)
-    assert not is_library(folder / "first.atlas")
-    assert not is_library(folder / "notes.txt")
     library = iv.read_library(folder)
     assert "second" in library
     assert "fourth" not in library
     assert library.opened == ()
     assert library["second"] is library["second"]
     assert library.opened == ("second",)
-    assert library.taken == bytes_of(library["second"])
+    assert library.taken >= sum(a.nbytes for a in library["second"].arrays().values())
     with pytest.raises(KeyError):
         library["fourth"]
 
@@ -64,9 +59,9 @@ def test_atlases_are_opened_when_they_are_needed(folder):
 @pytest.mark.slow
 def test_the_one_not_used_for_longest_is_closed(folder):
     whole = iv.read_library(folder)
-    sizes = {name: bytes_of(atlas) for name, atlas in whole.items()}
+    assert [atlas.dimension for atlas in whole.values()] == [2, 2, 2]
     assert whole.opened == ("first", "second", "third")
-    small = iv.read_library(folder, memory=sizes["first"] + sizes["second"] + sizes["third"] - 1)
+    small = iv.read_library(folder, memory=whole.taken - 1)
     for name in ("first", "second", "first", "third"):
         assert small[name] is not None
     assert small.opened == ("first", "third")
@@ -99,7 +94,7 @@ def damage(shelf):
     ("change", "kind", "code"),
     [
         (lambda shelf: (shelf / "loose").mkdir(), FileError, "unknown_format"),
-        (lambda shelf: write_folder(shelf / "rose", "rose", 1, {}, {"a": np.zeros(3)}), FileError,
+        (lambda shelf: write_as(shelf / "rose", "rose", 1), FileError,
          "unknown_format"),
         (damage, FileError, "invalid_file"),
         (lambda shelf: shutil.copytree(shelf / "third.atlas", shelf / "third"), FileError,
@@ -136,42 +131,27 @@ def test_a_damaged_array_is_named_when_its_atlas_is_opened(folder):
 
 
 @pytest.mark.slow
-def test_the_command_takes_several_maps_and_libraries(folder, scan, typed):
+def test_the_command_takes_several_maps_and_libraries(folder, scan):
     truth, picture = PLANE.places[0], folder / "answer.png"
     atlases = [folder / f"{name}.atlas" for name in ("first", "second", "third")]
     for maps in (atlases, [folder]):
-        code, out, _ = typed("locate", *maps, scan, "--json", "--why", "--figure", picture)
-        told = json.loads(out)
-        best = told["estimates"][0]
-        assert code == 0
-        assert told["map"] == best["map"] == "second"
-        assert np.hypot(best["x"] - truth.x, best["y"] - truth.y) < 0.1
+        line = run("locate", *maps, scan, "--json", "--why", "--figure", picture)
+        assert line.code == 0
+        assert line.json["map"] == line.json["estimates"][0]["map"] == "second"
+        assert gap(line.pose, truth)[0] < 0.1
         assert picture.read_bytes()[:4] == b"\x89PNG"
         picture.unlink()
-    alone = json.loads(typed("locate", atlases[1], scan, "--json")[1])
+    alone = run("locate", atlases[1], scan, "--json").json
     assert "map" not in alone
     assert "map" not in alone["estimates"][0]
 
 
 @pytest.mark.slow
-def test_the_command_says_between_which_maps(folder, scan, tmp_path, typed):
+def test_the_command_says_between_which_maps_and_proves_on_one_alone(folder, scan, tmp_path):
     shutil.copytree(folder / "second.atlas", tmp_path / "upper.atlas")
-    maps, picture = (folder / "second.atlas", tmp_path / "upper.atlas"), tmp_path / "answer.png"
-    code, out, _ = typed("locate", *maps, scan, "--why", "--figure", picture)
-    first, place, *_ = out.splitlines()
-    assert code == 1
-    assert first.startswith("ambiguous: ")
-    assert place.startswith(("  1. second: ", "  1. upper: "))
-    assert picture.exists()
-    code, out, _ = typed("locate", *maps, scan, "--json")
-    assert json.loads(out)["reasons"][:2] == ["competitors", "several_maps"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("more", [["--near", "1", "1", "2"], ["--prove"], None])
-def test_what_the_command_cannot_do_with_several_maps_is_one_line(folder, scan, more, typed):
-    one, two = folder / "first.atlas", folder / "second.atlas"
-    words = [one, two, scan, *more] if more else [one, one, scan]
-    code, out, err = typed("locate", *words)
-    assert (code, out, err.count("\n")) == (2, "", 1)
-    assert (more[0] if more else str(one)) in err or "proof" in err
+    words = ("locate", folder / "second.atlas", tmp_path / "upper.atlas", scan)
+    line = run(*words)
+    assert line.code == 1
+    assert line.out.splitlines()[1].startswith(("  1. second: ", "  1. upper: "))
+    assert run(*words, "--json").json["reasons"][:2] == ["competitors", "several_maps"]
+    assert one_line(*words, "--prove").out == ""

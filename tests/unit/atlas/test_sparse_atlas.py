@@ -2,21 +2,20 @@
 
 import numpy as np
 import pytest
+from tests.support.atlas_parts import change_part, write_as
+from tests.support.command_line import run
 from tests.support.errors import refused
+from tests.support.large_maps import counted_as_large, is_by_blocks
 from tests.support.sites import SPACE
 
 import isovist as iv
 from isovist import VoxelMap
-from isovist.atlas import BY_BLOCKS, KIND, atlas_info, check_atlas
-from isovist.maps import Blocks, Whole
-from isovist.storage import read_folder, write_folder
 
 
 @pytest.fixture(scope="module")
 def atlas():
     """That of the site in space, as if it were large."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("isovist.maps.grids.SMALL", 0)
+    with counted_as_large():
         world = VoxelMap.from_array(
             SPACE.world.cells, SPACE.world.resolution, SPACE.world.corner,
             reflectance=SPACE.world.reflectance,
@@ -40,8 +39,8 @@ def same(one, other, off=0.0):
 
 @pytest.mark.slow
 def test_answers_are_those_of_the_whole_grid(atlas):
-    assert isinstance(atlas.world.grid, Blocks)
-    assert isinstance(SPACE.atlas.world.grid, Whole)
+    assert is_by_blocks(atlas.world)
+    assert not is_by_blocks(SPACE.atlas.world)
     np.testing.assert_array_equal(atlas.nodes, SPACE.atlas.nodes)
     np.testing.assert_array_equal(atlas.descriptors, SPACE.atlas.descriptors)
     for place in SPACE.places:
@@ -51,11 +50,10 @@ def test_answers_are_those_of_the_whole_grid(atlas):
 
 @pytest.mark.slow
 def test_what_is_written_comes_back(atlas, written):
-    info = atlas_info(written)
-    assert (info.version, info.shape) == (BY_BLOCKS, SPACE.world.shape)
-    assert check_atlas(written) == []
+    info = run("info", written, "--check", "--json").json
+    assert (info["version"], tuple(info["shape"])) == (3, SPACE.world.shape)
     back = iv.read_atlas(written)
-    assert isinstance(back.world.grid, Blocks)
+    assert is_by_blocks(back.world)
     scan = SPACE.look(SPACE.places[0])
     same(iv.locate(back, scan), iv.locate(atlas, scan))
 
@@ -75,10 +73,7 @@ def test_what_is_written_comes_back(atlas, written):
     ],
 )
 def test_an_atlas_whose_parts_do_not_fit_is_refused(written, name, change):
-    meta, arrays = (dict(part) for part in read_folder(written, KIND, BY_BLOCKS))
-    part = meta if name in meta else arrays
-    part[name] = change(part[name])
-    write_folder(written, KIND, BY_BLOCKS, meta, arrays)
+    change_part(written, name, change)
     with refused(kind=iv.FileError, code="invalid_file") as caught:
         iv.read_atlas(written)
     assert f"`{'cells_index' if name == 'shape' else name}`" in str(caught.value)
@@ -87,6 +82,6 @@ def test_an_atlas_whose_parts_do_not_fit_is_refused(written, name, change):
 def test_a_later_format_and_a_box_in_space_are_refused(written):
     with refused("box", "wrong_dimension", iv.FileError):
         iv.read_atlas(written, box=(0.0, 0.0, 1.0, 1.0))
-    write_folder(written, KIND, 4, *read_folder(written, KIND, BY_BLOCKS))
+    write_as(written, version=4, old=written)
     with refused(kind=iv.FileError, code="outdated_file"):
         iv.read_atlas(written)

@@ -1,27 +1,15 @@
-"""Scans in the channels of an atlas: kept for those that are asked again, and never changed."""
+"""Scans in the channels of an atlas."""
 
 import numpy as np
 import pytest
-from tests.support.sites import PLANE, SITES
+from tests.support.angles import unit_vectors
+from tests.support.atlas_parts import search_rose
+from tests.support.sites import PLANE
 
 import isovist as iv
 from isovist import LocalizationSettings
-from isovist.atlas import search_rose
-from isovist.poses import unit_vectors
 
 SHARES = LocalizationSettings().seen_share
-
-
-@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
-def test_a_scan_that_is_asked_again_has_the_same_channels(site):
-    scan, share = site.look(site.places[0]), SHARES[site.atlas.dimension - 2]
-    first = site.atlas.window(scan, share)
-    assert site.atlas.window(scan, share) is first
-    assert site.atlas.window(site.look(site.places[1]), share) is not first
-    alike = site.atlas.window(site.look(site.places[0]), share)
-    for one, two in ((first.values, alike.values), (first.seen, alike.seen)):
-        assert not one.flags.writeable
-        np.testing.assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("count", [200, 4097])

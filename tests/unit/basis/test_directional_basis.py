@@ -3,12 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.errors import refused
+from tests.support.paper_parts import Bump, CircleSum, CosinePower, Lebedev, Softmax
 from tests.support.reference import weights_plainly
 
 from isovist import Rose
-from isovist.basis import Bump, CosinePower, Softmax, fibonacci_sphere
-from isovist.paper import CircleSum, Lebedev
-from isovist.poses import unit_vectors
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -149,7 +147,9 @@ def test_mesh_norm_of_a_uniform_circle_is_half_the_spacing(n):
 def test_mesh_norm_on_the_sphere_is_the_largest_hole(n, seed):
     directions = random_directions(np.random.default_rng(seed), n, 3)
     h = Rose.from_directions(directions, 1.0).mesh_norm
-    sampled = np.arccos((fibonacci_sphere(20000) @ directions.T).max(axis=1).clip(-1.0, 1.0)).max()
+    sampled = np.arccos(
+        (Rose.fibonacci(20000).directions @ directions.T).max(axis=1).clip(-1.0, 1.0)
+    ).max()
     assert sampled <= h + 1e-9
     assert h <= sampled + 0.03
 
@@ -257,7 +257,3 @@ def test_the_lipschitz_constant_bounds_the_profile(profile):
     steepest = np.abs(np.diff(psi) / np.diff(t)).max()
     assert steepest <= profile.lipschitz * (1.0 + 1e-9)
     assert steepest >= 0.99 * profile.lipschitz
-
-
-def test_unit_vectors_point_where_they_should():
-    np.testing.assert_allclose(unit_vectors([0.0, np.pi / 2]), [[1, 0], [0, 1]], atol=1e-15)

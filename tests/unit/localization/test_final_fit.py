@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.leaning import tilt_between
 from tests.support.reference_space import LIDAR, at, house, house_atlas
+from tests.support.worlds import tilt_between
 
 import isovist as iv
 from isovist import Answer, CloudScan, Estimate, LocalizationSettings, Verdict

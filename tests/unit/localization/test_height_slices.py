@@ -5,8 +5,8 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from tests.support.leaning import FEW, street, street_atlas, tilt_between
 from tests.support.reference_space import LIDAR, at, house, house_atlas
+from tests.support.worlds import FEW, street, street_atlas, tilt_between
 
 import isovist as iv
 from isovist import CloudScan, LocalizationSettings, Verdict

@@ -7,9 +7,9 @@ import pytest
 from tests.support.attitudes import TURNS, look
 from tests.support.errors import refused
 from tests.support.fits import USUAL, fits_at
-from tests.support.leaning import FEW, TALL, street, street_atlas, tilt_between, untold
 from tests.support.reference_space import LIDAR, at, house, house_atlas
 from tests.support.reports import off
+from tests.support.worlds import FEW, TALL, street, street_atlas, tilt_between, untold
 
 import isovist as iv
 from isovist.evaluation import measure, simulated_trials

@@ -12,7 +12,7 @@ from tests.support.answers import bits, scans_of
 from tests.support.errors import refused
 from tests.support.paths import SUPPORT
 from tests.support.sites import PLANE, SITES
-from tests.support.worker_pipe import unpacked
+from tests.support.workers import unpacked
 
 import isovist as iv
 from isovist.localization import EndedError, Worker, Workers, asking, groups_of, work

@@ -5,11 +5,12 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.ndimage import distance_transform_cdt, distance_transform_edt
+from tests.support.errors import refused
 
 from isovist import LocalizationSettings
 from isovist.atlas import COARSE, near_limit
 from isovist.compute import OPEN, OWN, SIDE
-from isovist.maps import Blocks, Near, Walk, surface, wall_faces
+from isovist.maps import Blocks, Cloud, Near, Walk, surface, wall_faces
 
 GRIDS = {
     "mostly free": ((40, 50, 70), (0.99, 0.01, 0.0)),
@@ -135,3 +136,20 @@ def test_distances_are_told_as_far_as_a_fit_pulls():
         assert near_limit(spacing, unit) >= 2.3 * sigma / unit + 2.0 - 1e-6
         assert near_limit(spacing, unit) <= 26
     assert near_limit(0.6, 0.2) == near_limit(5.0, 0.2) == 16
+
+
+@pytest.mark.parametrize(
+    ("length", "count", "side"),
+    [(5.0, 20_000, 0.1), (5.0, 2_000, 0.2), (60.0, 20_000, 0.2), (900.0, 20_000, 0.4)],
+)
+def test_dense_clouds_have_small_cells_and_large_ones_have_large_cells(length, count, side):
+    """Of points on the floor and on two walls of a room."""
+    rng = np.random.default_rng(0)
+    points = rng.uniform(0.0, 1.0, (count, 3)) * [length, length, 3.0]
+    points[np.arange(count), rng.integers(3, size=count)] = 0.0
+    assert Cloud(points).resolution() == side
+
+
+def test_blocks_without_a_wall_have_no_distances():
+    with refused(code="empty"):
+        Near.of(Blocks.from_array(np.zeros((20, 20, 20), np.uint8)), 10)

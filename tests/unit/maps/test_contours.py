@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 import shapely
 
-from isovist import OccupancyMap, Pose
-from isovist.maps import Cell
+from isovist import Cell, OccupancyMap, Pose
 
 
 def square(side, x=0.0, y=0.0):

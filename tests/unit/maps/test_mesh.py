@@ -6,19 +6,19 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.angles import unit_vectors
+from tests.support.cells import Ending
 from tests.support.errors import refused
 from tests.support.meshes import sphere
 from tests.support.reference_3d import cast_mesh_twin
+from tests.support.workers import in_one_thread
+from tests.support.worlds import office_floor
 
 from isovist import MeshMap, MissingExtraError, SegmentMap
-from isovist.compute import SORTED, alone
-from isovist.maps import Ending
-from isovist.paper import paper_room
-from isovist.poses import unit_vectors
-from isovist.simulation import office_floor
 
 small = st.integers(-4, 4)
 corner = st.tuples(small, small, small)
+ROOM = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)])
 
 
 @pytest.mark.slow
@@ -81,9 +81,8 @@ def test_ranges_are_the_same_from_far_away_and_in_large_coordinates():
 
 def test_more_rays_than_are_sorted_at_once_are_all_answered():
     world = MeshMap.from_arrays(*sphere(6))
-    d = np.random.default_rng(5).standard_normal((SORTED + 1000, 3))
-    with alone():
-        whole, half = world.cast(np.zeros(3), d), len(d) // 2
+    d = np.random.default_rng(5).standard_normal((2**15 + 1000, 3))
+    whole, half = in_one_thread(lambda: world.cast(np.zeros(3), d)), len(d) // 2
     for part in (slice(half), slice(half, None)):
         some = world.cast(np.zeros(3), d[part])
         assert np.array_equal(whole.ranges[part], some.ranges)
@@ -101,7 +100,7 @@ def test_shapes_broadcast():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("plan", [paper_room(), office_floor(3).reality])
+@pytest.mark.parametrize("plan", [ROOM, office_floor(3).reality])
 def test_an_extruded_plan_has_the_ranges_of_the_plan_at_its_equator(plan):
     world = MeshMap.extrude(plan, -1.0, 1.5)
     rng = np.random.default_rng(0)

@@ -1,13 +1,13 @@
-"""Occupancy maps: what they hold, and exact rays through them."""
+"""Occupancy maps: what they hold, exact rays through them, and what rays count."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from tests.support.reference_occupancy import cast_twin
+from tests.support.reference_occupancy import cast_twin, passes_twin
 
-from isovist import OccupancyMap, Pose, SegmentMap
+from isovist import Cell, OccupancyMap, Pose, SegmentMap
 from isovist.compute import (
     FREE,
     RAYS,
@@ -15,11 +15,12 @@ from isovist.compute import (
     STATE,
     cast_fan,
     cast_rays,
+    count_misses,
     follow,
     follow_plain,
     in_groups,
 )
-from isovist.maps import Cell, Ending
+from isovist.maps import Ending, classify
 
 DX, DY, PER_X, PER_Y, _, _, AROUND, FAR, ASIDE = range(STATE)
 
@@ -298,3 +299,21 @@ def test_cells_of_another_side_are_occupied_where_any_part_of_them_is(side):
         else:
             middle = min(int((row + 0.5) * q), 12), min(int((column + 0.5) * q), 16)
             assert cell == cells[middle]
+
+
+def test_passes_agree_with_the_rational_twin():
+    rng = np.random.default_rng(1)
+    starts, ends = rng.uniform(0, [50, 40], (60, 2)), rng.uniform(0, [50, 40], (60, 2))
+    starts[:10], ends[5:15] = np.floor(starts[:10]), np.floor(ends[5:15])
+    ends[20, 1], ends[21, 0] = starts[20, 1], starts[21, 0]
+    steps = np.zeros((41, 52), dtype=np.int32)
+    count_misses(starts, ends, steps)
+    passes = np.cumsum(steps, axis=1)
+    assert (passes[:, -1] == 0).all()
+    np.testing.assert_array_equal(passes[:, :-1], passes_twin(starts, ends, (41, 51)))
+
+
+def test_cells_follow_the_rule_of_shares():
+    hits = np.array([[0, 0, 1, 1, 5]], dtype=np.int32)
+    misses = np.array([[0, 3, 3, 4, 0]], dtype=np.int32)
+    assert classify(hits, misses, 0.25).tolist() == [[2, 0, 1, 0, 1]]

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from tests.support.errors import refused
+from tests.support.worlds import office_floor
 
-from isovist import MeshMap, OccupancyMap, Pose, Scan, SegmentMap, VoxelMap
-from isovist.maps import Blocks, Cell, Near, VoxelSweep, describe_field, free_nodes, free_voxels
-from isovist.simulation import office_floor
+from isovist import Cell, MeshMap, OccupancyMap, Pose, Scan, SegmentMap, VoxelMap
 
 INVALID, MISSING, EMPTY, LARGE = "invalid_value", "missing", "empty", "too_large"
 FLAT = np.zeros((4, 4), np.uint8)
@@ -15,7 +14,6 @@ SQUARE = [[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]]
 HALVES = [[0, 1, 2], [0, 2, 3]]
 CLOUD = np.arange(300.0).reshape(100, 3)
 LINE = [[[0.0, 0.0], [1.0, 1.0]]]
-CORNER = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
 ROWS = np.zeros((1, 3))
 
 
@@ -34,23 +32,6 @@ def rays(origins, directions, maximum=1.0):
 def mapped(poses=ROWS, ranges=(1.0,), **options):
     scans = [Scan(np.zeros(1), np.array([r])) for r in ranges]
     return OccupancyMap.from_scans(scans, poses, **options)
-
-
-def field(angles=(0.0,), weights=((1.0,),), rows=(1,), cols=(0,), **options):
-    return describe_field(CORNER, angles, weights, rows, cols, **options)
-
-
-def room():
-    return VoxelMap.from_array(np.pad(np.zeros((3, 4, 5), int), 1, constant_values=1), 0.1)
-
-
-def sweep(nodes=None):
-    world = room()
-    return VoxelSweep.over(world, free_voxels(world) if nodes is None else nodes)
-
-
-def twice():
-    return np.repeat(free_voxels(room()), 2)
 
 
 def ends(high):
@@ -88,18 +69,6 @@ CELLS = [
     (lambda: mapped(np.zeros((0, 3)), ()), None, MISSING),
     (lambda: mapped(ranges=[1e308]), "resolution", LARGE),
     (lambda: mapped(ranges=[3.4028235e38]), "resolution", LARGE),
-    (lambda: field(cols=[1]), "rows", "not_free"),
-    (lambda: field(rows=[0], cols=[2]), "rows", "not_free"),
-    (lambda: field(rows=[-1]), "rows", "not_free"),
-    (lambda: field(rows=[0, 0]), "rows"),
-    (lambda: field(rows=[0.5]), "rows"),
-    (lambda: field(angles=[]), "angles", MISSING),
-    (lambda: field(weights=[1.0]), "weights"),
-    (lambda: field(transform="square"), "transform"),
-    (lambda: field(scale=-1.0), "scale"),
-    (lambda: field(maximum=0.0), "maximum"),
-    (lambda: free_nodes(CORNER, 0), "stride"),
-    (lambda: free_nodes(CORNER, 5), None, EMPTY),
 ]
 WALLS = [
     (lambda: SegmentMap.from_segments([[[0, 0], [1, 0]], [[2, 3], [2, 3]]]), "segments"),
@@ -157,17 +126,6 @@ VOXELS = [
     (lambda: VoxelMap.from_points(CLOUD, 0.1, rest=Cell.UNKNOWN), "resolution", LARGE),
     (lambda: VoxelMap.from_points(CLOUD, 0.1).cells, "resolution", LARGE),
     (lambda: VoxelMap.from_points(CLOUD, 0.1, fewest=0), "fewest"),
-    (lambda: sweep([0]), "nodes", "not_free"),
-    (lambda: sweep([]), "nodes"),
-    (lambda: sweep(twice()), "nodes"),
-    (lambda: sweep().ranges(np.zeros((1, 3))), "directions", MISSING),
-    (lambda: sweep().ranges(np.eye(3), maximum=-1.0), "maximum"),
-    (lambda: sweep().describe(np.eye(3), np.ones((2, 4))), "weights"),
-    (lambda: sweep().describe(np.eye(3), np.ones((3, 4)), transform="cube"), "transform"),
-    (lambda: sweep().describe(np.eye(3), np.ones((3, 4)), scale=0.0), "scale"),
-    (lambda: free_voxels(room(), 0), "stride"),
-    (lambda: free_voxels(room(), heights=(90.0, 91.0)), None, EMPTY),
-    (lambda: Near.of(Blocks.from_array(np.zeros((20, 20, 20), np.uint8)), 10), None, EMPTY),
 ]
 
 

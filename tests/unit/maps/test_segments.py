@@ -5,15 +5,14 @@ from benchmarks.fuzz.readers import damage_file
 from benchmarks.fuzz.seeds import plan
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.angles import unit_vectors
+from tests.support.cells import Ending
 from tests.support.errors import refused
 from tests.support.reference import cast_all, random_point, random_room, see_all
+from tests.support.worlds import office_floor
 
 import isovist as iv
 from isovist import SegmentMap
-from isovist.maps import Ending
-from isovist.paper import squared_norms
-from isovist.poses import unit_vectors
-from isovist.simulation import office_floor
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -87,48 +86,11 @@ def test_the_nearest_corner_of_a_pillar_hides_its_own_back():
         np.testing.assert_array_equal(world.cast(p, middles).walls, pieces.walls[0, :count])
 
 
-@pytest.mark.slow
-@given(seeds)
-def test_half_the_squared_range_integrates_to_the_visible_area(seed):
-    rng = np.random.default_rng(seed)
-    world = random_room(rng)
-    p = random_point(rng, world)
-    pieces = world.see(p[None, :])
-    count = pieces.counts[0]
-    area = 0.0
-    for k in range(count):
-        a, b = pieces.angles[0, k], pieces.angles[0, k + 1]
-        ends = unit_vectors([a + 1e-12, b - 1e-12]) if b - a > 1e-9 else unit_vectors([a, b])
-        wall = world.walls[pieces.walls[0, k]]
-        n = np.array([wall[3] - wall[1], wall[0] - wall[2]])
-        r = (n @ (wall[:2] - p)) / (ends @ n)
-        area += 0.5 * r[0] * r[1] * np.sin(b - a)
-    outline = []
-    for k in range(count):
-        for a in (pieces.angles[0, k] + 1e-9, pieces.angles[0, k + 1] - 1e-9):
-            outline.append(p + world.cast(p, unit_vectors(a)).ranges * unit_vectors(a))
-    assert area == pytest.approx(shapely.Polygon(outline).area, rel=1e-6)
-
-
 def test_crossing_touching_and_overlapping_walls_are_split():
-    world = SegmentMap.from_segments(
-        [
-            [[0, 0], [4, 0]],
-            [[2, -1], [2, 1]],  # crosses
-            [[1, 0], [1, 2]],  # touches with its end
-            [[3, 0], [5, 0]],  # overlaps
-        ]
-    )
-    expected = {
-        (0, 0, 1, 0),
-        (1, 0, 2, 0),
-        (2, 0, 3, 0),
-        (3, 0, 4, 0),
-        (4, 0, 5, 0),
-        (2, -1, 2, 0),
-        (2, 0, 2, 1),
-        (1, 0, 1, 2),
-    }
+    crossing, touching, overlapping = [[2, -1], [2, 1]], [[1, 0], [1, 2]], [[3, 0], [5, 0]]
+    world = SegmentMap.from_segments([[[0, 0], [4, 0]], crossing, touching, overlapping])
+    expected = {(k, 0, k + 1, 0) for k in range(5)}
+    expected |= {(2, -1, 2, 0), (2, 0, 2, 1), (1, 0, 1, 2)}
     assert {tuple(w) for w in world.walls} == expected
     assert len(world.walls) == len(expected)
     for wall, parent in zip(world.walls, world.parents, strict=True):
@@ -184,11 +146,6 @@ def test_an_office_floor_is_the_same_for_the_same_seed_and_all_of_it_can_be_reac
     walls = shapely.union_all(shapely.linestrings(floor.plan.walls.reshape(-1, 2, 2))).buffer(0.2)
     rooms = floor.plan.free.difference(walls)
     assert rooms.geom_type == "Polygon"
-
-
-def test_a_pillar_seen_from_beside_a_corner_hides_its_own_back():
-    room = SegmentMap.room(6, 4, walls=[[[3, 1], [3, 3]]], pillars=[(4.5, 1.5, 5, 2.5)])
-    assert np.isclose(squared_norms(room, [[5.5, 3.5]])[0], 24.6125, rtol=1e-13)
 
 
 def test_a_wall_that_is_drawn_many_times_is_one():

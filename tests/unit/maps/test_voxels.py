@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.support.cells import clutter
+from tests.support.cells import Ending, clutter
 from tests.support.errors import refused
+from tests.support.large_maps import by_blocks
+from tests.support.paper_parts import EqualArea
 from tests.support.reference_3d import cast_voxels_twin
 
-from isovist import Descriptor, MeshMap, OccupancyMap, Rose, SegmentMap, VoxelMap
-from isovist.maps import Blocks, Cell, Cloud, Ending
-from isovist.paper import EqualArea
+from isovist import Cell, Descriptor, MeshMap, OccupancyMap, Rose, SegmentMap, VoxelMap
 
 # Coordinates on faces and at middles of cells make ties common, directions with zeros grazing.
 halves = st.integers(-1, 18).map(lambda k: k / 2)
@@ -44,10 +44,9 @@ def test_random_rays_end_where_the_rational_twin_says():
 def compare(cells, origins, directions, maximum):
     world = VoxelMap.from_array(cells, 1.0)
     hits = world.cast(origins, directions, maximum=maximum)
-    large = VoxelMap(Blocks.from_array(cells), 1.0, np.zeros(3))
-    by_blocks = large.cast(origins, directions, maximum=maximum)
+    large = by_blocks(cells).cast(origins, directions, maximum=maximum)
     for name in ("ranges", "endings", "walls", "normals"):
-        np.testing.assert_array_equal(getattr(by_blocks, name), getattr(hits, name))
+        np.testing.assert_array_equal(getattr(large, name), getattr(hits, name))
     lengths = np.linalg.norm(directions, axis=1)
     for k, (o, d, length) in enumerate(zip(origins, directions, lengths, strict=True)):
         limit = None if maximum == np.inf else maximum / length
@@ -141,15 +140,3 @@ def test_reflectances_that_memory_cannot_hold_are_refused(monkeypatch):
     monkeypatch.setattr(np, "bincount", none_left)
     with refused("resolution", "too_large"):
         VoxelMap.from_points(points, 0.1, reflectance=np.ones(200))
-
-
-@pytest.mark.parametrize(
-    ("length", "count", "side"),
-    [(5.0, 20_000, 0.1), (5.0, 2_000, 0.2), (60.0, 20_000, 0.2), (900.0, 20_000, 0.4)],
-)
-def test_dense_clouds_have_small_cells_and_large_ones_have_large_cells(length, count, side):
-    """Of points on the floor and on two walls of a room."""
-    rng = np.random.default_rng(0)
-    points = rng.uniform(0.0, 1.0, (count, 3)) * [length, length, 3.0]
-    points[np.arange(count), rng.integers(3, size=count)] = 0.0
-    assert Cloud(points).resolution() == side

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
+from tests.support.angles import unit_vectors
+from tests.support.command_line import run
 
-from isovist import Lidar, Pose, SegmentMap, Verdict
-from isovist.poses import unit_vectors
-from isovist.simulation import demonstrate
+from isovist import Lidar, Pose, SegmentMap
 
 ROOM = SegmentMap.room(6.0, 4.0)
 POSE = Pose(2.0, 1.5, 0.7)
@@ -40,8 +40,7 @@ def test_beams_span_the_field_of_view(degrees):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_the_demonstration_finds_the_robot(seed):
-    shown = demonstrate(seed)
-    assert shown.right
-    assert not shown.falsely_sure
-    assert shown.answer.verdict is not Verdict.LOST
+def test_the_demonstration_finds_the_robot(seed, tmp_path):
+    told = run("demo", "--seed", seed, "--json", "--figure", tmp_path / "demo.png").json
+    assert told["right"]
+    assert told["verdict"] != "lost"

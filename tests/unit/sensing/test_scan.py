@@ -1,45 +1,11 @@
+"""Scans of the plane: what counts as a return, what a beam owns, and motion."""
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from isovist import IsovistError, MissingExtraError, Pose, Scan, SegmentMap
-from isovist.poses import wrap_angle
-
-angles = st.floats(-10.0, 10.0)
-poses = st.builds(Pose, st.floats(-50.0, 50.0), st.floats(-50.0, 50.0), angles)
-
-
-def close(a: Pose, b: Pose) -> bool:
-    return (
-        np.allclose(a.vector[:2], b.vector[:2], atol=1e-9)
-        and abs(float(wrap_angle(a.yaw - b.yaw))) < 1e-9
-    )
-
-
-@pytest.mark.slow
-@given(poses, poses, poses)
-def test_poses_form_a_group(a, b, c):
-    assert close((a @ b) @ c, a @ (b @ c))
-    assert close(a @ a.inverse, Pose())
-    assert close(a @ Pose(), a)
-
-
-@pytest.mark.slow
-@given(poses, poses)
-def test_a_product_of_poses_applies_one_after_the_other(a, b):
-    points = np.array([[1.0, 2.0], [-3.0, 0.5]])
-    np.testing.assert_allclose((a @ b).apply(points), a.apply(b.apply(points)), atol=1e-9)
-    np.testing.assert_array_equal(Pose.from_vector(a.vector).vector, a.vector)
-
-
-@pytest.mark.slow
-@given(st.floats(-1e3, 1e3))
-def test_wrapped_angles_are_the_same_angle(a):
-    w = float(wrap_angle(a))
-    assert -np.pi <= w < np.pi
-    assert np.cos(w) == pytest.approx(np.cos(a), abs=1e-9)
-    assert np.sin(w) == pytest.approx(np.sin(a), abs=1e-9)
 
 
 def test_missing_returns_are_masked():

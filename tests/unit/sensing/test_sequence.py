@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.support.fits import together
 
 import isovist as iv
-from isovist.sensing import Joined, last_of
 
 MOTIONS = [iv.Pose(0.5, 0.0, 0.0), iv.Pose(0.4, 0.1, 0.5)]
 
@@ -15,17 +15,13 @@ def scan(longest=4.0, mount=None):
     return iv.Scan(bearings, ranges, T_robot_sensor=iv.Pose() if mount is None else mount)
 
 
-def joined(scans, motions, drift=None):
-    return Joined(tuple(scans), tuple(motions), drift or iv.Drift())
-
-
 def cloud():
     return iv.CloudScan(np.random.default_rng(3).uniform(-3.0, 3.0, (300, 3)))
 
 
 def test_robots_and_views_lie_where_the_motions_put_them():
     mount = iv.Pose(0.2, 0.0, np.pi)
-    several = joined([scan(mount=mount), scan(mount=mount), scan(mount=mount)], MOTIONS)
+    several = together([scan(mount=mount), scan(mount=mount), scan(mount=mount)], MOTIONS)
     whole = MOTIONS[0] @ MOTIONS[1]
     first, middle, last = (robot.vector for robot in several.robots)
     np.testing.assert_allclose(first, whole.inverse.vector, atol=1e-12)
@@ -35,11 +31,11 @@ def test_robots_and_views_lie_where_the_motions_put_them():
     np.testing.assert_allclose(several.views[0].vector, seen.vector, atol=1e-12)
     assert several.span == pytest.approx(np.hypot(whole.x, whole.y))
     assert len(several.distances) == 63
-    assert last_of(several) is several.last is several.scans[2]
+    assert several.last is several.scans[2]
 
 
 def test_errors_grow_from_the_last_scan_to_the_first():
-    several = joined([scan(), scan(), scan()], MOTIONS, iv.Drift(along=0.1))
+    several = together([scan(), scan(), scan()], MOTIONS, drift=iv.Drift(along=0.1))
     errors = several.errors
     assert errors.shape == (3, 6)
     assert not errors[2].any()
@@ -48,7 +44,7 @@ def test_errors_grow_from_the_last_scan_to_the_first():
 
 
 def test_beams_are_cut_mirrored_and_scaled_in_all_scans():
-    several = joined([scan(), scan(6.0)], MOTIONS[:1])
+    several = together([scan(), scan(6.0)], MOTIONS[:1])
     assert several.within(0.5) is None
     assert several.within(3.0).distances.max() <= 3.0
     assert several.mirrored().scans[0].bearings[0] == pytest.approx(-1.0)
@@ -58,22 +54,7 @@ def test_beams_are_cut_mirrored_and_scaled_in_all_scans():
 
 
 def test_clouds_are_joined_by_motions_of_the_plane_and_of_space():
-    flat = joined([cloud(), cloud()], [iv.Pose(0.5, 0.0, 0.2)])
-    deep = joined([cloud(), cloud()], [iv.Pose3(0.5, 0.0, 0.2)])
+    flat = together([cloud(), cloud()], [iv.Pose(0.5, 0.0, 0.2)])
+    deep = together([cloud(), cloud()], [iv.Pose3(0.5, 0.0, 0.2)])
     np.testing.assert_allclose(flat.views[0].vector, deep.views[0].vector, atol=1e-12)
     assert flat.scaled(3.0).span == deep.scaled(3.0).span == pytest.approx(1.5)
-
-
-@pytest.mark.slow
-def test_drift_carries_covariances_along_a_straight_way():
-    drift, step = iv.Drift(), iv.Pose(1.0, 0.0, 0.0)
-    poses, spreads = np.zeros((1, 3)), np.zeros((1, 3, 3))
-    moved, spread = drift.carry(poses, spreads, step)
-    np.testing.assert_allclose(moved, [[1.0, 0.0, 0.0]])
-    # Turned by chance all along 1 m: a third of the variance of the heading goes across.
-    Q = drift.covariance(step)
-    assert spread[0, 1, 1] == pytest.approx(Q[1, 1] + Q[2, 2] / 3.0)
-    assert spread[0, 2, 2] == pytest.approx(Q[2, 2])
-    random = np.random.default_rng(0)
-    said = np.array([drift.simulate(step, random).x for _ in range(4000)])
-    assert said.std() == pytest.approx(np.sqrt(Q[0, 0]), rel=0.1)

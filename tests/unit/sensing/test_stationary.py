@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.support.errors import refused
+from tests.support.fits import merged
 from tests.support.sites import PLANE, SPACE, gap
 
 import isovist as iv
 from isovist import Pose
-from isovist.sensing import merge
 
 SCANS = 9
 
@@ -28,7 +28,7 @@ def test_standing_sharpens_the_pose_and_its_covariance_honestly():
     for k, truth in enumerate(PLANE.places):
         for part in range(3):
             scans = [noisy(truth, 100 * k + 20 * part + n) for n in range(SCANS)]
-            one, all_ = (iv.locate(PLANE.atlas, scan).best for scan in (scans[0], merge(scans)))
+            one, all_ = (iv.locate(PLANE.atlas, scan).best for scan in (scans[0], merged(scans)))
             alone.append(gap(one.pose, truth)[0])
             together.append(gap(all_.pose, truth)[0])
             spreads.append(np.trace(all_.covariance[:2, :2]) / np.trace(one.covariance[:2, :2]))
@@ -41,9 +41,9 @@ def test_standing_sharpens_the_pose_and_its_covariance_honestly():
 
 def test_one_scan_stays_as_it_is():
     scan = PLANE.look(PLANE.places[0])
-    merged = merge([scan])
-    np.testing.assert_array_equal(merged.valid, scan.valid)
-    np.testing.assert_array_equal(merged.ranges[merged.valid], scan.ranges[scan.valid])
+    same = merged([scan])
+    np.testing.assert_array_equal(same.valid, scan.valid)
+    np.testing.assert_array_equal(same.ranges[same.valid], scan.ranges[scan.valid])
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ def test_who_walks_by_vanishes():
         near = np.abs(scan.bearings - (n - 4) * 0.6) < 0.3
         ranges = np.where(scan.valid, scan.ranges, np.inf)
         scans.append(replace(scan, ranges=np.where(near, 0.5 * ranges, ranges)))
-    shares = [iv.check(PLANE.atlas, scan, truth).inliers for scan in (*scans, merge(scans))]
+    shares = [iv.check(PLANE.atlas, scan, truth).inliers for scan in (*scans, merged(scans))]
     assert shares[-1] > max(shares[:-1])
 
 
@@ -77,7 +77,7 @@ def test_scans_that_are_not_of_one_sensor_at_one_place_are_refused():
     ]
     for scans, code in told:
         with refused("scans", code):
-            merge(scans)
+            merged(scans)
 
 
 def stood(truth, count, *, noise=0.06, seed=0):

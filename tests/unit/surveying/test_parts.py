@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.fits import reported_sigma
 from tests.support.reference_locate import UNIT, building, twin_rooms
 from tests.support.reference_space import house_atlas
-from tests.support.reference_survey import FULL, compared, normal_of, reported_sigma, rough_costs
+from tests.support.reference_survey import FULL, compared, normal_of, rough_costs
 
 from isovist import Lidar, LocalizationSettings, Pose, SurveyingSettings, build, certify
 from isovist.atlas import FAR

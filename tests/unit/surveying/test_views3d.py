@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from tests.support.fits import reported_sigma
 from tests.support.reference_space import house, house_atlas
-from tests.support.reference_survey import RINGS, reported_sigma
+from tests.support.reference_survey import RINGS
 
 from isovist import LocalizationSettings, Pose3, SpinningLidar, SurveyingSettings, build
 from isovist.maps import standing_places

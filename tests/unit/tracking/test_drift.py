@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from tests.support.angles import wrap_angle
 from tests.support.errors import refused
 
 from isovist import Drift, Pose, Pose3
-from isovist.poses import wrap_angle
 
 
 @pytest.mark.parametrize("wrong", [-1.0, 0.0, np.nan, np.inf])

@@ -1,0 +1,19 @@
+"""The parts of the laboratory of the paper that tests of other things need."""
+
+from isovist.basis import Band, Bump, CosinePower, Softmax
+from isovist.paper import (
+    CircleSum,
+    EqualArea,
+    Exact,
+    Lebedev,
+    fit_to_map,
+    free_points,
+    paper_room,
+    paper_rose,
+    squared_norms,
+)
+
+__all__ = [
+    "Band", "Bump", "CircleSum", "CosinePower", "EqualArea", "Exact", "Lebedev", "Softmax",
+    "fit_to_map", "free_points", "paper_room", "paper_rose", "squared_norms",
+]  # fmt: skip

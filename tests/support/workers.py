@@ -1,0 +1,18 @@
+"""Workers of the library: threads that share loops or do not, and what processes write."""
+
+import pickle
+
+from isovist.kernels.threads import alone
+from isovist.localization import workers
+
+
+def in_one_thread(work):
+    """What a function returns when no loop is shared out."""
+    with alone():
+        return work()
+
+
+def unpacked(written):
+    """What a worker process says next."""
+    size = int.from_bytes(written.read(workers.HEAD), "little")
+    return pickle.loads(written.read(size))
