@@ -1,7 +1,10 @@
-"""Atlases with a part that another program wrote, checksums and all."""
+"""Atlases with a part that another program wrote, and what they say they hold."""
 
-from isovist.atlas import KIND, VERSION
-from isovist.storage import read_folder, write_folder
+from tests.support.folders import read_folder, write_folder
+
+from isovist.atlas import KIND, VERSION, atlas_info, check_atlas
+
+__all__ = ["atlas_info", "change_part", "check_atlas"]
 
 
 def change_part(path, name, change=None):
