@@ -1,12 +1,21 @@
 """What an atlas is made of, to be compared, and atlases with a part that another program wrote."""
 
 import numpy as np
+from tests.support.folders import read_folder, write_folder
 
 import isovist as iv
-from isovist.atlas import BY_BLOCKS, FAR, KIND, VERSION, bridge_gaps
-from isovist.storage import read_folder, write_folder
+from isovist.atlas import BY_BLOCKS, FAR, KIND, VERSION, atlas_info, bridge_gaps, check_atlas
 
-__all__ = ["FAR", "bridge_gaps", "change_part", "search_rings", "search_rose", "write_as"]
+__all__ = [
+    "FAR",
+    "atlas_info",
+    "bridge_gaps",
+    "change_part",
+    "check_atlas",
+    "search_rings",
+    "search_rose",
+    "write_as",
+]
 
 
 def change_part(path, name, change=None):

@@ -87,17 +87,6 @@ def distance(field, x, y, z):
     return value + float(np.linalg.norm(p - q))
 
 
-def cost_of_pose(field, ends, sigma, pose):
-    """−Σ σ² exp(−e²/2σ²) over the beams within 3.5 σ of a wall.
-
-    Its gradient is that of equation (1) of `kernels.align3d`.
-    """
-    place = Pose3(*pose)
-    e = np.array([distance(field, *place.apply(q)) for q in ends])
-    e = e[e <= 3.5 * sigma]
-    return -float(np.sum(sigma**2 * np.exp(-0.5 * (e / sigma) ** 2)))
-
-
 def rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose):
     """ℓ and kind of each beam by `VoxelMap.cast`, as `kernels.score3d` says."""
     sigma, longest, a, b, nearest, random, u, fading, slack, rate = model

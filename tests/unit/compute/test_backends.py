@@ -6,11 +6,10 @@ from tests.support.errors import refused
 from tests.support.reference_locate import building
 
 import isovist as iv
-from isovist import Lidar, LocalizationSettings, OccupancyMap
+from isovist import Cell, Lidar, LocalizationSettings, OccupancyMap
 from isovist.atlas import FAR, Window
 from isovist.compute import VARIABLE, Backend, available, compute_by, computing, named, using
 from isovist.localization import best_headings, far, least_costs
-from isovist.maps import Cell
 from isovist.sensing import random_scans
 
 

@@ -4,18 +4,28 @@ import numpy as np
 import pytest
 from scipy.ndimage import binary_dilation, distance_transform_cdt, distance_transform_edt
 
-from isovist import OccupancyMap
+from isovist import Cell, OccupancyMap
 from isovist.atlas import bridge_gaps
-from isovist.maps import Cell, distance_to, felt, king_moves, wall_faces
-
-
-@pytest.fixture(autouse=True, params=[0, 10**9], ids=["kernels", "without"])
-def _ways(request, monkeypatch):
-    """Both ways, whatever the size of a map."""
-    monkeypatch.setattr("isovist.maps.distance.LARGE", request.param)
-
+from isovist.kernels import distance as kernels
+from isovist.maps import distance_to, felt, king_moves, wall_faces
 
 SHAPES = [(1, 1), (1, 40), (37, 1), (50, 33), (20, 300), (300, 20), (12, 9, 7)]
+
+
+def check(met):
+    """Against SciPy, by the kernels whatever the size of the map is, and as the map chooses."""
+    exact = distance_transform_edt(~met).astype(np.float32)
+    moves = np.minimum(distance_transform_cdt(~met, metric="chessboard"), 253)
+    np.testing.assert_array_equal(distance_to(met), exact)
+    np.testing.assert_array_equal(king_moves(~met), moves)
+    if met.ndim == 2:
+        gaps, distance = np.empty(met.shape, np.int32), np.empty(met.shape, np.float32)
+        kernels.along_columns(met, np.arange(met.shape[1]), gaps)
+        kernels.along_rows(gaps, distance)
+        np.testing.assert_array_equal(distance, exact)
+        told = np.empty(met.shape, np.uint8)
+        kernels.king_moves(~met, told)
+        np.testing.assert_array_equal(told, moves)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -24,16 +34,19 @@ def test_distances_are_those_of_scipy_bit_for_bit(shape, share):
     random = np.random.default_rng(3)
     met = random.random(shape) < share
     met.ravel()[random.integers(met.size)] = True
-    exact = distance_transform_edt(~met).astype(np.float32)
-    np.testing.assert_array_equal(distance_to(met), exact)
-    moves = np.minimum(distance_transform_cdt(~met, metric="chessboard"), 253)
-    np.testing.assert_array_equal(king_moves(~met), moves)
+    check(met)
 
 
 def test_columns_without_a_cell_of_the_set_count_as_far():
     met = np.zeros((400, 3), dtype=np.bool_)
     met[399, 2] = True
-    np.testing.assert_array_equal(distance_to(met), distance_transform_edt(~met).astype(np.float32))
+    check(met)
+
+
+@pytest.mark.slow
+def test_a_large_map_has_the_same_distances():
+    met = np.random.default_rng(4).random((1500, 1400)) < 1e-4
+    check(met)
 
 
 def test_faces_and_bridged_gaps_are_those_of_scipy():

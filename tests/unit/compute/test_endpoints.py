@@ -62,13 +62,6 @@ def laid_out(ends):
     return out
 
 
-def test_ends_fill_whole_vectors():
-    assert [padded(m) for m in (1, SINGLES, SINGLES + 1)] == [SINGLES, SINGLES, 2 * SINGLES]
-    out = laid_out(np.array([[3.0, -4.0], [1e300, -1e300]]))
-    np.testing.assert_array_equal(out[:, :2], np.float32([[3.0, 1e9], [-4.0, -1e9]]))
-    assert (out[:, 2:] == 0.0).all()
-
-
 @pytest.mark.parametrize("corner", [(0, 0), (20_000, 3_000)])
 def test_sums_are_those_of_the_plain_loop_wherever_beams_end(random, corner):
     """Inside the map, on its edge and outside; far from the corner of the map as well as near."""

@@ -1,21 +1,20 @@
-"""Kernels as such: one signature each, compiled once, and a line that says so."""
+"""Kernels as such: one signature each, compiled once or by another process, and a line of it."""
 
-import json
 import math
 import os
 import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tests.support.command_line import run
 from tests.support.sites import SITES
-from typer.testing import CliRunner
 
 import isovist as iv
-from isovist.apps import app
-from isovist.compute import GONE, KERNELS, decay, kernel, logarithm, score, text_of
+from isovist.compute import GONE, KERNELS, decay, inner, is_kept, kernel, logarithm, score, text_of
 from isovist.kernels import compiled
 
 
@@ -29,17 +28,12 @@ def test_built_read_and_unpickled_atlases_share_one_signature(name, tmp_path):
         site.atlas, iv.read_atlas(tmp_path / "atlas"), pickle.loads(pickle.dumps(site.atlas))
     )  # fmt: skip
     answers = [iv.locate(atlas, scan) for atlas in atlases]
+    assert not any(array.flags.writeable for array in atlases[2].arrays().values())
     poses = {answer.best.pose.vector.tobytes() for answer in answers}
     assert len(poses) == 1
     used = [made for made in KERNELS.values() if made.loop.signatures]
     assert len(used) >= 4
     assert all(len(made.loop.signatures) == 1 for made in used)
-
-
-@pytest.mark.parametrize("name", SITES)
-def test_an_unpickled_atlas_is_read_only(name):
-    atlas = pickle.loads(pickle.dumps(SITES[name].atlas))
-    assert not any(array.flags.writeable for array in atlas.arrays().values())
 
 
 def test_a_kernel_takes_arrays_of_its_kind_and_no_others():
@@ -84,10 +78,10 @@ def test_a_command_that_must_compile_says_so_once_and_not_in_its_output(tmp_path
 
 @pytest.mark.slow
 def test_warming_up_compiles_every_kernel_and_says_where_they_are():
-    done = json.loads(CliRunner().invoke(app, ["warm-up", "--json"]).output)
+    done = run("warm-up", "--json").json
     assert done["kernels"] == len([k for k in KERNELS if k.startswith("isovist.")])
     assert Path(done["folder"]).is_dir()
-    assert done["folder"] in CliRunner().invoke(app, ["warm-up"]).output
+    assert done["folder"] in run("warm-up").out
 
 
 def test_kernels_are_compiled_anew_when_a_function_of_another_module_changes(tmp_path):
@@ -110,3 +104,67 @@ def test_exponentials_and_logarithms_are_those_of_the_library():
     assert math.isnan(decay(math.nan))
     p = np.append(np.exp(random.uniform(-600.0, 600.0, 2000)), [1.0, 0.5, 2.0, math.sqrt(0.5)])
     assert max(abs(logarithm(x) - math.log(x)) / max(1.0, abs(math.log(x))) for x in p) < 1e-12
+
+
+OTHER = """
+import os
+from isovist.compute import BESIDE, compile_beside, is_kept
+from isovist.compute import count_hits as asked
+assert not is_kept(asked)
+compile_beside(asked)
+assert list(BESIDE) == [asked.name][: int(os.environ["NUMBA_NUM_THREADS"]) - 1]
+if BESIDE:
+    asked.compile()
+    assert is_kept(asked) and not BESIDE
+    print(sum(asked.loop.stats.cache_hits.values()), sum(asked.loop.stats.cache_misses.values()))
+    compile_beside(asked)
+    assert not BESIDE
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("threads", "told"), [(1, ""), (2, "1 0\n")])
+def test_what_another_process_compiled_is_read_but_one_core_compiles_for_itself(
+    tmp_path, threads, told
+):
+    own = {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_NUM_THREADS": str(threads)}
+    command = [sys.executable, "-c", OTHER]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ, **own}
+    )
+    assert done.stdout == told, done.stderr
+
+
+def test_a_kernel_whose_file_changed_is_not_kept(tmp_path):
+    source, index = tmp_path / "some.py", tmp_path / "some.add-1.py311.nbi"
+    source.write_text("def add(): ...\n")
+    index.write_bytes(b"")
+    named = {}
+    exec(compile(source.read_text(), str(source), "exec"), named)
+    loop = SimpleNamespace(stats=SimpleNamespace(cache_path=str(tmp_path)))
+    add = SimpleNamespace(__name__="add", __wrapped__=named["add"], loop=loop)
+    os.utime(source, (100, 100))
+    os.utime(index, (200, 200))
+    assert is_kept(add)
+    os.utime(source, (300, 300))
+    assert not is_kept(add)
+
+
+@inner
+def _times(value, by):
+    return value * by
+
+
+@kernel("f8[::1] -> f8[::1]")
+def _five_times(values, out):
+    for k in range(len(values)):
+        out[k] = _times(values[k], 2) + _times(values[k], 3)
+
+
+@pytest.mark.slow
+def test_a_function_of_kernels_is_compiled_once_for_all_numbers_and_can_be_called():
+    out = np.zeros(2)
+    _five_times(np.array([1.0, 2.0]), out)
+    np.testing.assert_array_equal(out, [5.0, 10.0])
+    assert len(_times.overloads) <= 1  # none where the cache had the kernel
+    assert _times(2.0, 3) == 6.0

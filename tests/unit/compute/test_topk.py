@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from isovist import Pose
-from isovist.atlas import FAR, FINE, Window
+from isovist.atlas import FAR, Window
 from isovist.compute import (
     by_place,
     carry,
@@ -20,7 +20,6 @@ from isovist.compute import (
     stand,
     thin,
 )
-from isovist.kernels.correlate import HIGHEST
 from isovist.localization import longest, told
 from isovist.poses import swing, unit_vectors, wrap_angle
 
@@ -95,19 +94,12 @@ def test_the_cheapest_come_first_and_none_is_alike_one_before(random, d, dearest
                     np.testing.assert_array_equal(poses[k], pose)
 
 
-def test_nothing_is_chosen_where_nothing_was_tried():
-    none, nobody = np.empty((0, 4), np.float32), np.empty(0, dtype=np.int64)
-    given = none, none.view(np.uint32).ravel(), none.astype(np.int32), nobody, np.zeros((9, 2))
-    assert (
-        cheapest_apart(*given, np.arange(8.0), 9.0, 0.4, 0.2, 5, np.empty((3, 3)), np.empty(3)) == 0
-    )
-    costs = np.full((2, 4), np.inf, np.float32)
-    given = costs, costs.view(np.uint32).ravel(), np.zeros((2, 4), np.int32), np.arange(2)
-    for most in (0, 3):
-        room = np.empty((most, 3)), np.empty(most)
-        assert (
-            cheapest_apart(*given, np.zeros((9, 2)), np.arange(8.0), 9.0, 0.4, 0.2, 5, *room) == 0
-        )
+@pytest.mark.parametrize(("tried", "most"), [(0, 3), (2, 0), (2, 3)])
+def test_nothing_is_chosen_where_nothing_was_tried(tried, most):
+    costs, nodes = np.full((tried, 4), np.inf, np.float32), np.arange(tried)
+    given = costs, costs.view(np.uint32).ravel(), np.zeros((tried, 4), np.int32), nodes
+    asked = np.zeros((9, 2)), np.arange(8.0), 9.0, 0.4, 0.2, 5, np.empty((most, 3)), np.empty(most)
+    assert cheapest_apart(*given, *asked) == 0
 
 
 @pytest.mark.parametrize("turn", [0.4, 4.0])
@@ -144,15 +136,9 @@ def test_neighbours_come_together_and_nobody_is_left_out(random):
     assert runs == len(np.unique(squares, axis=0)) < 700
 
 
-def test_the_firmest_are_in_order_and_of_equal_ones_the_first():
-    weights = np.array([1.0, 3.0, 2.0, 3.0, 2.0, 0.0])
-    assert firmest(weights, 3).tolist() == [1, 2, 3]
-    assert firmest(weights, 1).tolist() == [1]
-    assert firmest(weights, 0).tolist() == []
-    assert firmest(weights, 6).tolist() == firmest(weights, 9).tolist() == [0, 1, 2, 3, 4, 5]
-    random = np.random.default_rng(0)
-    for most in range(1, 60):
-        many = random.integers(0, 12, 60) / 3.0
+def test_the_firmest_are_in_order_and_of_equal_ones_the_first(random):
+    many = random.integers(0, 12, 60) / 3.0
+    for most in range(70):
         slow = np.sort(np.argsort(-many, kind="stable")[:most])
         np.testing.assert_array_equal(firmest(many, most), slow)
 
@@ -178,22 +164,6 @@ def test_the_longest_axis_is_that_of_the_largest_eigenvalue(random):
         assert abs(axis @ vectors[:, 1]) == pytest.approx(1.0, abs=1e-9)
     variance, axis = longest(np.eye(3))
     assert (variance, np.linalg.norm(axis)) == (1.0, 1.0)
-
-
-@pytest.mark.parametrize("short", [0.001, 0.25, 40.0])
-def test_codes_are_steps_above_a_base(random, short):
-    values = random.uniform(-1.0, 9.0, (2, 3, 40)).astype(np.float32)
-    seen = random.random(values.shape) < 0.7
-    codes = Window(values, seen).codes(short)
-    known = values[seen].astype(np.float64)
-    base, top = min(known.min(), 0.0) - 2.0 * short, max(known.max(), 0.0) + short
-    step = 2.0 ** np.ceil(np.log2(max(short / FINE, (top - base) / (HIGHEST - 2))))
-    assert codes.step == step
-    assert codes.base == np.float32(base - step)
-    assert (codes.short, codes.long) == (round(short / step), 2 * round(short / step))
-    above = (values - np.float32(codes.base)) * np.float32(1.0 / step) + np.float32(0.5)
-    np.testing.assert_array_equal(codes.values, np.where(seen, above, 0.0).astype(np.int16))
-    assert codes.values.min(where=seen, initial=HIGHEST) >= codes.long
 
 
 def blocks_of(bearings, ends, width, length):

@@ -11,18 +11,9 @@ from tests.support.errors import refused
 from tests.support.reference_space import atlas_of
 
 import isovist as iv
-from isovist import Answer, Estimate, LocalizationSettings, OccupancyMap, Reason, Verdict
-from isovist.evaluation import (
-    SIZES,
-    Rating,
-    Worth,
-    boxes,
-    by_brute_force,
-    rate_everywhere,
-    withheld,
-)
+from isovist import Answer, Cell, Estimate, LocalizationSettings, OccupancyMap, Reason, Verdict
+from isovist.evaluation import SIZES, Worth, boxes, by_brute_force, rate_everywhere, withheld
 from isovist.localization import Ceilings, Fits, chances_of, is_same, polish, refit, unlike
-from isovist.maps import Cell
 from isovist.poses import wrap_angle
 
 pytestmark = pytest.mark.slow
@@ -139,13 +130,13 @@ def test_the_rating_is_that_of_place_after_place_and_heading_after_heading(kind,
         assert told.places > 1
 
 
-def test_poses_that_are_known_change_nothing():
+@pytest.mark.parametrize("known", [[3.0, 1.5, 1.0], TRUTH.vector])
+def test_poses_that_are_known_change_nothing(known):
     atlas, scan, plain = rated("lopsided")
-    for known in ([[3.0, 1.5, 1.0]], [TRUTH.vector]):
-        told = rate_everywhere(atlas, scan, np.array(known))
-        assert told.unique is plain.unique is True
-        assert is_same(told.pose, plain.pose, USUAL)
-        assert told.probability == pytest.approx(plain.probability, abs=1e-3)
+    told = rate_everywhere(atlas, scan, np.array([known]))
+    assert told.unique is plain.unique is True
+    assert is_same(told.pose, plain.pose, USUAL)
+    assert told.probability == pytest.approx(plain.probability, abs=1e-3)
 
 
 def test_it_asks_what_a_unique_answer_asks_of_ratings():
@@ -169,23 +160,25 @@ def test_a_scan_that_fits_nowhere_is_not_unique_and_ranges_alone_are_rated():
         rate_everywhere(atlas, iv.Scan(bearings, random, sigmas=np.full(90, 0.1)))
 
 
-def test_a_search_that_is_given_up_says_neither(monkeypatch):
-    monkeypatch.setattr("isovist.bench.brute.boxes", lambda *_: None)
-    told = rate_everywhere(*rated("lopsided")[:2])
-    assert (told.unique, told.pose, told.places) == (None, None, 0)
-    assert Rating(None).judged is Verdict.LOST
+def test_a_search_that_is_given_up_says_neither():
+    cells = np.zeros((400, 400), dtype=np.uint8)
+    cells[::20] = cells[:, [0, -1]] = Cell.OCCUPIED  # corridors that are all alike
+    atlas = iv.build(OccupancyMap(cells, 0.1), spacing=5.0)
+    scan = LIDAR.scan(atlas.world, iv.Pose(20.0, 20.6, 0.3), np.random.default_rng(1))
+    told = rate_everywhere(atlas, scan)
+    assert (told.unique, told.pose, told.places, told.judged) == (None, None, 0, Verdict.LOST)
 
 
 def test_a_row_says_whether_brute_force_is_right_and_what_keeps_the_answer_from_being_unique():
     atlas, scan, _ = rated("lopsided")
     answer = iv.locate(atlas, scan)
-    row = by_brute_force(atlas, scan, answer, TRUTH)
-    told = row["unique"], row["right"], row["judged"], row["withheld"]
-    assert told == (True, True, "unique", "")
     unsure = replace(answer, verdict=Verdict.AMBIGUOUS, reasons=(Reason.SEARCH_INCOMPLETE,))
-    row = by_brute_force(atlas, scan, unsure, iv.Pose(3.9, 2.2, 0.7))
-    told = row["unique"], row["right"], row["withheld"]
-    assert told == (True, False, "search_incomplete")
+    for said, truth, wanted in (
+        (answer, TRUTH, (True, True, "unique", "")),
+        (unsure, iv.Pose(3.9, 2.2, 0.7), (True, False, "unique", "search_incomplete")),
+    ):
+        row = by_brute_force(atlas, scan, said, truth)
+        assert (row["unique"], row["right"], row["judged"], row["withheld"]) == wanted
 
 
 def test_what_withholds_a_unique_answer_is_its_first_reason_or_the_agreement_of_witnesses():

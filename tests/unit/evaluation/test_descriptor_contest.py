@@ -1,22 +1,17 @@
 """Descriptors side by side, on the same rays."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from tests.support.errors import refused
 from tests.support.sites import PLANE, SPACE
-from typer.testing import CliRunner
 
-from isovist import write_map
-from isovist.apps import app
 from isovist.evaluation import (
     BINS,
     METHODS,
     NEW_MAP,
     RAYS,
-    STARTS,
     TURNLESS,
     Contest,
     Method,
@@ -105,14 +100,3 @@ def test_fpfh_of_a_turned_ring_are_the_same_histograms(contest):
     one, two = fpfh(turned.values, turned.known)
     assert one.shape == (RAYS // 4, BINS)
     np.testing.assert_allclose(two, np.roll(one, 2, axis=0), atol=0.02)
-
-
-def test_the_command_prints_a_row_for_each_refinement(tmp_path):
-    write_map(PLANE.world, tmp_path / "map.yaml")
-    words = ["bench", "descriptors", str(tmp_path / "map.yaml"), "--count", "1"]
-    rows = json.loads(CliRunner().invoke(app, [*words, "--basin", "--json"]).output)
-    assert len({row["refinement"] for row in rows}) == len(rows) > 4
-    near = f"{STARTS[0][0]:g} m {STARTS[0][1]:g}°"
-    assert all(row[near] == 1.0 for row in rows[:4])
-    narrow = ["--field-of-view", "170", "--only", "rays", "--condition", "view 180°"]
-    assert CliRunner().invoke(app, [*words, *narrow]).exception.code == "invalid_value"

@@ -148,6 +148,7 @@ def kitti(folder, *, poses=None, calibration=None, clouds=3, times="0.0\n0.1\n0.
     return folder
 
 
+TWOS = " ".join(["2"] * 12)
 CAMERA = Pose3.from_matrix([[0, -1, 0], [0, 0, -1], [1, 0, 0]], [0.0, -0.1, -0.3])
 
 
@@ -180,34 +181,28 @@ def test_a_folder_of_kitti_is_read_with_its_truth(tmp_path):
         ({"times": "0.0\nnan\n0.2\n"}, "invalid_file"),
         ({"times": "0.0\n0.2\n0.1\n"}, "invalid_file"),
         ({"poses": [Pose3()]}, "invalid_file"),
+        ({"calib.txt": "P0: 1 2 3\n"}, "invalid_file"),
+        ({"calib.txt": "Tr: 1 2 3\n"}, "invalid_file"),
+        ({"calib.txt": f"Tr: {TWOS}\n"}, "invalid_file"),
+        ({"poses.txt": 3 * f"{TWOS}\n"}, "invalid_file"),
     ],
 )
 def test_a_folder_that_is_not_whole_is_refused(tmp_path, options, code):
-    folder = kitti(tmp_path / "00", **options)
+    texts = {name: text for name, text in options.items() if name.endswith(".txt")}
+    whole = {"poses": [Pose3()] * 3} if texts else options
+    folder = kitti(tmp_path / "00", **whole)
+    for name, text in texts.items():
+        (folder / name).write_text(text)
     with refused(code=code, kind=FileError):
         read_clouds(folder)
 
 
-def test_a_broken_cloud_or_calibration_is_named(tmp_path):
-    folder = kitti(tmp_path / "00", poses=[Pose3()] * 3)
-    twos = " ".join(["2"] * 12)
-    for name, text in (
-        ("calib.txt", "P0: 1 2 3\n"),
-        ("calib.txt", "Tr: 1 2 3\n"),
-        ("calib.txt", f"Tr: {twos}\n"),
-        ("poses.txt", 3 * f"{twos}\n"),
-    ):
-        before = (folder / name).read_text() if (folder / name).exists() else None
-        (folder / name).write_text(text)
-        with refused(code="invalid_file", kind=FileError) as caught:
-            read_clouds(folder)
-        assert name in str(caught.value)
-        (folder / name).unlink() if before is None else (folder / name).write_text(before)
+def test_a_broken_cloud_is_refused_when_it_is_read(tmp_path):
+    folder = kitti(tmp_path / "00")
     log = read_clouds(folder)
     for data in (b"123", bytes(16)):
         (folder / "velodyne" / "000001.bin").write_bytes(data)
-        with refused(code="invalid_file", kind=FileError) as caught:
+        with refused(code="invalid_file", kind=FileError):
             log.scan(1)
-        assert "000001.bin" in str(caught.value)
     with refused("scan_topic", "conflict"):
         read_clouds(folder, scan_topic="/points")

@@ -38,10 +38,6 @@ def pixels(figure):
     return np.asarray(Image.open(io.BytesIO(to_bytes(figure, "png"))).convert("L"))
 
 
-def legend_of(figure):
-    return [text.get_text() for text in figure.legends[0].get_texts()]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("side", [100, 1000, 4000])
 def test_a_wall_of_one_cell_is_seen_at_any_scale(side):
@@ -80,34 +76,19 @@ def test_the_isovist_is_shaded_as_far_as_its_walls():
 
 @pytest.mark.slow
 @BOTH
-def test_a_picture_says_the_verdict_and_colours_the_beams(site):
-    truth = site.places[0]
-    scan, answer = site.asked()
-    figure = draw_answer(site.atlas, scan, answer, truth)
-    assert figure.get_suptitle() == headline(answer)
-    spread = 100.0 * np.sqrt(np.linalg.eigvalsh(answer.best.covariance[:2, :2])[-1])
-    turn = np.degrees(np.sqrt(answer.best.covariance[2, 2]))
-    assert headline(answer) == (
-        f"unique:  ± {spread:.1f} cm, {turn:.2f}°,  {answer.best.inliers:.0%} of the beams fit"
-    )
-    assert legend_of(figure) == [
-        "best place", "truth", "isovist", "beam that fits", "beam that does not"
-    ]  # fmt: skip
-    whole = figure.axes[0]
-    drawn = {line.get_color(): len(line.get_xdata()) for line in whole.lines}
-    assert drawn[FITS] > 5 * drawn.get(ASTRAY, 0)
-    assert (whole.get_xlabel(), whole.get_ylabel()) == ("x (m)", "y (m)")
-
-
-@pytest.mark.slow
-@BOTH
-def test_beams_that_do_not_fit_are_another_colour(site):
+def test_beams_that_fit_and_those_that_do_not_have_their_colours(site):
     truth = site.places[0]
     scan, answer = site.asked()
     turned = replace(answer.best, pose=answer.best.pose @ type(truth)(yaw=2.0))
-    figure = draw_answer(site.atlas, scan, replace(answer, estimates=(turned,)))
-    drawn = {line.get_color(): len(line.get_xdata()) for line in figure.axes[0].lines}
-    assert drawn[ASTRAY] > drawn.get(FITS, 0)
+    for shown, more, less in (
+        (answer, FITS, ASTRAY),
+        (replace(answer, estimates=(turned,)), ASTRAY, FITS),
+    ):
+        figure = draw_answer(site.atlas, scan, shown, truth)
+        assert figure.get_suptitle() == headline(shown)
+        assert len(figure.legends[0].get_texts()) == 5
+        drawn = {line.get_color(): len(line.get_xdata()) for line in figure.axes[0].lines}
+        assert drawn[more] > drawn.get(less, 0)
 
 
 @pytest.mark.slow
@@ -160,14 +141,7 @@ def test_two_places_side_by_side_say_which_beams_tell_them_apart(site):
     scan, answer = site.asked_alike()
     told = contrast(site.twin_atlas, scan, answer)
     figure = draw_answer(site.twin_atlas, scan, answer, None, told)
-    assert (
-        figure.get_suptitle()
-        .splitlines()[1]
-        .startswith(("None of", f"{int(told.telling.sum())} of {len(told)} beams tell"))
-    )
     first, second = figure.axes[1:]
-    assert first.get_title().startswith("Place 1: ")
-    assert second.get_title().startswith(f"Place {told.numbers[1]}: ")
     for axes, pose in zip((first, second), told.poses, strict=True):
         drawn = {line.get_color(): line.get_xydata() for line in axes.lines}
         silent = pose.apply(told.ends)[~told.telling, :2]
@@ -196,19 +170,14 @@ def test_axes_that_are_true_to_scale_lie_where_a_second_drawing_puts_them():
     assert plainly(panel()) != expected
 
 
-def test_a_picture_is_written_whole_or_not_at_all(tmp_path, monkeypatch):
+def test_a_picture_is_written_whole_or_not_at_all(tmp_path):
     figure = new_figure(2.0, 2.0)
     path = tmp_path / "new" / "picture.png"
     save(figure, path)
     before = path.read_bytes()
     assert before.startswith(b"\x89PNG")
-
-    def fail(stream, **_):
-        stream.write(b"half a")
-        raise OSError("disk full")
-
-    monkeypatch.setattr(figure, "savefig", fail)
-    with pytest.raises(OSError, match="disk full"):
+    figure.text(0.0, 0.0, "$no such formula {$")  # which is found out while it is drawn
+    with pytest.raises(ValueError, match="no such formula"):
         save(figure, path)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["picture.png"]
@@ -223,28 +192,8 @@ def test_the_regions_of_a_proof_are_drawn_where_they_are():
     (discs,) = [c for c in figure.axes[0].collections if c.get_label().startswith("not excluded")]
     assert np.allclose(discs.get_offsets(), answer.proof.regions[:, :2])
     assert np.allclose(discs.get_widths(), 2.0 * answer.proof.regions[:, 3])
-    assert "not excluded by the proof" in legend_of(figure)
-    dim = replace(answer, proof=replace(answer.proof, complete=False))
-    assert "not excluded by the proof" not in legend_of(draw_answer(site.atlas, scan, dim))
-
-
-@pytest.mark.slow
-@BOTH
-def test_the_cross_of_the_truth_does_not_cover_the_estimate(site):
-    truth = site.places[0]
-    figure = draw_answer(site.atlas, *site.asked(), truth)
-    axes = figure.axes[0]
-    (cross,) = [line for line in axes.lines if line.get_label() == "truth"]
-    (body,) = [patch for patch in axes.patches if isinstance(patch, Polygon)
-               and patch.get_zorder() == 5.0]  # fmt: skip
-    assert cross.get_zorder() < body.get_zorder()
-    strokes = np.abs(cross.get_marker().vertices).max(axis=1)
-    assert strokes.min() >= 0.5 * strokes.max()
-    whole, close = figure.axes[:2]
-    figure.draw_without_rendering()
-    tops = [axes.get_window_extent().y1 for axes in (whole, close)]
-    assert abs(tops[0] - tops[1]) < 2.0
-    box = figure.get_tightbbox()
-    assert box.x0 > -0.02
-    assert box.x1 < figure.get_figwidth() + 0.02
-    assert box.y1 < figure.get_figheight() + 0.02
+    dim = draw_answer(
+        site.atlas, scan, replace(answer, proof=replace(answer.proof, complete=False))
+    )
+    told = (len(each.legends[0].get_texts()) for each in (figure, dim))
+    assert next(told) == next(told) + 1

@@ -5,14 +5,13 @@ import sys
 
 import numpy as np
 import pytest
+from tests.support.atlas_parts import atlas_info, check_atlas
 from tests.support.errors import refused
+from tests.support.folders import read_folder, write_folder
 from tests.support.sites import SITES, SPACE
 
 import isovist as iv
 from isovist import FileError, MissingExtraError
-from isovist.atlas import atlas_info, check_atlas
-from isovist.io import places
-from isovist.storage import read_folder, write_folder
 
 obstore = pytest.importorskip("obstore", reason="needs pip install 'isovist[cloud]'")
 
@@ -47,7 +46,7 @@ def kept(tmp_path, monkeypatch):
     def put(atlas):
         iv.write_atlas(atlas, tmp_path / "site.atlas")
         store = Counting(tmp_path / "site.atlas")
-        monkeypatch.setattr(places, "store_at", lambda _url: store)
+        monkeypatch.setattr("isovist.io.places.store_at", lambda _url: store)
         return store
 
     return put
@@ -140,13 +139,12 @@ def test_a_part_is_checked_and_damage_elsewhere_does_not_matter(corridor, tmp_pa
 
 
 def test_what_cannot_be_read_is_refused(kept):
-    def check(code, name="", field=None, **how):
-        with refused(field, code, FileError) as caught:
+    def check(code, field=None, **how):
+        with refused(field, code, FileError):
             iv.read_atlas(URL, **how)
-        assert f"site.atlas{name}" in str(caught.value)
 
     store = kept(SITES["plane"].atlas)
-    check("empty", field="box", box=(900.0, 900.0, 901.0, 901.0))
+    check("empty", "box", box=(900.0, 900.0, 901.0, 901.0))
     with refused("box"):
         iv.read_atlas(URL, box=(0.0, 1.0))
     array = next(row["path"] for row in store.store.list().collect() if "cells" in row["path"])
@@ -154,12 +152,12 @@ def test_what_cannot_be_read_is_refused(kept):
     data[-1] ^= 1
     for damaged in (bytes(data), bytes(data[:-1])):
         store.store.put(array, damaged)
-        check("invalid_file", f"/{array}")
+        check("invalid_file")
     for file in (array, "manifest.json"):
         store.store.delete(file)
-        check("not_found", f"/{file}")
+        check("not_found")
     kept(SPACE.atlas)
-    check("wrong_dimension", field="box", box=(0.0, 0.0, 1.0, 1.0))
+    check("wrong_dimension", "box", box=(0.0, 0.0, 1.0, 1.0))
 
 
 def test_addresses_are_those_of_obstore(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The kernels and the parts of the survey against slow twins and identities."""
+"""The kernels and the parts of the survey, in the plane and in space, against slow twins."""
 
 from dataclasses import replace
 
@@ -8,19 +8,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.fits import reported_sigma
 from tests.support.reference_locate import UNIT, building, twin_rooms
-from tests.support.reference_space import house_atlas
-from tests.support.reference_survey import FULL, compared, normal_of, rough_costs
+from tests.support.reference_space import house, house_atlas
+from tests.support.reference_survey import FULL, RINGS, compared, normal_of, rough_costs
 
+import isovist as iv
 from isovist import Lidar, LocalizationSettings, Pose, SurveyingSettings, build, certify
 from isovist.atlas import FAR
 from isovist.compute import align, compare, hold
-from isovist.maps import standing_room
-from isovist.surveying import aliases, descriptor_slopes, distinctness, headings_of, lattice, look
+from isovist.maps import standing_places, standing_room
+from isovist.surveying import (
+    aliases,
+    descriptor_slopes,
+    distinctness,
+    find_aliases,
+    headings_of,
+    lattice,
+    look,
+    look_in_space,
+    standing_nodes,
+)
 
 pytestmark = pytest.mark.slow
 
 NARROW = Lidar(field_of_view=np.radians(120.0), beams=120, range_max=4.0, noise=0.03)
 SETTINGS, LOCALIZATION = SurveyingSettings(), LocalizationSettings()
+FEW = SurveyingSettings(views=(8, 0.1, 320))
 
 
 @pytest.fixture(scope="module")
@@ -133,15 +145,15 @@ def test_the_place_itself_is_no_alias_of_itself():
     assert 0 not in here
 
 
-def test_neighbours_are_the_nodes_within_half_a_step(atlas):
-    node = 300
-    around = lattice.neighbours(atlas, np.array([[node]]), 2)[0]
-    stride = round(atlas.spacing / UNIT)
-    cells = np.stack(atlas.rows_columns, axis=-1)
-    apart = np.abs(cells[around] - cells[node]).max(axis=1)
-    assert (apart <= stride).all()
-    whole = np.abs(cells - cells[node]).max(axis=1) <= stride
-    assert set(around) == set(np.flatnonzero(whole))
+def test_neighbours_are_the_nodes_within_half_a_step(atlas, drone):
+    for site, of_nodes in ((atlas, (300,)), (drone, (20, len(drone.nodes) // 2, -20))):
+        places = site.positions
+        for node in np.arange(len(places))[list(of_nodes)]:
+            around = lattice.neighbours(site, np.array([[node]]), 2)[0]
+            near = np.abs(places[:, :2] - places[node, :2]).max(axis=1) <= site.spacing + 1e-9
+            if site is drone:
+                near &= lattice.lattice_of(site)[:, 0] == lattice.lattice_of(site)[node, 0]
+            assert set(around) == set(np.flatnonzero(near))
 
 
 def test_a_node_takes_its_alias_from_one_that_it_sees(atlas, floor):
@@ -225,7 +237,7 @@ def test_every_place_of_a_twin_room_has_its_alias_in_the_other():
     atlas = build(twin_rooms())
     floor = floor_of(atlas)
     views = look_from(atlas, floor, FULL)
-    found = aliases.find_aliases(atlas, views, floor, SETTINGS, LOCALIZATION)
+    found = find_aliases(atlas, views, floor, SETTINGS, LOCALIZATION)
     shift = found.place[:, 0] - atlas.positions[floor]
     assert np.median(np.abs(shift[:, 0])) == pytest.approx(5.2, abs=0.25)
     assert np.median(np.abs(shift[:, 1])) == pytest.approx(0.0, abs=0.25)
@@ -265,3 +277,77 @@ def test_a_sensor_that_sees_for_ever_is_one_that_sees_far(atlas):
     far, for_ever = (look_from(atlas, floor, replace(FULL, range_max=r)) for r in (1e6, 1e308))
     np.testing.assert_array_equal(far.ranges, for_ever.ranges)
     np.testing.assert_array_equal(far.sigma, for_ever.sigma)
+
+
+@pytest.fixture(scope="module")
+def drone():
+    """An atlas with nodes at three heights."""
+    return build(house(), height=(0.8, 1.4))
+
+
+def test_nodes_above_each_other_share_their_floor(drone):
+    every = np.arange(len(drone.nodes))
+    shares = lattice.shares_of_columns(drone, every)
+    assert shares.sum() * drone.spacing**2 == pytest.approx(drone.area)
+    assert shares.min() == pytest.approx(1 / 3)
+    one = house_atlas()
+    assert (lattice.shares_of_columns(one, np.arange(len(one.nodes))) == 1.0).all()
+
+
+def test_columns_are_thinned_and_heights_are_kept(drone):
+    count = len(drone.nodes)
+    kept, step = lattice.thinned(drone, np.arange(count), count // 3)
+    assert step == 2
+    assert 0.15 < len(kept) / count < 0.35
+    assert set(lattice.lattice_of(drone)[kept, 0]) == {0, 1, 2}
+
+
+@pytest.mark.parametrize("atlas", ["house", "drone"])
+def test_nodes_with_room_are_where_a_sensor_can_stand(atlas, request):
+    atlas = house_atlas() if atlas == "house" else request.getfixturevalue("drone")
+    floor = standing_nodes(atlas)
+    assert 0 < len(floor) < len(atlas.nodes)
+    low, high = atlas.heights
+    stands = [
+        standing_places(atlas.world, height=h) for h in np.arange(low, high + 1e-9, atlas.spacing)
+    ]
+    gap = np.linalg.norm(atlas.positions[floor][:, None] - np.concatenate(stands), axis=2)
+    assert (gap.min(axis=1) <= atlas.world.resolution).all()
+
+
+def test_sigma_in_space_is_what_an_answer_reports():
+    atlas = house_atlas()
+    floor = standing_nodes(atlas)
+    views = look_in_space(atlas, RINGS, floor, FEW, LOCALIZATION)
+    rng = np.random.default_rng(0)
+    ratios = []
+    for node in views.asked[::4]:
+        pose = iv.Pose3(*atlas.positions[floor[node], :2], 0.0, atlas.positions[floor[node], 2])
+        scan = RINGS.scan(atlas.world, pose, rng)
+        ratios.append(views.sigma[node, 0] / reported_sigma(atlas, scan, pose))
+    assert np.median(ratios) == pytest.approx(1.0, abs=0.2)
+    assert (views.witnesses >= LOCALIZATION.witnesses).all()
+
+
+def test_a_view_looks_like_its_own_node_at_every_heading():
+    atlas = house_atlas()
+    floor = standing_nodes(atlas)
+    narrow = iv.SpinningLidar(rings=8, azimuths=90, range_max=12.0, noise=0.0, field_of_view=np.pi)
+    few = SurveyingSettings(views=(8, 0.1, 640))
+    views = look_in_space(atlas, narrow, floor, few, LOCALIZATION)
+    assert views.sigma.shape == (len(floor), 8)
+    nodes = floor[views.asked]
+    for heading in range(8):
+        values, seen = views.channels(atlas, heading, 0.5)
+        assert values.shape == seen.shape == (len(nodes), *atlas.descriptors.shape[1:])
+        own = np.abs(values - atlas.descriptors[nodes])[seen]
+        other = np.abs(values - atlas.descriptors[np.roll(nodes, 7)])[seen]
+        assert np.median(own) < 0.5 * np.median(other)
+    full = look_in_space(atlas, RINGS, floor, FEW, LOCALIZATION)
+    assert full.headings.tolist() == [0.0]
+    found = find_aliases(atlas, full, floor, FEW, LOCALIZATION)
+    assert np.isfinite(found.place).all()
+    gap = np.hypot(*(found.place[:, 0] - atlas.positions[floor, :2]).T)
+    here = np.isin(np.arange(len(floor)), full.asked)
+    turned = np.abs(found.turn[:, 0]) > FEW.rival[1] - 2.0 * np.pi / atlas.settings.channels
+    assert ((gap >= FEW.rival[0] - 1e-9) | turned)[here].all()

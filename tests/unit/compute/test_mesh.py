@@ -1,13 +1,29 @@
-"""The tree that rays are followed through: whole, small in area, and safe when it is deep."""
+"""The tree that rays are followed through, and how they enter its nodes and meet faces."""
 
 from functools import cache
 
 import numpy as np
 import pytest
+from numba import njit
 from tests.support.meshes import sphere
 
 from isovist import MeshMap
-from isovist.compute import BIG, CHILD, LEAF, WIDE, build_tree, move_nodes
+from isovist.compute import (
+    BIG,
+    CHILD,
+    LEAF,
+    WIDE,
+    WIDER,
+    below,
+    build_tree,
+    enter_plain,
+    entering,
+    meet_plain,
+    meet_vector,
+    move_nodes,
+    ray_key,
+    sort_keys,
+)
 
 
 def areas(low, high):
@@ -129,3 +145,100 @@ def test_the_nodes_that_stay_have_the_least_area(world):
     sides = (boxes[:, :3].swapaxes(1, 2)[nodes], boxes[:, 3:6].swapaxes(1, 2)[nodes])
     area = areas(low, high)
     assert area[0] + areas(*sides).sum() == pytest.approx(least_area(children, area), rel=1e-4)
+
+
+def vector_twin(places):
+    """Both intrinsics for nodes of so many places, as functions."""
+    enter, child = entering(places), below(places)
+
+    @njit
+    def entered(boxes, node, rows, ray, reach, out):
+        return enter(boxes, node, rows, ray, reach, out)
+
+    @njit
+    def child_of(boxes, node, s):
+        return child(boxes, node, s)
+
+    return entered, child_of
+
+
+@njit
+def meeting_twin(corners, group, axes, sheared, edges):
+    return meet_vector(corners, group, axes, sheared, edges)
+
+
+def rays(count, seed):
+    """Origins and directions, some of them along axes and with zeros of either sign."""
+    rng = np.random.default_rng(seed)
+    origins, directions = rng.uniform(-3, 3, (count, 3)), rng.standard_normal((count, 3))
+    directions[::5, 0], directions[1::5, 1] = 0.0, -0.0
+    directions[2::5, :2] = 0.0
+    return origins, directions
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("places", [4, 8])
+def test_the_vector_code_enters_what_the_plain_loop_enters(places):
+    rng = np.random.default_rng(0)
+    vector, child_of = vector_twin(places)
+    low = rng.integers(-4, 4, (400, 3, places))
+    boxes = np.concatenate([low, low + rng.integers(0, 8, low.shape), low[:, :2]], axis=1)
+    boxes = np.ascontiguousarray(boxes, dtype=np.float32)
+    boxes[::7, :3, 1], boxes[::7, 3:6, 1] = BIG, -BIG
+    numbers = boxes.view(np.int32)[:, 6]
+    numbers[:] = rng.integers(-(2**31), 2**31, numbers.shape)
+    a, b = np.empty(places, np.int32), np.empty(places, np.int32)
+    entered = 0
+    for node, (o, d) in enumerate(zip(*rays(400, 1), strict=True)):
+        with np.errstate(divide="ignore"):
+            inverse = np.where(d == 0.0, np.copysign(1e30, d), 1.0 / d).astype(np.float32)
+        rows = tuple(k if up else 3 + k for k, up in enumerate(inverse > 0)) + tuple(
+            3 + k if up else k for k, up in enumerate(inverse > 0)
+        )
+        ray = (*(np.rint(o) if node % 2 else o).astype(np.float32), *inverse, *inverse * WIDER)
+        reach = BIG if node % 3 else np.float32(1.5)
+        bits = enter_plain(boxes, node, rows, ray, reach, a)
+        assert vector(boxes, node, rows, ray, reach, b) == bits
+        assert np.array_equal(a.view(np.float32), b.view(np.float32))
+        assert (a.view(np.float32) >= 0.0).all()
+        assert child_of(boxes, node, node % places) == numbers[node, node % places]
+        entered += bits.bit_count()
+    assert entered > 100
+
+
+@pytest.mark.slow
+def test_the_vector_code_meets_the_faces_that_the_plain_loop_meets():
+    rng = np.random.default_rng(3)
+    corners = rng.integers(-2, 3, (300, 9, LEAF)).astype(float)
+    corners[1::2] += 0.1 * rng.standard_normal(corners[1::2].shape)
+    a, b = np.empty((6, LEAF)), np.empty((6, LEAF))
+    met = 0
+    for group in range(len(corners)):
+        axes = tuple(int(k) for k in np.roll([0, 1, 2], group))
+        sheared = (*rng.integers(-1, 2, 3).astype(float), *rng.choice([0.0, 0.5, -0.3], 2))
+        bits = meet_plain(corners, group, axes, sheared, a)
+        assert meeting_twin(corners, group, axes, sheared, b) == bits
+        assert np.array_equal(a, b)
+        met += bits.bit_count()
+    assert 100 < met < 1100
+
+
+@pytest.mark.slow
+def test_rays_are_sorted_by_key_and_none_is_lost():
+    rng = np.random.default_rng(0)
+    keys = rng.integers(0, 1 << 24, 5000) << 32 | np.arange(5000)
+    expected = np.sort(keys)
+    sort_keys(keys, np.empty_like(keys))
+    assert np.array_equal(keys, expected)
+
+
+@pytest.mark.slow
+def test_keys_have_24_bits_wherever_a_ray_is():
+    for p in (-1e300, -1.0, 0.0, 1.0, 1e300):
+        for d in (-1e300, -1e-310, 0.0, 1.0, 1e300):
+            assert 0 <= ray_key(p, p, -p, d, -d, 0.0, 0.25) < 1 << 24
+    # Neighbours share a key, opposite directions do not.
+    one, near, back = (
+        ray_key(x, 0.1, 0.1, d, 0.2, 0.1, 0.25) for x, d in ((0.1, 1), (0.11, 1), (0.1, -1))
+    )
+    assert (one == near, one == back) == (True, False)

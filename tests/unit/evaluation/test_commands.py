@@ -1,0 +1,167 @@
+"""The benchmarks as they are called: what they ask, and rows with the documented keys."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.support.command_line import run
+from tests.support.outcomes import office
+from tests.support.reference_locate import building
+from tests.support.sites import SPACE
+
+import isovist as iv
+
+pytestmark = pytest.mark.slow
+
+HALF = np.deg2rad(np.arange(-90.0, 90.0))
+CORNERS = [[1.0, 4.7], [7.0, 4.7], [9.9, 4.7], [9.9, 2.0], [7.0, 2.0], [7.0, 1.2]]
+
+
+def seen_from(world, poses, bearings):
+    """Ranges from poses of the plane."""
+    angles = bearings + poses[:, 2:]
+    along = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
+    return world.cast(poses[:, None, :2], along).ranges
+
+
+def logs_of_offices(folder):
+    """CARMEN logs of a robot that turns and creeps along in two offices, a map, and its scans."""
+    floors = office(2, 15.0), office(5, 16.0)
+    poses = np.array([[3.0 + 0.02 * k, 2.0, 0.35 * k] for k in range(40)])
+    for name, floor, count in (("a", floors[0], 40), ("b", floors[1], 40), ("c", floors[0], 2)):
+        lines = []
+        for k, pose in enumerate(poses[:count]):
+            numbers = " ".join(f"{r:.3f}" for r in seen_from(floor, pose[None], HALF)[0])
+            x = "{:.4f} {:.4f} {:.5f}".format(*pose)
+            lines.append(f"FLASER 180 {numbers} {x} {x} {k}.0 host {k}.0\n")
+        (folder / f"{name}.log").write_text("".join(lines))
+    iv.write_map(floors[0], folder / "office.yaml")
+    three = np.array([[3.0, 2.0, 0.3], [3.4, 2.2, -2.0], [2.8, 1.7, 1.2]])
+    np.savez(
+        folder / "scans.npz", ranges_m=seen_from(floors[0], three, np.deg2rad(np.arange(360.0))),
+        pose=three, angle_min=0.0, angle_inc=np.deg2rad(1.0), range_max=30.0,
+        in_map_split=np.array([True, False, False]),
+    )  # fmt: skip
+    np.savez(folder / "some.npz", index=np.array([1]))
+
+
+def drive_in_a_building(folder):
+    """Up and down the corridor of the building and through its large room, with odometry."""
+    poses, random = [], np.random.default_rng(0)
+    for a, b in pairwise(np.array(CORNERS + CORNERS[::-1][1:])):
+        count = round(np.hypot(*(b - a)) / 0.15)
+        heading = np.arctan2(*(b - a)[::-1])
+        poses += [[*(a + (b - a) * s), heading] for s in np.arange(count) / count]
+    poses = np.array(poses)
+    ranges = seen_from(building(), poses, HALF)
+    drift = np.cumsum(random.normal(0.0, 0.002, poses.shape), axis=0)
+    iv.write_map(building(), folder / "map.yaml")
+    np.savez(
+        folder / "drive.npz", ranges_m=ranges + random.normal(0.0, 0.01, ranges.shape),
+        pose=poses, odom=poses + drift, t=0.3 * np.arange(len(poses)), angle_min=HALF[0],
+        angle_inc=HALF[1] - HALF[0], range_max=30.0,
+    )  # fmt: skip
+
+
+def house_of_points(folder):
+    """A cloud as the map, scans in a folder, and their poses in both formats."""
+
+    def cloud(path, points):
+        path.write_bytes(np.c_[points, np.zeros(len(points))].astype("<f4").tobytes())
+
+    cloud(folder / "house.bin", SPACE.world.centres(np.flatnonzero(SPACE.world.cells == 1)))
+    for name in ("scans", "empty"):
+        (folder / name).mkdir()
+    places = SPACE.places[:2]
+    for k, place in enumerate(places):
+        cloud(folder / "scans" / f"{k}.bin", SPACE.look(place).points)
+    np.savetxt(
+        folder / "poses.tum", [[k, *p.position, *p.quaternion] for k, p in enumerate(places)]
+    )
+    np.savetxt(folder / "poses.txt", [np.c_[p.rotation, p.position].ravel() for p in places])
+    (folder / "one.txt").write_text("0 0 0 0 0 0 0 1\n")
+    iv.write_map(iv.SegmentMap.room(4, 3), folder / "plan.geojson")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    logs_of_offices(folder)
+    drive_in_a_building(folder)
+    house_of_points(folder)
+    return folder
+
+
+@pytest.fixture
+def bench(files, monkeypatch):
+    """What a benchmark prints, as JSON."""
+    monkeypatch.chdir(files)
+    return lambda words: run("bench", *words.split(), "--json").json
+
+
+@pytest.mark.parametrize(
+    ("words", "queries"),
+    [
+        ("carmen a.log --prove --every 2", 4),
+        ("carmen a.log --split revisit", 20),
+        ("carmen a.log c.log", 8),  # the second is too short, and left out
+        ("scans office.yaml scans.npz", 3),
+        ("scans office.yaml scans.npz --held-out", 2),
+        ("scans office.yaml scans.npz --index some.npz", 1),
+        ("simulate office.yaml --count 6 --prove", 6),
+    ],
+)
+def test_scans_are_asked_alone_and_found(bench, words, queries):
+    (row,) = bench(words)
+    assert row["queries"] == queries
+    assert row["success"] >= 0.75
+    assert row["false_confident"] == 0.0
+    if "prove" in words:
+        assert row["proved_unique"] > 0.0
+        assert (row["proof_wrong"], row["listed_complete"]) == (0, 1.0)
+
+
+def test_a_robot_is_followed_and_a_kidnapped_one_is_noticed(bench):
+    (row,) = bench("follow map.yaml drive.npz")
+    assert row["wrong"] == 0
+    assert row["rmse_m"] < 0.05
+    (row,) = bench("kidnap map.yaml drive.npz --count 3")
+    assert (row["kidnaps"], row["noticed"]) == (3, 1.0)
+
+
+def test_scans_of_each_site_are_asked_on_the_map_of_the_other(bench):
+    assert bench("cross a.log b.log --count 3")["asked"] == 6
+
+
+@pytest.mark.parametrize(
+    "words", ["scans --poses poses.tum", "scans --poses poses.txt", "--simulate 2 --seed 3"]
+)
+def test_scans_in_space_have_poses_or_are_simulated(bench, words):
+    (row,) = bench(f"space house.bin {words} --only isovist")
+    assert (row["site"], row["queries"], row["right"]) == ("house", 2, 1.0)
+
+
+def test_descriptors_have_a_row_for_each_refinement(bench):
+    rows = bench("descriptors map.yaml --count 1 --basin")
+    assert len({row["refinement"] for row in rows}) == len(rows) > 4
+    (near,) = [key for key in rows[0] if " m " in key][:1]
+    assert all(row[near] == 1.0 for row in rows[:4])
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        ("wrong_dimension", "space plan.geojson --simulate 2"),
+        ("conflict", "space house.bin scans --simulate 2"),
+        ("missing", "space house.bin scans"),
+        ("invalid_file", "space house.bin scans --poses one.txt"),
+        ("invalid_file", "space house.bin empty --poses one.txt"),
+        ("invalid_value", "space house.bin --only teaser"),
+        ("invalid_value", "descriptors map.yaml --count 1 --field-of-view 170 --only rays"
+         " --condition view_180°"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_asked_is_refused(files, monkeypatch, code, words):
+    monkeypatch.chdir(files)
+    line = run("bench", *(word.replace("_", " ") for word in words.split()))
+    assert (line.code, line.reason) == (2, code)
