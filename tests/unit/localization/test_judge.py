@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.complete import random_site
 from tests.support.errors import refused
 from tests.support.fits import USUAL, candidates, fits_at, fits_of
 from tests.support.reports import near
@@ -11,12 +12,13 @@ from tests.support.sites import SITES
 
 import isovist as iv
 from isovist.atlas import Fit
-from isovist.compute import EXPLAINED, UNSEEN
+from isovist.compute import EXPLAINED, UNSEEN, ceiling
 from isovist.localization import (
     RULES,
     Candidates,
     Evidence,
     Fits,
+    agree,
     attempt,
     beams_of,
     chances_of,
@@ -302,3 +304,37 @@ def test_ellipses_follow_the_covariance_and_their_law():
 def test_a_level_is_a_share(wrong):
     with refused("level"):
         radius(wrong)
+
+
+@pytest.mark.slow
+def test_a_ceiling_is_not_below_what_beams_are_worth():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        atlas, scan, truth = random_site(rng)
+        beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
+        ratings = atlas.rate(beams, truth[None], USUAL.model)[0][0]
+        model = atlas.model(USUAL.model)
+        tops = [ceiling(model, float(z), 0.0, 0.0) for z in np.hypot(*beams.ends.T)]
+        assert (ratings <= np.array(tops) + 1e-5).all()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "away", "before", "after", "inliers", "kind", "believed"),
+    [
+        ("ambiguous", 5.0, 3.0, 4.1, 0.95, iv.Pose, True),
+        ("ambiguous", 5.0, 3.0, 3.9, 0.95, iv.Pose, False),  # not better by far
+        ("ambiguous", 5.0, 3.0, 4.1, 0.85, iv.Pose, False),  # something else has changed
+        ("unique", 5.0, 3.0, 4.1, 0.95, iv.Pose, False),  # the first look was sure of another
+        ("ambiguous", 5.0, 3.0, 4.1, 0.95, iv.Pose3, False),  # not measured in space
+        ("ambiguous", 0.4, 4.0, 4.0, 0.5, iv.Pose3, True),  # the same place
+        ("lost", 5.0, 4.0, 4.0, 0.5, iv.Pose, True),  # the first look found none that fits
+    ],
+)
+def test_a_place_that_a_closer_look_finds_must_be_better_by_far(
+    verdict, away, before, after, inliers, kind, believed
+):
+    n = 3 if kind is iv.Pose else 4
+    here = iv.Estimate(kind(), np.eye(n), 0.5, 0.6, before)
+    there = iv.Estimate(kind(away), np.eye(n), 1.0, inliers, after)
+    first = iv.Answer(iv.Verdict(verdict), (), (here,))
+    assert agree(first, iv.Answer(iv.Verdict.UNIQUE, (), (there, here)), USUAL) is believed

@@ -18,6 +18,7 @@ from tests.support.sizes import count_as_large
 import isovist as iv
 from isovist.atlas import FAR, PHASES, RAYS, SideBySide, Window, search_rose
 from isovist.localization import (
+    ROUGHLY,
     TOGETHER,
     Floors,
     best_headings,
@@ -27,9 +28,10 @@ from isovist.localization import (
     seek,
     unlike,
 )
+from isovist.localization.complete import complete
 from isovist.localization.glance import glance
 from isovist.localization.search import CLOSER, LIKELY
-from isovist.poses import unit_vectors
+from isovist.poses import unit_vectors, wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 SHORT = USUAL.short
@@ -156,6 +158,23 @@ def test_a_prior_asks_only_the_rows_that_it_reaches():
         assert (np.diff(asked) == 1).all()
     few = atlas.nodes_in(*iv.Region.circle(middle, 0.5).box())
     assert 0 < len(few) < 0.6 * len(atlas.nodes)
+
+
+@pytest.mark.slow
+def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
+    atlas, world, yaws = PLANE.atlas, PLANE.world, np.array([0.7, 2.1])
+    beams = atlas.beams(PLANE.look(PLANE.places[0]), (40, 0.2), USUAL.block)
+    found = complete(atlas, beams, atlas.model(USUAL.model), 1.0, ROUGHLY, yaws=yaws)
+    assert found.complete
+    turned = np.abs(wrap_angle(found.boxes[:, 2, None] - yaws)).min(axis=1)
+    assert (turned <= found.boxes[:, 4] + 1e-9).all()
+    rng = np.random.default_rng(5)
+    places = rng.uniform(*world.bounds, (40_000, 2))
+    poses = np.column_stack([places, rng.choice(yaws, len(places))])[world.contains(places)]
+    good = atlas.to_cells(poses[atlas.rate(beams, poses, USUAL.model)[0].mean(axis=1) >= 1.0])
+    assert len(good) > 20
+    inside = np.abs(good[:, None, :2] - found.boxes[:, :2]) <= found.boxes[:, 3, None] + 1e-9
+    assert inside.all(axis=2).any(axis=1).all()
 
 
 # Floors.
