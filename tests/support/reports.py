@@ -10,7 +10,7 @@ from isovist.localization.contrast import contrast
 from isovist.poses import way_of
 from isovist.report import answer_json, answer_text, check_json, contrast_json, contrast_text
 
-__all__ = ["answer_text", "checked", "compared", "contrast", "near", "off", "told"]
+__all__ = ["answer_text", "checked", "compared", "contrast", "contrast_json", "near", "off", "told"]
 
 
 def told(answer, hints=()):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from tests.support.fits import together
-from tests.support.reports import compared, contrast
+from tests.support.reports import compared, contrast, contrast_json
 from tests.support.sites import PLANE, SITES
 
 import isovist as iv
@@ -78,3 +78,4 @@ def test_an_answer_with_one_place_has_nothing_to_compare():
     scan = PLANE.look(PLANE.places[0])
     answer = iv.locate(PLANE.atlas, scan, settings=iv.LocalizationSettings(listed=1))
     assert contrast(PLANE.atlas, scan, answer) is None
+    assert contrast_json(None) is None

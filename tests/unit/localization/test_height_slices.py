@@ -5,12 +5,12 @@ from functools import lru_cache
 
 import numpy as np
 import pytest
-from tests.support.fits import USUAL, candidates
+from tests.support.fits import USUAL, candidates, sought
 from tests.support.leaning import FEW, street, street_atlas, tilt_between
 from tests.support.reference_space import LIDAR, at, house, house_atlas
 
 import isovist as iv
-from isovist.localization import Plan, by_slices, rivals, seek, slices
+from isovist.localization import Plan, by_slices, rivals, slices
 from isovist.maps import floor_levels
 from isovist.poses import wrap_angle
 from isovist.sensing import ground_of, levelled
@@ -125,13 +125,13 @@ def test_a_prior_holds_for_both_doors(town):
 def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothing_stands_out():
     truth, atlas = at(5.0, 0.0, 0.7), house_atlas()
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
-    both = seek(atlas, scan, None, USUAL, thorough=True)
+    both = sought(atlas, scan, thorough=True)
     leads = [found.lead(truth.vector, 1.0, 0.3) for found, _ in both.each]
     assert len(leads) == 2
     assert both.lead(truth.vector, 1.0, 0.3) == max(leads)
     low = iv.CloudScan(scan.points[scan.points[:, 2] < -0.55])
     assert len(by_slices(atlas, low, None, USUAL).poses) == 0
-    found = seek(atlas, low, None, USUAL, thorough=True)
+    found = sought(atlas, low, thorough=True)
     assert len(found.poses) == len(candidates(atlas, low, thorough=True).poses)
 
 

@@ -9,22 +9,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.support.errors import refused
-from tests.support.fits import USUAL, candidates
+from tests.support.fits import USUAL, candidates, sought
 from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
 import isovist as iv
 from isovist.atlas import SideBySide
-from isovist.localization import (
-    Candidates,
-    Choice,
-    Glances,
-    best_headings,
-    search_few,
-    seek,
-    site_of,
-)
-from isovist.localization.maps import _Dearest
+from isovist.localization import Choice, Glances, best_headings, search_few, site_of
 from isovist.poses import wrap_angle
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -129,18 +120,6 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, tried, shelf, monkey
     assert least == min(chosen.under[k].min() for k in (0, 2))
 
 
-def test_the_dearest_of_many_maps_is_that_of_all_costs_together():
-    random = np.random.default_rng(0)
-    dearest, costs, left_out = _Dearest(10), [], np.inf
-    for _ in range(12):
-        own = np.sort(random.random(random.integers(0, 6)))
-        left = float(random.uniform(0.5, 3.0))
-        found = Candidates(np.zeros((len(own), 3)), own, left, None, np.inf)
-        costs, left_out = sorted([*costs, *own]), min(left_out, left)
-        wanted = min(costs[10] if len(costs) > 10 else np.inf, left_out)
-        assert dearest.after(found) == wanted
-
-
 # A few nodes of each.
 
 
@@ -210,7 +189,7 @@ def test_what_leads_is_the_same_as_when_each_map_is_searched(site):
     most = less.share(site.atlas, less.seeds[0])
     for place, number in ((site.places[0], 1), (site.places[1], 2)):
         scan = site.look(place)
-        found, whole = seek(together, scan, None, less), candidates(site.atlas, scan, less)
+        found, whole = sought(together, scan, less), candidates(site.atlas, scan, less)
         own = np.column_stack([whole.costs, whole.poses])
         own[:, 1] += together.shifts[1]
         rows = in_order(np.concatenate([own, one_by_one(together, scan, (0, 2))]))

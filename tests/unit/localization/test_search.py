@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.support.errors import known_fault
-from tests.support.fits import USUAL, candidates
+from tests.support.fits import USUAL, candidates, sought
 from tests.support.paths import ROOT
 from tests.support.reference_locate import building, spread_out
 from tests.support.shining import BOTH as BOTH_SIGNALS
@@ -16,18 +16,8 @@ from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
 import isovist as iv
-from isovist.atlas import FAR, PHASES, RAYS, SideBySide, Window, search_rose
-from isovist.localization import (
-    ROUGHLY,
-    TOGETHER,
-    Floors,
-    best_headings,
-    likely,
-    mean_of,
-    outlined,
-    seek,
-    unlike,
-)
+from isovist.atlas import FAR, PHASES, RAYS, Window, search_rose
+from isovist.localization import ROUGHLY, TOGETHER, Floors, best_headings, likely, outlined, unlike
 from isovist.localization.complete import complete
 from isovist.localization.glance import glance
 from isovist.localization.search import CLOSER, LIKELY
@@ -121,12 +111,12 @@ def test_a_glance_finds_what_it_finds_with_every_node_tried(site, monkeypatch):
 @BOTH
 def test_what_other_maps_have_cheaper_is_not_tried_and_the_candidates_stay(site, monkeypatch):
     """Of several maps as many candidates are handed on as of one: the first ones set a limit."""
-    maps = SideBySide.of({"a": site.twin_atlas, "b": site.atlas, "c": site.atlas})
+    maps = {"a": site.twin_atlas, "b": site.atlas, "c": site.atlas}
     for place in site.places:
         scan, found = site.look(place), []
         for large in (0, NEVER):
             count_as_large(monkeypatch, floors=large)
-            found.append(seek(maps, scan, None, FEW, thorough=True))
+            found.append(sought(maps, scan, FEW, thorough=True))
         np.testing.assert_array_equal(found[0].poses, found[1].poses)
         leads = [one.lead(found[0].poses[0], 0.4, 0.2) for one in found]
         assert leads[0] == leads[1]
@@ -142,16 +132,11 @@ def test_chains_choose_like_comparing_with_all(most, radius, turn):
 
 def test_a_prior_asks_only_the_rows_that_it_reaches():
     turned = iv.OccupancyMap(PLANE.world.cells, 0.05, iv.Pose(3.0, -2.0, 0.7))
-    atlas = iv.build(turned)
-    middle = turned.bounds.mean(axis=0)
+    atlas, middle = iv.build(turned), turned.bounds.mean(axis=0)
     square = middle + np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
-    for prior in (
-        iv.Region.circle(middle, 1.5),
-        iv.Region.polygon(square),
-        iv.Region.circle(middle, 1e6),
-        iv.Region.circle(middle + 1e4, 2.0),
-        iv.Region.facing(0.0, 0.5),
-    ):
+    circles = [(middle, 1.5), (middle, 1e6), (middle + 1e4, 2.0)]
+    priors = [iv.Region.polygon(square), iv.Region.facing(0.0, 0.5)]
+    for prior in (*priors, *(iv.Region.circle(*circle) for circle in circles)):
         asked = atlas.nodes_in(*prior.box(0.3))
         inside = np.flatnonzero(prior.contains(atlas.positions, 0.3))
         assert np.isin(inside, asked).all()
@@ -180,30 +165,7 @@ def test_a_search_of_some_headings_leaves_out_no_pose_that_rates_high():
 # Floors.
 
 
-@BOTH
-def test_a_floor_lies_under_the_cost_and_not_far(site):
-    atlas = site.atlas
-    window = atlas.window(site.look(site.places[0]), 0.3)
-    some = np.arange(atlas.settings.channels * PHASES) % 3 != 0
-    every = np.arange(len(atlas.nodes))
-    costs, _ = best_headings(atlas.descriptors, every, window, 1, SHORT, some)
-    floors = Floors.of(atlas).under(window, some, SHORT)
-    assert (floors <= costs[:, 0]).all()
-    assert np.median(floors / costs[:, 0]) > 0.8
-
-
-@pytest.mark.parametrize("short", [0.02, 0.25, 3.0])
-def test_floors_hold_for_any_settings_and_for_unknown_channels(site_of_noise, short):
-    atlas, window = site_of_noise
-    headings = np.ones(atlas.settings.channels * PHASES, dtype=np.bool_)
-    every = np.arange(len(atlas.nodes))
-    costs, _ = best_headings(atlas.descriptors, every, window, 1, short)
-    floors = Floors.of(atlas).under(window, headings, short)
-    assert (floors <= costs[:, 0]).all()
-
-
-@pytest.fixture(scope="module")
-def site_of_noise():
+def noise():
     """An atlas whose descriptors are noise, a third of them unknown, and a scan of noise."""
     random = np.random.default_rng(2)
     settings = replace(PLANE.atlas.settings, channels=16)
@@ -213,6 +175,25 @@ def site_of_noise():
     atlas = replace(PLANE.atlas, nodes=nodes, descriptors=F, settings=settings)
     values = random.uniform(0.0, np.log(31.0), (PHASES, 1, 13)).astype(np.float32)
     return atlas, Window(values, random.random(values.shape) < 0.8)
+
+
+@pytest.mark.parametrize(
+    ("of", "short", "tight"),
+    [
+        (PLANE, SHORT, 0.8),
+        (SPACE, SHORT, 0.8),
+        *((None, short, 0.0) for short in (0.02, 0.25, 3.0)),
+    ],
+)
+def test_a_floor_lies_under_the_cost_and_not_far(of, short, tight):
+    """Whatever the settings, and where channels are unknown."""
+    atlas, window = noise() if of is None else (of.atlas, window_of(of, of.places[0]))
+    some = np.arange(atlas.settings.channels * PHASES) % 3 != 0
+    every = np.arange(len(atlas.nodes))
+    costs, _ = best_headings(atlas.descriptors, every, window, 1, short, some)
+    floors = Floors.of(atlas).under(window, some, short)
+    assert (floors <= costs[:, 0]).all()
+    assert np.median(floors / costs[:, 0]) > tight
 
 
 @pytest.mark.parametrize("every", [1, 3])
@@ -275,14 +256,6 @@ def test_outlines_cost_what_means_of_channels_cost():
         slow, told = slow_costs(atlas, outline, SHORT), steps * floors.step
         assert np.abs(told - slow).max() <= over * floors.step
         assert np.corrcoef(told, slow)[0, 1] > 0.99
-
-
-def test_means_are_of_what_is_seen():
-    values = np.array([[1.0, 2.0, 3.0, 50.0, 7.0, 8.0, 9.0, 9.0]], dtype=np.float32)
-    seen = np.array([[True, True, True, False, True, False, False, False]])
-    means, known = mean_of(values, seen, 4)
-    assert means[0].tolist() == [2.0, 7.0]
-    assert known[0].tolist() == [True, False]
 
 
 def test_the_true_place_is_among_the_nodes_of_likely_outlines(monkeypatch):
@@ -396,17 +369,6 @@ def test_a_scan_without_intensities_or_in_other_units_is_searched_by_ranges():
         one, two = (candidates(described(s), quiet) for s in ("range", BOTH_SIGNALS))
         np.testing.assert_array_equal(one.poses, two.poses)
         np.testing.assert_array_equal(one.costs, two.costs)
-
-
-def test_floors_of_both_rings_are_below_the_costs():
-    both = described(BOTH_SIGNALS)
-    window = both.window(seen(), USUAL.seen_share[0])
-    assert window.values.shape[1] == 2
-    allowed = np.ones(2 * both.settings.channels, dtype=np.bool_)
-    floors = Floors.make(both).under(window, allowed, SHORT)
-    found = candidates(both, seen(), thorough=True)
-    near = np.argmin(np.hypot(*(both.positions - found.poses[0, :2]).T))
-    assert floors[near] <= found.costs[0] < floors.max()
 
 
 # What a closer look needs besides.
