@@ -3,7 +3,7 @@
 import numpy as np
 
 import isovist as iv
-from isovist.localization import refit, unlike
+from isovist.localization import beams_of, refit, seek, site_of, unlike
 from isovist.localization.judge import judge
 from isovist.localization.refine import refine
 from isovist.localization.search import search
@@ -18,6 +18,16 @@ def candidates(atlas, scan, settings=USUAL, prior=None, **how):
     return search(atlas, scan, prior, settings, **how)
 
 
+def sought(maps, scan, settings=USUAL, **how):
+    """What the search of one map or of several finds, for one scan or several."""
+    return seek(site_of(maps), scan, None, settings, **how)
+
+
+def beams(atlas, scan, thin=USUAL.beams[1]):
+    """Beams of one scan or of several."""
+    return beams_of(atlas, scan, thin, USUAL.block)
+
+
 def fits_of(atlas, scan):
     """Unlike places of a scan, fitted and rated as in a first look, best first."""
     fits = refine(atlas, scan, candidates(atlas, scan).poses, USUAL)
@@ -26,8 +36,8 @@ def fits_of(atlas, scan):
 
 def fits_at(atlas, scan, poses):
     """Fits of a scan with many beams from some poses of its sensor."""
-    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
-    return refit(atlas, beams, np.stack([pose.vector for pose in poses]), USUAL, tilt=False)
+    rows = np.stack([pose.vector for pose in poses])
+    return refit(atlas, beams(atlas, scan), rows, USUAL, tilt=False)
 
 
 def together(scans, motions, **how):

@@ -5,10 +5,12 @@ import json
 import numpy as np
 from tests.support.sites import gap
 
+from isovist.localization import Contrast
+from isovist.localization.contrast import contrast
 from isovist.poses import way_of
-from isovist.report import answer_json, answer_text, check_json
+from isovist.report import answer_json, answer_text, check_json, contrast_json, contrast_text
 
-__all__ = ["answer_text", "checked", "near", "off", "told"]
+__all__ = ["answer_text", "checked", "compared", "contrast", "contrast_json", "near", "off", "told"]
 
 
 def told(answer, hints=()):
@@ -19,6 +21,14 @@ def told(answer, hints=()):
 def checked(check):
     """The report of a check, which must be strict JSON."""
     return json.loads(json.dumps(check_json(check), allow_nan=False))
+
+
+def compared(places, poses, ends, favour):
+    """The report of a contrast of two places, beam by beam."""
+    one = Contrast(places, poses, np.asarray(ends), np.asarray(favour, dtype=float))
+    report = json.loads(json.dumps(contrast_json(one), allow_nan=False))
+    assert report.pop("text") == contrast_text(one)
+    return report, one.counts
 
 
 def off(pose, truth):

@@ -7,10 +7,11 @@ LIMITS = {
     "first": ["choice.FIRST"],
     "tried": ["choice.AHEAD"],
     "ways": ["attitudes.ALL_ROUND"],
+    "glimpsed": ["glance.GLIMPSED"],
 }
 """By what is counted: nodes for which floors pay, nodes of a large site, maps of a library that are
-all looked at, maps that are looked at first, maps that are tried at a time, and ways up that are
-tried all round.
+all looked at, maps that are looked at first, maps that are tried at a time, ways up that are tried
+all round, and places of a glance that are compared.
 """
 
 

@@ -4,21 +4,22 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.complete import random_site
 from tests.support.errors import refused
-from tests.support.fits import USUAL, candidates, fits_at, fits_of
+from tests.support.fits import USUAL, beams, candidates, fits_at, fits_of
 from tests.support.reports import near
 from tests.support.sites import SITES
 
 import isovist as iv
 from isovist.atlas import Fit
-from isovist.compute import EXPLAINED, UNSEEN
+from isovist.compute import EXPLAINED, UNSEEN, ceiling
 from isovist.localization import (
     RULES,
     Candidates,
     Evidence,
     Fits,
+    agree,
     attempt,
-    beams_of,
     chances_of,
     decide,
     look_once,
@@ -82,15 +83,20 @@ def test_an_answer_has_the_facts_of_its_places(site):
     assert facts["groups"] > 8
 
 
+def shifted(atlas, fits, which, step):
+    """Fits of which some are moved by a step along x and y and about z."""
+    poses = fits.poses.copy()
+    poses[which, :3] += step
+    ratings = atlas.rate(fits.beams, poses, USUAL.model)
+    return Fits(replace(fits.fit, poses=poses), fits.beams, *ratings)
+
+
 @BOTH
 def test_contenders_are_rated_where_they_are_worth_most(site):
     atlas = site.twin_atlas
     fits = fits_of(atlas, site.look(site.lonely, world=site.twins, seed=6))
     reached = fits.worth(atlas, USUAL)
-    off = np.zeros(fits.poses.shape[1])
-    off[:3] = 0.06, -0.04, 0.02
-    moved = replace(fits.fit, poses=fits.poses + off)
-    fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, moved.poses, USUAL.model))
+    fits = shifted(atlas, fits, slice(None), (0.06, -0.04, 0.02))
     before = fits.worth(atlas, USUAL)
     best, after = polish(atlas, fits, replace(USUAL, nearby=(0.05, 0.012, 60.0)), before)
     assert (after >= before).all()
@@ -108,9 +114,7 @@ def test_a_place_without_contenders_stays_as_it_was_fitted(site):
     fits = fits_of(site.atlas, site.look(site.places[0]))
     totals = fits.worth(site.atlas, USUAL)
     assert (totals > totals.max() - USUAL.nearby[2]).sum() == 1
-    kept, same = polish(site.atlas, fits, USUAL, totals)
-    assert kept is fits
-    assert (same == totals).all()
+    assert polish(site.atlas, fits, USUAL, totals) == (fits, totals)
 
 
 @BOTH
@@ -119,10 +123,7 @@ def test_rivals_are_refuted_by_the_fits_as_they_are(site):
     scan, atlas = site.look(site.lonely, world=site.twins, seed=6), site.twin_atlas
     fits = fits_at(atlas, scan, (site.lonely, site.twin))
     assert not judge(atlas, scan, fits, USUAL).estimates[1].refuted
-    poses = fits.poses.copy()
-    poses[1, :3] += 0.1, -0.08, 0.03
-    moved = replace(fits.fit, poses=poses)
-    fits = Fits(moved, fits.beams, *atlas.rate(fits.beams, poses, USUAL.model))
+    fits = shifted(atlas, fits, 1, (0.1, -0.08, 0.03))
     wide = replace(USUAL, nearby=(0.05, 0.012, 1e3))
     stays, gains = (judge(atlas, scan, fits, wide, nearby=nearby) for nearby in (False, True))
     assert stays.estimates[1].refuted
@@ -177,27 +178,6 @@ def test_the_place_with_the_highest_mean_rating_is_listed(site):
         assert chances == sorted(chances, reverse=True)
 
 
-@BOTH
-def test_a_place_is_worth_what_its_beams_are(site):
-    fits = fits_of(site.atlas, site.look(site.places[0]))
-    kinds, ratings, beams = fits.kinds[3], fits.ratings[3], fits.beams
-    means = [ratings[beams.block_of == block].mean(dtype=float) for block in range(beams.blocks)]
-    bonus = USUAL.worth * (np.mean(kinds == EXPLAINED) - np.mean(kinds == UNSEEN))
-    columns = np.split(np.array(means), beams.columns[1:])
-    slow = sum(np.mean(column) + bonus for column in columns)
-    assert fits.totals(USUAL)[3] == pytest.approx(slow, rel=1e-5)
-    assert fits.blocks[3] == pytest.approx(means, rel=1e-9)
-    assert (np.diff(fits.scores) <= 0.0).all()
-
-
-def test_totals_are_sums_over_witnesses():
-    sums = np.random.default_rng(5).normal(size=(9, 3 + 7))
-    told = totals_of(sums, replace(USUAL, worth=1.7))
-    for row, found in zip(sums, told, strict=True):
-        assert found == pytest.approx(sum(w + 1.7 * row[1] - 1.7 * row[2] for w in row[3:]))
-    assert totals_of(np.empty((0, 10)), USUAL).shape == (0,)
-
-
 def test_a_rival_must_be_worse_in_more_than_one_block():
     blocks = np.array([[4.0] * 8, [4.0] * 7 + [-4.0], [3.0] * 8])
     scores = blocks.mean(axis=1)
@@ -215,59 +195,61 @@ def test_chances_are_those_of_the_equation_and_none_has_its_share():
 
 
 @BOTH
-def test_sums_of_fits_are_those_of_their_beams(site):
-    beams = site.atlas.beams(site.look(site.places[0]), USUAL.beams[1], USUAL.block)
-    random = np.random.default_rng(1)
-    ratings = random.normal(size=(70, len(beams))).astype(np.float32)
+def test_a_place_is_worth_what_its_beams_are(site):
+    many, random = beams(site.atlas, site.look(site.places[0])), np.random.default_rng(1)
+    ratings = random.normal(size=(70, len(many))).astype(np.float32)
     kinds = random.integers(0, 5, ratings.shape).astype(np.uint8)
     none = np.empty((70, 0, 0)), np.empty(70), np.empty(70)
     poses = np.repeat(site.places[0].vector[None], 70, axis=0)
-    fits = Fits(Fit(poses, *none), beams, ratings, kinds)
+    fits, settings = Fits(Fit(poses, *none), many, ratings, kinds), replace(USUAL, worth=1.7)
     for told in (fits, fits.select(random.permutation(70)[:40])):
+        inliers, unseen = ((told.kinds == kind).mean(axis=1) for kind in (EXPLAINED, UNSEEN))
+        witnesses = many.by_column(many.by_block(told.ratings))
+        totals = (witnesses + 1.7 * (inliers - unseen)[:, None]).sum(axis=1)
+        assert (told.inliers.tolist(), told.unseen.tolist()) == (inliers.tolist(), unseen.tolist())
         np.testing.assert_allclose(told.scores, told.ratings.mean(axis=1, dtype=float), rtol=1e-12)
-        assert told.inliers.tolist() == (told.kinds == EXPLAINED).mean(axis=1).tolist()
-        assert told.unseen.tolist() == (told.kinds == UNSEEN).mean(axis=1).tolist()
-        columns = beams.by_column(beams.by_block(told.ratings))
-        np.testing.assert_allclose(told.witnesses, columns, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(told.witnesses, witnesses, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(told.totals(settings), totals, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(totals_of(told.sums, settings), told.totals(settings))
+    assert totals_of(np.empty((0, 10)), USUAL).shape == (0,)
 
 
 @BOTH
 def test_witnesses_are_means_of_the_blocks_that_see_one_thing(site):
-    beams = beams_of(site.atlas, site.look(site.places[0]), USUAL.beams[0], USUAL.block)
-    ratings = np.random.default_rng(0).normal(size=(3, len(beams))).astype(np.float32)
-    number, blocks = beams.block_of, beams.by_block(ratings)
-    assert set(number) == set(range(beams.blocks))
-    for k in range(beams.blocks):
+    few = beams(site.atlas, site.look(site.places[0]), USUAL.beams[0])
+    ratings = np.random.default_rng(0).normal(size=(3, len(few))).astype(np.float32)
+    number, blocks = few.block_of, few.by_block(ratings)
+    assert set(number) == set(range(few.blocks))
+    for k in range(few.blocks):
         mean = ratings[:, number == k].mean(axis=1, dtype=np.float64)
         np.testing.assert_allclose(blocks[:, k], mean, rtol=1e-12)
-    bearing = np.arctan2(beams.ends[:, 1], beams.ends[:, 0])
-    columns = np.split(np.arange(beams.blocks), beams.columns[1:])
+    bearing = np.arctan2(few.ends[:, 1], few.ends[:, 0])
+    columns = np.split(np.arange(few.blocks), few.columns[1:])
     width, length = USUAL.block
-    for column, mean in zip(columns, beams.by_column(blocks).T, strict=True):
+    for column, mean in zip(columns, few.by_column(blocks).T, strict=True):
         np.testing.assert_allclose(mean, blocks[:, column].mean(axis=1), rtol=1e-12)
         if site.name == "space":
             inside = np.sort(bearing[np.isin(number, column)])
             assert inside[-1] - inside[0] <= width + 1e-9
             continue
-        begun = [beams.ends[beams.order[beams.starts[k]]] for k in column]
+        begun = [few.ends[few.order[few.starts[k]]] for k in column]
         assert all(np.linalg.norm(begun[0] - later) < length for later in begun[1:])
-        if column[-1] + 1 < beams.blocks:
-            after = beams.ends[beams.order[beams.starts[column[-1] + 1]]]
+        if column[-1] + 1 < few.blocks:
+            after = few.ends[few.order[few.starts[column[-1] + 1]]]
             assert np.linalg.norm(begun[0] - after) >= length
-    assert 1 < len(columns) < beams.blocks
+    assert 1 < len(columns) < few.blocks
 
 
 @BOTH
 def test_beams_of_other_sizes_are_fitted_as_one_by_one(site):
     atlas, scan = site.atlas, site.look(site.places[0])
-    beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
-    start, n = site.places[0].vector[None], atlas.fitted(False)
+    many, start, n = beams(atlas, scan), site.places[0].vector[None], atlas.fitted(False)
     widths, factors = USUAL.all_widths(atlas), (0.9, 1.0, 1.05)
     coarse, fine = USUAL.coarse_widths(atlas), USUAL.fine_widths(atlas)
     np.testing.assert_array_equal(widths, np.append(coarse, fine))
-    scores, poses = atlas.fit_scaled(beams, start, widths, n, USUAL.model, factors)
+    scores, poses = atlas.fit_scaled(many, start, widths, n, USUAL.model, factors)
     for factor, score, pose in zip(factors, scores, poses, strict=True):
-        scaled = beams.scaled(factor)
+        scaled = many.scaled(factor)
         fit = atlas.fit(scaled, start, widths, n)
         ratings, _ = atlas.rate(scaled, fit.poses, USUAL.model)
         assert score == pytest.approx(ratings.mean(dtype=float), abs=1e-5)
@@ -302,3 +284,36 @@ def test_ellipses_follow_the_covariance_and_their_law():
 def test_a_level_is_a_share(wrong):
     with refused("level"):
         radius(wrong)
+
+
+@pytest.mark.slow
+def test_a_ceiling_is_not_below_what_beams_are_worth():
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        atlas, scan, truth = random_site(rng)
+        many, model = beams(atlas, scan), atlas.model(USUAL.model)
+        ratings = atlas.rate(many, truth[None], USUAL.model)[0][0]
+        tops = [ceiling(model, float(z), 0.0, 0.0) for z in np.hypot(*many.ends.T)]
+        assert (ratings <= np.array(tops) + 1e-5).all()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "away", "before", "after", "inliers", "kind", "believed"),
+    [
+        ("ambiguous", 5.0, 3.0, 4.1, 0.95, iv.Pose, True),
+        ("ambiguous", 5.0, 3.0, 3.9, 0.95, iv.Pose, False),  # not better by far
+        ("ambiguous", 5.0, 3.0, 4.1, 0.85, iv.Pose, False),  # something else has changed
+        ("unique", 5.0, 3.0, 4.1, 0.95, iv.Pose, False),  # the first look was sure of another
+        ("ambiguous", 5.0, 3.0, 4.1, 0.95, iv.Pose3, False),  # not measured in space
+        ("ambiguous", 0.4, 4.0, 4.0, 0.5, iv.Pose3, True),  # the same place
+        ("lost", 5.0, 4.0, 4.0, 0.5, iv.Pose, True),  # the first look found none that fits
+    ],
+)
+def test_a_place_that_a_closer_look_finds_must_be_better_by_far(
+    verdict, away, before, after, inliers, kind, believed
+):
+    n = 3 if kind is iv.Pose else 4
+    here = iv.Estimate(kind(), np.eye(n), 0.5, 0.6, before)
+    there = iv.Estimate(kind(away), np.eye(n), 1.0, inliers, after)
+    first = iv.Answer(iv.Verdict(verdict), (), (here,))
+    assert agree(first, iv.Answer(iv.Verdict.UNIQUE, (), (there, here)), USUAL) is believed

@@ -1,28 +1,31 @@
-"""Of many maps some are looked at: the others are excluded by a bound, or the answer says so."""
+"""Of many maps some are looked at: the others are excluded by a bound, or the answer says so.
+
+A few nodes of each of many maps are searched at once, as by a search of each map.
+"""
 
 import pickle
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.sites import SITES, gap
+from tests.support.errors import refused
+from tests.support.fits import USUAL, candidates, sought
+from tests.support.sites import PLANE, SITES, SPACE, gap
+from tests.support.sizes import count_as_large
 
 import isovist as iv
-from isovist import InputError, Library, LocalizationSettings, hints
-from isovist.localization import choice, several
-from isovist.localization.choice import Choice, Glances
-from isovist.localization.maps import _Dearest, site_of
-from isovist.localization.search import Candidates, best_headings
+from isovist.atlas import SideBySide
+from isovist.localization import Choice, Glances, best_headings, search_few, site_of
+from isovist.poses import wrap_angle
 
-both = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
-USUAL = LocalizationSettings()
+BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+UNSEARCHED = iv.Reason.MAPS_NOT_SEARCHED
 
 
 @pytest.fixture
 def shelf(tmp_path, monkeypatch):
     """A library with the map that has the places among others, all of which are many."""
-    monkeypatch.setattr(choice, "FEW", 2)
-    monkeypatch.setattr(choice, "FIRST", 1)
+    count_as_large(monkeypatch, maps=2, first=1)
 
     def make(site, **limits):
         iv.write_atlas(site.twin_atlas, tmp_path / "first")
@@ -34,13 +37,12 @@ def shelf(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@both
+@BOTH
 def test_the_place_is_found_as_when_all_maps_are_looked_at(site, shelf):
     library = shelf(site)
     for truth in site.places[:2]:
         scan = site.look(truth)
-        answer = iv.locate(library, scan)
-        every = iv.locate(dict(library), scan)
+        answer, every = iv.locate(library, scan), iv.locate(dict(library), scan)
         assert gap(answer.best.pose, every.best.pose)[0] < 0.05
         assert answer.verdict is every.verdict is iv.Verdict.UNIQUE
         assert answer.map == "second"
@@ -48,43 +50,61 @@ def test_the_place_is_found_as_when_all_maps_are_looked_at(site, shelf):
         assert answer.timing_ms["total"] >= answer.timing_ms["search"]
 
 
-@both
-def test_a_whole_map_is_searched_once_for_a_look(site, shelf, monkeypatch):
-    library, asked = shelf(site), []
-    real = several.search
-
-    def counted(atlas, scan, *given, **how):
-        if how.get("only") is None:
-            asked.append((id(atlas), id(scan), how["thorough"], how["limit"]))
-        return real(atlas, scan, *given, **how)
-
-    monkeypatch.setattr(several, "search", counted)
-    iv.locate(library, site.look(site.places[0]))
-    assert asked
-    assert len(asked) == len(set(asked))
+@pytest.mark.slow
+@BOTH
+def test_a_scan_of_elsewhere_is_lost_on_every_map(site, shelf):
+    library, scan = shelf(site), site.elsewhere()
+    answer = iv.locate(library, scan)
+    assert answer.verdict is iv.locate(dict(library), scan).verdict
+    assert answer.verdict is not iv.Verdict.UNIQUE
+    assert UNSEARCHED not in answer.reasons
+    assert isinstance(iv.hints(library, scan, answer), tuple)
 
 
-@both
+@pytest.mark.slow
+@BOTH
+def test_maps_that_may_not_be_looked_at_are_told(site, tmp_path, monkeypatch):
+    """A place that was not looked at is never counted as absent."""
+    count_as_large(monkeypatch, maps=2, first=1)
+    for name in ("first", "second", "third"):
+        iv.write_atlas(site.atlas, tmp_path / name)
+    answer = iv.locate(iv.read_library(tmp_path, most=1), site.look(site.places[0]))
+    assert (answer.verdict, answer.reasons) == ("ambiguous", (UNSEARCHED,))
+    assert (answer.facts["maps_searched"], answer.facts["maps_given"]) == (1, 3)
+    assert gap(answer.best.pose, site.places[0])[0] < 0.1
+
+
+def test_a_limit_of_maps_is_checked_and_kept(shelf):
+    library = shelf(PLANE, most=2)
+    assert pickle.loads(pickle.dumps(library)).most == 2
+    assert iv.Library(library.paths, 1.0).most is None
+    with refused("most"):
+        shelf(PLANE, most=0)
+
+
+@BOTH
 def test_floors_of_maps_are_below_what_their_nodes_cost(site, shelf):
     library = shelf(site)
-    scan = site.look(site.places[0])
-    window = site.atlas.window(scan, USUAL.seen_share[site.atlas.dimension - 2])
+    window = site.atlas.window(
+        site.look(site.places[0]), USUAL.seen_share[site.atlas.dimension - 2]
+    )
     under = Glances.of(library).under(window, USUAL.short)
     for name, floors in zip(library, under, strict=True):
-        atlas = library[name]
-        assert floors.shape == (len(atlas.nodes),)
-        every = np.arange(len(atlas.nodes))
-        costs, _ = best_headings(atlas.descriptors, every, window.rough, 1, USUAL.short)
+        F = library[name].descriptors
+        costs, _ = best_headings(F, np.arange(len(F)), window.rough, 1, USUAL.short)
+        assert floors.shape == (len(F),)
         assert (floors <= costs[:, 0]).all()
-    assert Glances.of(library) is Glances.of(library)
 
 
-@both
-def test_what_is_left_out_costs_at_least_what_is_said(site, shelf):
+@pytest.mark.parametrize("tried", [(32, 0.3), (2, 0.0), (2, np.inf)])
+@BOTH
+def test_what_is_left_out_costs_at_least_what_is_said(site, tried, shelf, monkeypatch):
+    """Whether two maps are tried at a time or all, the right one comes first."""
+    count_as_large(monkeypatch, tried=tried)
     library = shelf(site)
-    scan = site.look(site.places[0])
-    chosen = Choice.of(site_of(library), scan, USUAL)
+    chosen = Choice.of(site_of(library), site.look(site.places[0]), USUAL)
     assert chosen.site.names[chosen.order[0]] == "second"
+    assert sorted(chosen.order) == [0, 1, 2]
     for limit in (0.0, 1.0, 3.0, np.inf):
         part, left = chosen.part(limit)
         assert part.names[0] in library
@@ -100,72 +120,101 @@ def test_what_is_left_out_costs_at_least_what_is_said(site, shelf):
     assert least == min(chosen.under[k].min() for k in (0, 2))
 
 
-def test_no_more_maps_are_tried_when_one_is_far_ahead(shelf, monkeypatch):
-    tried = []
-    rated = choice._rated
-    monkeypatch.setattr(choice, "_rated", lambda *given: tried.append(0) or rated(*given))
-    library = shelf(SITES["plane"])
-    scan = SITES["plane"].look(SITES["plane"].places[0])
-    monkeypatch.setattr(choice, "AHEAD", (2, 0.0))
-    assert Choice.of(site_of(library), scan, USUAL).order[0] == 1
-    assert len(tried) == 2
-    monkeypatch.setattr(choice, "AHEAD", (2, np.inf))
-    assert Choice.of(site_of(library), scan, USUAL).order[0] == 1
-    assert len(tried) == 5
-    assert not choice._is_ahead(np.array([5.0]))
+# A few nodes of each.
 
 
-@pytest.mark.slow
-@both
-def test_maps_that_may_not_be_looked_at_are_told(site, shelf, monkeypatch):
-    """A place that was not looked at is never counted as absent."""
-    library = shelf(site, most=1)
-    monkeypatch.setattr(Choice, "limit", lambda *_: np.inf)  # as if no bound excluded them
-    answer = iv.locate(library, site.look(site.places[0]))
-    assert answer.verdict is iv.Verdict.AMBIGUOUS
-    assert answer.map == "second"
-    assert answer.advice == (
-        "One place explains the scan, and no other comes near. Only 1 of 3 maps were looked at; "
-        "some of the others may explain the scan as well."
-    )
-
-
-@pytest.mark.slow
-@both
-def test_a_scan_of_elsewhere_is_lost_on_every_map(site, shelf):
-    library = shelf(site)
-    scan = site.elsewhere()
-    answer = iv.locate(library, scan)
-    assert answer.verdict is iv.locate(dict(library), scan).verdict
-    assert answer.verdict is not iv.Verdict.UNIQUE
-    assert "maps were looked at" not in answer.advice
-    assert isinstance(hints(library, scan, answer), tuple)
-
-
-def test_a_limit_of_maps_is_checked_and_kept(shelf):
-    library = shelf(SITES["plane"], most=2)
-    assert pickle.loads(pickle.dumps(library)).most == 2
-    assert Library(library.paths, 1.0).most is None
-    with pytest.raises(InputError) as error:
-        shelf(SITES["plane"], most=0)
-    assert str(error.value) == "`most` must be a number of maps, 1 or more, got 0."
-
-
-@both
-def test_the_channels_of_a_scan_are_found_once_for_many_maps(site):
-    scan = site.look(site.places[0])
-    share = USUAL.seen_share[site.atlas.dimension - 2]
-    assert site.atlas.window(scan, share) is site.twin_atlas.window(scan, share)
-    assert site.atlas.window(scan, share) is not site.atlas.window(site.look(site.places[0]), share)
-
-
-def test_the_dearest_of_many_maps_is_that_of_all_costs_together():
+def laid_out(site, share=0.05):
+    """Three maps side by side, of each of which a few nodes are to be searched."""
+    maps = {"a": site.twin_atlas, "b": site.atlas, "c": site.atlas}
     random = np.random.default_rng(0)
-    dearest, costs, left_out = _Dearest(10), [], np.inf
-    for _ in range(12):
-        own = np.sort(random.random(random.integers(0, 6)))
-        left = float(random.uniform(0.5, 3.0))
-        found = Candidates(np.zeros((len(own), 3)), own, left, None, np.inf)
-        costs, left_out = sorted([*costs, *own]), min(left_out, left)
-        wanted = min(costs[10] if len(costs) > 10 else np.inf, left_out)
-        assert dearest.after(found) == wanted
+    only = {name: np.flatnonzero(random.random(atlas.size) < share) for name, atlas in maps.items()}
+    return replace(SideBySide.of(maps), only=only)
+
+
+def one_by_one(site, scan, numbers):
+    """Costs and poses when each map is searched by itself, in order."""
+    found = []
+    for k in numbers:
+        name = site.names[k]
+        one = candidates(site.maps[name], scan, only=site.only[name])
+        rows = one.poses.copy()
+        rows[:, 0] += site.shifts[k]
+        found.append(np.column_stack([one.costs, rows]))
+    return in_order(np.concatenate(found))
+
+
+def in_order(rows):
+    return rows[np.lexsort(rows.T[::-1])]
+
+
+@BOTH
+@pytest.mark.parametrize("share", [1.0, 0.6])
+def test_the_candidates_are_those_of_each_map(site, share):
+    together = laid_out(site)
+    for place in site.places[:2]:
+        scan = site.look(place)
+        slow = one_by_one(together, scan, (0, 1, 2))
+        limit = float(np.quantile(slow[:, 0], share)) if share < 1.0 else np.inf
+        slow = slow[slow[:, 0] <= limit]
+        found = search_few(together, (0, 1, 2), scan, USUAL, 10_000, limit)
+        rows = in_order(np.column_stack([found.costs, found.poses]))
+        np.testing.assert_allclose(rows, slow, atol=1e-12)
+        assert found.left_out == np.inf
+        none = search_few(together, (0, 1, 2), scan, USUAL, 25, -1.0)
+        assert none.poses.shape == (0, found.poses.shape[1])
+        first = search_few(together, (0, 1, 2), scan, USUAL, 25, limit)
+        np.testing.assert_array_equal(first.costs, slow[:25, 0])
+        assert first.left_out == first.costs[-1]
+
+
+@BOTH
+def test_maps_of_other_spacing_are_told_apart(site):
+    """What is alike depends on the distance of the nodes."""
+    together = laid_out(site)
+    wide = replace(site.atlas, spacing=2.0 * site.atlas.spacing)
+    mixed = replace(together, maps={**together.maps, "c": wide})
+    scan = site.look(site.places[0])
+    slow = one_by_one(mixed, scan, (1, 2))
+    found = search_few(mixed, (1, 2), scan, USUAL, 10_000)
+    rows = in_order(np.column_stack([found.costs, found.poses]))
+    np.testing.assert_allclose(rows, slow, atol=1e-12)
+    assert len(slow) < len(one_by_one(together, scan, (1, 2)))
+
+
+@BOTH
+def test_what_leads_is_the_same_as_when_each_map_is_searched(site):
+    """One map is searched wholly, of the others a few nodes."""
+    few, less = laid_out(site), replace(USUAL, seeds=(20, 40), finalists=(60, 4))
+    together = replace(few, only={name: few.only[name] for name in "ac"})
+    most = less.share(site.atlas, less.seeds[0])
+    for place, number in ((site.places[0], 1), (site.places[1], 2)):
+        scan = site.look(place)
+        found, whole = sought(together, scan, less), candidates(site.atlas, scan, less)
+        own = np.column_stack([whole.costs, whole.poses])
+        own[:, 1] += together.shifts[1]
+        rows = in_order(np.concatenate([own, one_by_one(together, scan, (0, 2))]))
+        assert sorted(map(tuple, found.poses)) == sorted(map(tuple, rows[:most, 1:]))
+        sensor = np.array((place @ scan.T_level_robot.inverse).vector)
+        glance = whole.own(sensor, 1.0, 0.5)[1]
+        sensor[0] += together.shifts[number]
+        near = np.linalg.norm(rows[:, 1:3] - sensor[:2], axis=1) < 1.0
+        near &= np.abs(wrap_angle(rows[:, 3] - sensor[2])) < 0.5
+        cost = rows[near, 0].min(initial=np.inf)
+        glance = glance if number == 1 else cost
+        lead = min(min(whole.left_out, rows[most, 0]) / cost, whole.cut / glance)
+        handed_on = cost <= rows[most - 1, 0]
+        assert found.lead(sensor, 1.0, 0.5) == pytest.approx(lead if handed_on else 0.0)
+        assert handed_on or number == 2
+
+
+@pytest.mark.parametrize(
+    ("site", "scan"),
+    [
+        (PLANE, iv.Scan(np.array([0.0, 0.001, 0.002]), np.full(3, 2.0), 0.0, 20.0)),
+        (SPACE, iv.CloudScan(np.linspace([-0.1, 0.0, 2.0], [0.1, 0.1, 2.1], 60))),
+    ],
+)
+def test_a_scan_that_sees_nothing_has_no_candidates(site, scan):
+    found = search_few(laid_out(site), (0, 1, 2), scan, USUAL, 10)
+    assert len(found.poses) == len(found.costs) == 0
+    assert found.left_out == np.inf

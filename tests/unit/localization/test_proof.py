@@ -4,14 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from benchmarks.complete import plant, random_site
+from benchmarks.complete import plant
 from tests.support.fits import USUAL, candidates
 from tests.support.reports import near
 from tests.support.sites import PLANAR, PLANE, SITES, gap
 
 import isovist as iv
-from isovist.compute import ceiling
-from isovist.localization import agree, is_same
 
 
 @pytest.mark.slow
@@ -23,18 +21,6 @@ def test_no_planted_pose_is_lost():
 
 
 @pytest.mark.slow
-def test_a_ceiling_is_not_below_what_beams_are_worth():
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        atlas, scan, truth = random_site(rng)
-        beams = atlas.beams(scan, USUAL.beams[1], USUAL.block)
-        ratings = atlas.rate(beams, truth[None], USUAL.model)[0][0]
-        model = atlas.model(USUAL.model)
-        tops = [ceiling(model, float(z), 0.0, 0.0) for z in np.hypot(*beams.ends.T)]
-        assert (ratings <= np.array(tops) + 1e-5).all()
-
-
-@pytest.mark.slow
 def test_a_unique_answer_is_proved_and_the_truth_lies_in_the_proof():
     place = PLANE.places[0]
     answer = iv.locate(PLANE.atlas, PLANE.look(place, mount=PLANE.mount), prove=True)
@@ -43,7 +29,6 @@ def test_a_unique_answer_is_proved_and_the_truth_lies_in_the_proof():
     assert proof.holds(place)
     assert not proof.holds(iv.Pose(place.x + 2.0, place.y, place.yaw))
     assert proof.lookups > 0
-    assert "free space of the map" in proof.premise
     assert set(answer.timing_ms) == {"search", "refine", "judge", "prove", "total"}
 
 
@@ -74,7 +59,6 @@ def test_twins_are_never_proved_unique_and_both_lie_in_the_proof(lonely, listed)
 def test_a_prior_bounds_the_proof(lonely):
     prior = iv.Region.around(PLANE.lonely, 1.0)
     answer = iv.locate(PLANE.twin_atlas, lonely, prior=prior, prove=True)
-    assert "and of the prior" in answer.proof.premise
     assert answer.proof.holds(PLANE.lonely)
     assert not answer.proof.holds(PLANE.twin)
 
@@ -114,32 +98,10 @@ def test_a_place_that_does_not_lead_is_looked_at_once_more(k, with_what):
         scan = [scan, PLANE.look(truth, seed=3)]
     answer = iv.locate(PLANE.atlas, scan, **how, settings=replace(USUAL, seeds=(1, 1)))
     assert answer.verdict == "unique"
-    assert is_same(answer.best.pose, truth, USUAL)
+    assert near(answer.best.pose, truth)
     ahead = replace(USUAL, seeds=(1, 1), lead=1000.0)
     answer = iv.locate(PLANE.atlas, scan, **how, settings=ahead)
     assert (answer.verdict, answer.reasons) == ("ambiguous", (iv.Reason.SEARCH_INCOMPLETE,))
-
-
-@pytest.mark.parametrize(
-    ("verdict", "away", "before", "after", "inliers", "kind", "believed"),
-    [
-        ("ambiguous", 5.0, 3.0, 4.1, 0.95, iv.Pose, True),
-        ("ambiguous", 5.0, 3.0, 3.9, 0.95, iv.Pose, False),  # not better by far
-        ("ambiguous", 5.0, 3.0, 4.1, 0.85, iv.Pose, False),  # something else has changed
-        ("unique", 5.0, 3.0, 4.1, 0.95, iv.Pose, False),  # the first look was sure of another
-        ("ambiguous", 5.0, 3.0, 4.1, 0.95, iv.Pose3, False),  # not measured in space
-        ("ambiguous", 0.4, 4.0, 4.0, 0.5, iv.Pose3, True),  # the same place
-        ("lost", 5.0, 4.0, 4.0, 0.5, iv.Pose, True),  # the first look found none that fits
-    ],
-)
-def test_a_place_that_a_closer_look_finds_must_be_better_by_far(
-    verdict, away, before, after, inliers, kind, believed
-):
-    n = 3 if kind is iv.Pose else 4
-    here = iv.Estimate(kind(), np.eye(n), 0.5, 0.6, before)
-    there = iv.Estimate(kind(away), np.eye(n), 1.0, inliers, after)
-    first = iv.Answer(iv.Verdict(verdict), (), (here,))
-    assert agree(first, iv.Answer(iv.Verdict.UNIQUE, (), (there, here)), USUAL) is believed
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -154,3 +116,26 @@ def test_the_lead_says_what_was_left_out(site):
     assert some.lead(best, 0.5, 0.3) == pytest.approx(some.costs[-1] / some.costs[0])
     assert some.lead(best + 50.0, 0.5, 0.3) == 0.0
     assert gap(site.atlas.lift(best[None])[0], site.places[0])[0] < 1.0
+
+
+# A site that repeats itself.
+
+TILE = (5.45, 6.7)
+"""Height and width of a room in m: no multiples of the spacing, so nodes lie otherwise in each."""
+
+
+@pytest.mark.slow
+def test_every_copy_of_a_place_is_listed_however_few_candidates_there_are():
+    height, width = (round(side / 0.05) for side in TILE)
+    room = np.zeros((height, width), dtype=np.uint8)
+    room[:2], room[-2:], room[:, :2], room[:, -2:] = (iv.Cell.OCCUPIED,) * 4
+    room[2:30, 60:64] = room[70:90, 20:40] = room[60:64, 100:] = iv.Cell.OCCUPIED
+    world, place = iv.OccupancyMap(np.tile(room, (3, 3)), 0.05), iv.Pose(2.1, 1.9, 0.7)
+    lidar = iv.Lidar(1.5 * np.pi, 180, 12.0, 0.02, clutter=0.1)
+    scan = lidar.scan(world, place, np.random.default_rng(3))
+    few = replace(USUAL, seeds=(400, 4), listed=1000)
+    answer = iv.locate(iv.build(world), scan, settings=few)
+    assert answer.verdict == "ambiguous"
+    for k in range(9):
+        copy = iv.Pose(place.x + TILE[1] * (k % 3), place.y + TILE[0] * (k // 3), place.yaw)
+        assert any(near(one.pose, copy, 0.5, 10.0) for one in answer.estimates)

@@ -4,12 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.fits import USUAL, together
+from tests.support.fits import USUAL, beams, sought, together
 from tests.support.sites import SITES, SPACE
 from tests.support.ways import STEPS, looks, way
 
 import isovist as iv
-from isovist.localization import beams_of, seek, site_of
 
 BOTH = pytest.mark.parametrize("site", SITES.values(), ids=SITES)
 
@@ -49,7 +48,7 @@ def test_scans_of_one_place_have_as_many_witnesses_as_one_of_them(site):
     scans = looks(site, [site.places[0]] * 4)
     several = together(scans, [iv.Pose()] * 3)
     for thin in USUAL.beams:
-        one, every = (beams_of(site.atlas, s, thin, USUAL.block) for s in (scans[-1], several))
+        one, every = (beams(site.atlas, s, thin) for s in (scans[-1], several))
         assert len(every) > 3 * len(one)
         assert every.blocks <= 1.25 * one.blocks
 
@@ -58,7 +57,7 @@ def test_scans_of_one_place_have_as_many_witnesses_as_one_of_them(site):
 def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
     """What stood in the way of them is no witness on its own."""
     several = together(looks(site, way(site.places[0], STEPS[:1])), STEPS[:1])
-    many = beams_of(site.atlas, several, USUAL.beams[1], USUAL.block)
+    many = beams(site.atlas, several)
     views = len(many.views[0].beams)
     column, own = many.column_of, many.views[0].beams.column_of
     again = np.isin(column[:views], column[views:])
@@ -72,7 +71,7 @@ def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
 def test_candidates_of_every_scan_are_tried(site):
     poses = way(site.places[0])
     several = together(looks(site, poses), STEPS)
-    found = seek(site.atlas, several, None, USUAL)
+    found = sought(site.atlas, several)
     assert len(found.each) == 3
     radius, turn = USUAL.candidates_apart(site.atlas)
     here = np.asarray((poses[-1] @ several.T_level_robot.inverse).vector)
@@ -83,14 +82,14 @@ def test_candidates_of_every_scan_are_tried(site):
 @BOTH
 def test_as_many_candidates_of_several_maps_are_handed_on_as_of_one(site):
     maps, scan = {"here": site.atlas, "elsewhere": site.twin_atlas}, site.look(site.places[0])
-    found = seek(site_of(maps), scan, None, USUAL)
+    found = sought(maps, scan)
     assert len(found.poses) == sum(len(one.poses) for one in found.each.values())
     assert len(found.poses) <= USUAL.share(site.atlas, USUAL.seeds[0])
-    costs = [seek(atlas, scan, None, USUAL).costs for atlas in maps.values()]
+    costs = [sought(atlas, scan).costs for atlas in maps.values()]
     kept = np.sort(np.concatenate([one.costs for one in found.each.values()]))
     np.testing.assert_array_equal(kept, np.sort(np.concatenate(costs))[: len(kept)])
     # What is left out on any map is left out.
     few = replace(USUAL, seeds=(2, 2))
-    both, alone = (seek(each, scan, None, few) for each in (site_of(maps), site.atlas))
+    both, alone = (sought(each, scan, few) for each in (maps, site.atlas))
     radius, turn = few.candidates_apart(site.atlas)
     assert both.lead(both.poses[0], radius, turn) <= alone.lead(alone.poses[0], radius, turn)

@@ -1,12 +1,11 @@
-"""Processes that locate scans: groups, threads that share one, and what is said when one ends."""
+"""Processes and threads that locate scans: groups, who shares one, and what is said at an end."""
 
 import io
 import os
 import pickle
-import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
-import numpy as np
 import pytest
 from tests.support.answers import bits, scans_of
 from tests.support.errors import refused
@@ -15,30 +14,29 @@ from tests.support.sites import PLANE, SITES
 from tests.support.workers import unpacked
 
 import isovist as iv
+from isovist.compute import share
+from isovist.kernels import threads
 from isovist.localization import EndedError, Worker, Workers, asking, groups_of, work
 
 
 @pytest.mark.parametrize(
-    ("count", "workers", "size"), [(1, 2, 1), (5, 2, 1), (90, 2, 11), (256, 2, 32), (9999, 3, 32)]
-)
-def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(count, workers, size):
-    scans = list(range(count))
+    ("scans", "workers", "size"),
+    [
+        ([0], 2, 1), (range(5), 2, 1), (range(90), 2, 11), (range(256), 2, 32),
+        (range(9999), 3, 32), ([bytes(20_000)] * 200, 1, 32), ([bytes(200_000)] * 200, 1, 5),
+        ([bytes(3_000_000)] * 200, 1, 1),
+    ],
+)  # fmt: skip
+def test_groups_of_scans_get_smaller_so_that_workers_end_at_once(scans, workers, size):
+    """And hold fewer of large scans."""
     groups = list(groups_of(scans, workers))
-    assert [one for _, group in groups for one in group] == scans
-    assert all(group[0] == first for first, group in groups)
+    assert [one for _, group in groups for one in group] == list(scans)
+    assert all(group[0] == scans[first] for first, group in groups)
     sizes = [len(group) for _, group in groups]
     assert sizes[0] == size
     assert sizes == sorted(sizes, reverse=True)
     assert set(sizes[-workers:]) == {1}
     assert list(groups_of([], workers)) == []
-
-
-def test_scans_that_are_large_go_one_by_one():
-    for megabytes, size in ((0.02, 32), (0.2, 5), (3.0, 1)):
-        scans = [np.zeros(int(1e6 * megabytes), np.uint8)] * 200
-        groups = list(groups_of(scans, 1))
-        assert len(groups[0][1]) == size
-        assert sum(len(group) for _, group in groups) == 200
 
 
 @pytest.mark.parametrize("site", SITES.values(), ids=SITES)
@@ -75,13 +73,6 @@ def test_workers_need_an_atlas():
         Workers("floor.yaml", 2)
 
 
-def test_a_worker_that_ends_says_so(monkeypatch):
-    monkeypatch.setattr(sys, "executable", "false")
-    with pytest.raises(EndedError) as ended:
-        iv.locate_many(PLANE.atlas, scans_of(PLANE)[:1], workers=1)
-    assert "code 1" in str(ended.value)
-
-
 def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
     known = [str(SUPPORT), *filter(None, [os.environ.get("PYTHONPATH")])]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(known))
@@ -111,3 +102,32 @@ def test_a_worker_reads_scans_until_nothing_more_comes():
     error = unpacked(write)
     assert (error.code, error.field) == ("invalid_value", "locate")
     assert str(error).startswith("Scan 7: ")
+
+
+def test_scans_are_made_a_few_ahead_of_the_answers():
+    made = []
+    scans = (made.append(k) or k for k in range(100))
+    answers = threads.in_order(lambda number, scan: (number, scan), scans, 2)
+    assert next(answers) == (0, 0)
+    assert len(made) <= 2 * threads.AHEAD + 1
+    answers.close()
+
+
+def test_loops_leave_a_core_to_each_caller(monkeypatch):
+    monkeypatch.setattr(threads, "COUNT", 3)
+    hands, seen = [threads.hands()], []
+
+    def loop(first, last):
+        seen.append((first, last, threading.current_thread()))
+
+    with threads.own_core():
+        hands.append(threads.hands())
+        with threads.own_core():
+            hands.append(threads.hands())
+            with threads.own_core(), threads.own_core():
+                hands.append(threads.hands())
+                share(loop, 100, 1, None, ())
+    with threads.alone():
+        share(loop, 50, 1, None, ())
+    assert [*hands, threads.hands()] == [3, 3, 2, 1, 3]
+    assert seen == [(0, last, threading.current_thread()) for last in (100, 50)]
