@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from tests.support.command_line import run
-from tests.support.outcomes import office
 from tests.support.reference_locate import building
 from tests.support.sites import SPACE
+from tests.support.worlds import office
 
 import isovist as iv
 
