@@ -1,6 +1,6 @@
 """The parts of the laboratory of the paper that tests of other things need."""
 
-from isovist.basis import Band, Bump, CosinePower, Softmax
+from isovist.basis import Band, Bump, CosinePower, Softmax, fibonacci_sphere
 from isovist.paper import (
     CircleSum,
     EqualArea,
@@ -15,5 +15,5 @@ from isovist.paper import (
 
 __all__ = [
     "Band", "Bump", "CircleSum", "CosinePower", "EqualArea", "Exact", "Lebedev", "Softmax",
-    "fit_to_map", "free_points", "paper_room", "paper_rose", "squared_norms",
+    "fibonacci_sphere", "fit_to_map", "free_points", "paper_room", "paper_rose", "squared_norms",
 ]  # fmt: skip
