@@ -1,7 +1,8 @@
 """The second door of the server: queries over zenoh on the loopback of this machine."""
 
 import pytest
-from tests.support.serve_door import laser, library, npz, refused_at_start, untimed
+from tests.support.reports import untimed
+from tests.support.serve_door import laser, library, npz, refused_at_start
 from tests.support.sites import PLANE
 
 pytest.importorskip("zenoh")
