@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.errors import refused
-from tests.support.paper_parts import Bump, CircleSum, CosinePower, Lebedev, Softmax
+from tests.support.paper_parts import Bump, CircleSum, CosinePower, EqualArea, Lebedev, Softmax
 from tests.support.reference import weights_plainly
 
 from isovist import Rose
@@ -148,7 +148,7 @@ def test_mesh_norm_on_the_sphere_is_the_largest_hole(n, seed):
     directions = random_directions(np.random.default_rng(seed), n, 3)
     h = Rose.from_directions(directions, 1.0).mesh_norm
     sampled = np.arccos(
-        (Rose.fibonacci(20000).directions @ directions.T).max(axis=1).clip(-1.0, 1.0)
+        (EqualArea(20_000).rule().directions @ directions.T).max(axis=1).clip(-1.0, 1.0)
     ).max()
     assert sampled <= h + 1e-9
     assert h <= sampled + 0.03
