@@ -10,8 +10,8 @@ import yaml
 from tests.support.errors import refused
 from tests.support.paths import ROOT
 from tests.support.ros_robot import Robot
-from tests.support.ros_zenoh import routed, until
 from tests.support.sites import PLANE, gap
+from tests.support.zenoh_router import routed, until
 
 import isovist as iv
 from isovist.apps import (
