@@ -5,8 +5,9 @@ import pytest
 from tests.support.attitudes import HELD, START, TURNS, look, way
 from tests.support.errors import refused
 from tests.support.reference_space import house_atlas
+from tests.support.reports import said, untimed
 from tests.support.ros_robot import pose_in_space, turned
-from tests.support.serve_door import followed, refusal, said, serving, untimed
+from tests.support.serve_door import followed, refusal, serving
 from tests.support.sites import PLANE
 
 import isovist as iv

@@ -9,7 +9,8 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
-from tests.support.command_line import VERBS, as_json, one_line, run, untimed
+from tests.support.command_line import VERBS, one_line, run
+from tests.support.reports import said, untimed
 from tests.support.sites import SITES, SPACE, gap
 
 import isovist as iv
@@ -116,7 +117,7 @@ def same(line, atlas, scan, **how):
     answer = iv.locate(atlas, scan, **how)
     hints = iv.hints(atlas, scan, answer, prior=how.get("prior"))
     assert line.code == (answer.verdict is not iv.Verdict.UNIQUE), line
-    assert untimed(line.json) == as_json(answer, hints)
+    assert untimed(line.json) == said(answer, *hints)
     return answer
 
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 from tests.support.bag_writer import cloud, link, odometry, quaternion, scan, write_bag
 from tests.support.cloud_writer import laid_out
-from tests.support.command_line import one_line, pose_in, run, update_as_json
+from tests.support.command_line import one_line, pose_in, run
 from tests.support.drives import noisy, way
 from tests.support.lift import LIDAR, LIFT, ON, ON_2, THERE, floors, up
+from tests.support.reports import believed
 from tests.support.sites import PLANE, SITES, gap
 
 import isovist as iv
@@ -105,7 +106,7 @@ def test_lines_are_what_a_tracker_believes(home):
     tracker = iv.Tracker(PLANE.atlas)
     for k, row in enumerate(told.rows):
         at, time = iv.Pose(*log.odometry[k]), float(log.times[k])
-        belief = update_as_json(k, at, tracker.update(at, log.scan(k), time=time), time)
+        belief = believed(k, at, tracker.update(at, log.scan(k), time=time), time)
         assert belief.items() <= row.items()
     assert max(row["error_m"] for row in told.rows if row["verdict"] == "unique") < 0.15
     assert max(row["error_deg"] for row in told.rows if row["verdict"] == "unique") < 2.0

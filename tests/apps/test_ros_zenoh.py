@@ -5,8 +5,8 @@ import sys
 
 import pytest
 from tests.support.ros_robot import Robot, pose_of
-from tests.support.ros_zenoh import Peer, routed, until
 from tests.support.sites import PLANE, gap
+from tests.support.zenoh_router import Peer, routed, until
 
 import isovist as iv
 

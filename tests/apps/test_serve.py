@@ -4,17 +4,8 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from tests.support.serve_door import (
-    followed,
-    laser,
-    library,
-    noted,
-    npz,
-    refusal,
-    said,
-    serving,
-    untimed,
-)
+from tests.support.reports import said, untimed
+from tests.support.serve_door import followed, laser, library, noted, npz, refusal, serving
 from tests.support.sites import PLANE, SITES, SPACE
 
 import isovist as iv

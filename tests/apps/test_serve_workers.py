@@ -3,7 +3,8 @@
 import signal
 
 import pytest
-from tests.support.serve_door import followed, laser, library, refusal, said, serving, untimed
+from tests.support.reports import said, untimed
+from tests.support.serve_door import followed, laser, library, refusal, serving
 from tests.support.sites import PLANE
 
 import isovist as iv

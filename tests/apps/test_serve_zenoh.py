@@ -1,11 +1,12 @@
 """The second door of the server: queries over zenoh on the loopback of this machine."""
 
 import pytest
-from tests.support.serve_door import laser, library, npz, refused_at_start, untimed
+from tests.support.reports import untimed
+from tests.support.serve_door import laser, library, npz, refused_at_start
 from tests.support.sites import PLANE
 
 pytest.importorskip("zenoh")
-from tests.support.zenoh_client import routed, serving_at
+from tests.support.zenoh_router import asking, routed, serving_at
 
 pytestmark = pytest.mark.slow
 TOKEN = "a token of many letters"
@@ -13,8 +14,8 @@ TOKEN = "a token of many letters"
 
 @pytest.fixture(scope="module")
 def way():
-    with routed() as found:
-        yield found
+    with routed() as endpoint, asking(endpoint) as ask:
+        yield endpoint, ask
 
 
 def test_both_doors_tell_the_same(way, tmp_path):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from tests.support.bag_writer import link, odometry, scan, write_bag
-from tests.support.serve_door import said, untimed
+from tests.support.reports import said, untimed
 from tests.support.sites import PLANE
 from tests.support.studio_client import replayed
 from tests.support.studio_door import PARTS, Visit, browser, drop, packed, running, short_drive

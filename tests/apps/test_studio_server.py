@@ -14,7 +14,8 @@ import yaml
 from benchmarks.fuzz import requests
 from PIL import Image
 from tests.support.reference_survey import nook
-from tests.support.serve_door import refusal, refused_at_start, said, untimed
+from tests.support.reports import said, untimed
+from tests.support.serve_door import refusal, refused_at_start
 from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.studio_client import inside, of_the_paper, replayed, scan_file, send, told, wrong
 from tests.support.studio_door import ask_within, running, short_drive

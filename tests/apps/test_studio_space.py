@@ -6,7 +6,7 @@ import pytest
 from tests.support.bag_writer import link, odometry, quaternion, write_bag
 from tests.support.cloud_writer import laid_out
 from tests.support.drives import way
-from tests.support.serve_door import untimed
+from tests.support.reports import untimed
 from tests.support.sites import SPACE
 from tests.support.studio_client import inside, replayed, send, told, wrong
 from tests.support.studio_door import PARTS, Visit, browser, drop, running

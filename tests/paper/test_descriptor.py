@@ -14,10 +14,8 @@ from isovist.paper import (
     Lebedev,
     MapField,
     Moments,
-    check_view,
     free_points,
     paper_room,
-    place_exact,
     row_sum_defect,
 )
 
@@ -38,13 +36,6 @@ SIGNALS = {
     "saturating": Range(transform="saturating", scale=2.0),
     "logarithmic": Range(maximum=4.0, transform="logarithmic", scale=0.7),
 }
-
-
-def nodes_at(world, p, rose, tolerance=1e-12, kinks=()):
-    points = np.atleast_2d(np.asarray(p, dtype=float))
-    return place_exact(
-        world, points, world.see(points), rose, Exact(tolerance), kinks, check_view(None)
-    )
 
 
 @pytest.mark.parametrize("name", ROSES)

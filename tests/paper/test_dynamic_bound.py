@@ -16,7 +16,6 @@ from isovist.paper import (
     dynamic_bound,
     field_points,
     random_field,
-    stack,
 )
 
 pytestmark = pytest.mark.slow
@@ -133,14 +132,4 @@ def test_the_ball_is_filled_evenly(d):
     assert np.mean(radii < 0.5) == pytest.approx(0.5**d, abs=0.01)
     np.testing.assert_allclose(
         points[2 * d :].T @ points[2 * d :] / 2000, np.eye(d) / (d + 2), atol=0.01
-    )
-
-
-def test_the_stack_has_the_gramian_for_its_square():
-    course = place_course()
-    _, J = course.at([1.5, 1.5])
-    rows = stack(J, course.weights)
-    assert rows.shape == (48, 2)
-    np.testing.assert_allclose(
-        rows.T @ rows, np.einsum("k,kni,knj->ij", course.weights, J, J), rtol=1e-12
     )

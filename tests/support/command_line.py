@@ -11,8 +11,6 @@ import typer.main
 
 import isovist as iv
 from isovist.apps import app, main
-from isovist.report import answer_json, update_json
-from isovist.tracking.replay import Update
 
 PROGRAM = typer.main.get_command(app)
 
@@ -86,22 +84,6 @@ def pose_in(row):
     names = ("x", "y", "yaw", "z", "roll", "pitch")
     kind = iv.Pose3 if "z" in row else iv.Pose
     return kind(*(row[name] for name in names if name in row))
-
-
-def untimed(row):
-    """An answer in JSON without its times, in ms."""
-    return {key: value for key, value in row.items() if key not in ("timing_ms", "update_ms")}
-
-
-def as_json(answer, hints=()):
-    """An answer of the library as it looks after a way through JSON, without times."""
-    return untimed(json.loads(json.dumps(answer_json(answer, hints))))
-
-
-def update_as_json(number, odometry, belief, time):
-    """The same of a belief of a tracker, in the frame of a robot."""
-    row = update_json(Update(number, time, odometry, belief))
-    return untimed(json.loads(json.dumps(row)))
 
 
 def verbs(command, path=()):

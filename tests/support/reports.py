@@ -5,12 +5,21 @@ import json
 import numpy as np
 from tests.support.sites import gap
 
+import isovist as iv
 from isovist.localization import Contrast
 from isovist.localization.contrast import contrast
 from isovist.poses import way_of
-from isovist.report import answer_json, answer_text, check_json, contrast_json, contrast_text
+from isovist.report import (
+    answer_json,
+    answer_text,
+    check_json,
+    contrast_json,
+    contrast_text,
+    update_json,
+)
+from isovist.tracking.replay import Update
 
-__all__ = ["answer_text", "checked", "compared", "contrast", "contrast_json", "near", "off", "told"]
+__all__ = ["answer_text", "contrast", "contrast_json", "update_json"]
 
 
 def told(answer, hints=()):
@@ -29,6 +38,26 @@ def compared(places, poses, ends, favour):
     report = json.loads(json.dumps(contrast_json(one), allow_nan=False))
     assert report.pop("text") == contrast_text(one)
     return report, one.counts
+
+
+def untimed(row):
+    """An answer in JSON without its times, in ms."""
+    return {key: value for key, value in row.items() if key not in ("timing_ms", "update_ms")}
+
+
+def plainly(row):
+    """The same after a way through JSON."""
+    return json.loads(json.dumps(untimed(row)))
+
+
+def said(words, *hints):
+    """What the library says of a scan or of a pose, as JSON without times."""
+    return plainly(check_json(words) if isinstance(words, iv.Check) else answer_json(words, hints))
+
+
+def believed(number, odometry, belief, time):
+    """The same of a belief of a tracker, in the frame of a robot."""
+    return plainly(update_json(Update(number, time, odometry, belief)))
 
 
 def off(pose, truth):

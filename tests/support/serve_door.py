@@ -14,14 +14,13 @@ from queue import SimpleQueue
 import httpx
 import numpy as np
 import uvicorn
+from tests.support.command_line import run
+from tests.support.reports import believed
 from tests.support.sites import SITES
-from typer.testing import CliRunner
 
 import isovist as iv
 from isovist import write_scan
-from isovist.apps import Limits, Maps, Server, app, listen, protocol_of
-from isovist.report import answer_json, check_json, update_json
-from isovist.tracking.replay import Update
+from isovist.apps import Limits, Maps, Server, listen, protocol_of
 
 
 def library(folder, *names):
@@ -72,25 +71,11 @@ def npz(scan, folder):
     return path.read_bytes()
 
 
-def untimed(told):
-    return {key: value for key, value in told.items() if key not in ("timing_ms", "update_ms")}
-
-
-def plainly(told):
-    """As it looks after a way through JSON."""
-    return json.loads(json.dumps(untimed(told)))
-
-
-def said(words, *hints):
-    """What the library says of a scan or of a pose, as JSON without times."""
-    return plainly(check_json(words) if isinstance(words, iv.Check) else answer_json(words, hints))
-
-
 def followed(tracker, number, odometry, scan, time=None):
     """What a tracker says of an update, as JSON without times."""
     belief = tracker.update(odometry, scan, time=time)
     stamp = number + 1.0 if time is None else time
-    return plainly(update_json(Update(number, stamp, odometry, belief)))
+    return believed(number, odometry, belief, stamp)
 
 
 def refusal(response):
@@ -105,7 +90,7 @@ def refused_at_start(*words):
     """Code and field of why `isovist serve` or `isovist studio` does not begin."""
     with listen("127.0.0.1", 0) as taken:  # so that none begins that should not
         port = str(taken.getsockname()[1])
-        error = CliRunner().invoke(app, [*map(str, words), "--port", port]).exception
+        error = run(*words, "--port", port).error
     assert isinstance(error, iv.IsovistError), error
     return error.code, error.field
 

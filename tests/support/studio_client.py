@@ -3,14 +3,13 @@
 import json
 
 import numpy as np
-from tests.support.serve_door import plainly
+from tests.support.paper_parts import paper_room, paper_rose
+from tests.support.reports import plainly, update_json
 
 import isovist as iv
 from isovist import write_scan
 from isovist.apps import office
 from isovist.io import read_clouds
-from isovist.paper import paper_room, paper_rose
-from isovist.report import update_json
 from isovist.tracking.replay import replay
 
 

@@ -10,8 +10,8 @@ import yaml
 from tests.support.errors import refused
 from tests.support.paths import ROOT
 from tests.support.ros_robot import Robot
-from tests.support.ros_zenoh import routed, until
 from tests.support.sites import PLANE, gap
+from tests.support.zenoh_router import routed, until
 
 import isovist as iv
 from isovist.apps import (
@@ -24,7 +24,6 @@ from isovist.apps import (
     Router,
     Topic,
     ZenohBus,
-    attachment,
     parameters_of,
     write_demonstration,
 )
@@ -71,12 +70,6 @@ def test_keys_tokens_and_attachments_are_those_of_rmw_zenoh(endpoint):
             f"@ros2_lv/7/{zid}/0/0/NN/%/%/talker",
             f"@ros2_lv/7/{zid}/0/1/MP/%/%/talker/%robot%scan/{kind}/2::,10:,:,:,,",
         }
-
-
-def test_an_attachment_is_33_bytes():
-    assert attachment(1, 2, b"0123456789abcdef") == (
-        b"\1" + bytes(7) + b"\2" + bytes(7) + b"\x10" + b"0123456789abcdef"
-    )
 
 
 @pytest.mark.slow

@@ -82,22 +82,6 @@ def test_a_map_comes_under_its_name_when_it_is_whole(tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["plane.atlas", "room.atlas"]
 
 
-@pytest.mark.slow
-def test_a_map_that_is_brought_is_a_draft_until_it_is_whole(tmp_path, monkeypatch):
-    """Whenever the process ends, what has a name that is no draft's is a whole atlas."""
-    plain, seen, folder = iv.write_atlas, [], tmp_path / "maps"
-
-    def watched(atlas, path):
-        plain(atlas, path)
-        seen.extend(path.name for path in folder.iterdir())
-
-    monkeypatch.setattr("isovist.serve.maps.write_atlas", watched)
-    iv.write_map(iv.SegmentMap.room(4.0, 3.0), tmp_path / "room.geojson")
-    assert Maps(folder).put("room", {"room.geojson": (tmp_path / "room.geojson").read_bytes()})
-    assert seen
-    assert all(name.startswith(".incoming-") for name in seen)
-
-
 class Line:
     """A connection, and a loop whose time passes when it is told."""
 

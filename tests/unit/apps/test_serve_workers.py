@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 from tests.support.paths import ROOT
-from tests.support.serve_door import library, npz, said, untimed
+from tests.support.reports import said, untimed
+from tests.support.serve_door import library, npz
 from tests.support.sites import SITES
 from tests.support.workers import unpacked
 

@@ -7,8 +7,6 @@ import pytest
 from scipy.ndimage import distance_transform_cdt, distance_transform_edt
 from tests.support.errors import refused
 
-from isovist import LocalizationSettings
-from isovist.atlas import COARSE, near_limit
 from isovist.compute import OPEN, OWN, SIDE
 from isovist.maps import Blocks, Cloud, Near, Walk, surface, wall_faces
 
@@ -126,16 +124,6 @@ def test_steps_of_rays_are_moves_of_a_king(cells):
         low = [max(k - b, 0) * SIDE for k in (z, y, x)]
         part = tuple(slice(a, (k + b + 1) * SIDE) for a, k in zip(low, (z, y, x), strict=True))
         assert free[part].all()
-
-
-def test_distances_are_told_as_far_as_a_fit_pulls():
-    settings = LocalizationSettings()
-    for unit in (0.05, 0.08, 0.1, 0.2, 0.4, 0.8):
-        spacing = max(COARSE * unit, 0.24)
-        sigma = settings.coarse[0] * max(0.25, spacing)
-        assert near_limit(spacing, unit) >= 2.3 * sigma / unit + 2.0 - 1e-6
-        assert near_limit(spacing, unit) <= 26
-    assert near_limit(0.6, 0.2) == near_limit(5.0, 0.2) == 16
 
 
 @pytest.mark.parametrize(

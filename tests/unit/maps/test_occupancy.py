@@ -14,7 +14,6 @@ from isovist.compute import (
     RIM,
     STATE,
     cast_fan,
-    cast_rays,
     count_misses,
     follow,
     follow_plain,
@@ -141,20 +140,6 @@ def test_a_group_of_rays_is_followed_as_by_the_plain_loop():
     assert ended[2] < 30  # few are left to be followed otherwise
 
 
-@pytest.mark.slow
-@settings(deadline=None)
-@given(rays())
-def test_skipping_empty_space_changes_no_bit(ray):
-    cells, origin, direction = ray
-    skip = OccupancyMap.from_array(cells, 1.0).skip
-    found = []
-    for walked in (skip, np.minimum(skip, 3)):
-        out = [np.empty(1, kind) for kind in (np.float64, np.uint8, np.int64, np.int64)]
-        cast_rays(walked, origin[None], direction[None], np.inf, *out)
-        found.append([array.tobytes() for array in out])
-    assert found[0] == found[1]
-
-
 @pytest.mark.parametrize("origin", [Pose(), Pose(-1.0, 2.0, 0.3)])
 def test_rays_agree_with_a_segment_map_of_the_same_cells(origin):
     rng = np.random.default_rng(7)
@@ -223,21 +208,6 @@ def test_origins_and_directions_broadcast():
     hits = world.cast(np.full((3, 1, 2), 1.5), np.ones((4, 2)))
     assert hits.ranges.shape == hits.walls.shape == hits.endings.shape == (3, 4)
     assert hits.normals.shape == (3, 4, 2)
-
-
-def test_turning_the_map_turns_the_answers():
-    origin = Pose(3.0, -2.0, 0.7)
-    flat = OccupancyMap.from_array(ROOM, 0.25)
-    turned = OccupancyMap.from_array(ROOM, 0.25, origin)
-    rng = np.random.default_rng(3)
-    points = rng.uniform(0.3, 1.2, (50, 2))
-    along = rng.normal(size=(50, 2))
-    plain = flat.cast(points, along)
-    hits = turned.cast(origin.apply(points), along @ origin.rotation.T)
-    np.testing.assert_allclose(hits.ranges, plain.ranges, atol=1e-12)
-    np.testing.assert_array_equal(hits.walls, plain.walls)
-    np.testing.assert_allclose(hits.normals, plain.normals @ origin.rotation.T, atol=1e-12)
-    np.testing.assert_array_equal(turned.contains(origin.apply(points)), flat.contains(points))
 
 
 def test_centres_and_index_are_inverse():

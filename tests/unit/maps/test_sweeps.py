@@ -4,17 +4,14 @@ import numpy as np
 import pytest
 from tests.support.cells import Ending, clutter
 from tests.support.errors import refused
-from tests.support.meshes import sphere
 from tests.support.reference_3d import sweep_voxels_twin
 from tests.support.reference_occupancy import sweep_twin
 
-from isovist import Cell, MeshMap, OccupancyMap, Pose, Range, Rose, VoxelMap
+from isovist import Cell, OccupancyMap, Pose, Range, Rose, VoxelMap
 from isovist.compute import computing
 from isovist.maps import VoxelSweep, describe_field, free_nodes, free_voxels, sweep_ranges
 
 ANGLES = 2 * np.pi * np.arange(24) / 24 + 0.017
-DIRECTIONS = np.random.default_rng(2).standard_normal((3000, 3))
-WEIGHTS = np.random.default_rng(0).random((24, 16))
 CORNER = OccupancyMap.from_array(np.array([[0, 0], [0, 1]]), 1.0)
 
 
@@ -224,33 +221,6 @@ def test_descriptors_are_sums_over_the_swept_ranges():
         F, K = sweep.describe(directions, W, transform=transform, scale=2.0)
         np.testing.assert_allclose(F, (known * f).T @ W, rtol=2e-5)
         np.testing.assert_allclose(K, known.T @ W, rtol=2e-5)
-
-
-def rays():
-    hits = MeshMap.from_arrays(*sphere(16)).cast([0.1, 0.2, 0.3], DIRECTIONS)
-    return hits.ranges, hits.walls
-
-
-def field_in_plane():
-    world = OccupancyMap.from_array(clutter((60, 80), 6, 0.03), 0.1)
-    nodes = free_nodes(world, 2)
-    return describe_field(world, ANGLES, WEIGHTS, *nodes, transform="logarithmic")
-
-
-def sweep_in_space():
-    world = VoxelMap.from_array(clutter((30, 50, 60), 3, 0.01), 0.1)
-    nodes = VoxelSweep.over(world, free_voxels(world, 2))
-    return nodes.describe(Rose.fibonacci(24).directions, WEIGHTS)
-
-
-@pytest.mark.parametrize("ask", [rays, field_in_plane, sweep_in_space])
-def test_the_number_of_threads_changes_no_bit(monkeypatch, ask):
-    told = []
-    for threads in (1, 3):
-        monkeypatch.setattr("isovist.kernels.threads.COUNT", threads)
-        told.append(ask())
-    for one, many in zip(*told, strict=True):
-        np.testing.assert_array_equal(one, many)
 
 
 def field(angles=(0.0,), weights=((1.0,),), rows=(1,), cols=(0,), **options):

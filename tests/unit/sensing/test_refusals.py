@@ -8,7 +8,6 @@ from tests.support.sites import PLANE
 
 from isovist import (
     CloudScan,
-    Drift,
     Lidar,
     OccupancyMap,
     Pose,
@@ -100,8 +99,6 @@ def depth(image, camera=CAMERA):
             (lambda: joined([scan()] * 2, [Pose(np.nan)]), "motions"),
             (lambda: joined([scan()] * 2, drift=0.1), "drift"),
             (lambda: joined(scan()), "motions", "conflict"),
-            (lambda: Drift(along=-1.0), "along"),
-            (lambda: Drift(still=np.inf), "still"),
         )
     ],
 )  # fmt: skip

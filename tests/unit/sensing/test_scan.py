@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from isovist import IsovistError, MissingExtraError, Pose, Scan, SegmentMap
+from isovist import Pose, Scan, SegmentMap
 
 
 def test_missing_returns_are_masked():
@@ -52,14 +52,6 @@ def test_beams_that_repeat_a_bearing_share_what_it_owns(apart, returns):
 
 def test_beams_that_all_look_one_way_own_nothing():
     assert (Scan(np.zeros(5), np.ones(5)).beam_widths == 0.0).all()
-
-
-def test_a_missing_extra_says_what_to_install():
-    error = MissingExtraError.of("A picture", "figures")
-    assert "isovist[figures]" in str(error)
-    assert (error.field, error.code) == ("figures", "missing_extra")
-    assert isinstance(error, IsovistError)
-    assert isinstance(error, ImportError)
 
 
 @pytest.mark.slow

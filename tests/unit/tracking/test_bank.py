@@ -1,4 +1,4 @@
-"""The bank of places: late ones walked back, margins as defined, attitudes, and forged states."""
+"""The bank of places of a tracker, forged states, and the table that makes its verdicts."""
 
 import json
 
@@ -9,9 +9,25 @@ from tests.support.drives import drive, exact, way
 from tests.support.sites import PLANE, SITES
 
 import isovist as iv
+from isovist.localization.rules import decide
 from isovist.poses import part_of, swing, way_of
-from isovist.tracking import Bank, Frame, checksum, followed, tilt_by, unlike_turned
+from isovist.tracking import (
+    RULES,
+    Bank,
+    Evidence,
+    Frame,
+    checksum,
+    followed,
+    tilt_by,
+    unlike_turned,
+)
 
+DOUBTS = iv.LocalizationSettings(poor=(1.5, 4.4), loose=0.5, witnesses=4)
+SURE = {
+    "recent": 1.5, "is_doubted": False, "is_new": False, "position_std": 0.25, "groups": 4.0,
+    "competitors": 0, "maps": (),
+}  # fmt: skip
+"""Of a place that is believed, each as near to doubt as it may be."""
 USUAL = iv.TrackingSettings(), iv.LocalizationSettings()
 
 
@@ -132,3 +148,43 @@ def test_a_state_that_was_forged_goes_on_or_is_refused(name):
             assert np.isfinite(belief.best.pose.vector).all()
     assert min(len(refused), gone_on) > 5
     assert all(text.isprintable() for text in refused)
+
+
+def decided(**changes):
+    facts = SURE | changes
+    evidence = Evidence(
+        recent=facts.pop("recent"), is_doubted=facts.pop("is_doubted"), is_new=facts.pop("is_new"),
+        facts=facts, settings=DOUBTS,
+    )  # fmt: skip
+    verdict, reasons = decide(RULES, evidence)
+    return verdict, [reason.value for reason in reasons]
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "reasons"),
+    [
+        ({}, "unique", ["only_place"]),
+        ({"maps": ("a",)}, "unique", ["only_place"]),
+        ({"recent": np.nextafter(1.5, 0.0)}, "lost", ["poor_fit"]),
+        ({"is_doubted": True}, "ambiguous", ["pose_doubted"]),
+        ({"position_std": np.nextafter(0.25, 1.0)}, "ambiguous", ["position_slides"]),
+        ({"groups": 3.99}, "ambiguous", ["few_groups"]),
+        ({"competitors": 1}, "ambiguous", ["competitors"]),
+        ({"maps": ("a", "b")}, "ambiguous", ["several_maps"]),
+        ({"is_new": True}, "ambiguous", ["lead_too_new"]),
+    ],
+)
+def test_one_fact_alone_decides(changes, verdict, reasons):
+    assert decided(**changes) == (verdict, reasons)
+
+
+def test_all_reasons_of_the_verdict_are_told_in_the_order_of_the_rules():
+    doubts = {
+        "is_doubted": True, "position_std": 1.0, "groups": 1.0, "competitors": 3,
+        "maps": ("a", "b"), "is_new": True,
+    }  # fmt: skip
+    assert decided(**doubts) == ("ambiguous", [
+        "pose_doubted", "position_slides", "few_groups", "competitors", "several_maps",
+        "lead_too_new",
+    ])  # fmt: skip
+    assert decided(**doubts, recent=0.0) == ("lost", ["poor_fit"])

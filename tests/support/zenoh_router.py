@@ -1,9 +1,12 @@
-"""A router of zenoh on a free port, and a robot that talks by it as rmw_zenoh does."""
+"""A router of zenoh on a free port: a robot that talks by it as rmw_zenoh does, and queries."""
 
+import json
 import socket
 from contextlib import contextmanager
 
-from isovist.apps import TOPICS, Router, Topic, ZenohBus, attachment
+from tests.support.serve_door import serving
+
+from isovist.apps import TOPICS, Router, Topic, ZenohBus, ZenohDoor, attachment, open_session
 from isovist.io import time_of
 from isovist.ros import messages
 
@@ -16,6 +19,31 @@ def routed():
         port = free.getsockname()[1]
     with Router(f"tcp/localhost:{port}"):
         yield f"tcp/localhost:{port}"
+
+
+@contextmanager
+def asking(endpoint):
+    """What asks a server through a router: whether it answers, and the JSON of its one reply."""
+    session = open_session(
+        {"mode": "client", "connect/endpoints": [endpoint], "scouting/multicast/enabled": False},
+        "no router",
+    )
+
+    def ask(selector, body=None, **more):
+        payload = json.dumps(body) if isinstance(body, dict) else body
+        (reply,) = session.get(f"isovist/{selector}", payload=payload, timeout=120.0, **more)
+        told = reply.err if reply.ok is None else reply.ok
+        return reply.ok is not None, json.loads(bytes(told.payload))
+
+    try:
+        yield ask
+    finally:
+        session.close()
+
+
+def serving_at(endpoint, folder, **limits):
+    """A server with both doors."""
+    return serving(folder, door=ZenohDoor(endpoint), **limits)
 
 
 def until(bus, condition, act=lambda: None):
