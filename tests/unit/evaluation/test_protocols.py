@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from tests.support.errors import refused
+from tests.support.readers import ScanSet
 from tests.support.reference_locate import building
 from tests.support.reference_space import house
 from tests.support.sites import PLANE, SITES
@@ -28,7 +29,6 @@ from isovist.evaluation import (
     summarise_kidnaps,
     summarise_starts,
 )
-from isovist.io import ScanSet
 from isovist.maps import standing_room
 from isovist.poses import unit_vectors, way_of, wrap_angle
 from isovist.simulation import HEIGHT, ROOM, SHORT, STRIDE, drive, shared, storeys, wander
