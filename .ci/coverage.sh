@@ -14,6 +14,7 @@ slow=(
   unit/maps/test_voxels.py::test_walls_faces_and_cells_of_one_building_agree
   unit/maps/test_voxels.py::test_rays_with_ties_end_where_the_rational_twin_says
   unit/sensing/test_lidar.py::test_the_demonstration_finds_the_robot
+  unit/compute/test_distance.py::test_a_large_map_has_the_same_distances
   unit/compute/test_topk.py::test_a_glance_looks_at_the_cheapest_in_full
   unit/compute/test_search2d.py::test_ratings_are_those_of_the_twin
   unit/compute/test_branch_and_bound.py::test_what_is_seen_through_walls_drops_boxes_but_not_the_right_one

@@ -42,22 +42,6 @@ def test_an_atlas_is_the_same_whatever_described_it(backend, shape):
     assert not atlas.descriptors.flags.writeable
 
 
-def test_costs_of_headings_are_the_same_bit_by_bit(backend):
-    random = np.random.default_rng(1)
-    nodes = random.uniform(0.0, 3.0, (300, 3, 64)).astype(np.float32)
-    nodes[random.random(nodes.shape) < 0.1] = FAR
-    values = random.uniform(0.0, 3.0, (2, 3, 48)).astype(np.float32)
-    seen = random.random(values.shape) < 0.7
-    some, window = random.permutation(300)[:200], Window(values, seen)
-    asked = nodes, some, window, 4, 0.25, random.random(128) < 0.8
-    costs, headings = best_headings(*asked)
-    assert computing() is backend
-    with using("cpu"):
-        twin_costs, twin_headings = best_headings(*asked)
-    np.testing.assert_array_equal(costs, twin_costs)
-    np.testing.assert_array_equal(headings, twin_headings)
-
-
 @pytest.mark.parametrize("short", [0.25, 0.9])
 @pytest.mark.parametrize("rings", [1, 3])
 @pytest.mark.parametrize(("n", "m", "phases"), [(64, 49, 1), (64, 64, 2), (9, 7, 2), (96, 96, 1)])

@@ -14,7 +14,7 @@ from tests.support.command_line import run
 from tests.support.sites import SITES
 
 import isovist as iv
-from isovist.compute import GONE, KERNELS, decay, inner, is_kept, kernel, logarithm, score, text_of
+from isovist.compute import GONE, KERNELS, decay, is_kept, logarithm, score, text_of
 from isovist.kernels import compiled
 
 
@@ -34,24 +34,6 @@ def test_built_read_and_unpickled_atlases_share_one_signature(name, tmp_path):
     used = [made for made in KERNELS.values() if made.loop.signatures]
     assert len(used) >= 4
     assert all(len(made.loop.signatures) == 1 for made in used)
-
-
-def test_a_kernel_takes_arrays_of_its_kind_and_no_others():
-    @kernel("f4[:,:], i8 -> f8[::1]", over="out")
-    def total(first, last, table, times, out):
-        for i in range(first, last):
-            for k in range(table.shape[1]):
-                out[i] += times * table[i, k]
-
-    KERNELS.pop(f"{__name__}.total")
-    table, out = np.ones((5, 4), dtype=np.float32), np.zeros(5)
-    total(table, 2, out)
-    table.flags.writeable = False
-    total(table[:, ::2], 1, out)
-    assert out.tolist() == [10.0] * 5
-    assert len(total.loop.signatures) == 1
-    with pytest.raises(TypeError, match="No matching definition"):
-        total(table.astype(float), 2, out)
 
 
 @pytest.mark.slow
@@ -148,23 +130,3 @@ def test_a_kernel_whose_file_changed_is_not_kept(tmp_path):
     assert is_kept(add)
     os.utime(source, (300, 300))
     assert not is_kept(add)
-
-
-@inner
-def _times(value, by):
-    return value * by
-
-
-@kernel("f8[::1] -> f8[::1]")
-def _five_times(values, out):
-    for k in range(len(values)):
-        out[k] = _times(values[k], 2) + _times(values[k], 3)
-
-
-@pytest.mark.slow
-def test_a_function_of_kernels_is_compiled_once_for_all_numbers_and_can_be_called():
-    out = np.zeros(2)
-    _five_times(np.array([1.0, 2.0]), out)
-    np.testing.assert_array_equal(out, [5.0, 10.0])
-    assert len(_times.overloads) <= 1  # none where the cache had the kernel
-    assert _times(2.0, 3) == 6.0

@@ -10,6 +10,7 @@ from tests.support.reference_locate import (
     spread_out,
     steps_above,
 )
+from tests.support.reference_space import ring_costs
 
 from isovist import BeamModel, Scan, build
 from isovist.atlas import Window, bare_walls, bridge_gaps
@@ -26,73 +27,46 @@ def random():
     return np.random.default_rng(7)
 
 
-def correlated(backend, nodes, windows, seen, active, keep, allowed=None):
-    """Costs and headings, from nodes of one ring; and the codes by which they were found."""
-    window = Window(windows[:, None], seen[:, None])
-    codes = window.codes(SHORT)
-    costs, headings = np.empty((len(active), keep), np.float32), np.empty((len(active), keep), "i4")
-    if allowed is None:
-        allowed = np.ones(nodes.shape[1] * len(windows), np.bool_)
-    backend.correlate(
-        nodes[:, None], 0, active, codes.values, window.seen, allowed, codes.base, codes.step,
-        codes.short, codes.long, costs, headings,
-    )  # fmt: skip
-    return costs, headings, codes
-
-
+@pytest.mark.parametrize("keep", [1, 3])
 @pytest.mark.parametrize(
-    ("n", "phases", "window"),
+    ("n", "phases", "m", "rings"),
     [
-        *((16, 1, 16), (16, 2, 9), (16, 2, 5), (64, 2, 33)),
-        *((72, 2, 72), (5, 3, 4), (1, 8, 1), (130, 1, 100)),
+        *((16, 1, 16, 1), (16, 2, 9, 1), (16, 2, 5, 3), (64, 2, 33, 1), (72, 2, 72, 1)),
+        *((5, 3, 4, 3), (1, 8, 1, 1), (130, 1, 100, 1), (32, 1, 32, 20)),
     ],
 )
-def test_correlation_finds_the_least_local_minima_of_the_twin(backend, random, n, phases, window):
-    keep = 3
-    nodes = random.uniform(0.0, 3.0, (12, n)).astype(np.float32)
+def test_correlation_finds_the_least_local_minima_of_the_twin(
+    backend, random, n, phases, m, rings, keep
+):
+    nodes = random.uniform(0.0, 3.0, (12, 1 + rings, n)).astype(np.float32)
     nodes[random.uniform(size=nodes.shape) < 0.2] = 1e3
-    windows = random.uniform(0.0, 3.0, (phases, window)).astype(np.float32)
-    seen = random.uniform(size=windows.shape) < 0.8
-    active = np.array([11, 0, 4, 7])
-    costs, headings, codes = correlated(backend, nodes, windows, seen, active, keep)
-    steps = steps_above(nodes, codes)
-    for row, node in enumerate(active):
-        whole = costs_of_node(steps[node], codes.values[:, 0], seen, codes.short, codes.long)
-        least = (whole <= np.roll(whole, 1)) & (whole <= np.roll(whole, -1))
-        order = np.flatnonzero(least)[np.argsort(whole[least], kind="stable")][:keep]
-        found = np.isfinite(costs[row])
-        assert found.sum() == len(order)
-        np.testing.assert_array_equal(headings[row][found], order)
-        np.testing.assert_array_equal(costs[row][found], whole[order] * codes.step)
-        exact = costs_of_node(nodes[node], windows, seen, SHORT, 2.0 * SHORT)
-        off = 1.01 * codes.step * seen.sum(axis=1).max()
-        np.testing.assert_allclose(costs[row][found], exact[order], rtol=0.0, atol=off)
-
-
-def test_one_heading_is_the_first_of_the_cheapest(backend, random):
-    """Of two phases that are the same, heading 2 k costs what 2 k + 1 does."""
-    nodes = random.uniform(0.0, 3.0, (40, 64)).astype(np.float32)
-    windows = np.repeat(random.uniform(0.0, 3.0, (1, 40)).astype(np.float32), 2, axis=0)
-    seen = np.ones(windows.shape, np.bool_)
-    one = correlated(backend, nodes, windows, seen, np.arange(40), 1)
-    more = correlated(backend, nodes, windows, seen, np.arange(40), 2)
-    for few, many in zip(one[:2], more[:2], strict=True):
-        np.testing.assert_array_equal(few[:, 0], many[:, 0])
-    assert (one[1] % 2 == 0).all()
-
-
-@pytest.mark.parametrize("keep", [1, 2])
-def test_correlation_keeps_to_the_allowed_headings(backend, random, keep):
-    nodes = random.uniform(0.0, 3.0, (3, 16)).astype(np.float32)
-    windows = nodes[1:2].copy()
-    allowed = np.zeros(16, np.bool_)
-    allowed[5:8] = True
-    every = np.ones((1, 16), np.bool_)
-    costs, headings, _ = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed)
-    assert np.isfinite(costs[:, 0]).all()
-    assert np.isin(headings[np.isfinite(costs)], [5, 6, 7]).all()
-    nowhere = correlated(backend, nodes, windows, every, np.arange(3), keep, allowed & False)
-    assert np.isinf(nowhere[0]).all()
+    nodes[:, 0] = 7.0  # a ring that the scan does not see
+    values = random.uniform(0.0, 3.0, (phases, rings, m)).astype(np.float32)
+    seen = random.uniform(size=values.shape) < 0.8
+    values[-1], seen[-1] = values[0], seen[0]  # costs that are equal
+    window, active = Window(values, seen), np.array([11, 0, 4, 7])
+    codes = window.codes(SHORT)
+    steps, above = steps_above(nodes, codes), (codes.values, seen, codes.short, codes.long)
+    known = [ring_costs(steps[node, 1:], *above) for node in active]
+    exact = [ring_costs(nodes[node, 1:], values, seen, SHORT, 2.0 * SHORT) for node in active]
+    off = 1.01 * codes.step * seen.sum(axis=(1, 2)).max()
+    assert rings < 20 or np.min(known) > 65535  # beyond sixteen bits
+    for share in (1.0, 0.6, 0.0):
+        allowed = random.uniform(size=n * phases) < share
+        costs, headings = np.empty((4, keep), np.float32), np.empty((4, keep), np.int32)
+        backend.correlate(
+            nodes, 1, active, codes.values, window.seen, allowed, codes.base, codes.step,
+            codes.short, codes.long, costs, headings,
+        )  # fmt: skip
+        for row, every in enumerate(known):
+            whole = np.where(allowed, every, np.inf)
+            least = (whole <= np.roll(whole, 1)) & (whole <= np.roll(whole, -1)) & allowed
+            order = np.flatnonzero(least)[np.argsort(whole[least], kind="stable")][:keep]
+            found = np.isfinite(costs[row])
+            assert found.sum() == len(order)
+            np.testing.assert_array_equal(headings[row][found], order)
+            np.testing.assert_array_equal(costs[row][found], whole[order] * codes.step)
+            np.testing.assert_allclose(costs[row][found], exact[row][order], rtol=0.0, atol=off)
 
 
 @pytest.mark.parametrize("short", [0.001, 0.25, 40.0])

@@ -102,26 +102,18 @@ def test_nothing_is_chosen_where_nothing_was_tried(tried, most):
     assert cheapest_apart(*given, *asked) == 0
 
 
-@pytest.mark.parametrize("turn", [0.4, 4.0])
-def test_the_least_cost_around_a_pose(random, turn):
+@pytest.mark.parametrize("turn", [0.4, 4.0, np.inf])
+def test_the_least_cost_near_a_pose(random, turn):
+    """Of other poses, or of nodes, which have no heading."""
     rows = random.uniform([-3.0, -3.0, -9.0], [3.0, 3.0, 9.0], (400, 3))
-    costs, found = random.uniform(size=400), 0
+    nodes, costs, found = random.permutation(400)[:300], random.uniform(size=300).astype("f4"), 0
     for pose in random.uniform(-5.0, 5.0, (60, 3)):
-        near = np.hypot(*(rows[:, :2] - pose[:2]).T) < 0.7
-        near &= np.abs(wrap_angle(rows[:, 2] - pose[2])) < turn
+        near = np.hypot(*(rows[nodes, :2] - pose[:2]).T) < 0.7
+        near &= np.abs(wrap_angle(rows[nodes, 2] - pose[2])) < turn
         least = costs[near].min(initial=np.inf)
-        assert least_within(rows, costs, pose, 0.7, turn) == least
-        found += np.isfinite(least)
-    assert 10 < found < 60
-
-
-def test_the_least_cost_beside_a_pose(random):
-    places, nodes = random.uniform(-3.0, 3.0, (900, 2)), random.permutation(900)[:300]
-    costs, found = random.uniform(size=300).astype(np.float32), 0
-    for pose in random.uniform(-5.0, 5.0, (60, 3)):
-        near = np.hypot(*(places[nodes] - pose[:2]).T) < 0.4
-        least = costs[near].min(initial=np.inf)
-        assert least_beside(places, nodes, costs, pose, 0.4) == least
+        if turn == np.inf:
+            assert least_beside(rows[:, :2].copy(), nodes, costs, pose, 0.7) == least
+        assert least_within(rows[nodes], costs.astype(float), pose, 0.7, turn) == least
         found += np.isfinite(least)
     assert 10 < found < 60
 

@@ -134,7 +134,12 @@ def test_scans_of_each_site_are_asked_on_the_map_of_the_other(bench):
 
 
 @pytest.mark.parametrize(
-    "words", ["scans --poses poses.tum", "scans --poses poses.txt", "--simulate 2 --seed 3"]
+    "words",
+    [
+        "scans --poses poses.tum",
+        "scans/0.bin scans/1.bin --poses poses.txt",
+        "--simulate 2 --seed 3",
+    ],
 )
 def test_scans_in_space_have_poses_or_are_simulated(bench, words):
     (row,) = bench(f"space house.bin {words} --only isovist")

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from tests.support.bag_writer import FORMATS, cloud, link, odometry, quaternion, scan, write_bag
 from tests.support.errors import refused
+from tests.support.readers import holds_clouds, read_clouds
 
 from isovist import FileError, InputError, Pose, Pose3
-from isovist.io import holds_clouds, read_clouds
 
 RANDOM = np.random.default_rng(2)
 POINTS = RANDOM.uniform(-9.0, 9.0, (4, 80, 3)).astype("<f4")

@@ -9,23 +9,24 @@ from PIL import Image
 from rosbags.rosbag2 import reader
 from tests.support.bag_writer import odometry, scan, write_bag
 from tests.support.errors import refused
-from tests.support.small_files import box, laid, scan_set
-from tests.support.space_writer import POINTS, VALUES, ply
-
-import isovist as iv
-from isovist import FileError, OccupancyMap, Pose3
-from isovist.apps import Shelf, receive
-from isovist.io import (
+from tests.support.readers import (
+    Shelf,
     bounded,
     has_faces,
     read_cloud,
     read_mesh,
     read_poses,
     read_scan_set,
+    receive,
     write_geojson,
     write_ros_map,
     write_tum,
 )
+from tests.support.small_files import box, laid, scan_set
+from tests.support.space_writer import POINTS, VALUES, ply
+
+import isovist as iv
+from isovist import FileError, OccupancyMap, Pose3
 
 ZSTD = reader.zstd
 MOST = 10_000

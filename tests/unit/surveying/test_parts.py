@@ -14,7 +14,7 @@ from tests.support.reference_survey import FULL, RINGS, compared, normal_of, rou
 import isovist as iv
 from isovist import Lidar, LocalizationSettings, Pose, SurveyingSettings, build, certify
 from isovist.atlas import FAR
-from isovist.compute import align, compare, hold
+from isovist.compute import compare, hold
 from isovist.maps import standing_places, standing_room
 from isovist.surveying import (
     aliases,
@@ -80,21 +80,6 @@ def test_normal_matrices_agree_with_the_twin_at_every_heading(atlas):
             back = used & np.isfinite(ranges[:, i])
             assert seen[i, h, 0] == back.sum()
             assert seen[i, h, 1] == len(set(block[back]))
-
-
-def test_without_noise_the_normal_matrix_is_that_of_the_fit(atlas):
-    place = np.array([[60.3, 40.7]])
-    angles = 2 * np.pi * np.arange(90) / 90
-    directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    ranges = atlas.world.cast(place[0] * UNIT, directions).ranges / UNIT
-    none = Lidar(noise=0.0)
-    blocks = np.zeros((1, 90), dtype=np.int16)
-    normal, _ = held(atlas, none, place, ranges.astype(np.float32)[:, None], blocks, angles)
-    poses, expected = np.array([[60.3, 40.7, 0.0]]), np.empty((1, 8))
-    ends = ranges[:, None] * directions
-    # So damped that it stays where it is.
-    align(atlas.wall_distance, ends, np.empty(0), np.array([2.0]), 1e15, poses, expected)
-    np.testing.assert_allclose(normal[0, 0], expected[0], rtol=1e-4, atol=1e-3)
 
 
 def test_nodes_are_compared_and_put_in_order_as_by_the_twin():

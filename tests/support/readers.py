@@ -1,0 +1,23 @@
+"""Readers and writers that are not public: the one place that says where they are."""
+
+from isovist.apps import Shelf, receive
+from isovist.io import (
+    ScanSet,
+    bounded,
+    has_faces,
+    holds_clouds,
+    read_cloud,
+    read_clouds,
+    read_mesh,
+    read_poses,
+    read_scan_set,
+    write_geojson,
+    write_ros_map,
+    write_tum,
+)
+
+__all__ = [
+    "ScanSet", "Shelf", "bounded", "has_faces", "holds_clouds", "read_cloud", "read_clouds",
+    "read_mesh", "read_poses", "read_scan_set", "receive", "write_geojson", "write_ros_map",
+    "write_tum",
+]  # fmt: skip
