@@ -11,16 +11,7 @@ from tests.support.leaning import tilt_between
 from tests.support.reference_space import LIDAR, at, house, house_atlas
 
 import isovist as iv
-from isovist.localization import (
-    covariances,
-    even_beams,
-    information,
-    last_fit,
-    on_map,
-    refit,
-    site_of,
-    slid,
-)
+from isovist.localization import covariances, even_beams, information, last_fit, refit, slid
 from isovist.localization.settle import HELD, RESTS, SHARP, SIDE, settle
 
 TRUTH = at(5.0, 0.0, 0.7)
@@ -95,18 +86,6 @@ def test_what_was_refuted_or_would_leave_the_prior_or_its_place_stays():
     ):
         told = settle(atlas, scan, answer_at(off, refuted=refuted), prior, settings)
         assert [one.pose == off for one in told.estimates] == stays
-
-
-@pytest.mark.slow
-def test_on_several_maps_a_place_is_fitted_to_its_own():
-    maps = {"left": house_atlas(), "right": iv.build(house(), height=1.0)}
-    off = at(5.06, 0.0, 0.7)
-    alone = settle(house_atlas(), seen(), answer_at(off), None, USUAL).estimates[0].pose
-    site = site_of(maps)
-    told = settle(site, seen(), answer_at(site.placed("right", off)), None, USUAL).estimates[0]
-    assert told.map is None
-    assert on_map(site, told).map == "right"
-    assert on_map(site, told).pose.vector == pytest.approx(alone.vector)
 
 
 @pytest.mark.parametrize("roll", [0.06, -0.08])

@@ -11,7 +11,7 @@ from tests.support.fits import USUAL, candidates, sought
 from tests.support.paths import ROOT
 from tests.support.reference_locate import building, spread_out
 from tests.support.shining import BOTH as BOTH_SIGNALS
-from tests.support.shining import HERE, described, rooms, seen, with_strengths
+from tests.support.shining import described, rooms, seen, with_strengths
 from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
@@ -351,16 +351,6 @@ def test_the_second_ring_is_the_brightness_of_the_walls_that_rays_meet():
         worst.append(np.abs(both.descriptors[k, 1] - b @ W / W.sum(axis=0)))
     assert np.median(worst) < 1e-5
     assert np.quantile(worst, 0.9) < 0.02  # the rest look at corners, where cells err by one
-
-
-@pytest.mark.slow
-def test_a_search_tells_rooms_of_one_shape_apart_by_intensities_alone():
-    alone, together = (candidates(described(s), seen()) for s in ("range", BOTH_SIGNALS))
-    assert len(set((alone.poses[:20, 0] // 4.0).astype(int))) == 5
-    room = (together.poses[:, 0] // 4.0).astype(int)
-    right = int(HERE.x // 4.0)
-    assert room[:2].tolist() == [right, right]
-    assert together.costs[room != right].min() > 2.0 * together.costs[0]
 
 
 def test_a_scan_without_intensities_or_in_other_units_is_searched_by_ranges():
