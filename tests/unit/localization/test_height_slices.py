@@ -1,6 +1,5 @@
 """The second door of the search in space: walls by height above the ground."""
 
-
 import numpy as np
 import pytest
 from tests.support.fits import USUAL, candidates, sought

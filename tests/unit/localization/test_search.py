@@ -62,37 +62,33 @@ def everywhere(atlas, scan, settings, thorough):
     return poses[chosen], flat[best[chosen]]
 
 
-@pytest.mark.parametrize("large", [0, NEVER])
-@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("floors", [0, NEVER])
+@pytest.mark.parametrize(
+    ("thorough", "limits", "settings", "twin"),
+    [
+        (False, {}, FEW, FEW),
+        (True, {}, FEW, FEW),
+        # A closer look at a large site has more finalists.
+        (True, {"large": 0}, replace(FEW, finalists=(12, 4)),
+         replace(FEW, finalists=(12 * CLOSER, 4), seeds=(40, 40))),
+    ],
+)  # fmt: skip
 @BOTH
-def test_the_candidates_are_those_of_trying_every_node(site, thorough, large, monkeypatch):
-    count_as_large(monkeypatch, floors=large)
+def test_the_candidates_are_those_of_trying_every_node(
+    site, thorough, limits, settings, twin, floors, monkeypatch
+):
+    """And it is known what was left out."""
+    count_as_large(monkeypatch, floors=floors, **limits)
     for place in site.places:
-        scan = site.look(place)
-        found = candidates(site.atlas, scan, FEW, thorough=thorough)
-        poses, costs = everywhere(site.atlas, scan, FEW, thorough)
+        scan, atlas = site.look(place), site.atlas
+        found = candidates(atlas, scan, settings, thorough=thorough)
+        poses, costs = everywhere(atlas, scan, twin, thorough and not limits)
         np.testing.assert_array_equal(found.poses, poses)
         np.testing.assert_array_equal(found.costs, costs)
         assert found.left_out == costs[-1]
-
-
-@BOTH
-def test_a_closer_look_at_a_large_site_has_more_finalists_and_knows_what_it_left_out(
-    site, monkeypatch
-):
-    few = replace(FEW, finalists=(12, 4))
-    more = replace(few, finalists=(12 * CLOSER, 4), seeds=(40, 40))
-    atlas = site.atlas
-    count_as_large(monkeypatch, large=0)
-    for place in site.places:
-        scan = site.look(place)
-        poses, costs = everywhere(atlas, scan, more, thorough=False)
-        found = candidates(atlas, scan, few, thorough=True)
-        np.testing.assert_array_equal(found.poses, poses)
-        np.testing.assert_array_equal(found.costs, costs)
         rough, all_nodes = window_of(site, place).rough, np.arange(len(atlas.nodes))
         every, _ = best_headings(atlas.descriptors, all_nodes, rough, 1, SHORT)
-        assert (every <= found.cut).sum() >= few.share(atlas, few.finalists[0]) * CLOSER
+        assert (every <= found.cut).sum() >= settings.share(atlas, twin.finalists[0])
         sensor = (place @ scan.T_level_robot.inverse).vector
         assert found.lead(np.asarray(sensor), 1.0, 0.5) <= found.cut / every.min()
 

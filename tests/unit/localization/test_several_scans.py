@@ -55,19 +55,6 @@ def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
     assert all(share == 1.0 or share <= 0.5 for share in shares)
 
 
-@pytest.mark.slow
-@BOTH
-def test_candidates_of_every_scan_are_tried(site):
-    poses = way(site.places[0])
-    several = together(looks(site, poses), STEPS)
-    found = sought(site.atlas, several)
-    assert len(found.each) == 3
-    radius, turn = USUAL.candidates_apart(site.atlas)
-    here = np.asarray((poses[-1] @ several.T_level_robot.inverse).vector)
-    one = found.each[-1][0].lead(here, 1.5 * radius, 1.5 * turn)
-    assert found.lead(here, 1.5 * radius, 1.5 * turn) >= one
-
-
 @BOTH
 def test_as_many_candidates_of_several_maps_are_handed_on_as_of_one(site):
     maps, scan = {"here": site.atlas, "elsewhere": site.twin_atlas}, site.look(site.places[0])

@@ -7,12 +7,12 @@ import pytest
 from tests.support.attitudes import TURNS, look
 from tests.support.errors import refused
 from tests.support.fits import USUAL, fits_at
-from tests.support.leaning import FEW, TALL, street, street_atlas, tilt_between, untold
+from tests.support.leaning import FEW, TALL, tilt_between, untold
 from tests.support.reference_space import LIDAR, at, house, house_atlas
 
 import isovist as iv
 from isovist.evaluation import measure, simulated_trials
-from isovist.localization import last_fit, refit, upright
+from isovist.localization import last_fit, upright
 from isovist.maps import close_floor
 from isovist.poses import swing
 from isovist.sensing import ground_of, levelled, ups_of
@@ -108,22 +108,6 @@ def test_an_attitude_is_taken_that_fits_better_and_is_known(
         assert found.facts["attitude_std"] == pytest.approx(np.radians(given[best][2]))
     if best == "turned":
         assert tilt_between(iv.Pose3(roll=held.roll, pitch=held.pitch), LEANS) < 9.0
-
-
-@pytest.mark.slow
-def test_stairs_that_cells_make_of_a_slope_turn_the_last_fit_less():
-    atlas, before, after = street_atlas(), [], []
-    for truth, scan in street()[0].asks(12, FEW):
-        flat, _ = levelled(scan)
-        mount = flat.T_level_robot
-        start = np.atleast_2d((truth @ mount.inverse).vector)
-        many = atlas.beams(flat, USUAL.beams[1], USUAL.block)
-        first = refit(atlas, many, start, USUAL, tilt=True).poses[0]
-        last = last_fit(atlas, flat, start, 6, USUAL)[0].poses[0]
-        for row, errors in ((first, before), (last, after)):
-            errors.append(tilt_between(iv.Pose3.from_vector(row) @ mount, truth))
-    assert np.mean(after) < 0.4 * np.mean(before)
-    assert max(after) < 0.35 < max(before)  # cells of 0.5 m
 
 
 @pytest.mark.slow
