@@ -12,6 +12,8 @@ from isovist.maps import floor_levels
 from isovist.poses import wrap_angle
 from isovist.sensing import ground_of, levelled
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def town():
@@ -35,7 +37,6 @@ def near(found, truth):
     return np.flatnonzero((away < 1.5) & (turned < 0.12))
 
 
-@pytest.mark.slow
 def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     atlas = house_atlas()
     world, plan = atlas.world, Plan.of(atlas)
@@ -56,7 +57,6 @@ def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
             assert codes[r + slices.BORDER, c + slices.BORDER] == slow
 
 
-@pytest.mark.slow
 def test_costs_count_the_beams_that_miss(standing_out):
     plan, ends, masks = standing_out
     rng = np.random.default_rng(1)
@@ -94,7 +94,6 @@ def test_all_boxes_at_once_cost_what_each_costs_alone():
         assert 0 < counts.min() < counts.max() < len(ends)
 
 
-@pytest.mark.slow
 def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_it(town):
     (quarter, atlas), missed = town, 0
     for truth, scan in quarter.asks(4, FEW):
@@ -107,7 +106,6 @@ def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_i
     assert missed > 0
 
 
-@pytest.mark.slow
 def test_a_prior_holds_for_both_doors(town):
     quarter, atlas = town
     truth, scan = next(quarter.asks(1, FEW))
@@ -132,7 +130,6 @@ def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothin
     assert len(found.poses) == len(candidates(atlas, low, thorough=True).poses)
 
 
-@pytest.mark.slow
 def test_no_box_costs_more_than_one_of_its_halves(standing_out):
     plan, ends, masks = standing_out
     rng, turns, size = np.random.default_rng(2), slices.TURNS, 8
@@ -148,7 +145,6 @@ def test_no_box_costs_more_than_one_of_its_halves(standing_out):
         assert all(c >= known[tuple(box // 2)] for box, c in zip(boxes, costs, strict=True))
 
 
-@pytest.mark.slow
 def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
     quarter, atlas = town
     for truth, scan in quarter.asks(3, FEW):
@@ -164,7 +160,6 @@ def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
         assert rivals(atlas, flat, None, USUAL, far[None]).lead(far, 1.5, 0.3) == 0.0
 
 
-@pytest.mark.slow
 def test_a_twin_is_a_rival():
     """Two houses alike stand side by side."""
     cells, truth = house().cells, at(5.0, 0.0, 0.7)
