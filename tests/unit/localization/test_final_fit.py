@@ -11,17 +11,8 @@ from tests.support.reference_space import LIDAR, at, house, house_atlas
 from tests.support.worlds import tilt_between
 
 import isovist as iv
-from isovist.localization import (
-    covariances,
-    even_beams,
-    information,
-    last_fit,
-    on_map,
-    refit,
-    site_of,
-    slid,
-)
-from isovist.localization.settle import HELD, RESTS, SHARP, SIDE, settle
+from isovist.localization import covariances, even_beams, information, last_fit, refit, slid
+from isovist.localization.settle import HELD, RESTS, SHARP, settle
 
 TRUTH = at(5.0, 0.0, 0.7)
 
@@ -51,13 +42,6 @@ def test_every_cube_that_holds_returns_has_the_one_nearest_to_its_middle():
     assert len(scan.spread_out(0.35)) > len(best)
     # Widths of directions and sides of cubes are kept apart.
     assert len(scan.spread(side)) != len(best)
-
-
-def test_the_last_fit_sees_each_part_of_the_map_once():
-    atlas, scan = house_atlas(), seen()
-    ends = even_beams(atlas, scan, USUAL).ends
-    cubes = np.floor(ends / (SIDE * atlas.resolution))
-    assert len(np.unique(cubes, axis=0)) == len(ends) > 300
 
 
 @pytest.mark.parametrize("fitted", [4, 6])
@@ -95,18 +79,6 @@ def test_what_was_refuted_or_would_leave_the_prior_or_its_place_stays():
     ):
         told = settle(atlas, scan, answer_at(off, refuted=refuted), prior, settings)
         assert [one.pose == off for one in told.estimates] == stays
-
-
-@pytest.mark.slow
-def test_on_several_maps_a_place_is_fitted_to_its_own():
-    maps = {"left": house_atlas(), "right": iv.build(house(), height=1.0)}
-    off = at(5.06, 0.0, 0.7)
-    alone = settle(house_atlas(), seen(), answer_at(off), None, USUAL).estimates[0].pose
-    site = site_of(maps)
-    told = settle(site, seen(), answer_at(site.placed("right", off)), None, USUAL).estimates[0]
-    assert told.map is None
-    assert on_map(site, told).map == "right"
-    assert on_map(site, told).pose.vector == pytest.approx(alone.vector)
 
 
 @pytest.mark.parametrize("roll", [0.06, -0.08])

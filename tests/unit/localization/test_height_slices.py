@@ -1,8 +1,5 @@
 """The second door of the search in space: walls by height above the ground."""
 
-from dataclasses import replace
-from functools import lru_cache
-
 import numpy as np
 import pytest
 from tests.support.fits import USUAL, candidates, sought
@@ -14,6 +11,8 @@ from isovist.localization import Plan, by_slices, rivals, slices
 from isovist.maps import floor_levels
 from isovist.poses import wrap_angle
 from isovist.sensing import ground_of, levelled
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +37,6 @@ def near(found, truth):
     return np.flatnonzero((away < 1.5) & (turned < 0.12))
 
 
-@pytest.mark.slow
 def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
     atlas = house_atlas()
     world, plan = atlas.world, Plan.of(atlas)
@@ -59,7 +57,6 @@ def test_bits_say_which_heights_above_the_floor_hold_a_wall_nearby():
             assert codes[r + slices.BORDER, c + slices.BORDER] == slow
 
 
-@pytest.mark.slow
 def test_costs_count_the_beams_that_miss(standing_out):
     plan, ends, masks = standing_out
     rng = np.random.default_rng(1)
@@ -97,7 +94,6 @@ def test_all_boxes_at_once_cost_what_each_costs_alone():
         assert 0 < counts.min() < counts.max() < len(ends)
 
 
-@pytest.mark.slow
 def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_it(town):
     (quarter, atlas), missed = town, 0
     for truth, scan in quarter.asks(4, FEW):
@@ -110,7 +106,6 @@ def test_the_right_place_is_among_the_first_on_a_street_where_descriptors_miss_i
     assert missed > 0
 
 
-@pytest.mark.slow
 def test_a_prior_holds_for_both_doors(town):
     quarter, atlas = town
     truth, scan = next(quarter.asks(1, FEW))
@@ -135,22 +130,6 @@ def test_the_best_lead_of_the_two_doors_counts_and_only_descriptors_where_nothin
     assert len(found.poses) == len(candidates(atlas, low, thorough=True).poses)
 
 
-@lru_cache
-def twin_houses():
-    """An atlas of two houses alike, side by side."""
-    cells = house().cells
-    twice = np.concatenate([cells, cells], axis=1)
-    return iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
-
-
-@pytest.mark.slow
-def test_a_house_of_twins_stays_ambiguous():
-    atlas = twin_houses()
-    scan = replace(LIDAR, rings=32).scan(house(), at(5.0, 0.0, 0.7), np.random.default_rng(0))
-    assert iv.locate(atlas, scan).verdict is iv.Verdict.AMBIGUOUS
-
-
-@pytest.mark.slow
 def test_no_box_costs_more_than_one_of_its_halves(standing_out):
     plan, ends, masks = standing_out
     rng, turns, size = np.random.default_rng(2), slices.TURNS, 8
@@ -166,7 +145,6 @@ def test_no_box_costs_more_than_one_of_its_halves(standing_out):
         assert all(c >= known[tuple(box // 2)] for box, c in zip(boxes, costs, strict=True))
 
 
-@pytest.mark.slow
 def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
     quarter, atlas = town
     for truth, scan in quarter.asks(3, FEW):
@@ -182,12 +160,13 @@ def test_rivals_are_all_the_places_that_may_explain_a_scan_as_well(town):
         assert rivals(atlas, flat, None, USUAL, far[None]).lead(far, 1.5, 0.3) == 0.0
 
 
-@pytest.mark.slow
 def test_a_twin_is_a_rival():
-    atlas, rows = twin_houses(), house().cells.shape[1]
-    truth = at(5.0, 0.0, 0.7)
+    """Two houses alike stand side by side."""
+    cells, truth = house().cells, at(5.0, 0.0, 0.7)
+    twice = np.concatenate([cells, cells], axis=1)
+    atlas = iv.build(iv.VoxelMap.from_array(twice, 0.1, (3.0, -2.0, 0.4)))
     scan = LIDAR.scan(house(), truth, np.random.default_rng(0))
     found = by_slices(atlas, scan, None, USUAL, thorough=True, known=truth.vector[None])
-    twin = iv.Pose3(truth.x, truth.y + 0.1 * rows, truth.yaw, truth.z)
+    twin = iv.Pose3(truth.x, truth.y + 0.1 * cells.shape[1], truth.yaw, truth.z)
     assert near(found, truth).size > 0
     assert near(found, twin).size > 0

@@ -118,16 +118,10 @@ def test_the_lead_says_what_was_left_out(site):
     assert gap(site.atlas.lift(best[None])[0], site.places[0])[0] < 1.0
 
 
-# A site that repeats itself.
-
-TILE = (5.45, 6.7)
-"""Height and width of a room in m: no multiples of the spacing, so nodes lie otherwise in each."""
-
-
 @pytest.mark.slow
 def test_every_copy_of_a_place_is_listed_however_few_candidates_there_are():
-    height, width = (round(side / 0.05) for side in TILE)
-    room = np.zeros((height, width), dtype=np.uint8)
+    """Nine rooms whose sides are no multiples of the spacing, so nodes lie otherwise in each."""
+    room = np.zeros((109, 134), dtype=np.uint8)
     room[:2], room[-2:], room[:, :2], room[:, -2:] = (iv.Cell.OCCUPIED,) * 4
     room[2:30, 60:64] = room[70:90, 20:40] = room[60:64, 100:] = iv.Cell.OCCUPIED
     world, place = iv.OccupancyMap(np.tile(room, (3, 3)), 0.05), iv.Pose(2.1, 1.9, 0.7)
@@ -137,5 +131,5 @@ def test_every_copy_of_a_place_is_listed_however_few_candidates_there_are():
     answer = iv.locate(iv.build(world), scan, settings=few)
     assert answer.verdict == "ambiguous"
     for k in range(9):
-        copy = iv.Pose(place.x + TILE[1] * (k % 3), place.y + TILE[0] * (k // 3), place.yaw)
+        copy = iv.Pose(place.x + 6.7 * (k % 3), place.y + 5.45 * (k // 3), place.yaw)
         assert any(near(one.pose, copy, 0.5, 10.0) for one in answer.estimates)

@@ -11,7 +11,7 @@ from tests.support.fits import USUAL, candidates, sought
 from tests.support.paths import ROOT
 from tests.support.reference_locate import building, spread_out
 from tests.support.shining import BOTH as BOTH_SIGNALS
-from tests.support.shining import HERE, described, rooms, seen, with_strengths
+from tests.support.shining import described, rooms, seen, with_strengths
 from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
@@ -62,37 +62,33 @@ def everywhere(atlas, scan, settings, thorough):
     return poses[chosen], flat[best[chosen]]
 
 
-@pytest.mark.parametrize("large", [0, NEVER])
-@pytest.mark.parametrize("thorough", [False, True])
+@pytest.mark.parametrize("floors", [0, NEVER])
+@pytest.mark.parametrize(
+    ("thorough", "limits", "settings", "twin"),
+    [
+        (False, {}, FEW, FEW),
+        (True, {}, FEW, FEW),
+        # A closer look at a large site has more finalists.
+        (True, {"large": 0}, replace(FEW, finalists=(12, 4)),
+         replace(FEW, finalists=(12 * CLOSER, 4), seeds=(40, 40))),
+    ],
+)  # fmt: skip
 @BOTH
-def test_the_candidates_are_those_of_trying_every_node(site, thorough, large, monkeypatch):
-    count_as_large(monkeypatch, floors=large)
+def test_the_candidates_are_those_of_trying_every_node(
+    site, thorough, limits, settings, twin, floors, monkeypatch
+):
+    """And it is known what was left out."""
+    count_as_large(monkeypatch, floors=floors, **limits)
     for place in site.places:
-        scan = site.look(place)
-        found = candidates(site.atlas, scan, FEW, thorough=thorough)
-        poses, costs = everywhere(site.atlas, scan, FEW, thorough)
+        scan, atlas = site.look(place), site.atlas
+        found = candidates(atlas, scan, settings, thorough=thorough)
+        poses, costs = everywhere(atlas, scan, twin, thorough and not limits)
         np.testing.assert_array_equal(found.poses, poses)
         np.testing.assert_array_equal(found.costs, costs)
         assert found.left_out == costs[-1]
-
-
-@BOTH
-def test_a_closer_look_at_a_large_site_has_more_finalists_and_knows_what_it_left_out(
-    site, monkeypatch
-):
-    few = replace(FEW, finalists=(12, 4))
-    more = replace(few, finalists=(12 * CLOSER, 4), seeds=(40, 40))
-    atlas = site.atlas
-    count_as_large(monkeypatch, large=0)
-    for place in site.places:
-        scan = site.look(place)
-        poses, costs = everywhere(atlas, scan, more, thorough=False)
-        found = candidates(atlas, scan, few, thorough=True)
-        np.testing.assert_array_equal(found.poses, poses)
-        np.testing.assert_array_equal(found.costs, costs)
         rough, all_nodes = window_of(site, place).rough, np.arange(len(atlas.nodes))
         every, _ = best_headings(atlas.descriptors, all_nodes, rough, 1, SHORT)
-        assert (every <= found.cut).sum() >= few.share(atlas, few.finalists[0]) * CLOSER
+        assert (every <= found.cut).sum() >= settings.share(atlas, twin.finalists[0])
         sensor = (place @ scan.T_level_robot.inverse).vector
         assert found.lead(np.asarray(sensor), 1.0, 0.5) <= found.cut / every.min()
 
@@ -351,16 +347,6 @@ def test_the_second_ring_is_the_brightness_of_the_walls_that_rays_meet():
         worst.append(np.abs(both.descriptors[k, 1] - b @ W / W.sum(axis=0)))
     assert np.median(worst) < 1e-5
     assert np.quantile(worst, 0.9) < 0.02  # the rest look at corners, where cells err by one
-
-
-@pytest.mark.slow
-def test_a_search_tells_rooms_of_one_shape_apart_by_intensities_alone():
-    alone, together = (candidates(described(s), seen()) for s in ("range", BOTH_SIGNALS))
-    assert len(set((alone.poses[:20, 0] // 4.0).astype(int))) == 5
-    room = (together.poses[:, 0] // 4.0).astype(int)
-    right = int(HERE.x // 4.0)
-    assert room[:2].tolist() == [right, right]
-    assert together.costs[room != right].min() > 2.0 * together.costs[0]
 
 
 def test_a_scan_without_intensities_or_in_other_units_is_searched_by_ranges():

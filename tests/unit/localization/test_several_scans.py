@@ -42,17 +42,6 @@ def test_a_motion_of_the_plane_puts_views_on_level_ground():
     assert abs(flat.views[0].roll) + abs(flat.views[0].pitch) < 1e-9
 
 
-@pytest.mark.slow
-@BOTH
-def test_scans_of_one_place_have_as_many_witnesses_as_one_of_them(site):
-    scans = looks(site, [site.places[0]] * 4)
-    several = together(scans, [iv.Pose()] * 3)
-    for thin in USUAL.beams:
-        one, every = (beams(site.atlas, s, thin) for s in (scans[-1], several))
-        assert len(every) > 3 * len(one)
-        assert every.blocks <= 1.25 * one.blocks
-
-
 @BOTH
 def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
     """What stood in the way of them is no witness on its own."""
@@ -64,19 +53,6 @@ def test_single_beams_that_are_not_seen_again_go_with_their_column(site):
     shares = [again[own == one].mean() for one in np.unique(own)]
     assert max(shares) == 1.0
     assert all(share == 1.0 or share <= 0.5 for share in shares)
-
-
-@pytest.mark.slow
-@BOTH
-def test_candidates_of_every_scan_are_tried(site):
-    poses = way(site.places[0])
-    several = together(looks(site, poses), STEPS)
-    found = sought(site.atlas, several)
-    assert len(found.each) == 3
-    radius, turn = USUAL.candidates_apart(site.atlas)
-    here = np.asarray((poses[-1] @ several.T_level_robot.inverse).vector)
-    one = found.each[-1][0].lead(here, 1.5 * radius, 1.5 * turn)
-    assert found.lead(here, 1.5 * radius, 1.5 * turn) >= one
 
 
 @BOTH

@@ -54,6 +54,8 @@ def test_workers_that_are_kept_answer_call_after_call(site):
         assert str(caught.value).startswith("Scan 1: ")
         with refused("workers", "conflict"):
             iv.locate_many(site.twin_atlas, scans, workers=kept)
+    with refused("Workers"):
+        Workers("floor.yaml", 2)
     with refused("workers", "unavailable"):
         iv.locate_many(site.atlas, scans, workers=kept)
 
@@ -66,11 +68,6 @@ def test_a_worker_that_is_kept_and_ends_is_replaced():
             iv.locate_many(PLANE.atlas, scans, workers=kept)
         (answer,) = iv.locate_many(PLANE.atlas, scans, workers=kept)
     assert bits(answer) == bits(iv.locate(PLANE.atlas, scans[0]))
-
-
-def test_workers_need_an_atlas():
-    with refused("Workers"):
-        Workers("floor.yaml", 2)
 
 
 def test_threads_that_ask_one_worker_get_their_own_answers(monkeypatch):
