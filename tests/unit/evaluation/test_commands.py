@@ -1,10 +1,9 @@
 """The benchmarks as they are called: what they ask, and rows with the documented keys."""
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from tests.support.command_line import run
+from tests.support.corridor_drive import BEARINGS, corridor_drive, seen_from
 from tests.support.reference_locate import building
 from tests.support.sites import SPACE
 from tests.support.worlds import office
@@ -12,16 +11,6 @@ from tests.support.worlds import office
 import isovist as iv
 
 pytestmark = pytest.mark.slow
-
-HALF = np.deg2rad(np.arange(-90.0, 90.0))
-CORNERS = [[1.0, 4.7], [7.0, 4.7], [9.9, 4.7], [9.9, 2.0], [7.0, 2.0], [7.0, 1.2]]
-
-
-def seen_from(world, poses, bearings):
-    """Ranges from poses of the plane."""
-    angles = bearings + poses[:, 2:]
-    along = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    return world.cast(poses[:, None, :2], along).ranges
 
 
 def logs_of_offices(folder):
@@ -31,7 +20,7 @@ def logs_of_offices(folder):
     for name, floor, count in (("a", floors[0], 40), ("b", floors[1], 40), ("c", floors[0], 2)):
         lines = []
         for k, pose in enumerate(poses[:count]):
-            numbers = " ".join(f"{r:.3f}" for r in seen_from(floor, pose[None], HALF)[0])
+            numbers = " ".join(f"{r:.3f}" for r in seen_from(floor, pose[None], BEARINGS)[0])
             x = "{:.4f} {:.4f} {:.5f}".format(*pose)
             lines.append(f"FLASER 180 {numbers} {x} {x} {k}.0 host {k}.0\n")
         (folder / f"{name}.log").write_text("".join(lines))
@@ -46,20 +35,12 @@ def logs_of_offices(folder):
 
 
 def drive_in_a_building(folder):
-    """Up and down the corridor of the building and through its large room, with odometry."""
-    poses, random = [], np.random.default_rng(0)
-    for a, b in pairwise(np.array(CORNERS + CORNERS[::-1][1:])):
-        count = round(np.hypot(*(b - a)) / 0.15)
-        heading = np.arctan2(*(b - a)[::-1])
-        poses += [[*(a + (b - a) * s), heading] for s in np.arange(count) / count]
-    poses = np.array(poses)
-    ranges = seen_from(building(), poses, HALF)
-    drift = np.cumsum(random.normal(0.0, 0.002, poses.shape), axis=0)
+    poses, ranges, odometry = corridor_drive()
     iv.write_map(building(), folder / "map.yaml")
     np.savez(
-        folder / "drive.npz", ranges_m=ranges + random.normal(0.0, 0.01, ranges.shape),
-        pose=poses, odom=poses + drift, t=0.3 * np.arange(len(poses)), angle_min=HALF[0],
-        angle_inc=HALF[1] - HALF[0], range_max=30.0,
+        folder / "drive.npz", ranges_m=ranges, pose=poses, odom=odometry,
+        t=0.3 * np.arange(len(poses)), angle_min=BEARINGS[0],
+        angle_inc=BEARINGS[1] - BEARINGS[0], range_max=30.0,
     )  # fmt: skip
 
 

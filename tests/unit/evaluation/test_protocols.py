@@ -5,6 +5,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from tests.support.corridor_drive import BEARINGS, corridor_drive
 from tests.support.errors import refused
 from tests.support.readers import ScanSet
 from tests.support.reference_locate import building
@@ -30,7 +31,7 @@ from isovist.evaluation import (
     summarise_starts,
 )
 from isovist.maps import standing_room
-from isovist.poses import unit_vectors, way_of, wrap_angle
+from isovist.poses import way_of, wrap_angle
 from isovist.simulation import HEIGHT, ROOM, SHORT, STRIDE, drive, shared, storeys, wander
 from isovist.simulation import building as office
 from isovist.tracking import Update
@@ -43,10 +44,6 @@ RINGS = SpinningLidar(rings=4, azimuths=90, range_max=12.0)
 
 def ends_of(scan):
     return scan.ranges if isinstance(scan, iv.Scan) else scan.points
-
-
-def seen_from(world, poses, bearings):
-    return np.array([world.cast(p[:2], unit_vectors(bearings + p[2])).ranges for p in poses])
 
 
 @pytest.mark.parametrize(("world", "lidar"), [(building(), PLANAR), (house(), RINGS)])
@@ -166,24 +163,11 @@ def test_a_summary_counts_the_proved_and_what_is_wrong_and_sure():
     assert {key: row[key] for key in shares} == shares
 
 
-BEARINGS = np.deg2rad(np.arange(-90.0, 90.0))
-
-
 @pytest.fixture(scope="module")
 def scans():
-    """A drive up and down the corridor of the building and through its large room."""
-    corners = np.array([[1.0, 4.7], [7.0, 4.7], [9.9, 4.7], [9.9, 2.0], [7.0, 2.0], [7.0, 1.2]])
-    poses = []
-    for a, b in pairwise(np.concatenate([corners, corners[::-1][1:]])):
-        count = round(np.hypot(*(b - a)) / 0.15)
-        heading = np.arctan2(*(b - a)[::-1])
-        poses += [[*(a + (b - a) * s), heading] for s in np.arange(count) / count]
-    poses, random = np.array(poses), np.random.default_rng(0)
-    ranges = seen_from(building(), poses, BEARINGS)
-    drift = np.cumsum(random.normal(0.0, 0.002, poses.shape), axis=0)
-    ranges = ranges + random.normal(0.0, 0.01, (len(poses), 180))
-    times = np.arange(len(poses)) * 0.3
-    return ScanSet(ranges, BEARINGS, poses, 30.0, times=times, odometry=poses + drift)
+    poses, ranges, odometry = corridor_drive()
+    times = 0.3 * np.arange(len(poses))
+    return ScanSet(ranges, BEARINGS, poses, 30.0, times=times, odometry=odometry)
 
 
 def test_every_fifth_scan_is_a_query_and_the_map_is_of_the_others(scans):

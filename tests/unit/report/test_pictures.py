@@ -27,7 +27,6 @@ from isovist.report import (
     draw_isovist,
     new_figure,
     save,
-    show_between,
     to_bytes,
 )
 
@@ -147,27 +146,6 @@ def test_two_places_side_by_side_say_which_beams_tell_them_apart(site):
         silent = pose.apply(told.ends)[~told.telling, :2]
         np.testing.assert_allclose(drawn[PLAIN], silent)
         assert sum(map(len, drawn.values())) == len(told)
-
-
-@pytest.mark.slow
-def test_axes_that_are_true_to_scale_lie_where_a_second_drawing_puts_them():
-    def panel():
-        figure = new_figure(4.0, 3.0)
-        axes = figure.subplots()
-        show_between(axes, (0.0, 0.0), (1.0, 3.0))
-        figure.colorbar(axes.scatter([0.5], [0.5], c=[1.0]), ax=axes, label="cost")
-        return figure
-
-    def plainly(figure):
-        stream = io.BytesIO()
-        figure.savefig(stream, format="png", dpi=40)
-        return stream.getvalue()
-
-    drawn = panel()
-    drawn.draw_without_rendering()
-    expected = plainly(drawn)
-    assert to_bytes(panel(), "png", 40) == expected
-    assert plainly(panel()) != expected
 
 
 def test_a_picture_is_written_whole_or_not_at_all(tmp_path):

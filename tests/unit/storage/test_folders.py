@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import zlib
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -233,7 +234,7 @@ def at_next(monkeypatch):
         plain, waiting = getattr(Path, method), [instead]
 
         def called(*given):
-            go_on = lambda: plain(*given)  # noqa: E731
+            go_on = partial(plain, *given)
             return waiting.pop()(go_on) if waiting else go_on()
 
         monkeypatch.setattr(Path, method, called)
