@@ -170,6 +170,11 @@ def test_a_robot_that_cannot_get_away_gives_up():
     assert run.unique or run.distance < 0.5
 
 
+def test_letters_name_the_rules():
+    rules = [Rule.GRAMIAN, Rule.RIVALS, Rule.RANDOM]
+    assert [Rule.from_text(text) for text in ("a", "b", "random")] == rules
+
+
 def test_the_same_hall_gives_the_same_ground(halls):
     flat, tall = (Ground.from_atlas(halls[kind][True]) for kind in SENSORS)
     assert flat.level is None
