@@ -63,10 +63,16 @@ LAYOUTS = {
 """Arguments of the kernels that every scan needs: P is an array, the others are numbers."""
 FEW = 4
 """Poses that a core fits, or rates, before the card has answered: 0.03 ms for one."""
-NEEDED = (
-    "The cuda backend needs an NVIDIA card and CuPy, and {}. "
-    "Install isovist[cuda] on a machine that has a card, or leave the backend out."
-)
+
+
+def missing(what: str) -> InputError:
+    """Say what this machine lacks for the card."""
+    return InputError(
+        f"The cuda backend needs an NVIDIA card and CuPy, and {what}. "
+        "Install isovist[cuda] on a machine that has a card, or leave the backend out.",
+        field="backend",
+        code="unavailable",
+    )
 
 
 class CudaBackend(Backend):
@@ -79,13 +85,13 @@ class CudaBackend(Backend):
         try:
             import cupy
         except ImportError:
-            raise InputError(NEEDED.format("CuPy is not installed"), code="unavailable") from None
+            raise missing("CuPy is not installed") from None
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError:
             count = 0
         if count == 0:
-            raise InputError(NEEDED.format("no card was found"), code="unavailable")
+            raise missing("no card was found")
         self.cp: Any = cupy
         self.post = Post(cupy)
         self._kept: dict[Any, Any] = {}
