@@ -52,6 +52,16 @@ def test_threads_and_processes_that_locate_at_once_give_the_bits_of_one(name, co
         assert process.exitcode == 0
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("site", SITES.values(), ids=SITES)
+def test_the_number_of_threads_changes_no_bit_of_an_atlas(site, cores):
+    told = []
+    for count in (1, 3):
+        cores(count)
+        told.append(iv.build(site.world).descriptors)
+    np.testing.assert_array_equal(*told)
+
+
 @pytest.mark.parametrize(
     ("count", "block", "most"), [(1, 1, None), (7, 1, None), (1000, 64, None), (999, 1, 100)]
 )
