@@ -157,7 +157,7 @@ def quarter(seed: int = 0, *, size: float = 150.0) -> Quarter:
         size: Of its sides; at least 100.
     """
     if size < 100.0:
-        raise InputError(f"A quarter of a town needs a size of at least 100 m, got {size:g} m.")
+        raise InputError.about("size", f"must be at least 100 m, got {size:g} m.")
     rng = np.random.default_rng(seed)
     streets = _streets(rng, size), _streets(rng, size)
     houses, trees = _houses(rng, *streets, size), _trees(rng, streets, size)

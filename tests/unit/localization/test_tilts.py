@@ -154,7 +154,7 @@ def test_a_quarter_is_the_same_for_the_same_seed_and_has_a_size():
     assert len(a.mapped.vertices) != len(quarter(6, size=100.0).mapped.vertices)
     one, two = ([pose.vector for pose, _ in each.asks(3, FEW)] for each in (a, b))
     np.testing.assert_array_equal(one, two)
-    with refused():
+    with refused("size"):
         quarter(0, size=60.0)
 
 
