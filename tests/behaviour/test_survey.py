@@ -1,6 +1,5 @@
 """Where a sensor can be localized and where not, in the plane and in space."""
 
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from tests.support import reference_survey as maps
 from tests.support.errors import refused
 from tests.support.reference_locate import UNIT
-from tests.support.reference_space import atlas_of, house, house_atlas, symmetric_room
+from tests.support.reference_space import atlas_of, house_atlas, symmetric_room
 from tests.support.reference_survey import FEW, FULL, QUICK, RINGS, house_survey
 from tests.support.sites import PLANE
 from tests.support.workers import in_one_thread
@@ -201,31 +200,3 @@ def of_room(*rooms, spacing=None, lidar=FULL):
 def test_a_survey_that_cannot_be_made_is_refused(call, field, code):
     with refused(field, code):
         call()
-
-
-def test_the_command_writes_values_and_a_picture(tmp_path, typed):
-    iv.write_map(maps.nook(), tmp_path / "site.yaml")
-    files = ["-o", tmp_path / "site.npz", "--figure", tmp_path / "site.png"]
-    sensor = ["--field-of-view", 270, "--beams", 270, "--range-max", 8, "--noise", 0.03]
-    words = ["survey", tmp_path / "site.yaml", *sensor, "--count", 20, *files, "--json"]
-    code, out, err = typed(*words)
-    assert not code, err
-    row = json.loads(out)
-    assert row["asked"] == 20
-    assert row["sensor"] == {
-        "field_of_view_deg": 270.0, "beams": 270, "range_max": 8.0, "noise": 0.03
-    }  # fmt: skip
-    with np.load(tmp_path / "site.npz") as back:
-        assert len(back["asked"]) == 20
-    assert (tmp_path / "site.png").read_bytes()[:4] == b"\x89PNG"
-
-
-def test_the_command_line_surveys_an_atlas_in_space(tmp_path, typed):
-    iv.write_atlas(iv.build(house(), spacing=0.8), tmp_path / "house")
-    call = ["survey", tmp_path / "house", "--count", 20, "--beams", 90, "--json"]
-    code, out, err = typed(*call)
-    assert not code, err
-    told = json.loads(out)
-    assert (told["asked"], told["sensor"]["rings"]) == (20, 16)
-    code, out, err = typed(*call, "--field-of-view", 90)
-    assert (code, out, err.count("\n")) == (2, "", 1)
