@@ -50,6 +50,7 @@ def processor_seconds():
 
 def pytest_configure(config):
     config.seconds_of_tests = collections.Counter()
+    config.failed_tests = set()
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -63,8 +64,16 @@ def pytest_runtest_protocol(item):
     item.config.seconds_of_tests[function_of(item.nodeid)] += processor_seconds() - begun
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item):
+    report = (yield).get_result()
+    if report.failed:
+        item.config.failed_tests.add(function_of(item.nodeid))
+
+
 def pytest_sessionfinish(session):
-    Path(os.environ["SECONDS_OF_TESTS"]).write_text(json.dumps(session.config.seconds_of_tests))
+    seconds, failed = session.config.seconds_of_tests, sorted(session.config.failed_tests)
+    Path(os.environ["RESULTS_OF_TESTS"]).write_text(json.dumps([seconds, failed]))
 
 
 def environment(tree, *more):
@@ -79,21 +88,21 @@ def test_files(tree):
 
 
 def run_with_coverage(tree, files, folder):
-    """Run `files` with coverage by test; return the times of the tests."""
+    """Run `files` with coverage by test; return its data, and what the tests took."""
     folder.mkdir()
     settings = folder / "coveragerc"
     settings.write_text("[run]\nsource_pkgs = isovist\n")
-    times = folder / "times.json"
+    results = folder / "results.json"
     shutil.copy(__file__, folder / "test_contexts.py")  # a plug-in that any tree can load
     words = [sys.executable, "-m", "coverage", "run", f"--rcfile={settings}", "-m", "pytest", "-q"]
     words += ["-p", "no:cacheprovider", "-p", "test_contexts", *files]
     variables = environment(tree, folder) | {
         "COVERAGE_FILE": str(folder / "data"),
-        "SECONDS_OF_TESTS": str(times),
+        "RESULTS_OF_TESTS": str(results),
     }
     log = (folder / "log.txt").open("w")
     subprocess.run(words, cwd=tree, env=variables, stdout=log, stderr=log, check=False)
-    return folder / "data", times
+    return folder / "data", results
 
 
 def function_of(nodeid):
@@ -111,9 +120,13 @@ def make_map(tree, output):
             for k in range(WORKERS)
         ]
         for done in runs:
-            data_file, times = done.result()
+            data_file, results = done.result()
             print((data_file.parent / "log.txt").read_text()[-400:])
-            seconds.update(json.loads(times.read_text()))
+            took, failed = json.loads(results.read_text())
+            seconds.update(took)
+            for name in failed:  # they would fail with every change
+                print(f"left out, since it fails: {name}")
+                del seconds[name]
             data = coverage.CoverageData(str(data_file))
             data.read()
             for path in data.measured_files():
