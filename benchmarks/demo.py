@@ -16,7 +16,7 @@ def main() -> None:
         shown = demonstrate(seed)
         right += shown.right
         unique += shown.answer.verdict is Verdict.UNIQUE
-        wrong += shown.falsely_sure
+        wrong += shown.answer.verdict is Verdict.UNIQUE and not shown.right
         if not shown.right:
             gap, _ = shown.error
             print(f"seed {seed}: {shown.answer.verdict.value}, {gap:.2f} m off")

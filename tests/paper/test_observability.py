@@ -181,6 +181,19 @@ def test_information_about_a_later_pose_is_carried_to_the_start(seed):
     assert own.least == pytest.approx(gramian.least, abs=1e-9)
 
 
+@given(seeds)
+@few
+def test_the_least_eigenvalue_grows_as_promised(seed):
+    rng = np.random.default_rng(seed)
+    gramian = Gramian.zero(2).add(rng.normal(size=(4, 2)))
+    J, h = rng.normal(size=(5, 2)), 1e-7
+    growth = (gramian.add(J, h).least - gramian.least) / h
+    assert gramian.growth(J) == pytest.approx(growth, rel=1e-3, abs=1e-5)
+    # Nothing learnt yet: both eigenvalues are 0, and the weaker axis of J counts.
+    weaker = np.linalg.svd(J, compute_uv=False)[-1] ** 2
+    assert Gramian.zero(2).growth(J) == pytest.approx(weaker)
+
+
 def test_time_is_shared_out_by_the_trapezoidal_rule():
     np.testing.assert_allclose(time_weights(3, [0.0, 1.0, 3.0]), [0.5, 1.5, 1.0])
     np.testing.assert_array_equal(time_weights(3, None), [1.0, 1.0, 1.0])

@@ -8,7 +8,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.bench.outcomes import error_of
 from isovist.bench.worlds import office_floor
-from isovist.localization.answer import Answer, Verdict
+from isovist.localization.answer import Answer
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
@@ -54,11 +54,6 @@ class Demonstration:
         """Whether the best estimate is the place of the truth."""
         best = self.answer.best
         return best is not None and is_same(best.pose, self.truth, LocalizationSettings())
-
-    @property
-    def falsely_sure(self) -> bool:
-        """Whether the answer says "unique" and is wrong."""
-        return self.answer.verdict is Verdict.UNIQUE and not self.right
 
 
 def demonstrate(seed: int = 0) -> Demonstration:

@@ -67,7 +67,9 @@ from isovist.kernels.matrices import invert as invert
 from isovist.kernels.mesh import SORTED as SORTED
 from isovist.kernels.mesh_flat import BIG as BIG
 from isovist.kernels.mesh_flat import CHILD as CHILD
+from isovist.kernels.mesh_flat import ROWS as ROWS
 from isovist.kernels.mesh_flat import WIDE as WIDE
+from isovist.kernels.mesh_flat import flatten_tree as flatten_tree
 from isovist.kernels.mesh_moves import move_nodes as move_nodes
 from isovist.kernels.mesh_node import WIDER as WIDER
 from isovist.kernels.mesh_node import below as below

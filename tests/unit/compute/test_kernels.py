@@ -36,6 +36,24 @@ def test_built_read_and_unpickled_atlases_share_one_signature(name, tmp_path):
     assert all(len(made.loop.signatures) == 1 for made in used)
 
 
+def test_a_kernel_takes_arrays_of_its_kind_and_no_others():
+    @compiled.kernel("f4[:,:], i8 -> f8[::1]", over="out")
+    def total(first, last, table, times, out):
+        for i in range(first, last):
+            for k in range(table.shape[1]):
+                out[i] += times * table[i, k]
+
+    KERNELS.pop(f"{__name__}.total")
+    table, out = np.ones((5, 4), dtype=np.float32), np.zeros(5)
+    total(table, 2, out)
+    table.flags.writeable = False
+    total(table[:, ::2], 1, out)
+    assert out.tolist() == [10.0] * 5
+    if total.loop.signatures:
+        with pytest.raises(TypeError):
+            total(table.astype(np.float64), 2, out)
+
+
 @pytest.mark.slow
 def test_a_command_that_must_compile_says_so_once_and_not_in_its_output(tmp_path):
     """Of the verbs, `map` has the least to compile."""

@@ -1,6 +1,7 @@
 """The tree that rays are followed through, and how they enter its nodes and meet faces."""
 
 from functools import cache
+from types import FunctionType
 
 import numpy as np
 import pytest
@@ -12,12 +13,14 @@ from isovist.compute import (
     BIG,
     CHILD,
     LEAF,
+    ROWS,
     WIDE,
     WIDER,
     below,
     build_tree,
     enter_plain,
     entering,
+    flatten_tree,
     meet_plain,
     meet_vector,
     move_nodes,
@@ -145,6 +148,23 @@ def test_the_nodes_that_stay_have_the_least_area(world):
     sides = (boxes[:, :3].swapaxes(1, 2)[nodes], boxes[:, 3:6].swapaxes(1, 2)[nodes])
     area = areas(low, high)
     assert area[0] + areas(*sides).sum() == pytest.approx(least_area(children, area), rel=1e-4)
+
+
+@pytest.mark.parametrize("world", [soup(24), hall(9)])
+def test_compiled_code_makes_the_nodes_that_plain_python_makes(world):
+    _, order, low, high, children = binary(world)
+    names = dict(flatten_tree.__wrapped__.__globals__)
+    names["_share"] = getattr(names["_share"], "py_func", names["_share"])
+    plain = FunctionType(flatten_tree.__wrapped__.__code__, names)
+
+    def flat(make):
+        boxes = np.zeros((len(low), ROWS, WIDE), np.float32)
+        groups = np.zeros((len(low), LEAF), np.int64)
+        tree = low, high, children, order, world.bounds.mean(axis=0), 1e-6
+        used = make(*tree, boxes, boxes.view(np.int32), groups)
+        return used, boxes.tobytes(), groups.tolist()
+
+    assert flat(flatten_tree) == flat(plain)
 
 
 def vector_twin(places):

@@ -143,6 +143,7 @@ def test_descriptors_have_a_row_for_each_refinement(bench):
         ("invalid_file", "space house.bin scans --poses one.txt"),
         ("invalid_file", "space house.bin empty --poses one.txt"),
         ("invalid_value", "space house.bin --only teaser"),
+        ("missing", "cross a.log"),
         ("invalid_value", "descriptors map.yaml --count 1 --field-of-view 170 --only rays"
          " --condition view_180°"),
     ],

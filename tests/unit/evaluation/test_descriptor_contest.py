@@ -7,6 +7,7 @@ import pytest
 from tests.support.errors import refused
 from tests.support.sites import PLANE, SPACE
 
+import isovist as iv
 from isovist.evaluation import (
     BINS,
     METHODS,
@@ -47,6 +48,19 @@ def test_every_method_ranks_the_truth_among_the_first_on_a_clean_scan(contest, m
     assert row["recall@400"] >= (0.3 if method.name in TURNLESS else 1.0)
     if method == Method("soft", 64):
         assert row["recall@1"] == row["final"] == 1.0
+
+
+@pytest.mark.skipif(has_fpfh(), reason="Open3D is there")
+def test_a_method_whose_library_is_missing_is_refused():
+    with refused(None, "missing"):
+        fpfh(np.ones((1, RAYS)), np.ones((1, RAYS), dtype=bool))
+
+
+def test_a_fitted_basis_takes_the_place_of_the_channels():
+    basis = iv.Rose.circle(16, 0.5)
+    weights = weights_of(Method("learned", 16), basis)
+    np.testing.assert_allclose(weights.sum(axis=1), 1.0)
+    assert weights.shape == (RAYS, 16)
 
 
 @pytest.mark.parametrize("name", ["soft", "hard", "shared"])

@@ -191,6 +191,8 @@ def test_the_robot_sees_only_scans_that_are_not_in_the_map(scans):
             np.testing.assert_allclose(log.scan(k).ranges, seen, rtol=1e-6)
     with refused(code="too_large"):
         start_logs(scans, 5, 500.0, noise=(0.02, 0.02))
+    with refused("count"):
+        start_logs(scans, 0, 3.0, noise=(0.02, 0.02))
 
 
 def test_noise_of_starts_is_what_was_asked_for(scans):
@@ -222,6 +224,9 @@ def test_a_kidnapped_robot_jumps_and_its_odometry_does_not(scans):
         kidnap_logs(blind, 2)
     with refused(code="empty"):
         kidnap_logs(log.take(np.arange(9)), 2)
+    still = log.take(np.zeros(2 * (BEFORE + AFTER), dtype=np.int64))
+    with refused(code="empty"):
+        kidnap_logs(still, 2)
 
 
 def update(travelled, unique, error):
