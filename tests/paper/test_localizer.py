@@ -116,6 +116,12 @@ def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
             if bound.holds:
                 held += 1
                 assert np.linalg.norm(at - place) <= bound.bound
+                # As its equation says: what may be off, over what is left of μ.
+                far = {a.name: a for a in bound.assumptions}
+                off = np.linalg.norm(F - descriptor.at(world, at)[0])
+                gap = far["alias"].limit if bound is answer.node_bound else off
+                expected = (gap + noise) / (far["variation"].limit - far["variation"].value)
+                assert bound.bound == pytest.approx(expected, rel=1e-6)
     assert held >= 4
 
 

@@ -130,12 +130,11 @@ class SpaceAtlas(Atlas):
         ends = cloud.level_points[index]
         column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
         elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
-        rows = 2 + int(np.pi / block[0])  # more than there are blocks above each other
-        number = column * rows + np.floor(elevation / block[0]).astype(np.int64)
+        row = np.floor(elevation / block[0]).astype(np.int64)
         strengths = np.empty(0)
         if comparable(self.shine, cloud.intensities):
             strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
-        return Beams.of(ends, number, column, strengths)
+        return Beams.of(ends, row, column, strengths)
 
     def fit(
         self,

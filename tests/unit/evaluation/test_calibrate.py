@@ -1,5 +1,6 @@
 """Plans of many kinds, and how often answers on them are unique and wrong."""
 
+import numpy as np
 import pytest
 from scipy.special import bdtr, bdtrc
 from tests.support.errors import refused
@@ -19,6 +20,30 @@ def test_a_plan_is_the_same_for_the_same_seed_and_lacks_what_is_there(kind):
     assert len(plan.reality.walls) > 8
     assert 0.002 < (plan.world.cells == Cell.OCCUPIED).mean() < 0.2
     assert plan.scale in (1.0, 1.01)
+
+
+@pytest.mark.parametrize(
+    ("kind", "occupied", "length"),
+    [
+        ("office", (4200, 5515, 4127), (239.96, 314.13, 222.6)),
+        ("hall", (1832, 1821, 1840), (127.36, 152.26, 97.91)),
+        ("warehouse", (4394, 4155, 5782), (225.83, 220.77, 317.18)),
+        ("symmetric", (2029, 1615, 1619), (114.5, 133.79, 91.3)),
+        ("hotel", (3424, 3413, 3317), (206.31, 183.41, 175.23)),
+        ("mirrored", (2027, 1613, 1618), (112.74, 125.4, 92.64)),
+        ("car_park", (2987, 2217, 2287), (209.28, 226.72, 149.08)),
+        ("school", (4538, 4406, 4514), (262.97, 257.11, 249.57)),
+        ("museum", (2684, 3252, 1676), (173.89, 183.39, 96.05)),
+        ("market", (4440, 3999, 3690), (239.41, 226.33, 199.93)),
+    ],
+)
+def test_a_seed_names_the_plan_that_results_were_published_of(kind, occupied, length):
+    plans = [draw_plan(kind, (3, seed)) for seed in (1, 2, 3)]
+    cells = [(plan.built.cells == Cell.OCCUPIED).sum() for plan in plans]
+    assert cells == pytest.approx(occupied, abs=2)
+    walls = [plan.reality.walls.reshape(-1, 2, 2) for plan in plans]
+    total = [np.linalg.norm(w[:, 1] - w[:, 0], axis=1).sum() for w in walls]
+    assert total == pytest.approx(length, abs=0.02)
 
 
 def test_the_interval_is_that_of_clopper_and_pearson():

@@ -275,6 +275,7 @@ def test_a_robot_wanders_where_there_is_room(site):
     assert way.max() < STRIDE[0] + 1e-9
     assert turns.max() < STRIDE[1] + 1e-9
     assert min(site.ground.clearance(pose.position[:2]) for pose in poses) > ROOM - 1e-9
+    assert min((a.flat.inverse @ b.flat).x for a, b in pairwise(poses)) > -1e-9  # it looks ahead
 
 
 @pytest.mark.parametrize(
