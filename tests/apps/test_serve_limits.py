@@ -58,6 +58,7 @@ WRONG = [
     (CHECK, {"scan": SCAN}, "invalid_value", "pose"),
     (CHECK, {"scan": SCAN, "pose": [1, 2, 3, 4, 5]}, "invalid_value", "pose"),
     (CHECK, {"scan": SCAN, "pose": [1, 2, 3], "spread": [0, 1]}, "invalid_value", "spread"),
+    (CHECK, {"scan": SCAN, "pose": [1, 2, 3], "spread": [1, 0]}, "invalid_value", "spread"),
     (CHECK, {"scan": SCAN, "pose": [1, 2, 3], "spread": [1, -1]}, "invalid_value", "spread"),
     (BEGIN, {"scan": SCAN}, "invalid_value", None),
     (BEGIN, {"tilt": True}, "wrong_dimension", "tilt"),

@@ -99,6 +99,7 @@ def test_two_places_alike_are_ambiguous_and_both_are_listed(site):
     assert answer.facts["competitors"] == len(answer.rivals) == 1
     for place in (site.lonely, site.twin):
         assert min(gap(e.pose, place)[0] for e in answer.estimates[:2]) < 0.1
+    assert answer.timing_ms["total"] >= sum(answer.timing_ms.values()) / 2 > 0.0
     one = iv.locate(site.twin_atlas, scan, prior=iv.Region.around(site.twin, 1.0, 1.0))
     assert one.verdict == "unique"
     assert gap(one.best.pose, site.twin)[0] < 0.1

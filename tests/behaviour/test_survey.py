@@ -56,6 +56,8 @@ def test_a_building_without_symmetry_is_uniquely_localizable(surveys, kind):
     assert found.areas == ()
     assert np.nanmax(found.sigma_m) < 0.2
     assert 0.5 * atlas.area < found.area < 1.001 * atlas.area
+    floor = {tuple(place) for place in found.places[:, :2].tolist()}
+    assert found.area == pytest.approx(len(floor) * found.spacing**2)
 
 
 @both

@@ -54,7 +54,7 @@ def test_a_lost_robot_drives_to_where_the_places_differ(halls, kind, tmp_path):
     assert 0.0 < run.distance < 10.0
     assert run.verdicts[0] is iv.Verdict.AMBIGUOUS
     assert run.proposals[0].rule is Rule.RIVALS
-    assert " 1 of 1 " in run.proposals[0].text
+    assert " 1 of 1 other place apart" in run.proposals[0].text
     assert (ground.clearance(run.poses[:, :2]) >= BODY).all()
     steps = np.hypot(*np.diff(run.poses[:, :2], axis=0).T)
     assert steps.max() <= STRIDE + 1e-9
