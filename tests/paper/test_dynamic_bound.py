@@ -43,6 +43,18 @@ def test_each_assumption_is_reported_by_name_with_its_value():
     assert by_name["T3"].value == answer.variation
     assert by_name["T4"].value == answer.mu > 0.0
     assert by_name["T5"].value <= by_name["T5"].limit == 0.5 * answer.mu
+    duration = 1.0  # of the drive, in s
+    expected = answer.lipschitz * duration * answer.variation
+    assert by_name["T5"].value == pytest.approx(expected)
+
+
+def test_a_heading_counts_by_the_arm():
+    course = PoseCourse.along(Descriptor(ROSE), ROOM, DRIVE, 0.2 * np.arange(6), arm=2.5)
+    start = np.array([1.5, 1.5, 0.2])
+    F, J = course.at(start)
+    answer = dynamic_bound(course, start, F, radius=0.005)
+    steep = np.linalg.norm(J / [1.0, 1.0, 2.5], ord=2, axis=(1, 2)).max()
+    assert answer.lipschitz == pytest.approx(steep)
 
 
 def test_in_space_the_bound_is_not_violated_either():
