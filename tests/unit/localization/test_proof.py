@@ -44,6 +44,15 @@ def test_regions_of_a_robot_are_wider_by_what_its_sensor_swings():
     np.testing.assert_allclose(held[1][:, 4], held[0][:, 4])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("yaw", [0.0, np.pi])
+def test_regions_are_narrow_wherever_angles_begin_anew(yaw):
+    place = iv.Pose(PLANE.places[0].x, PLANE.places[0].y, yaw)
+    proof = iv.locate(PLANE.atlas, PLANE.look(place), prove=True).proof
+    assert proof.holds(place)
+    assert proof.regions[:, 4].max() < np.radians(30.0)
+
+
 @pytest.fixture(scope="module")
 def lonely():
     """What few beams see where there are two rooms alike; a proof takes as long as it has beams."""

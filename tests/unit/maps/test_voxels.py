@@ -130,6 +130,14 @@ def test_a_cloud_becomes_cells_with_mean_reflectance():
     assert np.allclose(world.centres(index), points[:2])
 
 
+def test_a_cloud_that_is_far_apart_becomes_cells_but_not_with_reflectances():
+    points = np.random.default_rng(0).uniform(0.0, 1.0, (200, 3)) * [1500.0, 1500.0, 20.0]
+    world = VoxelMap.from_points(points, 0.1)
+    assert np.prod(world.cells.shape, dtype=float) > 1e9
+    with refused(None, "too_large"):
+        VoxelMap.from_points(points, 0.1, reflectance=np.ones(200))
+
+
 def test_reflectances_that_memory_cannot_hold_are_refused(monkeypatch):
     def none_left(*given, **options):
         if "minlength" in options:

@@ -49,6 +49,23 @@ def test_a_place_found_late_is_compared_on_the_whole_way():
     assert len(late) == 1
 
 
+def test_a_twin_elsewhere_knows_as_much_of_its_place_as_the_other():
+    """The rooms are alike, so the last frame says the same of both."""
+    bank = Bank(PLANE.twin_atlas, iv.Drift(), *USUAL)
+    bank.poses, bank.spreads = PLANE.lonely.vector[None], np.diag([0.01, 0.01, 0.001])[None]
+    scan = PLANE.look(PLANE.lonely, world=PLANE.twins)
+    beams = PLANE.twin_atlas.beams(scan, (120, 0.0), (np.radians(10.0), 1.0))
+    bank.carry(iv.Pose())
+    bank.look(Frame(beams, PLANE.lonely, 1.0), 1.0)
+    shift = PLANE.twin @ PLANE.lonely.inverse
+    bank.branch(np.array([0]), shift)
+    first, twin = bank.poses
+    np.testing.assert_allclose(twin, (shift @ iv.Pose(*first)).vector, atol=0.05)
+    np.testing.assert_allclose(
+        np.linalg.eigvalsh(bank.spreads[1]), np.linalg.eigvalsh(bank.spreads[0]), rtol=0.5
+    )
+
+
 def test_margins_are_those_of_their_definition_over_all_frames_and_over_the_last():
     random = np.random.default_rng(4)
     bank = Bank(PLANE.atlas, iv.Drift(), *USUAL, np.zeros((3, 3)), np.stack([np.eye(3)] * 3))
