@@ -88,6 +88,10 @@ def test_too_wide_a_ball_breaks_t5_and_only_t5():
     assert [a.name for a in answer.assumptions if not a.holds] == ["T5"]
     assert not answer.holds
     assert answer.bound == np.inf
+    for radius in np.geomspace(1e-3, 0.8, 12):
+        answer = dynamic_bound(course, start, course.at(start)[0], radius=radius)
+        (narrow,) = [a for a in answer.assumptions if a.name == "T5"]
+        assert narrow.holds == (narrow.value <= narrow.limit)
 
 
 def test_a_corridor_breaks_t4():
