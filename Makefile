@@ -94,7 +94,7 @@ $(VENV)/.docs: pyproject.toml
 
 # What `.ci/run` needs besides, in one go.
 $(VENV)/.coverage: $(DEV)
-	$(PIP) -e '.[coverage]' 'setuptools>=77'
+	$(PIP) 'setuptools>=77'
 	touch $@
 
 $(DEV): pyproject.toml
