@@ -60,13 +60,14 @@ def test_a_dropped_map_and_scan_are_answered_by_the_library(visit, tmp_path):
     drop(page, tmp_path / "scan.json")
     page.wait_for_selector("text=Scan scan.json")
     until(page, "!studio.tab.busy && studio.tab.told && !studio.tab.told.truth")  # of the scan
-    expected = said(iv.locate(PLANE.atlas, iv.read_scan(tmp_path / "scan.json")))
+    answer = iv.locate(PLANE.atlas, iv.read_scan(tmp_path / "scan.json"))
+    expected = said(answer)
     assert untimed(ask(page, "tab.told.answer")) == expected
     assert page.get_attribute(".verdict", "data-verdict") == expected["verdict"] == "unique"
     best = expected["estimates"][0]
     words = page.inner_text(".places .bar[data-k='0']")
     assert f"x {best['x']:.3f} m, y {best['y']:.3f} m" in words
-    assert expected["advice"] in page.inner_text(".verdict")
+    assert answer.advice in page.inner_text(".verdict")
 
 
 def test_the_robot_follows_the_mouse_and_the_answer_follows_the_robot(visit):

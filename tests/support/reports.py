@@ -41,8 +41,9 @@ def compared(places, poses, ends, favour):
 
 
 def untimed(row):
-    """An answer in JSON without its times, in ms."""
-    return {key: value for key, value in row.items() if key not in ("timing_ms", "update_ms")}
+    """An answer in JSON without its times, in ms, and its sentence, which the reasons make."""
+    left_out = ("timing_ms", "update_ms", "advice")
+    return {key: value for key, value in row.items() if key not in left_out}
 
 
 def plainly(row):

@@ -75,6 +75,7 @@ from isovist.kernels.mesh_node import WIDER as WIDER
 from isovist.kernels.mesh_node import below as below
 from isovist.kernels.mesh_node import enter_plain as enter_plain
 from isovist.kernels.mesh_node import entering as entering
+from isovist.kernels.mesh_node import lowest_bit as lowest_bit
 from isovist.kernels.mesh_node import meet_plain as meet_plain
 from isovist.kernels.mesh_node import meet_vector as meet_vector
 from isovist.kernels.mesh_tree import LEAF as LEAF

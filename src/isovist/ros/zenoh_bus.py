@@ -53,7 +53,7 @@ class ZenohBus:
         zenoh = _zenoh()
         self._session = open_session({
             "mode": "peer", "connect/endpoints": [endpoint], "scouting/multicast/enabled": False,
-            "listen/endpoints": ["tcp/localhost:0"], "connect/timeout_ms": 2000,
+            "listen/endpoints": ["tcp/localhost:0"], "connect/timeout_ms": 5000,
             "connect/exit_on_failure": True, "timestamping/enabled": True,
         }, f"No zenoh router answers at {endpoint}. Start one, or give `--router`.")  # fmt: skip
         self._zenoh, self._domain, self._node = zenoh, domain, node

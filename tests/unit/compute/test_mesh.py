@@ -21,6 +21,7 @@ from isovist.compute import (
     enter_plain,
     entering,
     flatten_tree,
+    lowest_bit,
     meet_plain,
     meet_vector,
     move_nodes,
@@ -185,6 +186,15 @@ def vector_twin(places):
 @njit
 def meeting_twin(corners, group, axes, sheared, edges):
     return meet_vector(corners, group, axes, sheared, edges)
+
+
+@njit
+def first_bit(bits):
+    return lowest_bit(bits)
+
+
+def test_the_lowest_bit_is_the_first_that_is_set():
+    assert [first_bit(5 << k) for k in range(60)] == list(range(60))
 
 
 def rays(count, seed):

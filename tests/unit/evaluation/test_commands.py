@@ -9,6 +9,7 @@ from tests.support.sites import SPACE
 from tests.support.worlds import office
 
 import isovist as iv
+from isovist.evaluation import has_fpfh
 
 pytestmark = pytest.mark.slow
 
@@ -152,3 +153,10 @@ def test_what_cannot_be_asked_is_refused(files, monkeypatch, code, words):
     monkeypatch.chdir(files)
     line = run("bench", *(word.replace("_", " ") for word in words.split()))
     assert (line.code, line.reason) == (2, code)
+
+
+@pytest.mark.skipif(has_fpfh(), reason="Open3D is there")
+def test_a_method_without_its_library_is_refused_if_it_is_the_only_one(files, monkeypatch):
+    monkeypatch.chdir(files)
+    line = run(*["bench", "descriptors", "map.yaml", "--count", "1", "--only", "fpfh"])
+    assert (line.code, line.reason) == (2, "missing")
