@@ -54,27 +54,6 @@ def test_a_kernel_takes_arrays_of_its_kind_and_no_others():
             total(table.astype(np.float64), 2, out)
 
 
-@compiled.inner
-def _times(value, times):
-    return value * times
-
-
-@compiled.kernel("f8[::1] -> f8[::1]")
-def _five_times(values, out):
-    for k in range(len(values)):
-        out[k] = _times(values[k], 2) + _times(values[k], 3)
-
-
-KERNELS.pop(_five_times.name)  # it is none of the program's
-
-
-def test_a_function_of_kernels_is_compiled_with_them_and_can_be_called():
-    out = np.zeros(2)
-    _five_times(np.array([1.0, 2.0]), out)
-    np.testing.assert_array_equal(out, [5.0, 10.0])
-    assert _times(2.0, 3) == 6.0
-
-
 @pytest.mark.slow
 def test_a_command_that_must_compile_says_so_once_and_not_in_its_output(tmp_path):
     """Of the verbs, `map` has the least to compile."""
