@@ -1,4 +1,4 @@
-"""TODO"""
+"""A map made ready for searching: descriptors on a grid of nodes, beams and their fits."""
 
 from isovist.lazy import lazy_names
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""Files of maps, scans, logs and atlases, and what they hold."""
 
 from isovist.lazy import lazy_names
 

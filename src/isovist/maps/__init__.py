@@ -1,4 +1,4 @@
-"""TODO"""
+"""Maps of cells, segments, voxels and triangles: rays, distances, free space."""
 
 from isovist.lazy import lazy_names
 

@@ -1,4 +1,4 @@
-"""TODO"""
+"""Scans, the sensors that take them, and logs of them."""
 
 from isovist.lazy import lazy_names
 
