@@ -117,10 +117,10 @@ def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
                 held += 1
                 assert np.linalg.norm(at - place) <= bound.bound
                 # As its equation says: what may be off, over what is left of μ.
-                far = {a.name: a for a in bound.assumptions}
+                by_name = {a.name: a for a in bound.assumptions}
                 off = np.linalg.norm(F - descriptor.at(world, at)[0])
-                gap = far["alias"].limit if bound is answer.node_bound else off
-                expected = (gap + noise) / (far["variation"].limit - far["variation"].value)
+                gap = by_name["alias"].limit if bound is answer.node_bound else off
+                expected = (gap + noise) / (by_name["variation"].limit - by_name["variation"].value)
                 assert bound.bound == pytest.approx(expected, rel=1e-6)
     assert held >= 4
 

@@ -65,7 +65,7 @@ FEW = 4
 """Poses that a core fits, or rates, before the card has answered: 0.03 ms for one."""
 
 
-def missing(what: str) -> InputError:
+def unavailable_error(what: str) -> InputError:
     """Say what this machine lacks for the card."""
     return InputError(
         f"The cuda backend needs an NVIDIA card and CuPy, and {what}. "
@@ -85,13 +85,13 @@ class CudaBackend(Backend):
         try:
             import cupy
         except ImportError:
-            raise missing("CuPy is not installed") from None
+            raise unavailable_error("CuPy is not installed") from None
         try:
             count = cupy.cuda.runtime.getDeviceCount()
         except cupy.cuda.runtime.CUDARuntimeError:
             count = 0
         if count == 0:
-            raise missing("no card was found")
+            raise unavailable_error("no card was found")
         self.cp: Any = cupy
         self.post = Post(cupy)
         self._kept: dict[Any, Any] = {}

@@ -53,10 +53,10 @@ def test_descriptors_are_those_of_rays_cast_one_by_one():
 def test_unknown_space_is_looked_through_and_the_open_is_far():
     cells = house_cells()
     cells[1:27, 1:43, 60:90][cells[1:27, 1:43, 60:90] == 0] = 2
-    told = []
-    atlas = iv.build(VoxelMap.from_array(cells, UNIT), spacing=1.0, progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    shares = []
+    atlas = iv.build(VoxelMap.from_array(cells, UNIT), spacing=1.0, progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
     full = iv.build(VoxelMap.from_array(house_cells(), UNIT), spacing=1.0)
     same = np.isin(full.nodes, atlas.nodes)
     gap = np.abs(atlas.descriptors - full.descriptors[same])

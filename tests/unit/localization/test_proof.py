@@ -35,13 +35,13 @@ def test_a_unique_answer_is_proved_and_the_truth_lies_in_the_proof():
 @pytest.mark.slow
 def test_regions_of_a_robot_are_wider_by_what_its_sensor_swings():
     scan = PLANE.look(PLANE.places[0])
-    held = [
+    centred, mounted = [
         iv.locate(PLANE.atlas, replace(scan, T_robot_sensor=mount), prove=True).proof.regions
         for mount in (iv.Pose(), iv.Pose(0.4, 0.3, 0.0))
     ]
-    swing = 2.0 * 0.5 * np.sin(0.5 * np.minimum(held[0][:, 4], np.pi))
-    np.testing.assert_allclose(held[1][:, 3], held[0][:, 3] + swing)
-    np.testing.assert_allclose(held[1][:, 4], held[0][:, 4])
+    swing = 2.0 * 0.5 * np.sin(0.5 * np.minimum(centred[:, 4], np.pi))
+    np.testing.assert_allclose(mounted[:, 3], centred[:, 3] + swing)
+    np.testing.assert_allclose(mounted[:, 4], centred[:, 4])
 
 
 @pytest.mark.slow
