@@ -58,6 +58,8 @@ def test_a_building_without_symmetry_is_uniquely_localizable(surveys, kind):
     assert 0.5 * atlas.area < found.area < 1.001 * atlas.area
     floor = {tuple(place) for place in found.places[:, :2].tolist()}
     assert found.area == pytest.approx(len(floor) * found.spacing**2)
+    above = found.places + [0.0, 0.0, 1.0][: found.places.shape[1]]
+    assert replace(found, places=np.vstack([found.places, above])).area == found.area
 
 
 @both

@@ -19,7 +19,7 @@ from isovist import (
 )
 
 FULL = Lidar(range_max=10.0, noise=0.03)
-RINGS = SpinningLidar(rings=6, azimuths=48, range_max=12.0, noise=0.02)
+RINGS = SpinningLidar(rings=4, azimuths=32, range_max=12.0, noise=0.02)
 QUICK = LocalizationSettings(finalists=(600, 4), seeds=(60, 60), keep=((60, 12), (60, 12)))
 """A search with few candidates, for claims that do not depend on them."""
 FEW = SurveyingSettings(views=(8, 0.1, 1600))

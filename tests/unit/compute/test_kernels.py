@@ -36,7 +36,9 @@ def test_built_read_and_unpickled_atlases_share_one_signature(name, tmp_path):
     assert all(len(made.loop.signatures) == 1 for made in used)
 
 
-def test_a_kernel_takes_arrays_of_its_kind_and_no_others():
+def test_a_kernel_takes_arrays_of_its_kind_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiled.NUMBA, "CACHE_DIR", str(tmp_path))  # nobody compiled it before
+
     @compiled.kernel("f4[:,:], i8 -> f8[::1]", over="out")
     def total(first, last, table, times, out):
         for i in range(first, last):
