@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest -n 2 --dist worksteal
 # Compiled once and kept: without it every process compiles the tests and the program anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-PARTS := src/isovist/studio/static/vendor/three.module.js
+PARTS := src/isovist/apps/studio/static/vendor/three.module.js
 TSC := node_modules/.bin/tsc
 
 .PHONY: demo studio test quick versions lint types reference pictures docs bench clean
@@ -83,7 +83,7 @@ $(VENV)/.studio: pyproject.toml
 	touch $(USER) $@
 
 # Compiled kernels, so that two workers do not both compile what both need.
-$(WARM): $(DEV) $(wildcard src/isovist/kernels/*.py)
+$(WARM): $(DEV) $(wildcard src/isovist/compute/*/*.py)
 	$(BIN)/isovist warm-up
 	touch $@
 
@@ -103,4 +103,4 @@ $(DEV): pyproject.toml
 	touch $(USER) $(VENV)/.studio $@
 
 clean:
-	rm -rf $(VENV) out build dist node_modules src/isovist/studio/static/vendor
+	rm -rf $(VENV) out build dist node_modules src/isovist/apps/studio/static/vendor

@@ -17,7 +17,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-PARTS = ROOT / "src/isovist/studio/static/vendor"
+PARTS = ROOT / "src/isovist/apps/studio/static/vendor"
 FILES = {
     "three/build/three.module.js": "three.module.js",
     "three/build/three.core.js": "three.core.js",

@@ -35,7 +35,7 @@ iv.write_map(iv.OccupancyMap.from_segments(hall.walls.reshape(-1, 2, 2), 0.05), 
 for name in ("room.stl", "cloud.pcd", "cloud.las", "run.mcap", "run.bag"):
     Path(name).write_bytes(b"0" * 64)
 """
-PICTURE = "import isovist.viz.figures as f; f.new_figure(1.0, 1.0)"
+PICTURE = "import isovist.report.figures.figures as f; f.new_figure(1.0, 1.0)"
 OPEN3D = "import isovist as iv; iv.MeshMap.box((0, 0, 0), (1, 1, 1)).using('open3d')"
 
 

@@ -44,4 +44,4 @@ files=(
   $(printf -- "--deselect tests/%s " "${slow[@]}") \
   $(printf "tests/%s " "${files[@]}")
 .venv/bin/python -m coverage report --fail-under "$FLOOR" \
-  --include 'src/isovist/kernels/*,src/isovist/maps/*,src/isovist/sensing/*,src/isovist/roses/*'
+  --include 'src/isovist/compute/*,src/isovist/maps/*,src/isovist/sensing/*,src/isovist/basis/*'

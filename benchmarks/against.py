@@ -19,11 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.bench.trials import Trial, carmen_trials, simulated_trials
+from isovist.evaluation.protocols import Trial, carmen_trials, simulated_trials
 from isovist.io.logs.carmen import read_carmen
 from isovist.io.maps.read import read_map
-from isovist.maps.cells import OccupancyMap
-from isovist.sensing.lidar import Lidar
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.scan import Scan
 
 WORKER = """

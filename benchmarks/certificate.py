@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.static_bound import random_hall
 from isovist.localization.certify import certify
 from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
+from isovist.sensing.models.lidar2d import Lidar
 
 
 @dataclass

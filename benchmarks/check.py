@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.bench.trials import carmen_trials
+from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
 from isovist.localization.answer import Verdict
 from isovist.localization.check import check

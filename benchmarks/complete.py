@@ -14,14 +14,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.beams import Beams
 from isovist.atlas.build import build
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.walls import bare_walls
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.surfaces import bare_walls
+from isovist.atlas.matching.beams import Beams
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.complete import UNITS, Survivors, complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose, unit_vectors, wrap_angle
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray

@@ -13,10 +13,10 @@ from time import perf_counter
 
 import isovist as iv
 from benchmarks.cuda import SENSOR, site
-from isovist.kernels import threads
+from isovist.compute.infra import threads
 from isovist.localization.many import asking
 from isovist.localization.workers import Workers
-from isovist.sensing.simulate import random_scans
+from isovist.sensing.models.simulate import random_scans
 
 
 def told(what: str, count: int, work: Callable[[], object]) -> None:

@@ -18,17 +18,17 @@ from time import perf_counter
 import numpy as np
 
 import isovist as iv
-from isovist.atlas.plane import PlaneAtlas
-from isovist.backends.base import Rays, available, named, using
-from isovist.kernels.threads import COUNT
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.compute.backend import Rays, available, named, using
+from isovist.compute.infra.threads import COUNT
 from isovist.localization.complete import complete
 from isovist.localization.settings import LocalizationSettings, ProofSettings
 from isovist.localization.workers import Workers
-from isovist.maps.cells import Cell, OccupancyMap
-from isovist.maps.sweep import KNOWN, felt, summing
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.sweep.sweep2d import KNOWN, felt, summing
 from isovist.poses import unit_vectors
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.simulate import random_scans
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
 
 CELL = 0.05
 SENSOR = Lidar(beams=540, field_of_view=float(np.radians(270.0)), noise=0.02, clutter=0.05)

@@ -5,8 +5,8 @@ python -m benchmarks.demo [SEEDS]
 
 import sys
 
-from isovist.bench.demonstration import demonstrate
 from isovist.localization.answer import Verdict
+from isovist.simulation.demo import demonstrate
 
 
 def main() -> None:

@@ -12,13 +12,13 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isovist.bench.worlds import office_floor
-from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.quadrature import CircleSum, Exact
-from isovist.maps.segments import SegmentMap
+from isovist.basis import Rose
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.quadrature import CircleSum, Exact
+from isovist.paper.example import paper_room, paper_rose
 from isovist.poses import unit_vectors
-from isovist.roses import Rose
-from isovist.theory.example import paper_room, paper_rose
+from isovist.simulation.worlds import office_floor
 from isovist.types import FloatArray
 
 TARGETS = (1e-3, 1e-5)  # errors of the largest channel at which the ways are compared

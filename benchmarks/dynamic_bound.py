@@ -15,13 +15,13 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.quadrature import Exact
-from isovist.roses import Rose
-from isovist.theory.course import Course, PlaceCourse, PoseCourse
-from isovist.theory.dynamic import dynamic_bound
-from isovist.theory.map_space import MapField
-from isovist.theory.verify.scenes import free_points, random_room
+from isovist.basis import Rose
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.quadrature import Exact
+from isovist.paper.dynamic.dynamic_bound import dynamic_bound
+from isovist.paper.dynamic.observations import Course, PlaceCourse, PoseCourse
+from isovist.paper.statements.worlds.scenes import free_points, random_room
+from isovist.paper.static.map_space import MapField
 from isovist.types import FloatArray
 
 NODES = 6

@@ -17,12 +17,12 @@ from benchmarks.lean import HEIGHT as INDOORS
 from benchmarks.lean import LIDAR
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.build import build
-from isovist.bench.streets import HEIGHT, quarter
-from isovist.bench.trials import simulated_trials
+from isovist.evaluation.protocols import simulated_trials
 from isovist.io.maps.read import read_map
 from isovist.localization.locate import locate
 from isovist.maps.cloud import Cloud
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.simulation.sites.streets import HEIGHT, quarter
 
 SIZE = 150.0
 LEAN = float(np.radians(5.0))

@@ -20,16 +20,16 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.bench.explore import Run, ambiguous_starts, explore
-from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Rule, propose
 from isovist.exploration.rivals import Rivals
 from isovist.io.maps.read import read_map
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.simulation.lost_robot import Run, ambiguous_starts, explore
+from isovist.simulation.worlds import twofold_hall
 from isovist.tracking.tracker import Tracker
 
 LIMIT = 30.0

@@ -17,10 +17,12 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.bench.worlds import office_floor
+from isovist.simulation.worlds import office_floor
 
 SPACE = "--space" in sys.argv[1:]
-IMPORTS = "import isovist.cli.app, isovist.cli.inputs, isovist.kernels.compiled"
+IMPORTS = (
+    "import isovist.apps.cli.app, isovist.apps.cli.support.inputs, isovist.compute.infra.compiled"
+)
 
 
 def measure(name: str, cache: Path, *command: str) -> None:

@@ -2,11 +2,11 @@
 
     python -m benchmarks.floors [--scans 1000] [--seed 0] [--of NAME] [LOG.log.gz …]
 
-The storeys (`bench.storeys`) share 75 to 85 % of their walls two by two; scans are taken all over
-them, in rooms that are furnished, and each asks where it is and on which storey.  A storey differs
-within view when from the same pose on every other one at least 5 % of the beams, of those that end
-at a wall here, would be longer or shorter by 0.2 m or more.  Right is within 0.5 m and 10° of the
-truth on its own map.
+The storeys (`isovist.simulation.sites.similar_floors`) share 75 to 85 % of their walls two by two;
+scans are taken all over them, in rooms that are furnished, and each asks where it is and on which
+storey.  A storey differs within view when from the same pose on every other one at least 5 % of the
+beams, of those that end at a wall here, would be longer or shorter by 0.2 m or more.  Right is
+within 0.5 m and 10° of the truth on its own map.
 
 With CARMEN logs, the queries of `isovist bench carmen` that were unique and right on their own map
 are asked again on the maps of all logs together.  The cost is the time of an answer on all maps
@@ -21,19 +21,19 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.bench.storeys import shared, storeys
-from isovist.bench.trials import map_of
-from isovist.bench.worlds import OfficeFloor
+from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.segments import SegmentMap
+from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import Pose, unit_vectors
-from isovist.sensing.lidar import Lidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
-from isovist.sensing.simulate import random_scans
+from isovist.simulation.sites.similar_floors import shared, storeys
+from isovist.simulation.worlds import OfficeFloor
 from isovist.types import FloatArray, IntArray
 
 LIDAR = Lidar(beams=360, range_max=20.0, noise=0.02)

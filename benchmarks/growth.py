@@ -2,7 +2,7 @@
 
     python -m benchmarks.growth [TILES] [SCANS]
 
-A tile is an office floor of about 500 m² (`bench.worlds`), each of another seed, alone among
+A tile is an office floor of about 500 m² (`simulation.worlds`), each of another seed, alone among
 unknown cells.  The same scans of the first tile are asked on 1, 4, 16, … of them, at most TILES;
 then comes a site of 30 000 m² of which half the box is unknown, with scans from all over it.
 Scans have noise and see furniture that the map lacks.  Times are CPU times of the process over all
@@ -24,12 +24,12 @@ import numpy as np
 
 import isovist as iv
 from isovist.atlas.base import Atlas
-from isovist.bench.worlds import office_floor
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
-from isovist.sensing.simulate import random_scans
+from isovist.simulation.worlds import office_floor
 from isovist.types import FloatArray
 
 T = TypeVar("T")

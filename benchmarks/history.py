@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import isovist as iv
-from isovist.io.files import replace_file
+from isovist.storage.files import replace_file
 
 FILE = Path(__file__).with_name("history.jsonl")
 NAMES = ("site", "what", "map", "sensor")

@@ -3,12 +3,13 @@
     python -m benchmarks.inner
 
 On one core.  Rays: 180 from each of 500 random places of a generated office floor, in groups
-(`kernels.fan`) and one by one (`kernels.occupancy.cast_one`), which must agree.  Costs: all nodes
-of that floor against a scan of 270° at every heading, by 16 bits (`kernels.correlate`), in terms
-per second, beside those of one row of headings that stays in the first cache (`kernels.terms`) and
-beside singles added up by numpy, heading by heading.  Fits: a step of a fit from 500 random places,
-for each of its beams (`kernels.align`), beside the look-up of distances alone by scipy, and ratings
-of beams whose rays need not be cast (`kernels.score`).
+(`compute.rays.ray_packet`) and one by one (`compute.rays.grid2d.cast_one`), which must agree.
+Costs: all nodes of that floor against a scan of 270° at every heading, by 16 bits
+(`compute.search.correlate`), in terms per second, beside those of one row of headings that stays in
+the first cache (`compute.search.correlate_terms`) and beside singles added up by numpy, heading by
+heading.  Fits: a step of a fit from 500 random places, for each of its beams
+(`compute.fitting.align2d`), beside the look-up of distances alone by scipy, and ratings of beams
+whose rays need not be cast (`compute.likelihood.score2d`).
 """
 
 import platform
@@ -21,23 +22,23 @@ from scipy.ndimage import map_coordinates
 from benchmarks.voxels import best_of
 from isovist.atlas.base import AnyScan
 from isovist.atlas.build import build
-from isovist.atlas.channels import Window
-from isovist.atlas.plane import PlaneAtlas
-from isovist.bench.worlds import office_floor
-from isovist.kernels import threads
-from isovist.kernels.align import align
-from isovist.kernels.fan import cast_fan
-from isovist.kernels.follow import STATE
-from isovist.kernels.occupancy import cast_one
-from isovist.kernels.score import score
-from isovist.kernels.terms import add_terms
-from isovist.kernels.vectors import SINGLES
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.matching.channels import Window
+from isovist.compute.fitting.align2d import align
+from isovist.compute.infra import threads
+from isovist.compute.infra.simd import SINGLES
+from isovist.compute.likelihood.score2d import score
+from isovist.compute.rays.grid2d import cast_one
+from isovist.compute.rays.packet_traversal import STATE
+from isovist.compute.rays.ray_packet import cast_fan
+from isovist.compute.search.correlate_terms import add_terms
 from isovist.localization.search import best_headings
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.simulate import random_scans
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
+from isovist.simulation.worlds import office_floor
 from isovist.types import FloatArray
 
 PLACES, RAYS = 500, 180

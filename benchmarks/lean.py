@@ -14,14 +14,14 @@ import numpy as np
 
 from benchmarks.street import turn_between
 from isovist.atlas.build import build
-from isovist.bench.outcomes import outcome_of
-from isovist.bench.trials import simulated_trials
+from isovist.evaluation.metrics import outcome_of
+from isovist.evaluation.protocols import simulated_trials
 from isovist.io.maps.read import read_map
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.spinning import SpinningLidar
 
 HEIGHT = 1.0
 STEEP = float(np.radians(15.0))

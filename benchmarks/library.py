@@ -26,19 +26,19 @@ from time import perf_counter, process_time
 import numpy as np
 
 from isovist.atlas.build import build
+from isovist.atlas.data.store import write_atlas
 from isovist.atlas.library import Library, read_library
-from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.store import write_atlas
-from isovist.bench.outcomes import error_of
-from isovist.bench.worlds import OfficeFloor, office_floor
+from isovist.atlas.multimap import SideBySide
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import Choice, Glances
 from isovist.localization.locate import locate
 from isovist.localization.maps import site_of
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import OccupancyMap
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.simulate import random_scans
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.poses import pose_error
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
+from isovist.simulation.worlds import OfficeFloor, office_floor
 
 LIDAR = Lidar(beams=360, range_max=20.0, noise=0.02)
 FIRST_SEED = 1000
@@ -105,7 +105,7 @@ def measure(library: Library, scans: int) -> bool:
         unique.append(answer.verdict is Verdict.UNIQUE)
         alone.append(own.verdict is Verdict.UNIQUE)
         if unique[-1] and answer.map == names[k] and answer.best is not None:
-            off += error_of(answer.best.pose, truth)[0] > 0.5
+            off += pose_error(answer.best.pose, truth)[0] > 0.5
     told = ", ".join(f"{kind} {kinds[kind]}" for kind in KINDS)
     print(
         f"{scans} scans: {told}; unique {np.mean(unique):.1%} (alone on its floor "

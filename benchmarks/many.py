@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.bench.trials import carmen_trials
+from isovist.compute.infra import threads
+from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
-from isovist.kernels import threads
 from isovist.localization.answer import Answer
 from isovist.localization.locate import locate
 from isovist.localization.many import locate_many

@@ -19,10 +19,10 @@ from functools import partial
 
 import numpy as np
 
-from isovist.kernels import threads
-from isovist.kernels.mesh_flat import WIDE
-from isovist.maps.mesh import MeshMap
-from isovist.roses.rose import fibonacci_sphere
+from isovist.basis.directional_basis import fibonacci_sphere
+from isovist.compute.infra import threads
+from isovist.compute.trees.flatten import WIDE
+from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.types import FloatArray
 
 RAYS = 400_000

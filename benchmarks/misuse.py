@@ -17,7 +17,7 @@ import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.build import build
-from isovist.bench.trials import Trial, carmen_trials
+from isovist.evaluation.protocols import Trial, carmen_trials
 from isovist.io.logs.carmen import read_carmen
 from isovist.localization.answer import Verdict
 from isovist.localization.hints import Hint, hints

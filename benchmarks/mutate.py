@@ -32,7 +32,7 @@ SECONDS = 60
 WORKERS = 2
 SOURCE = Path("src/isovist")
 # Compiled code has other tests (its twins), and CUDA needs a machine that has it.
-LEFT_OUT = ("kernels", "cuda", "verify")
+LEFT_OUT = ("compute", "statements")
 
 COMPARISONS = {
     ast.Lt: "<=", ast.LtE: "<", ast.Gt: ">=", ast.GtE: ">", ast.Eq: "!=", ast.NotEq: "==",

@@ -12,11 +12,11 @@ import sys
 from dataclasses import replace
 
 from isovist.atlas.build import build
-from isovist.bench.trials import run_trials, simulated_trials, summarise, times_alone
-from isovist.bench.worlds import office_floor
-from isovist.maps.mesh import MeshMap
-from isovist.maps.voxels import VoxelMap
-from isovist.sensing.spinning import SpinningLidar
+from isovist.evaluation.protocols import run_trials, simulated_trials, summarise, times_alone
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.sensing.models.spinning import SpinningLidar
+from isovist.simulation.worlds import office_floor
 
 
 def main() -> None:

@@ -2,12 +2,12 @@
 
     python -m benchmarks.outlines [--plans 30] [--scans 300] [--seed 0] [--share 8]
 
-Plans of all kinds (`bench.plans`), worn and furnished, lie on one map with unknown cells between
-them.  Each scan is asked twice: as `locate` does it, with one of `share` nodes left by outlines at
-a first look, and with all nodes looked at.  Told are the scans whose true place was among the nodes
-left; of the nodes that cost at a glance up to `lead` times as much as the best, how many were left;
-where both say the same, that is the same verdict and, unless they are lost, the same place; how
-many were unique and wrong either way; and the CPU times, both cores together.
+Plans of all kinds (`simulation.plans`), worn and furnished, lie on one map with unknown cells
+between them.  Each scan is asked twice: as `locate` does it, with one of `share` nodes left by
+outlines at a first look, and with all nodes looked at.  Told are the scans whose true place was
+among the nodes left; of the nodes that cost at a glance up to `lead` times as much as the best, how
+many were left; where both say the same, that is the same verdict and, unless they are lost, the
+same place; how many were unique and wrong either way; and the CPU times, both cores together.
 """
 
 import argparse
@@ -19,18 +19,18 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.bench.calibrate import CLEARANCE, SENSORS, kind_of
-from isovist.bench.plans import RESOLUTION, Plan, draw_plan
+from isovist.evaluation.calibrate import CLEARANCE, SENSORS, kind_of
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
 from isovist.localization.outlines import likely
 from isovist.localization.search import LIKELY, best_headings
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
+from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
-from isovist.sensing.simulate import random_scans
+from isovist.simulation.plans import RESOLUTION, Plan, draw_plan
 from isovist.types import FloatArray
 
 NAMES = ("360°, 12 m", "270°, 10 m")

@@ -21,7 +21,7 @@ from isovist.io.maps.read import CLOUD_RESOLUTION
 from isovist.io.scans.read import read_scan
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose3, wrap_angle
 from isovist.sensing.cloud_scan import CloudScan
 

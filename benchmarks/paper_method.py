@@ -12,10 +12,10 @@ from time import process_time
 
 import numpy as np
 
-from isovist.bench.trials import carmen_trials
+from isovist.evaluation.protocols import carmen_trials
 from isovist.io.logs.carmen import read_carmen
+from isovist.paper.localizer import paper_localizer
 from isovist.poses import wrap_angle
-from isovist.theory.paper import paper_localizer
 
 RUNS = ((64, "linear", "euclid"), (64, "logarithmic", "euclid"), (32, "linear", "euclid"),
         (32, "logarithmic", "euclid"), (32, "logarithmic", "truncated"))  # fmt: skip

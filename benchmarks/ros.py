@@ -20,14 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from isovist.bench.demonstration import LIDAR, somewhere
-from isovist.bench.worlds import OfficeFloor, office_floor
-from isovist.io.bags import time_of
-from isovist.maps.cells import OccupancyMap
-from isovist.poses import Pose
-from isovist.ros import messages
-from isovist.ros.bus import Topic
-from isovist.ros.demonstration import (
+from isovist.apps.ros import messages
+from isovist.apps.ros.buses.bus import Topic
+from isovist.apps.ros.buses.zenoh_bus import Router, ZenohBus
+from isovist.apps.ros.demo_bag import (
     FRAMES,
     MOUNT,
     START,
@@ -36,7 +32,11 @@ from isovist.ros.demonstration import (
     odometry_message,
     scan_message,
 )
-from isovist.ros.zenoh_bus import Router, ZenohBus
+from isovist.io.bags import time_of
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.poses import Pose
+from isovist.simulation.demo import LIDAR, somewhere
+from isovist.simulation.worlds import OfficeFloor, office_floor
 
 ENDPOINT = "tcp/localhost:17447"
 SCANS, ODOMETRY = 20, 50  # Hz

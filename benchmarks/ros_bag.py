@@ -13,17 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
+from isovist.apps.ros.buses.bag_bus import BagBus
+from isovist.apps.ros.messages import pose_of
+from isovist.apps.ros.node import Node
+from isovist.apps.ros.parameters import Parameters
 from isovist.atlas.build import build
-from isovist.bench.outcomes import error_of
 from isovist.io.bags import read_messages, time_of
 from isovist.io.maps.read import read_map
 from isovist.localization.judge import is_same
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose
-from isovist.ros.bag_bus import BagBus
-from isovist.ros.messages import pose_of
-from isovist.ros.node import Node
-from isovist.ros.parameters import Parameters
+from isovist.poses import Pose, pose_error
 
 SCAN, MOUNT = "/driver_laser_navigation/laser_scan", Pose(0.194, 0.0, 0.0)
 NAME = "jarvis_circular_path_fast"
@@ -56,7 +55,7 @@ def main() -> None:
             continue
         pose, there = pose_of(message)[0], Pose.from_vector(truth["nav_pose"][k]) @ MOUNT.inverse
         wrong += not is_same(pose, there, LocalizationSettings())
-        errors.append(error_of(pose, there))
+        errors.append(pose_error(pose, there))
     metres, turns = np.median(errors, axis=0)
     print(
         f"{node.scans} scans, {node.published} on /initialpose, {len(poses)} unique, {wrong} of "

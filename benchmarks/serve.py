@@ -43,15 +43,15 @@ import numpy as np
 from benchmarks.long import held
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.atlas.store import write_atlas
-from isovist.bench.demonstration import LIDAR, somewhere
-from isovist.bench.worlds import office_floor
+from isovist.atlas.data.store import write_atlas
 from isovist.io.scans.read import read_scan, write_scan
 from isovist.localization.answer import Answer
 from isovist.localization.many import locate_many
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.scan import Scan
+from isovist.simulation.demo import LIDAR, somewhere
+from isovist.simulation.worlds import office_floor
 
 BAR = 0.85
 TURNS, SOME = 5, 400

@@ -19,15 +19,14 @@ from time import process_time
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.bench.outcomes import error_of
-from isovist.bench.trials import map_of
+from isovist.evaluation.protocols import map_of
 from isovist.io.logs.carmen import read_carmen
-from isovist.io.scans.sets import ScanSet
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
-from isovist.poses import Pose
+from isovist.poses import Pose, pose_error
+from isovist.sensing.scan_set import ScanSet
 from isovist.types import IntArray
 
 MAPPED = 5
@@ -66,7 +65,7 @@ def thinned(log: ScanSet, apart: float) -> IntArray:
     kept: list[int] = []
     for i in np.flatnonzero(log.usable):
         here = Pose.from_vector(log.poses[i])
-        if not kept or error_of(here, Pose.from_vector(log.poses[kept[-1]]))[0] >= apart:
+        if not kept or pose_error(here, Pose.from_vector(log.poses[kept[-1]]))[0] >= apart:
             kept.append(int(i))
     return np.array(kept)
 

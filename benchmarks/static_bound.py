@@ -13,11 +13,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.descriptor.descriptor import Descriptor
-from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose
-from isovist.theory.grid import DescriptorGrid
-from isovist.theory.static import static_bound
+from isovist.basis import Rose
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.static.descriptor_grid import DescriptorGrid
+from isovist.paper.static.gauss_newton import static_bound
 
 
 @dataclass

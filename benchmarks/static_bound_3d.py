@@ -4,10 +4,10 @@
 
 Random rooms with a box or two in them, as meshes; F and J face by face; a grid of random spacing
 around a random true place, an observation with noise of known size.  A case counts when every
-assumption of `theory.bounds` but that about aliases elsewhere holds and the true place lies in the
-ball, as the bound assumes; it is a violation when the nearest node is farther than the bound, or
-the place that Gauss–Newton finds farther than that of its own.  DONE places, a multiple of 100,
-were counted before, and are left out.
+assumption of `paper.static.static_bound` but that about aliases elsewhere holds and the true place
+lies in the ball, as the bound assumes; it is a violation when the nearest node is farther than the
+bound, or the place that Gauss–Newton finds farther than that of its own.  DONE places, a multiple
+of 100, were counted before, and are left out.
 """
 
 import sys
@@ -15,14 +15,14 @@ import sys
 import numpy as np
 
 from benchmarks.static_bound import Tally
-from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.quadrature import Exact
-from isovist.maps.mesh import MeshMap
-from isovist.roses import Rose
-from isovist.theory.bounds import place_bound
-from isovist.theory.course import PlaceCourse
-from isovist.theory.map_space import MapField
-from isovist.theory.static import gauss_newton
+from isovist.basis import Rose
+from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.quadrature import Exact
+from isovist.paper.dynamic.observations import PlaceCourse
+from isovist.paper.static.gauss_newton import gauss_newton
+from isovist.paper.static.map_space import MapField
+from isovist.paper.static.static_bound import place_bound
 
 SAMPLES = 8
 BATCH = 100  # places of one seed

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from isovist.bench.demonstration import LIDAR, somewhere
-from isovist.bench.worlds import office_floor
+from isovist.apps.studio.app import studio
+from isovist.apps.web.listening import listen
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan
-from isovist.maps.cells import OccupancyMap
-from isovist.studio.app import studio
-from isovist.studio.start import listen
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.simulation.demo import LIDAR, somewhere
+from isovist.simulation.worlds import office_floor
 
 FLAGS = ("--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
          "--enable-unsafe-swiftshader", "--ignore-gpu-blocklist",

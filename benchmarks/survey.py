@@ -17,14 +17,14 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from isovist.atlas.build import build
-from isovist.bench.trials import run_trials, simulated_trials
+from isovist.evaluation.protocols import run_trials, simulated_trials
 from isovist.io.maps.read import read_map
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.kinds import AnyMap
 from isovist.poses import wrap_angle
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.survey import survey
 
 SENSORS = ("360,10", "270,10", "180,5", "120,4")

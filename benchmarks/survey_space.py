@@ -18,16 +18,16 @@ from time import process_time
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.atlas.space import SpaceAtlas
-from isovist.bench.demonstration import HEIGHT
-from isovist.bench.space_drives import building
+from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.spinning import SpinningLidar
+from isovist.simulation.demo import HEIGHT
+from isovist.simulation.sites.drives3d import building
 from isovist.surveying.regions import SELDOM
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import Survey, survey

@@ -23,15 +23,16 @@ import numpy as np
 
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
-from isovist.bench import demonstration, streets
-from isovist.bench.drives import summarise_kidnaps, summarise_starts
-from isovist.bench.outcomes import Row
-from isovist.bench.space_drives import SHORT, STRIDE, building, drive, wander
 from isovist.errors import InputError
+from isovist.evaluation.metrics import Row
+from isovist.evaluation.tracking_protocols import summarise_kidnaps, summarise_starts
 from isovist.maps.cloud import Cloud
-from isovist.maps.mesh import MeshMap
+from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.poses import Pose3
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.spinning import SpinningLidar
+from isovist.simulation import demo as demonstration
+from isovist.simulation.sites import streets
+from isovist.simulation.sites.drives3d import SHORT, STRIDE, building, drive, wander
 from isovist.tracking.tracker import Tracker
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)

@@ -18,16 +18,15 @@ from pathlib import Path
 import numpy as np
 
 from isovist.atlas.build import as_cells, build
-from isovist.bench.outcomes import error_of
-from isovist.bench.trials import simulated_trials
-from isovist.bench.worlds import office_floor
+from isovist.evaluation.protocols import simulated_trials
 from isovist.io.maps.read import read_map
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.localization.settings import LocalizationSettings
-from isovist.maps.cells import Cell, OccupancyMap
-from isovist.poses import Pose
-from isovist.sensing.lidar import Lidar
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.poses import Pose, pose_error
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.simulation.worlds import office_floor
 
 LIDAR = Lidar(math.radians(270.0), 270, 12.0, 0.03, 0.1)
 EVERY = replace(LocalizationSettings(), listed=10_000)
@@ -63,7 +62,7 @@ def ask(name: str, world: OccupancyMap, copies: int, scans: int) -> int:
         found = missed = 0
         for shift in shifts:
             place = Pose(*(first + shift), trial.truth.yaw)
-            errors = [error_of(estimate.pose, place) for estimate in answer.estimates]
+            errors = [pose_error(estimate.pose, place) for estimate in answer.estimates]
             listed = any(m <= 2.0 * near and angle <= turn for m, angle in errors)
             rating = atlas.rate(beams, place.vector[None], EVERY.model)[0].mean()
             best = -np.inf if answer.best is None else answer.best.score

@@ -4,12 +4,17 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.descriptor.moments import Moments
-from isovist.maps.segments import SegmentMap
-from isovist.roses import Rose
-from isovist.theory.optimise import captured_energy, fit_rose, mean_injectivity, worst_injectivity
-from isovist.viz.figures import new_figure, save
-from isovist.viz.theory import draw_bars, draw_rose_over_map
+from isovist.basis import Rose
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.basis_fit.gradients import (
+    captured_energy,
+    fit_rose,
+    mean_injectivity,
+    worst_injectivity,
+)
+from isovist.paper.descriptor.moments import Moments
+from isovist.paper.report.theory_figures import draw_bars, draw_rose_over_map
+from isovist.report.figures.figures import new_figure, save
 
 OUTLINE = [(0, 0), (5, 0), (5, -1), (6.2, -1), (6.2, 0), (16, 0), (16, 2), (11, 2), (11, 2.8),
            (9.8, 2.8), (9.8, 2), (0, 2)]  # fmt: skip

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.descriptor.quadrature import EqualArea
-from isovist.roses import Rose
-from isovist.theory.hard_bins import localization_errors, sectors, votes, walk
-from isovist.theory.verify.scenes import BoxScene
+from isovist.basis import Rose
+from isovist.paper.descriptor.quadrature import EqualArea
+from isovist.paper.gram.hard_bins import localization_errors, sectors, votes, walk
+from isovist.paper.report.theory_figures import draw_channels, draw_errors, draw_steps
+from isovist.paper.statements.worlds.scenes import BoxScene
+from isovist.report.figures.figures import new_figure, save
 from isovist.types import FloatArray
-from isovist.viz.figures import new_figure, save
-from isovist.viz.theory import draw_channels, draw_errors, draw_steps
 
 
 def wall_points(width: float, height: float, spacing: float) -> FloatArray:

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.bench.explore import explore
-from isovist.bench.worlds import twofold_hall
 from isovist.exploration.paths import Ground
 from isovist.exploration.propose import Rule, propose
 from isovist.report.explorations import run_text
+from isovist.report.figures.explorations import save_run
+from isovist.simulation.lost_robot import explore
+from isovist.simulation.worlds import twofold_hall
 from isovist.tracking.tracker import Tracker
-from isovist.viz.explorations import save_run
 
 
 def main() -> None:

@@ -3,10 +3,10 @@
 import numpy as np
 
 import isovist as iv
-from isovist.descriptor.descriptor import Descriptor
-from isovist.roses import Rose
-from isovist.theory.autograd import describe
-from isovist.theory.differentiate import Plan
+from isovist.basis import Rose
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.differentiate import Plan
+from isovist.paper.descriptor.torch_operator import describe
 
 RIGHT = np.array([(2.4, 0.0), (2.6, 1.8)])  # a thin wall in a room of 5 m × 4 m
 DRAWN = np.array([(2.25, 0.0), (2.45, 1.66)])

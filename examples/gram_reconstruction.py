@@ -4,14 +4,14 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.descriptor.descriptor import Descriptor
-from isovist.descriptor.norms import squared_norms
-from isovist.roses import Rose
-from isovist.theory.completeness import fine_roses, parseval_gap, parseval_gap_of
-from isovist.theory.example import paper_room
-from isovist.theory.gram import Gram
-from isovist.viz.figures import new_figure, save
-from isovist.viz.theory import draw_gap, draw_reconstruction, draw_remembered
+from isovist.basis import Rose
+from isovist.paper.completeness import fine_roses, parseval_gap, parseval_gap_of
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.norms import squared_norms
+from isovist.paper.example import paper_room
+from isovist.paper.gram.gram import Gram
+from isovist.paper.report.theory_figures import draw_gap, draw_reconstruction, draw_remembered
+from isovist.report.figures.figures import new_figure, save
 
 
 def main(out: Path = Path("out/gram_reconstruction.png")) -> None:

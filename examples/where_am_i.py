@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.bench.worlds import office_floor
-from isovist.viz.answers import draw_answer
-from isovist.viz.figures import save
+from isovist.report.figures.answers import draw_answer
+from isovist.report.figures.figures import save
+from isovist.simulation.worlds import office_floor
 
 
 def main() -> None:

@@ -17,9 +17,9 @@ import numpy as np
 import isovist as iv
 from benchmarks.fuzz import readers, seeds
 from benchmarks.fuzz.mutations import Random, damage, damage_tree
+from isovist.apps.studio.app import studio
+from isovist.apps.studio.session_store import Named, Shelf, Site
 from isovist.io.maps.ros_map import write_ros_map
-from isovist.studio.app import studio
-from isovist.studio.shelf import Named, Shelf, Site
 
 ROBOT = {"x": seeds.TRUTH.x, "y": seeds.TRUTH.y, "yaw": seeds.TRUTH.yaw}
 SOUND: dict[str, dict[str, Any]] = {

@@ -18,10 +18,10 @@ from tests.support.bag_writer import link, odometry, scan, write_bag
 from tests.support.space_writer import POINTS, VALUES, octree, ply
 
 import isovist as iv
-from isovist.bench.worlds import office_floor
 from isovist.io.maps.ros_map import write_ros_map
-from isovist.maps.mesh import MeshMap
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.simulation.worlds import office_floor
 
 TRUTH = iv.Pose(4.1, 2.6, 0.4)
 """Where the scans of the plane were taken; those in space 1 m above it."""

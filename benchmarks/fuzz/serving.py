@@ -12,8 +12,8 @@ import isovist as iv
 from benchmarks.fuzz import readers, seeds
 from benchmarks.fuzz.mutations import Random, damage, damage_tree
 from benchmarks.fuzz.requests import Door, check, dropped
-from isovist.serve.app import Server
-from isovist.serve.maps import Maps
+from isovist.apps.server.app import Server
+from isovist.apps.server.maps import Maps
 
 PLACE = [seeds.TRUTH.x, seeds.TRUTH.y]
 NAMES = ("brought", "..", "a/b", "%1b", "x" * 300, "seed", "%2e%2e", "é")

@@ -20,7 +20,7 @@ import numpy as np
 import isovist as iv
 from benchmarks.fuzz import readers, scans, seeds
 from benchmarks.fuzz.mutations import Random
-from isovist.cli.app import main
+from isovist.apps.cli.app import main
 from isovist.io.maps.ros_map import write_ros_map
 
 LINES = (

@@ -14,16 +14,16 @@ from scipy.ndimage import distance_transform_edt
 import isovist as iv
 from benchmarks.reference.shards import Shard
 from isovist.atlas.build import as_cells
-from isovist.atlas.walls import bare_walls
-from isovist.bench.calibrate import CLEARANCE, SENSORS, kind_of
-from isovist.bench.drives import kidnap_logs, start_logs
-from isovist.bench.plans import draw_plan
-from isovist.bench.storeys import storeys
-from isovist.bench.trials import Trial, carmen_trials, map_of, revisit_trials
+from isovist.atlas.data.surfaces import bare_walls
+from isovist.evaluation.calibrate import CLEARANCE, SENSORS, kind_of
+from isovist.evaluation.protocols import Trial, carmen_trials, map_of, revisit_trials
+from isovist.evaluation.tracking_protocols import kidnap_logs, start_logs
 from isovist.io.logs.carmen import read_carmen
-from isovist.io.scans.sets import ScanSet
 from isovist.maps.floor import standing_places
-from isovist.sensing.simulate import random_scans as scans_from
+from isovist.sensing.models.simulate import random_scans as scans_from
+from isovist.sensing.scan_set import ScanSet
+from isovist.simulation.plans import draw_plan
+from isovist.simulation.sites.similar_floors import storeys
 
 FREE, OCCUPIED = 0, 1
 SITES = ("intel", "seattle", "freiburg-079", "aces", "fhw", "infinite-corridor")

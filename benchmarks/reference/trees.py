@@ -49,15 +49,16 @@ def checkout(commit: str, cache: Path) -> Path:
 
 def _share_compiled(folder: Path) -> None:
     """Copy what is compiled where the kernels are the same, which saves a minute."""
-    ours, theirs = (root / "src" / "isovist" / "kernels" for root in (ROOT, folder))
+    ours, theirs = (root / "src" / "isovist" / "compute" for root in (ROOT, folder))
     texts = [
-        {path.name: path.read_bytes() for path in kernels.glob("*.py")}
+        {path.relative_to(kernels): path.read_bytes() for path in kernels.rglob("*.py")}
         for kernels in (ours, theirs)
     ]
     if texts[0] and texts[0] == texts[1]:
-        (theirs / "__pycache__").mkdir(exist_ok=True)
-        for path in (ours / "__pycache__").glob("*.nb[ci]"):
-            shutil.copy2(path, theirs / "__pycache__")
+        for path in ours.rglob("__pycache__/*.nb[ci]"):
+            copy = theirs / path.relative_to(ours)
+            copy.parent.mkdir(exist_ok=True)
+            shutil.copy2(path, copy)
 
 
 def environment(tree: Path, package: Path = ROOT) -> dict[str, str]:

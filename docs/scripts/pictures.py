@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 import isovist as iv
-from isovist.bench.demonstration import Demonstration, demonstrate
 from isovist.localization.search import search
-from isovist.viz.answers import draw_answer
-from isovist.viz.cells import draw_cells, draw_isovist, known_bounds
-from isovist.viz.figures import new_figure, save, show_between
-from isovist.viz.plans import draw_petals
+from isovist.report.figures.answers import draw_answer
+from isovist.report.figures.cells import draw_cells, draw_isovist, known_bounds
+from isovist.report.figures.figures import new_figure, save, show_between
+from isovist.report.figures.plans import draw_petals
+from isovist.simulation.demo import Demonstration, demonstrate
 
 AROUND = np.array([5.5, 4.5])
 """Half of what a close view shows, in m."""

@@ -15,7 +15,7 @@ from typing import Any
 import typer.main
 
 import isovist as iv
-from isovist.cli.app import app
+from isovist.apps.cli.app import app
 
 HOME = Path(__file__).resolve().parent.parent / "reference"
 KINDS = {int: "N", float: "X", str: "WORD", Path: "PATH"}

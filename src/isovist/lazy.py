@@ -39,3 +39,16 @@ def modules_of(package: str) -> dict[str, str]:
         if isinstance(line, ast.ImportFrom)
         for alias in line.names
     }
+
+
+class EarlierNames:
+    """A finder of modules by their earlier names, which reads their table only when asked."""
+
+    @staticmethod
+    def find_spec(name: str, *_: Any) -> Any:
+        """Return how to import what no other finder knows."""
+        if not name.startswith("isovist."):
+            return None
+        from isovist.renamed import RenamedModules
+
+        return RenamedModules.find_spec(name)

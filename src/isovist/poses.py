@@ -433,3 +433,11 @@ def _single(x: float, y: float, yaw: float) -> Pose:
 def _index(index: Any) -> tuple[Any, ...]:
     """The index with the coordinates kept whole."""
     return (*(index if isinstance(index, tuple) else (index,)), slice(None))
+
+
+def pose_error(pose: AnyPose, truth: AnyPose) -> tuple[float, float]:
+    """Distance (x and y) and turn from the truth, in space about any axis, in m and rad."""
+    gap = float(np.hypot(pose.x - truth.x, pose.y - truth.y))
+    if isinstance(pose, Pose3) and isinstance(truth, Pose3):
+        return gap, way_of(truth.inverse @ pose)[1]
+    return gap, float(abs(wrap_angle(pose.yaw - truth.yaw)))

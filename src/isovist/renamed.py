@@ -1,7 +1,14 @@
-"""Names of earlier versions that are refused with the name to use instead."""
+"""Names of earlier versions: they work, or are refused with the name to use instead.
 
+Modules that examples and pages of earlier versions imported still can be, with a warning.
+"""
+
+import warnings
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
+from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from isovist.errors import InputError
@@ -9,6 +16,59 @@ from isovist.errors import InputError
 P = ParamSpec("P")
 R = TypeVar("R")
 Kind = TypeVar("Kind", bound=type)
+
+MODULES = {
+    "isovist.bench.explore": "isovist.simulation.lost_robot",
+    "isovist.bench.storeys": "isovist.simulation.sites.similar_floors",
+    "isovist.bench.worlds": "isovist.simulation.worlds",
+    "isovist.descriptor.descriptor": "isovist.paper.descriptor.descriptor",
+    "isovist.descriptor.moments": "isovist.paper.descriptor.moments",
+    "isovist.descriptor.norms": "isovist.paper.descriptor.norms",
+    "isovist.descriptor.quadrature": "isovist.paper.descriptor.quadrature",
+    "isovist.roses": "isovist.basis",
+    "isovist.theory.autograd": "isovist.paper.descriptor.torch_operator",
+    "isovist.theory.completeness": "isovist.paper.completeness",
+    "isovist.theory.differentiate": "isovist.paper.descriptor.differentiate",
+    "isovist.theory.example": "isovist.paper.example",
+    "isovist.theory.gram": "isovist.paper.gram.gram",
+    "isovist.theory.hard_bins": "isovist.paper.gram.hard_bins",
+    "isovist.theory.optimise": "isovist.paper.basis_fit.gradients",
+    "isovist.theory.verify.scenes": "isovist.paper.statements.worlds.scenes",
+    "isovist.tracking.link_files": "isovist.io.links",
+    "isovist.viz.answers": "isovist.report.figures.answers",
+    "isovist.viz.explorations": "isovist.report.figures.explorations",
+    "isovist.viz.figures": "isovist.report.figures.figures",
+    "isovist.viz.theory": "isovist.paper.report.theory_figures",
+}
+"""Modules by their earlier names."""
+
+
+class RenamedModules:
+    """Import modules by their earlier names; it stands last among the finders of Python."""
+
+    @classmethod
+    def find_spec(cls, name: str, *_: Any) -> ModuleSpec | None:
+        """Return how to import a name that no other finder knows."""
+        if name in MODULES:
+            return ModuleSpec(name, cls, is_package=True)  # type: ignore[arg-type]
+        if any(old.startswith(f"{name}.") for old in MODULES):
+            return ModuleSpec(name, None, is_package=True)
+        return None
+
+    @staticmethod
+    def create_module(spec: ModuleSpec) -> ModuleType:
+        """Return the module of today, and warn."""
+        text = f"{spec.name} is {MODULES[spec.name]} now, and will be gone in version 1.0."
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        module = import_module(MODULES[spec.name])
+        spec.loader_state = module.__spec__
+        return module
+
+    @staticmethod
+    def exec_module(module: ModuleType) -> None:
+        """Leave the module as it is: importing gave it the earlier name."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
 def refuse_keyword(keyword: str, instead: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -41,7 +41,7 @@ def test_bench_in_space_prints_the_rows_of_the_plane(tmp_path):
 
 def test_the_demonstration_in_space_is_right(tmp_path, monkeypatch):
     small = lambda seed, **_: office_floor(seed, length=15.0, rows=2)  # noqa: E731
-    monkeypatch.setattr("isovist.bench.demonstration.office_floor", small)
+    monkeypatch.setattr("isovist.simulation.demo.office_floor", small)
     figure = tmp_path / "demo.png"
     told = run("demo", "--3d", "--json", "--figure", figure).json
     assert told["right"]

@@ -19,13 +19,13 @@ from pathlib import Path
 import numpy as np
 import shared
 import trimesh
+from isovist.cli.app import main
+from isovist.ros.bag_bus import BagWriter
+from isovist.ros.demonstration import TOPICS, odometry_message, scan_message
 from shared import FILES, FIXTURES, PROGRAMS, STATES
 
 import isovist as iv
-from isovist.cli.app import main
 from isovist.maps import grids
-from isovist.ros.bag_bus import BagWriter
-from isovist.ros.demonstration import TOPICS, odometry_message, scan_message
 
 LINES = (FIXTURES / "lines.txt").read_text(encoding="utf-8").splitlines()
 """Command lines; those joined by ` && ` go on in the same folder."""

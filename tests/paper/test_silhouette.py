@@ -8,8 +8,8 @@ import shapely
 from tests.support.paper_parts import Band, EqualArea, Exact
 
 from isovist import Descriptor, Intensity, MeshMap, Range, Rose, SegmentMap, SurfaceGradient
-from isovist.descriptor import faces
 from isovist.paper import rim_term, silhouette_term
+from isovist.paper.descriptor import faces
 from isovist.sensing import Seen
 
 pytestmark = pytest.mark.slow

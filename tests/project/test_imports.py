@@ -52,7 +52,7 @@ def in_a_new_process(code):
         "import sys, isovist as iv; iv.Tracker\n"
         "rooms = [m.split('.')[1] for m in sys.modules if m.startswith('isovist.')]\n"
         f"assert not {ROOMS} & set(rooms), rooms",
-        "import sys\nfrom isovist.cli.app import app\n"
+        "import sys\nfrom isovist.apps.cli.app import app\n"
         "try:\n    app(['info', 'nowhere'], standalone_mode=False)\n"
         "except ValueError as error:\n    assert 'nowhere' in str(error)\n"
         "assert 'pydantic' not in sys.modules",
@@ -72,7 +72,7 @@ def test_a_read_only_installation_compiles_into_a_temporary_folder():
         "    if 'isovist-' in str(dir): return real(dir=dir, **options)\n"
         "    raise OSError(errno.EROFS, 'Read-only file system')\n"
         "tempfile.TemporaryFile = refuse\n"
-        "from isovist.kernels.bvh import build_bvh\n"
+        "from isovist.compute.trees.boxes import build_bvh\n"
         "from numba.core import config\n"
         "assert 'isovist-' in config.CACHE_DIR\n"
         "assert build_bvh.loop._cache.cache_path.startswith(config.CACHE_DIR)\n"
@@ -86,7 +86,7 @@ def test_a_read_only_installation_compiles_into_a_temporary_folder():
 def test_a_kept_kernel_is_read_without_what_only_compiling_needs():
     code = (
         "import sys\n"
-        "from isovist.kernels.mapping import count_hits as asked\n"
+        "from isovist.compute.grids.mapping import count_hits as asked\n"
         "asked.compile()\n"
         "hits, known = asked.loop.stats.cache_hits, 'numba.np.arraymath' in sys.modules\n"
         "print(sum(hits.values()), known)\n"

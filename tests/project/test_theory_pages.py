@@ -11,29 +11,34 @@ FOLDER = ROOT / "docs" / "theory"
 PAGES = sorted(page for page in FOLDER.glob("[a-z]*.md") if page.stem != "audit")
 SOURCE = ROOT / "src" / "isovist"
 MODULES = {
+    "differentiate": ["paper.descriptor.differentiate", "paper.descriptor.torch_operator"],
     "dynamics": [
-        "theory.course", "theory.heading", "theory.observability", "tracking.gramian",
-        "theory.dynamic", "theory.trajectory", "tracking.start",
+        "paper.dynamic.observations", "paper.static.heading", "paper.dynamic.observability",
+        "tracking.gramian", "paper.dynamic.dynamic_bound", "paper.dynamic.start_refinement",
+        "tracking.start",
     ],
-    "differentiate": ["theory.differentiate", "theory.autograd"],
-    "optimise": ["theory.optimise", "theory.separation"],
+    "optimise": ["paper.basis_fit.gradients", "paper.basis_fit.separation"],
     "paper": [
-        "theory.paper", "theory.grid", "theory.beams", "theory.distances", "theory.beam_fit",
-        "theory.bounds", "theory.way", "theory.steering", "theory.metric",
+        "paper.localizer", "paper.static.descriptor_grid", "paper.static.scan_descriptor",
+        "paper.gram.partial_distances", "paper.static.scan_gauss_newton",
+        "paper.static.static_bound", "paper.dynamic.trajectory_localizer",
+        "paper.dynamic.steering", "paper.gram.metric",
     ],
     "silhouettes": [
-        "descriptor.shadows", "descriptor.silhouette", "descriptor.rims", "descriptor.grazing",
+        "paper.descriptor.shadows", "paper.descriptor.silhouette", "paper.descriptor.rims",
+        "paper.descriptor.grazing",
     ],
-    "static": ["theory.static", "theory.example"],
-    "verify": ["theory.verify.scenes", "theory.verify.genericity"],
+    "static": ["paper.static.gauss_newton", "paper.example"],
+    "verify": ["paper.statements.worlds.scenes", "paper.statements.genericity"],
 }  # fmt: skip
 """Modules of the pages that are not about one module of their name."""
 
 
 def _rooms() -> dict[str, str]:
-    """Room and name of every module of descriptor and theory, by name; packages are left out."""
-    rooms = ("descriptor", "theory")
-    return {p.stem: f"{room}.{p.stem}" for room in rooms for p in (SOURCE / room).glob("[!_]*.py")}
+    """Return every module of the paper's chapters by its own name."""
+    paths = [path.relative_to(SOURCE) for path in (SOURCE / "paper").rglob("[!_]*.py")]
+    chapters = [p for p in paths if p.parts[1] not in ("statements", "report")]
+    return {p.stem: ".".join(p.with_suffix("").parts) for p in chapters}
 
 
 def _modules(page: Path) -> list[str]:
@@ -63,4 +68,4 @@ def test_the_list_of_pages_names_every_page_and_its_modules() -> None:
     for page in PAGES:
         row = next(line for line in listed.splitlines() if f"({page.name})" in line)
         for name in _modules(page):
-            assert re.sub(r"(verify)\.\w+", r"\1", name) in row
+            assert re.sub(r"(statements)\..*", r"\1", name) in row

@@ -90,7 +90,7 @@ def before_each_line(look: Callable[[int], None]) -> None:
 
     def trace(frame: FrameType, event: str, _argument: Any) -> Any:
         nonlocal seen
-        if "isovist/io" not in frame.f_code.co_filename:
+        if "isovist/storage" not in frame.f_code.co_filename:
             return None
         if event == "line":
             seen += 1

@@ -22,5 +22,5 @@ def is_by_blocks(world):
 def counted_as_large():
     """While this lasts, every map in space is made by blocks."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("isovist.maps.grids.SMALL", 0)
+        patch.setattr("isovist.maps.grid3d.grids.SMALL", 0)
         yield

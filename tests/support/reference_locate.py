@@ -44,7 +44,7 @@ def steps_above(f, codes):
 
 
 def costs_of_node(f, windows, seen, short, long):
-    """Equation (1) of `kernels.correlate` at every heading, shape (n P,)."""
+    """Equation (1) of `compute.search.correlate` at every heading, shape (n P,)."""
     n, (phases, m) = len(f), windows.shape
     cost = np.zeros(n * phases)
     for k in range(n):
@@ -107,7 +107,7 @@ def fit_step(field, ends, sigma, damping, pose, noise=None):
 
 
 def rating(world, walls, field, model, pose, bearing, z):
-    """ℓ of one beam, equations (1) to (3) of `kernels.beam`; `pose` in m."""
+    """ℓ of one beam, equations (1) to (3) of `compute.likelihood.beam_model`; `pose` in m."""
     sigma, longest, a, b, nearest, random, u, fading, slack, rate = model
     direction = [math.cos(pose[2] + bearing), math.sin(pose[2] + bearing)]
     hit = world.cast(pose[:2], direction, maximum=longest)

@@ -59,7 +59,7 @@ def symmetric_room(shiny: bool):
 
 
 def ring_costs(f, windows, seen, short, long):
-    """Equation (1) of `kernels.correlate` over rings, at every heading, shape (n P,)."""
+    """Equation (1) of `compute.search.correlate` over rings, at every heading, shape (n P,)."""
     rings, n = f.shape
     phases, _, m = windows.shape
     cost = np.zeros(n * phases)
@@ -88,7 +88,7 @@ def distance(field, x, y, z):
 
 
 def rate_beams(world, bare, field, model, shine, gloss, ends, strengths, pose):
-    """ℓ and kind of each beam by `VoxelMap.cast`, as `kernels.score3d` says."""
+    """ℓ and kind of each beam by `VoxelMap.cast`, as `compute.likelihood.score3d` says."""
     sigma, longest, a, b, nearest, random, u, fading, slack, rate = model
     unit = world.resolution
     place = Pose3(pose[0] * unit, pose[1] * unit, pose[2], pose[3] * unit, pose[4], pose[5])

@@ -75,7 +75,7 @@ def house_survey():
 
 
 def normal_of(field, place, ranges, angles, noise, width):
-    """Equation (1) of `kernels.survey` over all rays, by central differences; shape (8,)."""
+    """Equation (1) of `fitting.information` over all rays, by central differences; shape (8,)."""
     total = np.zeros(8)
     h = 1e-6
     for r0, angle in zip(ranges, angles, strict=True):

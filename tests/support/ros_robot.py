@@ -10,8 +10,8 @@ from tests.support.sites import PLANE
 
 from isovist import Estimate, Pose
 from isovist.apps import Node, Parameters, Topic, odometry_message, parameters_of, scan_message
+from isovist.apps.ros import messages
 from isovist.io import LASER_SCAN, ODOMETRY, time_of
-from isovist.ros import messages
 
 START = 1000.0
 MOUNT = Pose(-0.25, 0.1, np.pi)

@@ -2,7 +2,7 @@
 
 import pickle
 
-from isovist.kernels.threads import alone
+from isovist.compute.infra.threads import alone
 from isovist.localization import workers
 
 

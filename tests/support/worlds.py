@@ -7,10 +7,10 @@ import numpy as np
 from tests.support.reference_space import LIDAR as INDOORS
 
 import isovist as iv
-from isovist.bench.streets import HEIGHT as STREET_HEIGHT
 from isovist.evaluation import run_trials, simulated_trials, summarise
 from isovist.simulation import LIDAR as ON_THE_ROOF
 from isovist.simulation import office_floor, quarter, somewhere, storeys, tower, twofold_hall
+from isovist.simulation.sites.streets import HEIGHT as STREET_HEIGHT
 
 __all__ = ["FEW", "TALL", "office_floor", "storeys", "tower", "twofold_hall"]
 

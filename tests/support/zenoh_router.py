@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from tests.support.serve_door import serving
 
 from isovist.apps import TOPICS, Router, Topic, ZenohBus, ZenohDoor, attachment, open_session
+from isovist.apps.ros import messages
 from isovist.io import time_of
-from isovist.ros import messages
 
 
 @contextmanager

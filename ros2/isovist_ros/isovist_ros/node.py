@@ -4,9 +4,9 @@ from pathlib import Path
 
 import rclpy
 
-from isovist.cli.inputs import maps_of
-from isovist.ros.node import Node
-from isovist.ros.rclpy_bus import RclpyBus, parameters_of
+from isovist.apps.cli.support.inputs import maps_of
+from isovist.apps.ros.buses.rclpy_bus import RclpyBus, parameters_of
+from isovist.apps.ros.node import Node
 
 
 def main() -> None:

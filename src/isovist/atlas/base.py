@@ -21,13 +21,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.beams import Beams, Fit
-from isovist.atlas.channels import Window
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.atlas.matching.channels import Window
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.backends.base import Rated
-from isovist.maps.cells import OccupancyMap
-from isovist.maps.fields import Near, Walk
-from isovist.maps.voxels import VoxelMap
+from isovist.compute.backend import Rated
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.grid3d.ray_fields import Near, Walk
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import AnyPose
 from isovist.renamed import refuse_attributes
 from isovist.sensing.cloud_scan import CloudScan
@@ -114,12 +114,13 @@ class Site(ABC):
             poses: From where to begin, shape (K, D).
             widths: σ of each step in m.
             fitted: How many coordinates are fitted, from the front; 3 in the plane.
-            held: In space, c of `kernels.align3d`: less than infinite lets beams end before walls.
+            held: In space, c of `compute.fitting.align3d`: less than infinite lets beams end before
+                walls.
         """
 
     @abstractmethod
     def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
-        """ℓ and kind of each beam from each pose (`kernels.beam`), both of shape (K, m)."""
+        """ℓ and kind of each beam from each pose (`likelihood.beam_model`), both (K, m)."""
 
     def fit_and_rate(
         self,
@@ -160,7 +161,7 @@ class Site(ABC):
 
     @abstractmethod
     def kernels(self) -> tuple[Any, ...]:
-        """What `fit` and `rate` call (`kernels.compiled`)."""
+        """What `fit` and `rate` call (`compute.infra.compiled`)."""
 
     @abstractmethod
     def fitted(self, tilt: bool) -> int:
@@ -263,7 +264,7 @@ class Atlas(Site):
 
     def seeds(self, nodes: IntArray, yaws: FloatArray) -> FloatArray:
         """Poses at nodes, shape (K, D)."""
-        from isovist.kernels.select import stand
+        from isovist.compute.search.topk import stand
 
         poses = np.empty((len(nodes), self.coordinates))
         stand(self.places, np.ascontiguousarray(nodes), np.ascontiguousarray(yaws), poses)

@@ -5,20 +5,20 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.cluster import connected
-from isovist.atlas.plane import SIGNALS, build_plane
+from isovist.atlas.data.atlas2d import SIGNALS, build_plane
+from isovist.atlas.data.atlas3d import COARSE, Height, build_space
+from isovist.atlas.description.cluster import connected
+from isovist.atlas.description.tiles import Crew
+from isovist.atlas.matching.windows import check_rose
 from isovist.atlas.settings import AtlasSettings, checked_settings
-from isovist.atlas.space import COARSE, Height, build_space
-from isovist.atlas.tiles import Crew
-from isovist.atlas.windows import check_rose
-from isovist.backends.base import using
+from isovist.basis.directional_basis import Rose
+from isovist.compute.backend import using
 from isovist.errors import InputError
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.grid3d.voxel_map import WIDEST, VoxelMap
 from isovist.maps.kinds import AnyMap
-from isovist.maps.mesh import MeshMap
-from isovist.maps.segments import SegmentMap
-from isovist.maps.voxels import WIDEST, VoxelMap
-from isovist.roses.rose import Rose
+from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.maps.surfaces.segment_map import SegmentMap
 
 
 def build(

@@ -6,13 +6,13 @@ from pathlib import Path
 from threading import Lock
 
 from isovist.atlas.base import Atlas
+from isovist.atlas.data.store import KIND, read_atlas
+from isovist.atlas.multimap import SideBySide, check_alike
 from isovist.atlas.settings import AtlasSettings
-from isovist.atlas.side_by_side import SideBySide, check_alike
-from isovist.atlas.store import KIND, read_atlas
 from isovist.errors import FileError, InputError, IsovistError
-from isovist.io.files import PathLike, first_line, is_folder, unreadable
-from isovist.io.folder import Manifest, read_manifest
-from isovist.io.places import MANIFEST
+from isovist.storage.array_folder import Manifest, read_manifest
+from isovist.storage.files import PathLike, first_line, is_folder, unreadable
+from isovist.storage.locations import MANIFEST
 
 SUFFIX = ".atlas"
 """Of a folder; not part of the name of its map."""

@@ -8,7 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from isovist.errors import InputError
-from isovist.io.files import LARGEST, quote
+from isovist.storage.files import LARGEST, quote
 from isovist.types import FloatArray
 
 S = TypeVar("S")
@@ -135,7 +135,7 @@ class AtlasSettings:
 
 @dataclass(frozen=True, slots=True)
 class BeamModel:
-    """What a beam's range is worth at a pose: the numbers of `kernels.beam`.
+    """What a beam's range is worth at a pose: the numbers of `compute.likelihood.beam_model`.
 
     Chosen while looking at `isovist bench carmen` on six logs, both splits; `gloss` on a room whose
     walls differ in reflectance alone (`tests/behaviour/test_locate.py`).
@@ -161,7 +161,7 @@ class BeamModel:
         check_numbers(self)
 
     def row(self, reach: float, off: float, *, extra: float = 0.0) -> FloatArray:
-        """As `kernels.beam` wants it, shape (10,).
+        """As `compute.likelihood.beam_model` wants it, shape (10,).
 
         Args:
             reach: Z, longest range in m.

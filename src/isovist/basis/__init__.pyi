@@ -1,6 +1,7 @@
-from isovist.roses import Band as Band
-from isovist.roses import Bump as Bump
-from isovist.roses import CosinePower as CosinePower
-from isovist.roses import Profile as Profile
-from isovist.roses import Softmax as Softmax
-from isovist.roses.rose import fibonacci_sphere as fibonacci_sphere
+from isovist.basis.band import Band as Band
+from isovist.basis.directional_basis import Rose as Rose
+from isovist.basis.directional_basis import fibonacci_sphere as fibonacci_sphere
+from isovist.basis.profiles import Bump as Bump
+from isovist.basis.profiles import CosinePower as CosinePower
+from isovist.basis.profiles import Profile as Profile
+from isovist.basis.profiles import Softmax as Softmax

@@ -1,7 +1,7 @@
 """What a sensor would see from somewhere, and how well it would tell places apart.
 
 A beam that would be z m long at place i would, at place j, end D m from the nearest wall, or
-behind a wall at r.  It is rated by the measurement model of `kernels.beam`,
+behind a wall at r.  It is rated by the measurement model of `compute.likelihood.beam_model`,
 
     ℓ_ij = log(Z (a N(miss; σ) + b [z < r] / max(r, r₀)) + c),                            (1)
 
@@ -19,11 +19,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.settings import BeamModel
 from isovist.exploration.settings import ExplorationSettings
 from isovist.maps.base import Ending
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose, unit_vectors
 from isovist.types import BoolArray, Float32Array, FloatArray
 
@@ -63,7 +63,7 @@ def separate(
         δ when i is true and j is not, shape (V, i, j, m), 0 where there is no return; and where
         there is one, shape (V, i, m).
     """
-    from isovist.kernels import score
+    from isovist.compute.likelihood import score2d as score
 
     z = predict(walls, poses, bearings, longest).astype(np.float32)
     cells = atlas.to_cells(poses.vector)

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.atlas.build import build
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.space import SpaceAtlas
-from isovist.atlas.walls import bare_walls
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas.data.surfaces import bare_walls
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, OccupancyMap
 from isovist.maps.floor import floor_levels
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import Pose, Pose3
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan

@@ -21,5 +21,5 @@ from isovist.io.maps.ros_map import write_ros_map as write_ros_map
 from isovist.io.ply import has_faces as has_faces
 from isovist.io.scans.bags import read_bag_scan as read_bag_scan
 from isovist.io.scans.bags import read_bag_scans as read_bag_scans
-from isovist.io.scans.sets import ScanSet as ScanSet
 from isovist.io.scans.sets import read_scan_set as read_scan_set
+from isovist.sensing.scan_set import ScanSet as ScanSet

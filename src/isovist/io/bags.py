@@ -9,8 +9,8 @@ from typing import Any
 
 from isovist.errors import FileError, InputError, MissingExtraError, TopicChoiceError
 from isovist.io.bag_limits import limit_rosbags
-from isovist.io.files import check_size, decoding, existing_file, is_folder
 from isovist.sensing.scan import Scan
+from isovist.storage.files import check_size, decoding, existing_file, is_folder
 
 LASER_SCAN = "sensor_msgs/msg/LaserScan"
 POINT_CLOUD = "sensor_msgs/msg/PointCloud2"

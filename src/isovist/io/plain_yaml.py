@@ -6,7 +6,7 @@ from typing import Any
 import yaml
 
 from isovist.errors import FileError
-from isovist.io.files import PathLike, read_bytes
+from isovist.storage.files import PathLike, read_bytes
 
 MAX_YAML_BYTES = 65_536
 """A map needs some 200; PyYAML takes up to 2 s for this many in the worst case."""

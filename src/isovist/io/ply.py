@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError
-from isovist.io.files import PathLike, quote, read_bytes
+from isovist.storage.files import PathLike, quote, read_bytes
 
 LIMIT = 1 << 32
 _TYPES = {

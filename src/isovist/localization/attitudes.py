@@ -19,7 +19,8 @@ from time import perf_counter
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Fit
+from isovist.atlas.matching.beams import Fit
+from isovist.basis.directional_basis import Rose
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.maps import Prior, Regions, seek
@@ -30,7 +31,6 @@ from isovist.localization.several import beams_of, rate
 from isovist.localization.tilts import FIRM, loosest
 from isovist.localization.twists import fewer
 from isovist.poses import AnyPose, Pose3, swing, way_of
-from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.joined import Joined, Look, last_of
 from isovist.sensing.planes import ups_of

@@ -1,4 +1,4 @@
-"""Boxes of poses of one size against a scan, by where beams end (`kernels.bound`).
+"""Boxes of poses of one size against a scan, by where beams end (`branch_and_bound.upper_bounds`).
 
 A box is a square of cells and a heading.  In the first round of a complete search all squares stand
 before all headings, and are not listed one by one; later those are whose parents may hold a place.
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.backends.base import computing
+from isovist.compute.backend import computing
 from isovist.localization.ceilings import Ceilings
 from isovist.types import FloatArray, IntArray
 

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.walls import bridge_gaps
-from isovist.maps.cells import Cell, wall_faces
-from isovist.maps.distance import distance_to
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.surfaces import bridge_gaps
+from isovist.maps.grid2d.distance import distance_to
+from isovist.maps.grid2d.occupancy_map import Cell, wall_faces
 from isovist.types import BoolArray, FloatArray, IntArray, once_for_each, readonly
 
 WALLS = np.concatenate(
@@ -38,7 +38,7 @@ class Ceilings:
         codes: Class of D and of U of each cell, padded, uint8.
         pad: Cells around the map.
         free: Where the sensor can be.
-        walls: Bits of occupied cells (`kernels.wedge.meets_wall`).
+        walls: Bits of occupied cells (`compute.branch_and_bound.visibility.meets_wall`).
         unknown: Bits of unknown cells.
         seen: What `standing` and, by minus its size, `squares` have said before.
     """

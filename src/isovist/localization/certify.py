@@ -30,14 +30,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
+from isovist.basis.directional_basis import Rose
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Certificate
 from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.base import Map
-from isovist.maps.segments import SegmentMap
+from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import AnyPose, Pose, Pose3, unit_vectors
-from isovist.roses.rose import Rose
 from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
 

@@ -21,12 +21,12 @@ from typing import Literal
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas, Site
-from isovist.atlas.beams import Beams
+from isovist.atlas.data.store import FARTHEST
+from isovist.atlas.matching.beams import Beams
+from isovist.atlas.multimap import SideBySide
 from isovist.atlas.settings import checked_settings
-from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.store import FARTHEST
+from isovist.compute.infra.threads import alone
 from isovist.errors import InputError
-from isovist.kernels.threads import alone
 from isovist.localization.advice import advice
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.glance import glance

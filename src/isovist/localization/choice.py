@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Site
-from isovist.atlas.beams import Beams
-from isovist.atlas.channels import Window
 from isovist.atlas.library import Library
-from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.matching.beams import Beams
+from isovist.atlas.matching.channels import Window
+from isovist.atlas.multimap import SideBySide
+from isovist.compute.infra.threads import hands, in_groups
 from isovist.errors import InputError
-from isovist.kernels.threads import hands, in_groups
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.floors import Floors
 from isovist.localization.reasons import Facts, Reason

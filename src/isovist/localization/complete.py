@@ -1,18 +1,20 @@
 """Every place, or none: a search that cannot miss.
 
-A place counts when its mean rating (`kernels.beam`) reaches a floor.  Boxes of poses (x, y, yaw)
-that cover all free space are halved on each side again and again; a box is dropped for good when
-no pose in it can reach the floor, by a ceiling that is sound for all of its poses:
+A place counts when its mean rating (`compute.likelihood.beam_model`) reaches a floor.  Boxes of
+poses (x, y, yaw) that cover all free space are halved on each side again and again; a box is
+dropped for good when no pose in it can reach the floor, by a ceiling that is sound for all of its
+poses:
 
-1. by where beams end (`kernels.bound`).  Distances to walls are interpolated between the middles of
-   cells.  With c the middle of the cell where a beam ends from the middle of the box, e any end,
-   and |e − c| ≤ ρ + √½ cells, the weights of the four middles around e have a variance of at most
-   ½ cell², so that by Jensen
+1. by where beams end (`compute.branch_and_bound.upper_bounds`).  Distances to walls are
+   interpolated between the middles of cells.  With c the middle of the cell where a beam ends from
+   the middle of the box, e any end, and |e − c| ≤ ρ + √½ cells, the weights of the four middles
+   around e have a variance of at most ½ cell², so that by Jensen
 
        D(e) ≥ D(c) − √((ρ + √½)² + ½);                                                      (1)
 
-2. once boxes are small, by what beams would have to pass (`kernels.wedge`): when every ray of the
-   box meets a wall more than s(z) before z, and nothing unknown before that, then
+2. once boxes are small, by what beams would have to pass (`compute.branch_and_bound.visibility`):
+   when every ray of the box meets a wall more than s(z) before z, and nothing unknown before that,
+   then
 
        ℓ ≤ log(Z a N(s(z); σ) + c).                                                         (2)
 """
@@ -25,9 +27,9 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.beams import Beams
-from isovist.atlas.plane import PlaneAtlas
-from isovist.backends.base import Boxes, Rounds, computing
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.matching.beams import Beams
+from isovist.compute.backend import Boxes, Rounds, computing
 from isovist.localization.boxes import Round
 from isovist.localization.ceilings import FRONTIERS, WALLS, Ceilings
 from isovist.localization.settings import ProofSettings
@@ -225,7 +227,7 @@ def deficits_of(
         b: Half width in rad.
         unit: Side of a cell in m.
     """
-    from isovist.kernels.bound import tabulate
+    from isovist.compute.branch_and_bound.upper_bounds import tabulate
 
     tables, tops = np.zeros((len(z), 256), dtype=np.uint16), np.empty(len(z))
     tabulate(model, z, WALLS, FRONTIERS, taken_off(z, a, b, unit), 1.0 / UNITS, tables, tops)
@@ -249,7 +251,7 @@ def taken_off(z: FloatArray, a: float, b: float, unit: float) -> FloatArray:
 
 def _tops(z: FloatArray, model: FloatArray) -> FloatArray:
     """The most that each beam can be worth, in nats, shape (m,)."""
-    from isovist.kernels.bound import tabulate
+    from isovist.compute.branch_and_bound.upper_bounds import tabulate
 
     tops, none = np.empty(len(z)), np.zeros(1)
     tabulate(
@@ -273,7 +275,7 @@ def _see(
 
     With them comes whether it is all boxes: when time is up, those of the others are 0.
     """
-    from isovist.kernels.wedge import look_through
+    from isovist.compute.branch_and_bound.visibility import look_through
 
     z = np.hypot(*beams.ends.T)
     behind = _behind(z, model, tops)

@@ -1,6 +1,7 @@
 """What each beam says of two places: why an answer is unique, or why it is not.
 
-A beam that is rated ℓ₁ at one place and ℓ₂ at another (`kernels.beam`) favours the first by
+A beam that is rated ℓ₁ at one place and ℓ₂ at another (`compute.likelihood.beam_model`) favours the
+first by
 
     δ = ℓ₁ − ℓ₂                                                                           (1)
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams
+from isovist.atlas.matching.beams import Beams
 from isovist.atlas.settings import checked_settings
 from isovist.localization.answer import Answer
 from isovist.localization.maps import AnyMaps, placed, site_of

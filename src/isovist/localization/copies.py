@@ -10,7 +10,7 @@ these copies is missed that rates within d_min of the place.
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.localization.complete import complete
 from isovist.localization.refine import Fits
 from isovist.localization.search import ENOUGH, unlike

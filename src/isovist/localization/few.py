@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.channels import Window
-from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.matching.channels import Window
+from isovist.atlas.multimap import SideBySide
 from isovist.localization.search import ENOUGH, Candidates, best_headings, unlike
 from isovist.localization.settings import LocalizationSettings
 from isovist.types import Float32Array, FloatArray, IntArray

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import FAR, Atlas, Site
-from isovist.atlas.channels import Window
+from isovist.atlas.matching.channels import Window
 from isovist.types import BoolArray, Float32Array, IntArray, once_for_each, readonly
 
 LEVELS = 207
@@ -38,8 +38,8 @@ class Floors:
     """Descriptors in bytes.
 
     Attributes:
-        table: As `kernels.floors` wants it, shape (B, rings n, WIDTH).
-        step: q of `kernels.floors` in log(1 + r).
+        table: As `compute.search.lower_bounds` wants it, shape (B, rings n, WIDTH).
+        step: q of `compute.search.lower_bounds` in log(1 + r).
         count: Of the nodes.
         n: Channels of a ring.
         last: Of a large atlas what was asked last, and the answer: a closer look begins as the
@@ -66,7 +66,7 @@ class Floors:
 
         Of channels, so many `together` are one (`outlines`).
         """
-        from isovist.kernels.floors import WIDTH
+        from isovist.compute.search.lower_bounds import WIDTH
 
         nodes = atlas.descriptors[::every]
         count, rings, n = nodes.shape
@@ -116,7 +116,7 @@ class Floors:
         self, window: Window, allowed: BoolArray, short: float, some: IntArray | None = None
     ) -> tuple[NDArray[np.uint16], int]:
         """The same in whole steps, and by how many they may be too many; one for each channel."""
-        from isovist.kernels.floors import HIGHEST, TOGETHER, WIDTH, floors, floors_of
+        from isovist.compute.search.lower_bounds import HIGHEST, TOGETHER, WIDTH, floors, floors_of
 
         count = self.count if some is None else len(some)
         least = np.full((-(-count // WIDTH), WIDTH), np.iinfo(np.uint16).max, dtype=np.uint16)

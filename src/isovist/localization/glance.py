@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas, Site
-from isovist.atlas.channels import Window
-from isovist.atlas.side_by_side import SideBySide
-from isovist.backends.base import computing
+from isovist.atlas.matching.channels import Window
+from isovist.atlas.multimap import SideBySide
+from isovist.compute.backend import computing
 from isovist.localization.floors import Floors, pays
 from isovist.localization.search import best_headings, unlike
 from isovist.localization.settings import LocalizationSettings

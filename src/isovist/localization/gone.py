@@ -20,8 +20,8 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams
-from isovist.backends.base import Rated
+from isovist.atlas.matching.beams import Beams
+from isovist.compute.backend import Rated
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.several import rate
 from isovist.types import Float32Array, FloatArray
@@ -36,7 +36,7 @@ def forgiven(
     settings: LocalizationSettings,
     bare: Float32Array | None = None,
 ) -> FloatArray:
-    """What `kernels.sums.sum_up` says, with each wall that is not there counted once.
+    """What `likelihood.aggregate.sum_up` says, with each wall that is not there counted once.
 
     Args:
         atlas: The map, described.
@@ -47,8 +47,8 @@ def forgiven(
         settings: How to rate, and what says nothing.
         bare: ℓ as if nothing stood in their way, shape (K, m), where it is known.
     """
-    from isovist.kernels.beam import THROUGH
-    from isovist.kernels.sums import forgive
+    from isovist.compute.likelihood.aggregate import forgive
+    from isovist.compute.likelihood.beam_model import THROUGH
 
     (ratings, kinds), least = rated, math.sqrt(settings.refuted[2])
     if bare is None:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Site
+from isovist.atlas.multimap import SideBySide
 from isovist.atlas.settings import checked_settings
-from isovist.atlas.side_by_side import SideBySide
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.choice import of_answer
 from isovist.localization.look import attempt

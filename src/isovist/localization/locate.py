@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.multimap import SideBySide
 from isovist.atlas.settings import checked_settings
-from isovist.atlas.side_by_side import SideBySide
-from isovist.backends.base import using
+from isovist.compute.backend import using
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.attitudes import STEPS, check_attitude, in_any_attitude, of_robot
@@ -311,15 +311,21 @@ def compile_kernels(atlas: Site, *, prove: bool = False) -> None:
     kind = atlas.kernels(), atlas.size > MANY, pays(atlas), prove
     if kind in _COMPILED:
         return
-    from isovist.kernels.bound import bound, tabulate
-    from isovist.kernels.compiled import compile_each
-    from isovist.kernels.correlate import code, correlate
-    from isovist.kernels.floors import floors, floors_of
-    from isovist.kernels.matrices import invert
-    from isovist.kernels.misses import count_misses
-    from isovist.kernels.select import cheapest, cheapest_apart, least_beside, least_within, spread
-    from isovist.kernels.sums import forgive, refute, sum_up, total
-    from isovist.kernels.wedge import look_through
+    from isovist.compute.branch_and_bound.lattice_misses import count_misses
+    from isovist.compute.branch_and_bound.upper_bounds import bound, tabulate
+    from isovist.compute.branch_and_bound.visibility import look_through
+    from isovist.compute.infra.compiled import compile_each
+    from isovist.compute.infra.small_matrices import invert
+    from isovist.compute.likelihood.aggregate import forgive, refute, sum_up, total
+    from isovist.compute.search.correlate import code, correlate
+    from isovist.compute.search.lower_bounds import floors, floors_of
+    from isovist.compute.search.topk import (
+        cheapest,
+        cheapest_apart,
+        least_beside,
+        least_within,
+        spread,
+    )
 
     ends = (bound, count_misses) if atlas.dimension == 3 else ()
     large = (floors_of,) if atlas.size > MANY else ()

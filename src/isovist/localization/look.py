@@ -8,8 +8,8 @@ from time import perf_counter
 import numpy as np
 
 from isovist.atlas.base import Atlas, Site
-from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas.multimap import SideBySide
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.choice import FEW
 from isovist.localization.copies import copies
@@ -58,7 +58,7 @@ def look_once(
     `among` which to look were sought before.
     """
     if thorough and atlas.dimension == 2:
-        from isovist.kernels.bound import bound, tabulate
+        from isovist.compute.branch_and_bound.upper_bounds import bound, tabulate
 
         for kernel in (bound, tabulate):  # of `copies`; seldom needed, so compiled only now
             kernel.compile()

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 
 from isovist.atlas.base import AnyScan, Site
-from isovist.backends.base import using
+from isovist.compute.backend import using
+from isovist.compute.infra import threads
 from isovist.errors import InputError
-from isovist.kernels import threads
 from isovist.localization.answer import Answer
 from isovist.localization.locate import CERTIFY, locate
 from isovist.localization.maps import AnyMaps, AnyPrior, site_of

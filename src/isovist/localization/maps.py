@@ -1,6 +1,6 @@
 """Several maps: which one was the scan taken on?
 
-The maps lie side by side (`atlas.side_by_side`).  Each is searched; of all candidates the cheapest
+The maps lie side by side (`atlas.multimap`).  Each is searched; of all candidates the cheapest
 are handed on, as many as of one map, and what is left out on any of them is not absent.  Fits are
 rated in nats per beam, which are the same on every map, and one judge weighs all of them.
 """
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas, Site
-from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.multimap import SideBySide
+from isovist.compute.infra.threads import hands, in_groups
 from isovist.errors import InputError
-from isovist.kernels.threads import hands, in_groups
 from isovist.localization import several
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.few import search_few

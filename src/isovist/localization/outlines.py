@@ -12,8 +12,8 @@ for a first look alone; a closer one drops no node.  Of 4800 scans none has anot
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.channels import Window
-from isovist.backends.base import computing
+from isovist.atlas.matching.channels import Window
+from isovist.compute.backend import computing
 from isovist.localization.floors import MANY, Floors, mean_of
 from isovist.types import IntArray
 

@@ -10,8 +10,8 @@ from time import perf_counter
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.shine import most_gloss
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.reflectance import most_gloss
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Proof, Verdict
 from isovist.localization.complete import Survivors, complete

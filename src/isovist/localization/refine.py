@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams, Fit
+from isovist.atlas.matching.beams import Beams, Fit
 from isovist.localization.gone import counts, far, forgiven
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings
@@ -26,12 +26,12 @@ class Fits:
     Attributes:
         fit: Poses of the level frame of the sensor, and how firmly beams hold them.
         beams: Of the scan that were used.
-        ratings: ℓ of each beam from each pose (`kernels.beam`), shape (K, m).
+        ratings: ℓ of each beam from each pose (`compute.likelihood.beam_model`), shape (K, m).
         kinds: What became of each beam, shape (K, m).
         known: What several scans together know of the poses (`several`), shape (K, n, n), per m
             and rad; `None` for one scan, where the fit says it.
-        sums: Of the beams from each pose, as `kernels.sums.sum_up` has them, shape (K, 3 + C); made
-            of the others where they are not given.
+        sums: Of the beams from each pose, as `compute.likelihood.aggregate.sum_up` has them, shape
+            (K, 3 + C); made of the others where they are not given.
         bare: ℓ of each beam as if nothing stood in its way (`gone`), shape (K, m), where it is
             known already.
     """
@@ -121,7 +121,7 @@ class Fits:
 
 def sums_of(beams: Beams, ratings: Float32Array, kinds: NDArray[np.uint8]) -> FloatArray:
     """What `Fits.sums` are of ratings and kinds, both of shape (K, m)."""
-    from isovist.kernels.sums import BEFORE, sum_up
+    from isovist.compute.likelihood.aggregate import BEFORE, sum_up
 
     sums = np.empty((len(ratings), BEFORE + len(beams.columns)))
     sum_up(ratings, kinds, beams.order, beams.starts, beams.columns, sums)
@@ -135,7 +135,7 @@ def witnesses_of(sums: FloatArray) -> FloatArray:
 
 def totals_of(sums: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """L of `judge` (1) from what `sums_of` gives, in nats, shape (K,)."""
-    from isovist.kernels.sums import total
+    from isovist.compute.likelihood.aggregate import total
 
     totals = np.empty(len(sums))
     total(sums, settings.worth, totals)
@@ -272,7 +272,7 @@ def refuted(
     witnesses: FloatArray, scores: FloatArray, inliers: float, settings: LocalizationSettings
 ) -> BoolArray:
     """Which of the other places `judge` (4) excludes, shape (K − 1,)."""
-    from isovist.kernels.sums import refute
+    from isovist.compute.likelihood.aggregate import refute
 
     agreement, margin, soft, share = settings.refuted
     enough = max(agreement, math.sqrt(share * witnesses.shape[1]))

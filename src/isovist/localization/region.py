@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from isovist.atlas.store import FARTHEST
+from isovist.atlas.data.store import FARTHEST
 from isovist.errors import InputError
 from isovist.poses import AnyPose, wrap_angle
 from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats, readonly

@@ -1,8 +1,9 @@
 """Every node and every heading against one scan.
 
-The scan gets the same channels as the nodes, over the directions that it saw (`atlas.windows`).
-Turning the robot by 2π/n is a cyclic shift, so one pass over the atlas tries all headings
-(`kernels.correlate`); a second set of channels, turned by half a channel, doubles their number.
+The scan gets the same channels as the nodes, over the directions that it saw
+(`atlas.matching.windows`). Turning the robot by 2π/n is a cyclic shift, so one pass over the atlas
+tries all headings (`compute.search.correlate`); a second set of channels, turned by half a channel,
+doubles their number.
 
 Only so many candidates are handed on.  A place that was not looked at is not absent: `lead` says
 how much dearer than a given place the best one is that was left out.
@@ -15,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.channels import Window
-from isovist.backends.base import Scanned, computing, keys_of_cheapest, numbers_of
+from isovist.atlas.matching.channels import Window
+from isovist.compute.backend import Scanned, computing, keys_of_cheapest, numbers_of
 from isovist.localization import floors as quick
 from isovist.localization.floors import Floors
 from isovist.localization.outlines import likely
@@ -58,7 +59,7 @@ class Glances:
 
     def least(self, pose: FloatArray, radius: float) -> float:
         """Of those nearer to a pose than a radius in m; `inf` where there is none."""
-        from isovist.kernels.select import least_beside
+        from isovist.compute.search.topk import least_beside
 
         return float(least_beside(self.places, self.nodes, self.costs, pose, radius))
 
@@ -98,7 +99,7 @@ class Candidates:
 
         Where every node was looked at in full, a glance is taken to cost as much.
         """
-        from isovist.kernels.select import least_within
+        from isovist.compute.search.topk import least_within
 
         poses, costs = np.ascontiguousarray(self.poses), np.ascontiguousarray(self.costs)
         cost = max(least_within(poses, costs, pose, radius, turn), TINY)
@@ -162,7 +163,7 @@ def search(
 
     def choose(tried: _Tried, most_cost: float) -> tuple[FloatArray, FloatArray]:
         """Poses and costs of the unlike best that do not cost more."""
-        from isovist.kernels.select import cheapest_apart
+        from isovist.compute.search.topk import cheapest_apart
 
         nodes, costs, headings = tried
         if prior is not None:
@@ -366,7 +367,7 @@ def told(window: Window, short: float, allowed: BoolArray) -> Scanned:
 
 def unlike(poses: FloatArray, radius: float, turn: float, most: int | None = None) -> IntArray:
     """Indices of poses, first come first, none of which is alike one before it."""
-    from isovist.kernels.select import spread
+    from isovist.compute.search.topk import spread
 
     chosen = np.empty(len(poses) if most is None else most, dtype=np.int64)
     return chosen[: spread(poses, radius, turn, chosen)] if chosen.size else chosen

@@ -11,7 +11,7 @@ import numpy as np
 
 from isovist.atlas.base import Site
 from isovist.atlas.settings import ANY, COUNT, POSITIVE, SHARE, BeamModel, Limits, check_numbers
-from isovist.io.files import LARGEST
+from isovist.storage.files import LARGEST
 from isovist.types import FloatArray, readonly
 
 LIMITS: Limits = {
@@ -119,7 +119,8 @@ class LocalizationSettings:
         scatter: s₀ of `spread` (1), the residual that a perfect map leaves, in m; α: errors of
             neighbouring blocks are not quite independent; and what s₀ has besides, in cells: in
             the plane, 0.02 m together on cells of 5 cm, and in space, where cells of 0.1 to 0.4 m
-            leave so much; reckoned from the errors of a few dozen scans of `bench.streets`.
+            leave so much; reckoned from the errors of a few dozen scans of
+            `isovist.simulation.sites.streets`.
     """
 
     short: float = 0.25

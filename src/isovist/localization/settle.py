@@ -18,9 +18,9 @@ from time import perf_counter
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams, Fit
-from isovist.atlas.side_by_side import SideBySide
-from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.atlas.multimap import SideBySide
 from isovist.localization.answer import Answer, Estimate
 from isovist.localization.judge import is_same
 from isovist.localization.maps import Prior, on_map, placed
@@ -46,7 +46,7 @@ SHARP = 0.5
 SHARES = (1.0, 0.5, 0.0)
 """Of the lean that was found, from which fits with roll and pitch begin."""
 HELD = 4.0
-"""c of `kernels.align3d`: with c beams in dozens of blocks that see a floor alone, its height is
+"""c of `fitting.align3d`: with c beams in dozens of blocks that see a floor alone, its height is
 known to about half a cell, which is how far before centres of cells a beam can end."""
 RESTS = 1e-4
 """In m and rad: what moves by less stays."""

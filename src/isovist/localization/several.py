@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.base import Atlas, Site
-from isovist.atlas.beams import Beams, Fit
-from isovist.atlas.space import SpaceAtlas
-from isovist.backends.base import Rated
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.compute.backend import Rated
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, search, unlike
 from isovist.localization.settings import LocalizationSettings

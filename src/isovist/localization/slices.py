@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.localization.boxes import tasks_of
 from isovist.localization.region import Region
 from isovist.localization.search import Candidates, unlike
@@ -298,7 +298,7 @@ def _misses_of_all(
     heads: IntArray,
 ) -> NDArray[np.uint8]:  # fmt: skip
     """Cost (1) of the first boxes: all places (column, row) for each of some headings, (h, n)."""
-    from isovist.kernels.misses import count_misses
+    from isovist.compute.branch_and_bound.lattice_misses import count_misses
 
     size = ROUNDS[0][0]
     above, beside = (-n % size for n in codes.shape)
@@ -322,7 +322,7 @@ def _misses(
 
     Boxes come heading after heading; those that cost more than the budget have −1.
     """
-    from isovist.kernels.bound import bound
+    from isovist.compute.branch_and_bound.upper_bounds import bound
 
     first = np.flatnonzero(np.diff(boxes[:, 2], prepend=-1))
     offsets = _offsets(ends, boxes[first, 2], turns).astype(np.int32)

@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams
+from isovist.atlas.matching.beams import Beams
 from isovist.localization.refine import sums_of, totals_of
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import longest

@@ -19,7 +19,7 @@ from functools import lru_cache
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Fit
+from isovist.atlas.matching.beams import Fit
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, Pose, swing
 from isovist.types import FloatArray, readonly
@@ -54,7 +54,7 @@ def information(
 
 def covariances(known: FloatArray, settings: LocalizationSettings) -> FloatArray:
     """The inverse of an information, wide where there is none, plus a floor, shape (..., n, n)."""
-    from isovist.kernels.matrices import invert
+    from isovist.compute.infra.small_matrices import invert
 
     n = known.shape[-1]
     rows = np.ascontiguousarray(known.reshape(-1, n, n))
@@ -95,7 +95,7 @@ def of_robot(
     Turning the sensor about its place moves the robot, which sits beside it.
     """
     if isinstance(T_level_robot, Pose) and atlas.dimension == 2:
-        from isovist.kernels.matrices import carry
+        from isovist.compute.infra.small_matrices import carry
 
         rows, carried = np.empty(poses.shape), np.empty(spreads.shape)
         given = np.ascontiguousarray(poses), T_level_robot.vector, np.ascontiguousarray(spreads)

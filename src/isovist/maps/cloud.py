@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.maps.cells import Cell
-from isovist.maps.voxels import VoxelMap, checked_cloud
+from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.grid3d.voxel_map import VoxelMap, checked_cloud
 from isovist.types import FloatArray, readonly
 
 SIDES = (0.1, 0.2, 0.4, 0.8)

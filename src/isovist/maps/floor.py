@@ -6,7 +6,7 @@ below it.  So the columns of each tile of 1 m vote, and the lower quartile count
 side whose votes differ by no more than a step are one surface; the largest surface is floor, and so
 are those at least a seventh as large.  All other tiles take the floor of the nearest such tile, and
 columns lie between the middles of tiles.  There is one floor per column, the lowest: a house with
-storeys is cut into them first (`maps.storeys`).
+storeys is cut into them first (`maps.grid3d.building_floors`).
 
 A cloud of points shows the floor in rings around where it was taken, with nothing between them.  A
 scan from elsewhere has its own rings there, so the holes are closed (`close_floor`): otherwise it
@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import InputError
-from isovist.maps.cells import Cell, OccupancyMap
-from isovist.maps.grids import grid_of_walls
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.grid3d.grids import grid_of_walls
+from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.types import BoolArray, FloatArray, IntArray
 
 TILE = 1.0  # m

@@ -1,8 +1,8 @@
 """Every kind of map that there is."""
 
-from isovist.maps.cells import OccupancyMap
-from isovist.maps.mesh import MeshMap
-from isovist.maps.segments import SegmentMap
-from isovist.maps.voxels import VoxelMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.maps.surfaces.segment_map import SegmentMap
 
 AnyMap = SegmentMap | OccupancyMap | VoxelMap | MeshMap

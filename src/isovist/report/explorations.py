@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from isovist.bench.explore import Run
 from isovist.report.answers import pose_json
+from isovist.simulation.lost_robot import Run
 
 
 def run_json(run: Run) -> dict[str, Any]:

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from isovist.report.answers import finite
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.regions import Area
 from isovist.surveying.survey import Survey
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from isovist.io.files import PathLike, replace_file
-from isovist.io.logs.cloud_log import CloudLog
-from isovist.io.logs.read import Log
 from isovist.poses import Pose3
 from isovist.report.answers import estimate_json, estimate_text, finite
+from isovist.sensing.cloud_log import CloudLog
+from isovist.sensing.log import Log
+from isovist.storage.files import PathLike, replace_file
 from isovist.tracking.replay import Summary, Update
 
 COLUMNS = ("time", "verdict", "map", "x", "y", "yaw", "probability", "travelled_m")

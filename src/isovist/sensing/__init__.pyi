@@ -4,9 +4,9 @@ from isovist.sensing.level import all_on_level_ground as all_on_level_ground
 from isovist.sensing.level import ground_of as ground_of
 from isovist.sensing.level import levelled as levelled
 from isovist.sensing.level import on_level_ground as on_level_ground
+from isovist.sensing.models.simulate import random_scans as random_scans
 from isovist.sensing.planes import normals_of as normals_of
 from isovist.sensing.planes import ups_of as ups_of
 from isovist.sensing.signals import FieldGradient as FieldGradient
 from isovist.sensing.signals import Seen as Seen
-from isovist.sensing.simulate import random_scans as random_scans
 from isovist.sensing.standing import merge as merge

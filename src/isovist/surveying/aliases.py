@@ -1,9 +1,9 @@
 """Which distant places look like which.
 
-A view, from a node at a heading, is what `atlas.windows` makes of a scan: the mean log(1 + r) of
-the channels that the sensor sees, on one ring in the plane and on several in space.  It is compared
-with the nodes of the atlas at all headings, by the cost that `localization.search` uses, per
-channel seen, c.  The alias of a view is the node with the least c that is another place
+A view, from a node at a heading, is what `atlas.matching.windows` makes of a scan: the mean log(1 +
+r) of the channels that the sensor sees, on one ring in the plane and on several in space.  It is
+compared with the nodes of the atlas at all headings, by the cost that `localization.search` uses,
+per channel seen, c.  The alias of a view is the node with the least c that is another place
 (`SurveyingSettings.rival`).  With s the most that a channel shorter than the map says can cost,
 
     similarity = 1 − c / s, at least 0.                                                     (1)
@@ -162,7 +162,7 @@ def _compare(
     short: float,
 ) -> tuple[Float32Array, IntArray]:
     """Costs and turns of nodes, both of shape (Q, K); `which` is put in order."""
-    from isovist.kernels.survey import compare
+    from isovist.compute.fitting.information import compare
 
     away = atlas.positions[which] - here[:, None]
     near = np.linalg.norm(away, axis=-1) < settings.rival[0]

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.types import FloatArray, IntArray
 
 

@@ -11,13 +11,13 @@ from functools import partial
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.maps.floor import standing_places, standing_room
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.aliases import Aliases, find_aliases
 from isovist.surveying.regions import Area, find_areas
 from isovist.surveying.settings import SurveyingSettings

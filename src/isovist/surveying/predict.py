@@ -1,6 +1,6 @@
 """At which share of places and headings would `locate` say "unique"?
 
-`locate` itself is asked at random poses (`sensing.simulate`: the places, sensor and noise of
+`locate` itself is asked at random poses (`sensing.models.simulate`: the places, sensor and noise of
 `isovist bench simulate`).  From these, a logistic regression on what is known of every node and
 heading,
 

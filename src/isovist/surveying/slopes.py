@@ -8,7 +8,7 @@ that look into the unknown are left out.
 import numpy as np
 
 from isovist.atlas.base import FAR
-from isovist.atlas.space import SpaceAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.types import FloatArray
 
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.space import SpaceAtlas
-from isovist.atlas.walls import bare_walls
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.atlas.data.surfaces import bare_walls
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
 from isovist.poses import Pose3
 from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.spinning import SpinningLidar
 from isovist.surveying.lattice import in_sight, thinned
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.slopes import descriptor_slopes

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.plane import PlaneAtlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.surfaces import bare_walls
+from isovist.atlas.matching.windows import is_even
 from isovist.atlas.settings import checked_settings
-from isovist.atlas.walls import bare_walls
-from isovist.atlas.windows import is_even
 from isovist.errors import InputError
-from isovist.io.files import PathLike, replace_file
 from isovist.localization.settings import LocalizationSettings
-from isovist.sensing.lidar import Lidar
-from isovist.sensing.simulate import check_lidar, random_scans
-from isovist.sensing.spinning import SpinningLidar
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import check_lidar, random_scans
+from isovist.sensing.models.spinning import SpinningLidar
+from isovist.storage.files import PathLike, replace_file
 from isovist.surveying.aliases import Aliases
 from isovist.surveying.asking import Asked
 from isovist.surveying.outlook import look_out

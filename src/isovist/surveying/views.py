@@ -1,11 +1,11 @@
 """What a sensor would see from every node of the plane, and how firmly that holds it in place.
 
-Ranges come from sweeps of the walls (`maps.sweep`): beams pass through unknown space, as those of
-a real sensor do.  A view of less than a full turn is looked at from several headings.
+Ranges come from sweeps of the walls (`maps.sweep.sweep2d`): beams pass through unknown space, as
+those of a real sensor do.  A view of less than a full turn is looked at from several headings.
 
-How firmly: `kernels.survey.hold` gives the normal matrix that a fit would have, and `spread` turns
-it into standard deviations with equation (1) of `localization.spread`, so that σ is what an answer
-would report at that place.
+How firmly: `compute.fitting.information.hold` gives the normal matrix that a fit would have, and
+`spread` turns it into standard deviations with equation (1) of `localization.spread`, so that σ is
+what an answer would report at that place.
 
 How distinctly: over the directions Ω in which a wall is in reach, with f(r) = log(1 + r) and the
 rose of `localization.certify`,
@@ -26,20 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.atlas.base import Atlas
-from isovist.atlas.beams import Fit
-from isovist.atlas.channels import RAYS
-from isovist.atlas.plane import PlaneAtlas
-from isovist.atlas.walls import bare_walls
-from isovist.atlas.windows import search_rose
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.surfaces import bare_walls
+from isovist.atlas.matching.beams import Fit
+from isovist.atlas.matching.channels import RAYS
+from isovist.atlas.matching.windows import search_rose
+from isovist.basis.directional_basis import Rose
 from isovist.localization.certify import CHANNELS
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
 from isovist.maps.base import Ending
-from isovist.maps.cells import OccupancyMap
-from isovist.maps.sweep import sweep_ranges
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.sweep.sweep2d import sweep_ranges
 from isovist.poses import unit_vectors
-from isovist.roses.rose import Rose
-from isovist.sensing.lidar import Lidar
+from isovist.sensing.models.lidar2d import Lidar
 from isovist.surveying.lattice import thinned
 from isovist.surveying.settings import SurveyingSettings
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
@@ -235,7 +235,7 @@ def _fit(
     localization: LocalizationSettings,
 ) -> tuple[Fit, FloatArray, FloatArray]:
     """What a fit of as many beams as `refine` takes would give, in m and rad; beams, witnesses."""
-    from isovist.kernels.survey import hold
+    from isovist.compute.fitting.information import hold
 
     unit, width = atlas.world.resolution, float(localization.fine_widths(atlas)[-1])
     places = np.ascontiguousarray(atlas.world.to_grid(atlas.positions[floor]))

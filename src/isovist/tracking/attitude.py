@@ -16,13 +16,13 @@ from collections.abc import Callable
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Site
+from isovist.basis.directional_basis import Rose
 from isovist.localization import attitudes
 from isovist.localization.attitudes import ASKED, Stance, held, stances, tilt_of
 from isovist.localization.maps import Prior
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, of_robot
 from isovist.poses import AnyPose, Pose3
-from isovist.roses.rose import Rose
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.level import LEVEL
 from isovist.sensing.planes import ups_of

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams
+from isovist.atlas.matching.beams import Beams
 from isovist.localization.refine import Fits
 from isovist.localization.search import unlike
 from isovist.localization.settings import LocalizationSettings

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.side_by_side import SideBySide
+from isovist.atlas.multimap import SideBySide
 from isovist.errors import InputError
 from isovist.poses import AnyPose, Pose
 from isovist.tracking.bank import Bank

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.io.logs.cloud_log import CloudLog
-from isovist.io.logs.read import Log
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
 from isovist.localization.maps import AnyMaps
 from isovist.localization.settings import LocalizationSettings
 from isovist.poses import AnyPose, wrap_angle
+from isovist.sensing.cloud_log import CloudLog
+from isovist.sensing.log import Log
 from isovist.types import FloatArray
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from itertools import pairwise
 import numpy as np
 
 from isovist.atlas.base import Site
-from isovist.atlas.beams import Beams
+from isovist.atlas.matching.beams import Beams
 from isovist.errors import InputError
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import by_coordinate, covariances, information

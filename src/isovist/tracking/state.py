@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from isovist.atlas.base import Atlas, Site
-from isovist.atlas.beams import Beams
+from isovist.atlas.matching.beams import Beams
+from isovist.atlas.multimap import SideBySide
 from isovist.atlas.settings import BeamModel
-from isovist.atlas.side_by_side import SideBySide
 from isovist.errors import InputError
-from isovist.io.files import LARGEST, first_line, quote
 from isovist.localization.maps import AnyMaps, Prior, Regions, site_of
 from isovist.localization.region import Region
 from isovist.localization.settings import LocalizationSettings
@@ -24,6 +23,7 @@ from isovist.poses import AnyPose, Pose, Pose3
 from isovist.sensing.drift import Drift
 from isovist.sensing.scan import Scan
 from isovist.sensing.standing import Stand, merge
+from isovist.storage.files import LARGEST, first_line, quote
 from isovist.tracking.bank import PER_PLACE, Frame
 from isovist.tracking.links import Link
 from isovist.tracking.settings import TrackingSettings

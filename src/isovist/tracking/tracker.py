@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.atlas.beams import Beams
+from isovist.atlas.matching.beams import Beams
 from isovist.atlas.settings import checked_settings
 from isovist.errors import InputError
 from isovist.localization.answer import Estimate, Verdict

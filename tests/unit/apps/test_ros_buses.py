@@ -27,8 +27,8 @@ from isovist.apps import (
     parameters_of,
     write_demonstration,
 )
+from isovist.apps.ros import messages
 from isovist.io import LASER_SCAN
-from isovist.ros import messages
 
 CHATTER = Topic("/robot/scan", LASER_SCAN, reliable=False)
 KEY = f"robot/scan/sensor_msgs::msg::dds_::LaserScan_/{messages.hash_of(LASER_SCAN)}"
@@ -85,7 +85,7 @@ def test_a_latched_map_reaches_who_comes_late_and_a_damaged_message_goes_to_the_
             assert until(late, lambda: maps)
             assert messages.map_of(maps[0]).cells.shape == PLANE.world.cells.shape
             damaged = lambda: robot._session.put(f"8/{KEY}", b"\0\1\0\0xyz")  # noqa: E731
-            with caplog.at_level(logging.WARNING, "isovist.ros"):
+            with caplog.at_level(logging.WARNING, "isovist.apps.ros"):
                 assert until(late, lambda: caplog.messages, damaged)
             assert caplog.messages[0].startswith("/robot/scan: ")
             assert scans == []

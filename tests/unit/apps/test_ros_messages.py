@@ -10,8 +10,8 @@ from tests.support.errors import refused
 
 import isovist as iv
 from isovist.apps import odometry_message, scan_message
+from isovist.apps.ros import messages
 from isovist.io import LASER_SCAN, ODOMETRY, scan_of, time_of
-from isovist.ros import messages
 
 NUMBER = st.floats(-1e4, 1e4)
 POSE = st.builds(iv.Pose, NUMBER, NUMBER, st.floats(-3.1, 3.1))

@@ -103,7 +103,7 @@ def test_a_call_has_its_arrays_on_the_card_and_gets_back_what_it_makes():
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_arguments_of_a_kernel_stand_as_c_lays_them_out(name):
     """Beside the declaration in the source, by the compiler of C that Python was made with."""
-    folder = files("isovist.backends")
+    folder = files("isovist.compute.cuda")
     text = "".join(folder.joinpath(f).read_text("utf-8") for f in ("search.cu", "fit.cu"))
     declared = re.search(rf"__global__ void {name}\(([^)]*)\)", text).group(1).split(",")
     kinds = [POINTER if "*" in each else KINDS[each.rsplit(maxsplit=1)[0].strip()]

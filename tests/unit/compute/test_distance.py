@@ -6,7 +6,7 @@ from scipy.ndimage import binary_dilation, distance_transform_cdt, distance_tran
 
 from isovist import Cell, OccupancyMap
 from isovist.atlas import bridge_gaps
-from isovist.kernels import distance as kernels
+from isovist.compute.grids import distance as kernels
 from isovist.maps import distance_to, felt, king_moves, wall_faces
 
 SHAPES = [(1, 1), (1, 40), (37, 1), (50, 33), (20, 300), (300, 20), (12, 9, 7)]

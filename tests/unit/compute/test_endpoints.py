@@ -28,7 +28,7 @@ from isovist.compute import (
     sum_ends,
     sum_plain,
 )
-from isovist.kernels.floors import HIGHEST, LANES, VECTORS
+from isovist.compute.search.lower_bounds import HIGHEST, LANES, VECTORS
 
 
 @njit

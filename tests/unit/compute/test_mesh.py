@@ -126,7 +126,7 @@ def test_every_face_is_in_one_leaf_and_within_all_boxes_above_it(name):
 
 
 def least_area(children, area):
-    """c(root, 1) of `kernels.mesh_flat`, as its equation says it."""
+    """c(root, 1) of `compute.trees.flatten`, as its equation says it."""
 
     @cache
     def c(node, places):

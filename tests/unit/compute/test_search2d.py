@@ -15,7 +15,7 @@ from tests.support.reference_space import ring_costs
 from isovist import BeamModel, Scan, build
 from isovist.atlas import Window, bare_walls, bridge_gaps
 from isovist.compute import add_plain, add_terms, computing, distance_at, distance_in_space, spread
-from isovist.kernels.terms import LANES, VECTORS
+from isovist.compute.search.correlate_terms import LANES, VECTORS
 from isovist.localization import best_headings
 from isovist.maps import distance_to_walls
 

@@ -15,7 +15,7 @@ from tests.support.sites import SITES
 
 import isovist as iv
 from isovist.compute import share
-from isovist.kernels import threads
+from isovist.compute.infra import threads
 
 
 def answer_of(name):

@@ -15,7 +15,7 @@ from tests.support.workers import unpacked
 
 import isovist as iv
 from isovist.compute import share
-from isovist.kernels import threads
+from isovist.compute.infra import threads
 from isovist.localization import EndedError, Worker, Workers, asking, groups_of, work
 
 

@@ -9,7 +9,7 @@ from tests.support.worlds import tower
 
 from isovist import VoxelMap
 from isovist.maps import floor_levels
-from isovist.maps.storeys import storeys
+from isovist.maps.grid3d.building_floors import storeys
 
 
 @pytest.mark.slow

@@ -46,7 +46,7 @@ def kept(tmp_path, monkeypatch):
     def put(atlas):
         iv.write_atlas(atlas, tmp_path / "site.atlas")
         store = Counting(tmp_path / "site.atlas")
-        monkeypatch.setattr("isovist.io.places.store_at", lambda _url: store)
+        monkeypatch.setattr("isovist.storage.locations.store_at", lambda _url: store)
         return store
 
     return put

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from isovist import Belief, Estimate, Link, Log, OccupancyMap, Pose, Reason, Verdict
+from isovist.io.links import read_links
 from isovist.report import draw_track, track_text, update_json
 from isovist.tracking import summarise, unique_way
-from isovist.tracking.link_files import read_links
 from isovist.tracking.replay import replay
 
 LOST, AMBIGUOUS, UNIQUE = Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE

@@ -35,8 +35,8 @@ from typing import IO
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.files import LARGEST, PathLike, existing_file, quote, unreadable
-from isovist.io.scans.sets import ScanSet
+from isovist.sensing.scan_set import ScanSet
+from isovist.storage.files import LARGEST, PathLike, existing_file, quote, unreadable
 from isovist.types import FloatArray, readonly
 
 KINDS = ("FLASER", "ROBOTLASER1", "RAWLASER1")

@@ -9,9 +9,7 @@ import numpy as np
 
 from isovist.errors import FileError, InputError
 from isovist.io.bags import LASER_SCAN, POINT_CLOUD, choose, read_messages, time_of
-from isovist.io.files import PathLike, is_folder
 from isovist.io.logs.bags import check_order
-from isovist.io.logs.cloud_log import CloudLog
 from isovist.io.logs.frames import frame_name
 from isovist.io.logs.kitti import is_kitti, read_kitti
 from isovist.io.logs.odometry import Moves, interpolated, only, outside
@@ -19,7 +17,9 @@ from isovist.io.logs.read import BAGS
 from isovist.io.point_cloud2 import cloud_of, returns_in
 from isovist.io.scans.bags import too_few
 from isovist.poses import AnyPose, Pose3
+from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.cloud_scan import FEWEST, CloudScan
+from isovist.storage.files import PathLike, is_folder
 
 
 def holds_clouds(path: PathLike, scan_topic: str | None = None) -> bool:

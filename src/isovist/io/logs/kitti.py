@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.files import existing_file, is_folder
-from isovist.io.logs.cloud_log import CloudLog
 from isovist.poses import AnyPose, Pose3
+from isovist.sensing.cloud_log import CloudLog
 from isovist.sensing.cloud_scan import CloudScan
+from isovist.storage.files import existing_file, is_folder
 from isovist.types import FloatArray
 
 

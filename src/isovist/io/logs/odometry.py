@@ -12,9 +12,9 @@ import numpy as np
 
 from isovist.errors import FileError
 from isovist.io.bags import ODOMETRY, TRANSFORMS, choose, time_of
-from isovist.io.files import LARGEST, quote
 from isovist.io.logs.frames import Frames, frame_name
 from isovist.poses import Pose3
+from isovist.storage.files import LARGEST, quote
 from isovist.types import FloatArray
 
 FASTEST = 50.0

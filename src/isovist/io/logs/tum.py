@@ -6,8 +6,8 @@ plane z is 0 and the rotation is about z.
 
 import numpy as np
 
-from isovist.io.files import PathLike, replace_file
 from isovist.poses import Pose3
+from isovist.storage.files import PathLike, replace_file
 from isovist.types import ArrayLike, as_floats
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError
-from isovist.io.files import PathLike, quote, read_json, replace_file
+from isovist.storage.files import PathLike, quote, read_json, replace_file
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
 MAX_BYTES = 256 << 20

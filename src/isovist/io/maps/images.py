@@ -25,7 +25,7 @@ from PIL.PpmImagePlugin import PpmImageFile
 from PIL.TiffImagePlugin import TiffImageFile
 
 from isovist.errors import FileError
-from isovist.io.files import about, existing_file, quote
+from isovist.storage.files import about, existing_file, quote
 from isovist.types import BoolArray, check_memory
 
 MAX_CELLS = 400_000_000

@@ -1,7 +1,7 @@
 """OctoMap files: `.bt` (occupied, free or unknown) and `.ot` (log odds).
 
 The header is text, one word and a value per line, up to `data`; then come the nodes of the tree
-(see `kernels.octomap`).  The tree is a cube of 2¹⁶ cells around the origin of the world.
+(see `compute.grids.octomap`).  The tree is a cube of 2¹⁶ cells around the origin of the world.
 """
 
 from pathlib import Path
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from isovist.errors import FileError
-from isovist.io.files import PathLike, about, quote, read_bytes
 from isovist.io.maps.ros_map import RESOLUTIONS
-from isovist.maps.cells import Cell
-from isovist.maps.voxels import MOST_CELLS, VoxelMap
+from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.maps.grid3d.voxel_map import MOST_CELLS, VoxelMap
+from isovist.storage.files import PathLike, about, quote, read_bytes
 
 LIMIT = 1 << 30
 _FIRST = {b"# Octomap OcTree binary file": True, b"# Octomap OcTree file": False}
@@ -23,7 +23,14 @@ _PAYLOADS = {"OcTree": 4, "ColorOcTree": 7}
 
 def read_octomap(path: PathLike) -> VoxelMap:
     """Read an OctoMap file as a `VoxelMap` around its known cells; the others are unknown."""
-    from isovist.kernels.octomap import CUT_OFF, DEPTH, TOO_DEEP, TOO_MANY, fill_cells, read_leaves
+    from isovist.compute.grids.octomap import (
+        CUT_OFF,
+        DEPTH,
+        TOO_DEEP,
+        TOO_MANY,
+        fill_cells,
+        read_leaves,
+    )
 
     path = Path(path)
     content = read_bytes(path, "an OctoMap", LIMIT)

@@ -10,13 +10,13 @@ from pathlib import Path
 import shapely
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import PathLike, about, existing_file
 from isovist.io.maps.geojson import PlanGeometry, read_geojson, write_geojson
 from isovist.io.maps.ros_map import RESOLUTIONS, read_ros_map, write_ros_map
 from isovist.io.ply import has_faces
-from isovist.maps.cells import OccupancyMap
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.kinds import AnyMap
-from isovist.maps.segments import SegmentMap
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.storage.files import PathLike, about, existing_file
 
 FORMATS = (
     ".yaml (ROS map with its image), .geojson (plan in m), .bt or .ot (OctoMap), "

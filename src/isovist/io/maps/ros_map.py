@@ -29,11 +29,11 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import LARGEST, PathLike, quote, replace_files
 from isovist.io.maps.images import Brightness, read_brightness
 from isovist.io.plain_yaml import read_yaml
-from isovist.maps.cells import Cell, OccupancyMap
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
 from isovist.poses import Pose
+from isovist.storage.files import LARGEST, PathLike, quote, replace_files
 
 RESOLUTIONS = (0.001, 10.0)
 """Smallest and largest side of a cell that is read, in m."""

@@ -22,11 +22,11 @@ from isovist.io.bags import (
     scan_of,
     time_of,
 )
-from isovist.io.files import PathLike
 from isovist.io.logs.frames import Frames, frame_name, place_on_robot
 from isovist.io.point_cloud2 import cloud_of, returns_in
 from isovist.sensing.cloud_scan import FEWEST, CloudScan
 from isovist.sensing.scan import Scan
+from isovist.storage.files import PathLike
 
 _SCANS = (LASER_SCAN, POINT_CLOUD)
 

@@ -8,9 +8,9 @@ import numpy as np
 from PIL.PngImagePlugin import PngImageFile
 
 from isovist.errors import FileError
-from isovist.io.files import existing_file, read_json
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
+from isovist.storage.files import existing_file, read_json
 
 NAMES = ("fx", "fy", "cx", "cy")
 MAX_BYTES = 1 << 20

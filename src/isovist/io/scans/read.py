@@ -23,7 +23,10 @@ from typing import Any
 import numpy as np
 
 from isovist.errors import FileError, InputError
-from isovist.io.files import (
+from isovist.poses import AnyPose, Pose, Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+from isovist.storage.files import (
     PathLike,
     about,
     existing_file,
@@ -34,9 +37,6 @@ from isovist.io.files import (
     read_npz,
     replace_file,
 )
-from isovist.poses import AnyPose, Pose, Pose3
-from isovist.sensing.cloud_scan import CloudScan
-from isovist.sensing.scan import Scan
 from isovist.types import FloatArray
 
 MAX_BYTES = 64 << 20

@@ -7,63 +7,22 @@ sensors names the arrays of each with a prefix.
 """
 
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from isovist.errors import FileError, InputError
-from isovist.io.files import LARGEST, PathLike, read_npz
-from isovist.sensing.scan import Scan
-from isovist.types import BoolArray, FloatArray, readonly
+from isovist.errors import FileError
+from isovist.sensing.scan_set import ScanSet
+from isovist.storage.files import LARGEST, PathLike, read_npz
+from isovist.types import FloatArray, readonly
 
 MAX_BYTES = 2 << 30
 """Largest file that is read, unpacked."""
 
 _UNITS = {"ranges_m": 1.0, "ranges_cm": 100.0, "ranges_mm": 1000.0}
 """How many of its units make a metre."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ScanSet:
-    """Scans of one sensor with their poses.
-
-    Attributes:
-        ranges: In m, as the file has them, missing returns too; shape (N, B).  Read-only.
-        bearings: In rad, shape (B,).  Read-only.
-        poses: x, y (m) and yaw (rad) of the sensor in the map, shape (N, 3).  Read-only.
-        range_max: Readings at or above it are missing, in m; `inf` when unknown.
-        times: In s, shape (N,), or `None`.
-        odometry: Poses by odometry, shape (N, 3), or `None`.
-        in_map_split: Which scans went into the map that leaves the others for queries, or `None`.
-    """
-
-    ranges: FloatArray
-    bearings: FloatArray
-    poses: FloatArray
-    range_max: float = math.inf
-    times: FloatArray | None = None
-    odometry: FloatArray | None = None
-    in_map_split: BoolArray | None = None
-
-    def __len__(self) -> int:
-        return len(self.ranges)
-
-    @property
-    def usable(self) -> BoolArray:
-        """Which scans have a valid beam, so that `scan` can give them; shape (N,)."""
-        with np.errstate(invalid="ignore"):
-            valid = (self.ranges > 0.0) & (self.ranges < self.range_max)
-        return np.asarray((valid & np.isfinite(self.ranges)).any(axis=1))
-
-    def scan(self, index: int) -> Scan:
-        """One of the scans."""
-        try:
-            return Scan(self.bearings, self.ranges[index], range_max=self.range_max)
-        except InputError as error:
-            raise InputError(f"Scan {index}: {error}") from error
 
 
 def read_scan_set(path: PathLike, prefix: str = "") -> ScanSet:

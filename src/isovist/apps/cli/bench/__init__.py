@@ -1,0 +1,1 @@
+"""`isovist bench`: measured rows on your own data."""

@@ -1,0 +1,55 @@
+"""`isovist bench space`: ours beside others, on the same scans in space."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.apps.cli.support import options
+
+Clouds = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="SCANS", help="Clouds of points, or folders of them; see --poses."),
+]
+
+
+def space(
+    world: options.Map,
+    scans: Clouds = None,
+    poses: Annotated[
+        Path | None,
+        typer.Option(help="Poses of the sensor on the map, a line for each scan, TUM or KITTI."),
+    ] = None,
+    simulate: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of simulated scans at random places, in their stead."),
+    ] = None,
+    height: Annotated[float, options.height()] = 1.0,
+    rings: Annotated[int, options.rings(", ±15°")] = 16,
+    range_max: options.RangeMax = 30.0,
+    noise: options.Noise = 0.03,
+    clutter: options.Clutter = 0.1,
+    voxel: Annotated[
+        float, typer.Option(min=0.01, help="Side of the voxels that peers thin clouds to, in m.")
+    ] = 0.3,
+    only: options.Only = None,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Ours, KISS-Matcher, FPFH with RANSAC and Scan Context, GICP after each, on one map."""
+    from isovist.apps.cli.bench.rows import asked_in_space, print_rows
+    from isovist.apps.cli.support.inputs import described
+    from isovist.apps.cli.support.progress import bar
+    from isovist.evaluation.baselines.contest3d import absences, arena_of, chosen_peers, peer_rows
+    from isovist.sensing.models.spinning import SpinningLidar
+
+    peers = chosen_peers(only)
+    for why in absences(peers):
+        typer.echo(why, err=True)
+    lidar = SpinningLidar(rings, range_max=range_max, noise=noise, clutter=clutter)
+    site, trials = asked_in_space(world, scans or [], poses, simulate, lidar, seed, height)
+    atlas = described(site, spacing=None, height=height, highest=None)
+    arena = arena_of(world, atlas, trials, voxel)
+    with bar(world.stem) as advance:
+        rows = list(peer_rows(world.stem, arena, trials, peers, advance))
+    print_rows(rows, as_json)

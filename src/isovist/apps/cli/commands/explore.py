@@ -1,0 +1,55 @@
+"""`isovist explore`: a simulated lost robot that drives until it knows where it is."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.apps.cli.support import options
+
+
+def explore(
+    world: options.World,
+    rule: Annotated[
+        str, typer.Option(help="Where to drive: rivals, gramian or random.")
+    ] = "rivals",
+    seed: options.Seed = 0,
+    field_of_view: options.FieldOfView = 360.0,
+    range_max: options.RangeMax = 6.0,
+    rings: Annotated[int, options.rings(", ±15°")] = 16,
+    height: options.Height = None,
+    limit: Annotated[
+        float, typer.Option(help="Length of the way after which it gives up, in m.")
+    ] = 40.0,
+    figure: Annotated[Path | None, options.figure(".png, .pdf, .svg, or .gif that moves")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Drive a simulated robot that is lost.  Exit code 0: unique, 1: not, 2: bad input."""
+    from isovist.apps.cli.support.inputs import atlas_of, sensors_of
+    from isovist.apps.cli.support.progress import bar, busy
+    from isovist.exploration.paths import Ground
+    from isovist.exploration.propose import Rule
+    from isovist.report.explorations import run_json, run_text
+    from isovist.report.figures.explorations import save_run
+    from isovist.report.figures.figures import check_suffix
+    from isovist.simulation.lost_robot import explore as drive
+    from isovist.simulation.lost_robot import lost_start
+
+    chosen = Rule.from_text(rule)
+    check_suffix(figure, ".gif")
+    atlas = atlas_of(world, height=height)
+    usual = {"field-of-view": field_of_view, "beams": 360, "range-max": range_max,
+             "noise": 0.02, "rings": rings}  # fmt: skip
+    (lidar,) = sensors_of(atlas, usual, None)
+    ground = Ground.from_atlas(atlas)
+    with busy("Looking for a place to get lost in"):
+        start, noise = lost_start(atlas, lidar, seed)
+    with bar("Driving") as advance:
+        run = drive(
+            atlas, start, lidar, chosen, seed=noise, limit=limit, ground=ground, progress=advance
+        )
+    if figure is not None:
+        save_run(ground.world, run, figure)
+    typer.echo(json.dumps(run_json(run), indent=1) if as_json else run_text(run))
+    raise typer.Exit(0 if run.unique else 1)

@@ -1,0 +1,35 @@
+"""`isovist optimise`: a rose for one building."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.apps.cli.support import options
+
+
+def optimise(
+    world: options.Map,
+    output: Annotated[Path, options.output("the rose as this .json file")],
+    channels: Annotated[int, options.CHANNELS] = 32,
+    far: Annotated[
+        float, typer.Option(help="Places farther apart than this should be unlike, in m.")
+    ] = 1.0,
+    count: Annotated[int, typer.Option(help="Number of places to fit to, and to measure at.")] = 80,
+    seed: options.Seed = 0,
+    as_json: options.Json = False,
+) -> None:
+    """Fit the directions of a rose to a map, so that far places look as unlike as can be."""
+    from isovist.apps.cli.support.progress import busy
+    from isovist.io.maps.read import read_map
+    from isovist.paper.basis_fit.separation import fit_to_map, write_rose
+    from isovist.paper.report.answers import learnt_text
+
+    plan = read_map(world)
+    with busy("Fitting a rose"):
+        found = fit_to_map(plan, channels, far=far, count=count, seed=seed)
+    write_rose(found.rose, output, plan)
+    told = {name: value for name, value in asdict(found).items() if name != "rose"}
+    typer.echo(json.dumps(told) if as_json else learnt_text(found, output))

@@ -1,0 +1,34 @@
+"""`isovist metric`: the map as its descriptors see it."""
+
+import json
+
+import typer
+
+from isovist.apps.cli.support import options
+
+
+def metric(
+    world: options.Map,
+    channels: options.Channels = None,
+    temperature: options.Temperature = None,
+    profile: options.ProfileName = None,
+    spacing: options.Spacing = None,
+    figure: options.Figure = None,
+    as_json: options.Json = False,
+) -> None:
+    """Distances of descriptors between places: how finely they resolve, and which look alike."""
+    from isovist.apps.cli.commands.locate_methods import PaperOptions, localizer_of
+    from isovist.apps.cli.support.progress import busy
+    from isovist.paper.gram.metric import map_metric
+    from isovist.paper.report.answers import metric_json, metric_text
+    from isovist.paper.report.metric_figure import draw_metric
+    from isovist.report.figures.figures import check_suffix, save
+
+    check_suffix(figure)
+    told = PaperOptions(channels, temperature, profile, None, None, spacing)
+    localizer = localizer_of(world, told, None, None)
+    with busy("Describing"):
+        found = map_metric(localizer)
+    if figure is not None:
+        save(draw_metric(found), figure)
+    typer.echo(json.dumps(metric_json(found)) if as_json else metric_text(found))

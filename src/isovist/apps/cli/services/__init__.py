@@ -1,0 +1,1 @@
+"""Commands that start a service, and `warm-up`."""

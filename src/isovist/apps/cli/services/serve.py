@@ -1,0 +1,50 @@
+"""`isovist serve`: where am I, for many robots, over HTTP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.apps.cli.support import options
+
+
+def serve(
+    library: Annotated[
+        Path, typer.Option(help="Folder of atlases; maps that clients send are kept there.")
+    ],
+    port: options.Port = 8080,
+    host: options.Host = "127.0.0.1",
+    token_file: Annotated[
+        Path | None, typer.Option(help="Tokens, one per line; each request must bring one of them.")
+    ] = None,
+    memory: Annotated[
+        float | None, typer.Option(help="MiB that open atlases may take; no limit if not given.")
+    ] = None,
+    backend: Annotated[
+        str | None, typer.Option(help="What computes, cpu or cuda; cpu if not given.")
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            help="Processes that share the scans, on one core each: for many cores, or a card. "
+            "Threads of one process if not given."
+        ),
+    ] = None,
+    zenoh: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENDPOINT",
+            help="Answer queries over zenoh too, by the router there, e.g. tcp/localhost:7447.",
+        ),
+    ] = None,
+) -> None:
+    """Answer scans that are sent over HTTP, until Ctrl-C; the page at / says how to ask."""
+    from isovist.apps.server.start import start
+    from isovist.compute.backend import compute_by
+
+    if backend is not None:
+        compute_by(backend)
+    start(
+        library, host=host, port=port, token_file=token_file, memory=memory, zenoh=zenoh,
+        workers=workers,
+    )  # fmt: skip

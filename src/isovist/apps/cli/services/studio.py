@@ -1,0 +1,35 @@
+"""`isovist studio`: maps, answers and why, in the browser."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.apps.cli.support import options
+
+
+def studio(
+    world: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="MAP_OR_ATLAS", help="What to begin with; a generated office if not given."
+        ),
+    ] = None,
+    log: Annotated[
+        Path | None, typer.Argument(metavar="LOG", help="A log to follow on that map.")
+    ] = None,
+    scan_topic: options.ScanTopic = None,
+    odometry_topic: options.OdometryTopic = None,
+    port: options.Port = 8765,
+    host: options.Host = "127.0.0.1",
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page in the browser.")
+    ] = True,
+) -> None:
+    """Show maps and answers in the browser, on this machine alone, until Ctrl-C."""
+    from isovist.apps.studio.start import start
+
+    start(
+        world, log, host=host, port=port, browser=browser,
+        scan_topic=scan_topic, odometry_topic=odometry_topic,
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""What carries the messages of a node: zenoh, rclpy or a bag."""

@@ -1,0 +1,132 @@
+"""A bag as a bus: its messages drive a node as they were recorded, and what it says is kept.
+
+Nothing waits and nothing is random, so the same bag gives the same bytes.  What a node publishes is
+written as if it had been recorded with the message that it answers.
+"""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from isovist.apps.ros import messages
+from isovist.apps.ros.buses.bus import Topic
+from isovist.errors import FileError, InputError, MissingExtraError
+from isovist.io.bags import TRANSFORMS, read_recorded
+
+SUFFIX = ".mcap"
+
+
+class BagBus:
+    """Replays a bag.
+
+    Attributes:
+        said: What was published: topic, time of the recording in ns, message.
+    """
+
+    def __init__(self, path: Path, output: Path | None = None) -> None:
+        """With the bag to replay, and a bag to write what is said to, if any.
+
+        Args:
+            path: A bag of ROS 1 or ROS 2.
+            output: An .mcap file that must not be there yet; `None` keeps what is said in memory.
+        """
+        self.path = path
+        self.said: list[tuple[Topic, int, Any]] = []
+        self._heard: dict[str, tuple[Topic, list[Callable[[Any], None]]]] = {}
+        self._now = 0
+        self._writer = None if output is None else BagWriter(output)
+
+    def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
+        """Call back with each message of a topic of the bag."""
+        self._heard.setdefault(topic.name, (topic, []))[1].append(callback)
+
+    def advertise(self, topic: Topic) -> Callable[[Any], None]:
+        """What keeps messages on a topic."""
+
+        def publish(message: Any) -> None:
+            if self._writer is None:
+                self.said.append((topic, self._now, message))
+            else:
+                self._writer.write(topic, self._now, message)
+
+        return publish
+
+    def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
+        """Nobody calls a service of a bag."""
+
+    def run(self) -> int:
+        """Replay all; how many messages there were."""
+        count = 0
+        try:
+            for connection, time, message in read_recorded(self.path, self._choose):
+                self._now, count = time, count + 1
+                for callback in self._heard[connection.topic][1]:
+                    callback(message)
+        finally:
+            if self._writer is not None:
+                self._writer.close()
+        return count
+
+    def _choose(self, connections: list[Any]) -> list[Any]:
+        chosen = [c for c in connections if self._fits(c)]
+        scans = [t for t, _ in self._heard.values() if t.kind.startswith("sensor_msgs/")]
+        for topic in scans:
+            if topic.name not in {c.topic for c in chosen}:
+                short = topic.kind.rsplit("/", 1)[-1]
+                there = sorted(c.topic for c in connections if c.msgtype == topic.kind)
+                raise InputError(
+                    f"{self.path.name} has no topic {topic.name!r} of type {short}. "
+                    f"It has: {', '.join(there) or 'none'}."
+                )
+        return chosen
+
+    def _fits(self, connection: Any) -> bool:
+        if connection.topic not in self._heard:
+            return False
+        kind = self._heard[connection.topic][0].kind
+        return connection.msgtype == kind or {connection.msgtype, kind} <= set(TRANSFORMS)
+
+
+class BagWriter:
+    """Writes an .mcap file of messages, each with a time in ns."""
+
+    def __init__(self, path: Path) -> None:
+        """Begin a file that is not there yet."""
+        with MissingExtraError.unless_found("Writing a bag", "ros"):
+            from rosbags.rosbag2 import StoragePlugin, Writer
+        if path.suffix != SUFFIX:
+            raise InputError(f"{path.name}: a bag is written as {SUFFIX}.", code="unknown_format")
+        if path.exists():
+            raise FileError(
+                f"{path} is there already. Take another name, or remove it.", code="file_exists"
+            )
+        if not path.parent.is_dir():
+            raise FileError(
+                f"{path.parent} is no folder, so no bag can be written there.", code="not_found"
+            )
+        self.path, self._folder = path, path.with_name(path.name + ".partial")
+        if self._folder.exists():
+            raise FileError(f"{self._folder} is there already. Remove it.", code="file_exists")
+        self._connections: dict[str, Any] = {}
+        self._folder.mkdir()
+        # The name of this folder is written into the file: the same for the same bytes.
+        inside = self._folder / "isovist"
+        self._writer = Writer(inside, version=9, storage_plugin=StoragePlugin.MCAP)
+        self._writer.open()
+
+    def write(self, topic: Topic, time: int, message: Any) -> None:
+        """Add a message."""
+        if topic.name not in self._connections:
+            self._connections[topic.name] = self._writer.add_connection(
+                topic.name, topic.kind, typestore=messages.typestore()
+            )
+        data = messages.encode(topic.kind, message)
+        self._writer.write(self._connections[topic.name], time, data)
+
+    def close(self) -> None:
+        """Put the file where it belongs."""
+        self._writer.close()
+        (made,) = self._folder.glob(f"*/*{SUFFIX}")
+        made.rename(self.path)
+        shutil.rmtree(self._folder)

@@ -1,0 +1,66 @@
+"""What a node needs of a transport: topics in, topics out, a service."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from isovist.apps.ros import messages
+from isovist.errors import IsovistError
+
+log = logging.getLogger("isovist.ros")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic and how its messages are kept.
+
+    Attributes:
+        name: With its slashes, e.g. `/scan`.
+        kind: Type of the messages, e.g. `sensor_msgs/msg/LaserScan`.
+        latched: Whether late subscribers get the last message, as of `/map`.
+        depth: Messages that wait at most; the oldest goes first.
+        reliable: Whether messages are sent again when they are lost; sensors do not.
+    """
+
+    name: str
+    kind: str
+    latched: bool = False
+    depth: int = 10
+    reliable: bool = True
+
+
+class Bus(Protocol):
+    """Carries messages; calls back one message at a time, always from the same thread."""
+
+    def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
+        """Call back with each message of a topic."""
+        ...
+
+    def advertise(self, topic: Topic) -> Callable[[Any], None]:
+        """What publishes messages on a topic."""
+        ...
+
+    def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
+        """A service of type `std_srvs/srv/Trigger`: whether it went well, and words."""
+        ...
+
+
+def deliver(topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
+    """Call back with a message that came as CDR; one that is damaged goes to the log."""
+    try:
+        message = messages.decode(topic.kind, data)
+    except IsovistError as error:
+        log.warning("%s: %s", topic.name, error)
+    else:
+        call(topic, callback, message)
+
+
+def call(topic: Topic, callback: Callable[[Any], None], message: Any) -> None:
+    """Call back with a message; whatever goes wrong goes to the log, and the node goes on."""
+    try:
+        callback(message)
+    except IsovistError as error:
+        log.warning("%s: %s", topic.name, error)
+    except Exception:
+        log.exception("%s: a message could not be handled", topic.name)

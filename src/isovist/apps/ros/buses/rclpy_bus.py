@@ -1,0 +1,106 @@
+"""ROS 2 by rclpy, inside a sourced ROS 2, whatever its middleware.
+
+Messages cross as CDR bytes (raw subscriptions, serialized publications), so that the node sees the
+same messages as on every other bus.
+"""
+
+from collections.abc import Callable
+from dataclasses import fields
+from importlib import import_module
+from typing import Any
+
+from isovist.apps.ros import messages
+from isovist.apps.ros.buses.bus import Topic, deliver
+from isovist.apps.ros.parameters import Parameters
+from isovist.errors import InputError
+from isovist.poses import Pose
+
+NO_ROS = (
+    "rclpy cannot be imported. Source a ROS 2 first (`source /opt/ros/DISTRO/setup.bash`), or "
+    "leave out `--native` to use zenoh."
+)
+
+
+class RclpyBus:
+    """Carries messages by a node of rclpy.
+
+    Attributes:
+        node: The node of rclpy.
+    """
+
+    def __init__(self, node: Any = None) -> None:
+        """With a node of rclpy, or one that is made."""
+        try:
+            self._rclpy = import_module("rclpy")
+            self._qos = import_module("rclpy.qos")
+        except ImportError as error:
+            raise InputError(NO_ROS, code="unavailable") from error
+        if node is None:
+            self._rclpy.init()
+            node = self._rclpy.create_node("isovist")
+        self.node = node
+
+    def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
+        """Call back with each message of a topic."""
+
+        def heard(data: bytes) -> None:
+            deliver(topic, data, callback)
+
+        self.node.create_subscription(
+            _class_of(topic.kind), topic.name, heard, self._profile(topic), raw=True
+        )
+
+    def advertise(self, topic: Topic) -> Callable[[Any], None]:
+        """What publishes messages on a topic."""
+        publisher = self.node.create_publisher(
+            _class_of(topic.kind), topic.name, self._profile(topic)
+        )
+        return lambda message: publisher.publish(messages.encode(topic.kind, message))
+
+    def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
+        """A service of type `std_srvs/srv/Trigger`."""
+
+        def asked(_: Any, response: Any) -> Any:
+            response.success, response.message = callback()
+            return response
+
+        self.node.create_service(_class_of(messages.TRIGGER), name, asked)
+
+    def run(self) -> None:
+        """Call back until ROS shuts down."""
+        self._rclpy.spin(self.node)
+
+    def _profile(self, topic: Topic) -> Any:
+        """Quality of service as Nav2 expects it."""
+        qos = self._qos
+        reliability, durability = qos.ReliabilityPolicy, qos.DurabilityPolicy
+        return qos.QoSProfile(
+            depth=topic.depth,
+            reliability=reliability.RELIABLE if topic.reliable else reliability.BEST_EFFORT,
+            durability=durability.TRANSIENT_LOCAL if topic.latched else durability.VOLATILE,
+        )
+
+
+def parameters_of(node: Any) -> tuple[Parameters, str]:
+    """The parameters of a node of rclpy, declared with our defaults; and the map, if any.
+
+    They have the names of `Parameters`; `sensor` is x, y (m) and yaw (rad), or empty for tf, and
+    `atlas` the path of a map or an atlas, empty where the map comes on its topic.
+    """
+    usual = Parameters()
+    given: dict[str, Any] = {}
+    for field in fields(Parameters):
+        value = getattr(usual, field.name)
+        default = [""] if field.name == "sensor" else value
+        default = list(default) if isinstance(default, tuple) else default
+        given[field.name] = node.declare_parameter(field.name, default).value
+    place = [value for value in given["sensor"] or () if value != ""]
+    given["sensor"] = Pose(*map(float, place)) if place else None
+    given["publish"] = tuple(given["publish"])
+    return Parameters(**given), str(node.declare_parameter("atlas", "").value)
+
+
+def _class_of(kind: str) -> Any:
+    """The class of rclpy for a type, e.g. `sensor_msgs/msg/LaserScan`."""
+    package, group, short = kind.split("/")
+    return getattr(import_module(f"{package}.{group}"), short)

@@ -1,0 +1,251 @@
+"""ROS 2 over zenoh without a ROS installation: the wire of rmw_zenoh.
+
+A message travels as CDR on the key
+
+    DOMAIN/TOPIC/PACKAGE::msg::dds_::TYPE_/RIHS01_HASH                                       (1)
+
+with an attachment of 33 bytes: sequence number and time in ns, 8 bytes each, and the publisher's
+own 16 with their count before them.  Whoever publishes, listens or serves says so by a liveliness
+token
+
+    @ros2_lv/DOMAIN/SESSION/0/NUMBER/KIND/%/%/NODE/%TOPIC/TYPE/HASH/QOS,                      (2)
+
+by which `ros2 topic list` and the like know of it.  Other versions of ROS may have another hash, so
+subscribers take any.  Latched topics are cached by the publisher and asked for by late subscribers.
+"""
+
+import hashlib
+import json
+import struct
+from collections import deque
+from collections.abc import Callable
+from threading import Condition
+from time import time_ns
+from typing import Any
+
+from isovist.apps.ros import messages
+from isovist.apps.ros.buses.bus import Topic, deliver
+from isovist.errors import InputError, MissingExtraError
+
+ROUTER = "tcp/localhost:7447"
+"""Where the routers of rmw_zenoh listen."""
+WAITING = 1000
+"""Messages of a topic that wait at most, e.g. while a map is described."""
+USUAL_DEPTH = 42
+"""Of rmw_zenoh: a token leaves out what is usual."""
+
+
+class ZenohBus:
+    """Carries messages over zenoh; `run` calls back in the thread that called it.
+
+    Attributes:
+        lost: How many messages were left out since too many waited, by topic.
+    """
+
+    def __init__(self, *, endpoint: str = ROUTER, domain: int = 0, node: str = "isovist") -> None:
+        """Open a session.
+
+        Args:
+            endpoint: Where a router listens, e.g. `tcp/localhost:7447`.
+            domain: ROS_DOMAIN_ID.
+            node: Name of the node.
+        """
+        zenoh = _zenoh()
+        self._session = open_session({
+            "mode": "peer", "connect/endpoints": [endpoint], "scouting/multicast/enabled": False,
+            "listen/endpoints": ["tcp/localhost:0"], "connect/timeout_ms": 5000,
+            "connect/exit_on_failure": True, "timestamping/enabled": True,
+        }, f"No zenoh router answers at {endpoint}. Start one, or give `--router`.")  # fmt: skip
+        self._zenoh, self._domain, self._node = zenoh, domain, node
+        self._held: list[Any] = []
+        self._entities = 0
+        self._queues: dict[str, deque[tuple[Topic, bytes, Callable[[Any], None]]]] = {}
+        self._order: deque[str] = deque()
+        self._calls: deque[Callable[[], None]] = deque()
+        self._awake = Condition()
+        self._ends = False
+        self.lost: dict[str, int] = {}
+        self._token("NN", "")
+
+    def subscribe(self, topic: Topic, callback: Callable[[Any], None]) -> None:
+        """Call back with each message of a topic, in the thread of `run`."""
+        ext, zenoh = self._zenoh.ext, self._zenoh
+        self._queues[topic.name] = deque()
+
+        def heard(sample: Any) -> None:
+            self._put(topic, bytes(sample.payload), callback)
+
+        late = ext.HistoryConfig(detect_late_publishers=True, max_samples=topic.depth)
+        self._held.append(ext.declare_advanced_subscriber(
+            self._session, f"{self._key(topic.name, topic.kind)}/*", heard,
+            allowed_origin=zenoh.Locality.REMOTE, history=late if topic.latched else None,
+        ))  # fmt: skip
+        self._token("MS", topic.name, topic.kind, _qos(topic))
+
+    def advertise(self, topic: Topic) -> Callable[[Any], None]:
+        """What publishes messages on a topic."""
+        ext, zenoh = self._zenoh.ext, self._zenoh
+        key = f"{self._key(topic.name, topic.kind)}/{messages.hash_of(topic.kind)}"
+        kept: dict[str, Any] = {}
+        if topic.latched:
+            kept = {"cache": ext.CacheConfig(max_samples=topic.depth), "publisher_detection": True}
+        publisher = ext.declare_advanced_publisher(
+            self._session, key, congestion_control=zenoh.CongestionControl.BLOCK
+            if topic.reliable else zenoh.CongestionControl.DROP, **kept,
+        )  # fmt: skip
+        self._held.append(publisher)
+        token = self._token("MP", topic.name, topic.kind, _qos(topic)).encode()
+        gid = hashlib.md5(token, usedforsecurity=False).digest()
+        count = 0
+
+        def publish(message: Any) -> None:
+            nonlocal count
+            count += 1
+            publisher.put(
+                messages.encode(topic.kind, message), attachment=attachment(count, time_ns(), gid)
+            )
+
+        return publish
+
+    def serve(self, name: str, callback: Callable[[], tuple[bool, str]]) -> None:
+        """A service of type `std_srvs/srv/Trigger`; callbacks in the thread of `run`."""
+        kind = messages.TRIGGER
+        key = f"{self._key(name, kind)}/{messages.hash_of(kind)}"
+
+        def asked(query: Any) -> None:
+            def answer() -> None:
+                success, words = callback()
+                reply = messages.make(f"{kind}_Response", success=success, message=words)
+                query.reply(
+                    key, messages.encode(f"{kind}_Response", reply), attachment=query.attachment
+                )
+                query.drop()
+
+            with self._awake:
+                self._calls.append(answer)
+                self._awake.notify()
+
+        self._held.append(self._session.declare_queryable(key, asked, complete=True))
+        self._token("SS", name, kind, "::,10:,:,:,,")
+
+    def run(self, seconds: float | None = None) -> None:
+        """Call back until `stop`; or return after so many seconds without a message."""
+        while True:
+            with self._awake:
+                ready = self._awake.wait_for(
+                    lambda: self._ends or self._calls or self._order, timeout=seconds
+                )
+                if self._ends or not ready:
+                    return
+                call = self._calls.popleft() if self._calls else None
+                taken = None if call else self._queues[self._order.popleft()].popleft()
+            if call is not None:
+                call()
+            elif taken is not None:
+                deliver(*taken)
+
+    def stop(self) -> None:
+        """Make `run` return; from any thread."""
+        with self._awake:
+            self._ends = True
+            self._awake.notify()
+
+    def close(self) -> None:
+        """Leave the network."""
+        self.stop()
+        self._held.clear()
+        self._session.close()
+
+    def __enter__(self) -> "ZenohBus":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _put(self, topic: Topic, data: bytes, callback: Callable[[Any], None]) -> None:
+        """Let a message wait for `run`; of too many of a topic the oldest goes."""
+        with self._awake:
+            queue = self._queues[topic.name]
+            queue.append((topic, data, callback))
+            if len(queue) > max(topic.depth, WAITING):
+                queue.popleft()
+                self.lost[topic.name] = self.lost.get(topic.name, 0) + 1
+            else:
+                self._order.append(topic.name)
+            self._awake.notify()
+
+    def _key(self, name: str, kind: str) -> str:
+        """(1) without the hash."""
+        package, group, short = kind.split("/")
+        return f"{self._domain}/{name.strip('/')}/{package}::{group}::dds_::{short}_"
+
+    def _token(self, entity: str, name: str, kind: str = "", qos: str = "") -> str:
+        """Say (2)."""
+        number, self._entities = self._entities, self._entities + 1
+        parts = ["@ros2_lv", str(self._domain), str(self._session.zid()), "0", str(number)]
+        parts += [entity, "%", "%", self._node]
+        if kind:
+            dds = self._key(name, kind).rsplit("/", 1)[-1]
+            parts += [name.replace("/", "%"), dds, messages.hash_of(kind), qos]
+        token = "/".join(parts)
+        self._held.append(self._session.liveliness().declare_token(token))
+        return token
+
+
+class Router:
+    """A zenoh router in this process, for machines where none runs."""
+
+    def __init__(self, endpoint: str = ROUTER) -> None:
+        """Listen at an endpoint."""
+        _zenoh()
+        self._session = open_session(
+            {"mode": "router", "listen/endpoints": [endpoint],
+             "scouting/multicast/enabled": False},
+            f"No router can listen at {endpoint}. Does one run already? Then leave out `--router`.",
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Stop."""
+        self._session.close()
+
+    def __enter__(self) -> "Router":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def attachment(number: int, time: int, gid: bytes) -> bytes:
+    """What rmw_zenoh attaches to a message: sequence number, time in ns, publisher."""
+    return struct.pack("<qqB16s", number, time, 16, gid)
+
+
+def _qos(topic: Topic) -> str:
+    """Reliability, durability, history and depth, where they are not usual (`rmw_zenoh`)."""
+    depth = "" if topic.depth == USUAL_DEPTH else str(topic.depth)
+    return f"{'' if topic.reliable else '2'}:{'1' if topic.latched else ''}:,{depth}:,:,:,,"
+
+
+def _zenoh(what: str = "ROS 2 without a ROS installation") -> Any:
+    with MissingExtraError.unless_found(what, "ros"):
+        import zenoh
+        import zenoh.ext
+    return zenoh
+
+
+def open_session(values: dict[str, Any], failed: str, *what: str) -> Any:
+    """A session of zenoh.
+
+    Args:
+        values: Of its configuration, by key.
+        failed: The error when it cannot be opened.
+        what: Needs it, where that is not ROS 2.
+    """
+    zenoh = _zenoh(*what)
+    config = zenoh.Config()
+    try:
+        for key, value in values.items():
+            config.insert_json5(key, json.dumps(value))
+        return zenoh.open(config)
+    except zenoh.ZError as error:
+        raise InputError(failed, code="unavailable") from error

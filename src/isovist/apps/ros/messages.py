@@ -1,0 +1,229 @@
+"""Messages of ROS 2 as `rosbags` makes them, and what they say in our words.
+
+Covariances of ROS have the order x, y, z, roll, pitch, yaw; ours (x, y, yaw, …).  What was not
+fitted gets a small variance, since many readers take 0 for "unknown" or cannot invert it.
+"""
+
+import math
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import InputError, MissingExtraError
+from isovist.localization.answer import Estimate
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.poses import AnyPose, Pose, Pose3
+from isovist.types import FloatArray
+
+POSE = "geometry_msgs/msg/PoseWithCovarianceStamped"
+POSES = "geometry_msgs/msg/PoseArray"
+MAP = "nav_msgs/msg/OccupancyGrid"
+VERDICT = "diagnostic_msgs/msg/DiagnosticArray"
+MARKERS = "visualization_msgs/msg/MarkerArray"
+TRANSFORM = "tf2_msgs/msg/TFMessage"
+TRIGGER = "std_srvs/srv/Trigger"
+TRIGGER_HASH = "RIHS01_eeff2cd6fa5ad9d27cdf4dec64818317839b62f212a91e6b5304b634b2062c5f"
+"""Of the service as a whole; rosbags has types of messages alone."""
+UNFITTED = 1e-6
+"""Variance of a coordinate that was not fitted, in m² or rad²."""
+OCCUPIED, FREE = 65, 25
+"""An OccupancyGrid is occupied from this on and free up to this, in %; map_server says the same."""
+COLOURS = ((0.0, 0.6, 0.2), (1.0, 0.6, 0.0))
+"""Of the best place and of rivals in RViz."""
+
+
+@cache
+def typestore() -> Any:
+    """The types of ROS 2, with the service that we offer."""
+    with MissingExtraError.unless_found("ROS 2", "ros"):
+        from rosbags.interfaces import Nodetype
+        from rosbags.typesys import Stores, get_typestore
+    store = get_typestore(Stores.ROS2_JAZZY)
+    flag: Any = (Nodetype.BASE, ("bool", 0))
+    text: Any = (Nodetype.BASE, ("string", 0))
+    store.register({
+        f"{TRIGGER}_Request": ([], []),
+        f"{TRIGGER}_Response": ([], [("success", flag), ("message", text)]),
+    })  # fmt: skip
+    return store
+
+
+def make(kind: str, **fields: Any) -> Any:
+    """A message of a type."""
+    return typestore().types[kind](**fields)
+
+
+def encode(kind: str, message: Any) -> bytes:
+    """A message as CDR."""
+    return bytes(typestore().serialize_cdr(message, kind))
+
+
+def decode(kind: str, data: bytes) -> Any:
+    """CDR as a message, or an error in one line."""
+    try:
+        return typestore().deserialize_cdr(data, kind)
+    except Exception as error:  # whatever a damaged message makes rosbags raise
+        raise InputError(
+            f"{len(data)} bytes are no {kind}.", code="invalid_file", field="data"
+        ) from error
+
+
+def prepare(kind: str) -> None:
+    """Have the code for a type made now: rosbags makes it when it is first used."""
+    typestore().get_msgdef(kind)
+
+
+def hash_of(kind: str) -> str:
+    """The hash of a type (REP 2011) that is part of the keys of rmw_zenoh."""
+    return TRIGGER_HASH if kind == TRIGGER else str(typestore().hash_rihs01(kind))
+
+
+def header(time: float, frame: str) -> Any:
+    """A header; time in s."""
+    sec = math.floor(time)
+    nanosec = round(1e9 * (time - sec))
+    sec, nanosec = (sec + 1, 0) if nanosec >= 10**9 else (sec, nanosec)
+    stamp = make("builtin_interfaces/msg/Time", sec=sec, nanosec=nanosec)
+    return make("std_msgs/msg/Header", stamp=stamp, frame_id=frame)
+
+
+def pose_message(pose: AnyPose) -> Any:
+    """A geometry_msgs/Pose."""
+    T = Pose3.lifted(pose)
+    return make(
+        "geometry_msgs/msg/Pose",
+        position=make("geometry_msgs/msg/Point", **_named("xyz", T.position)),
+        orientation=make("geometry_msgs/msg/Quaternion", **_named("xyzw", T.quaternion)),
+    )
+
+
+def stamped_pose(estimate: Estimate, time: float, frame: str) -> Any:
+    """A PoseWithCovarianceStamped; no variance of it is 0."""
+    covariance = estimate.covariance_ros.copy()
+    diagonal = np.arange(0, 36, 7)
+    covariance[diagonal] = np.maximum(covariance[diagonal], UNFITTED)
+    pose = make(
+        "geometry_msgs/msg/PoseWithCovariance",
+        pose=pose_message(estimate.pose),
+        covariance=covariance,
+    )
+    return make(POSE, header=header(time, frame), pose=pose)
+
+
+def pose_of(message: Any) -> tuple[Pose, FloatArray]:
+    """Pose in the plane and covariance of (x, y, yaw) of a PoseWithCovarianceStamped."""
+    T = transform_of(message.pose.pose.position, message.pose.pose.orientation)
+    full = np.asarray(message.pose.covariance, dtype=np.float64).reshape(6, 6)
+    part = full[np.ix_([0, 1, 5], [0, 1, 5])]
+    if not np.isfinite(part).all() or np.linalg.eigvalsh(0.5 * (part + part.T))[0] < -1e-9:
+        raise InputError(
+            "The covariance of the pose is not finite, or negative.", field="covariance"
+        )
+    return T.flat, 0.5 * (part + part.T)
+
+
+def transform_of(at: Any, turn: Any) -> Pose3:
+    """A pose in space from a position and a quaternion, or an error."""
+    q = np.array([turn.x, turn.y, turn.z, turn.w])
+    p = np.array([at.x, at.y, at.z])
+    if not (np.isfinite(p).all() and 0.99 < float(np.linalg.norm(q)) < 1.01):
+        raise InputError("The pose is not finite, or its quaternion is no rotation.", field="pose")
+    return Pose3.from_quaternion(q, p)
+
+
+def poses_message(estimates: Iterable[Estimate], time: float, frame: str) -> Any:
+    """A PoseArray of places."""
+    return make(POSES, header=header(time, frame), poses=[pose_message(e.pose) for e in estimates])
+
+
+def transforms_message(pose: Pose, time: float, parent: str, child: str) -> Any:
+    """A TFMessage of one link."""
+    T = Pose3.lifted(pose)
+    transform = make(
+        "geometry_msgs/msg/Transform",
+        translation=make("geometry_msgs/msg/Vector3", **_named("xyz", T.position)),
+        rotation=make("geometry_msgs/msg/Quaternion", **_named("xyzw", T.quaternion)),
+    )
+    link = make(
+        "geometry_msgs/msg/TransformStamped",
+        header=header(time, parent), child_frame_id=child, transform=transform,
+    )  # fmt: skip
+    return make(TRANSFORM, transforms=[link])
+
+
+def verdict_message(
+    time: float, frame: str, name: str, level: int, words: str, values: Mapping[str, str]
+) -> Any:
+    """A DiagnosticArray of one status; level 0 is fine, 1 a warning, 2 an error."""
+    pairs = [make("diagnostic_msgs/msg/KeyValue", key=k, value=v) for k, v in values.items()]
+    status = make(
+        "diagnostic_msgs/msg/DiagnosticStatus",
+        level=level, name=name, message=words, hardware_id="", values=pairs,
+    )  # fmt: skip
+    return make(VERDICT, header=header(time, frame), status=[status])
+
+
+def markers_message(estimates: Iterable[Estimate], time: float, frame: str) -> Any:
+    """A MarkerArray: an arrow for each place, the best green, the less likely the paler."""
+    clear = _marker(time, frame, 0, pose_message(Pose()), (0.0, 0.0, 0.0, 0.0), action=3)
+    arrows = [
+        _marker(time, frame, k, pose_message(e.pose), (*COLOURS[k > 0], max(0.2, e.probability)))
+        for k, e in enumerate(estimates)
+    ]
+    return make(MARKERS, markers=[clear, *arrows])
+
+
+def map_of(message: Any) -> OccupancyMap:
+    """The map of an OccupancyGrid."""
+    info = message.info
+    values = np.asarray(message.data, dtype=np.int8)
+    if info.width * info.height != values.size or values.size == 0:
+        raise InputError(
+            f"The map has {values.size} cells, and says {info.width} × {info.height} of them.",
+            code="conflict",
+            field="data",
+        )
+    cells = np.full(values.shape, Cell.UNKNOWN, dtype=np.uint8)
+    cells[(values >= 0) & (values <= FREE)] = Cell.FREE
+    cells[values >= OCCUPIED] = Cell.OCCUPIED
+    origin = transform_of(info.origin.position, info.origin.orientation).flat
+    side = float(f"{info.resolution:.6g}")  # a float32 on the wire: 0.05 again
+    return OccupancyMap(cells.reshape(info.height, info.width), side, origin)
+
+
+def map_message(world: OccupancyMap, time: float, frame: str) -> Any:
+    """An OccupancyGrid of a map."""
+    values = np.full(world.cells.shape, -1, dtype=np.int8)
+    values[world.cells == Cell.FREE] = 0
+    values[world.cells == Cell.OCCUPIED] = 100
+    info = make(
+        "nav_msgs/msg/MapMetaData",
+        map_load_time=header(time, "").stamp, resolution=world.resolution,
+        width=world.cells.shape[1], height=world.cells.shape[0], origin=pose_message(world.origin),
+    )  # fmt: skip
+    return make(MAP, header=header(time, frame), info=info, data=values.ravel())
+
+
+def _marker(
+    time: float, frame: str, number: int, pose: Any, colour: tuple[float, ...], action: int = 0
+) -> Any:
+    zero = make("builtin_interfaces/msg/Duration", sec=0, nanosec=0)
+    return make(
+        "visualization_msgs/msg/Marker",
+        header=header(time, frame), ns="isovist", id=number, type=0, action=action, pose=pose,
+        scale=make("geometry_msgs/msg/Vector3", x=0.6, y=0.12, z=0.12),
+        color=make("std_msgs/msg/ColorRGBA", **_named("rgba", colour)),
+        lifetime=zero, frame_locked=False, points=[], colors=[], texture_resource="",
+        texture=make("sensor_msgs/msg/CompressedImage", header=header(0.0, ""), format="",
+                     data=np.empty(0, dtype=np.uint8)),
+        uv_coordinates=[], text="", mesh_resource="",
+        mesh_file=make("visualization_msgs/msg/MeshFile", filename="",
+                       data=np.empty(0, dtype=np.uint8)),
+        mesh_use_embedded_materials=False,
+    )  # fmt: skip
+
+
+def _named(names: str, values: Iterable[Any]) -> dict[str, float]:
+    return dict(zip(names, (float(value) for value in values), strict=True))

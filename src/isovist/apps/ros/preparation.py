@@ -1,0 +1,49 @@
+"""A map that comes to a node: whether it is another, and what is made ready for its first scan."""
+
+import hashlib
+import logging
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+import numpy as np
+
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.errors import InputError
+from isovist.localization.locate import compile_kernels
+from isovist.localization.maps import AnyMaps, site_of
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.poses import Pose
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.tracking.tracker import Tracker
+
+log = logging.getLogger("isovist.ros")
+
+
+def digest_of(world: OccupancyMap) -> str:
+    """Of what a map shows; a map that is published again has another stamp."""
+    about = f"{world.cells.shape} {world.resolution} {world.origin.vector.tolist()}"
+    return hashlib.sha256(about.encode() + world.cells.tobytes()).hexdigest()
+
+
+def rehearse(atlas: AnyMaps) -> None:
+    """Look once from somewhere, so that the first scan does not wait for what is loaded then."""
+    compile_kernels(site_of(atlas))
+    first = next(iter(atlas.values())) if isinstance(atlas, Mapping) else atlas
+    if isinstance(first, PlaneAtlas):
+        x, y = first.positions[len(first.nodes) // 2]
+        with suppress(InputError):  # nothing is in view from there
+            scan = Lidar().scan(first.world, Pose(float(x), float(y)), np.random.default_rng(0))
+            Tracker(atlas).update(Pose(), scan)
+
+
+def in_quarters() -> Callable[[float], None]:
+    """Tells the log of every quarter of a map that is described."""
+    told = [0]
+
+    def advance(share: float) -> None:
+        quarter = int(4.0 * share)
+        if quarter > told[0]:
+            told[0] = quarter
+            log.info("described %d %% of the map", 25 * quarter)
+
+    return advance

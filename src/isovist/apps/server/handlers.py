@@ -1,0 +1,188 @@
+"""What is answered: the numbers and words of the command line."""
+
+import json
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from isovist.apps.server.batches import Run
+from isovist.apps.server.requests import CHECK, LOCATE, Body, Fields, pose_of, region_of, spread_of
+from isovist.apps.web.errors import RefusedError, unknown
+from isovist.apps.web.limits import Limits
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.library import Library
+from isovist.compute.backend import computing
+from isovist.errors import FileError, InputError
+from isovist.localization.certify import certify_answer
+from isovist.localization.check import check
+from isovist.localization.hints import hints
+from isovist.localization.locate import locate
+from isovist.localization.maps import site_of
+from isovist.localization.region import Region
+from isovist.report.answers import answer_json
+from isovist.report.checks import check_json
+
+Told = dict[str, Any]
+Served = Atlas | Library
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Search:
+    """How scans are located.  Scans with equal ways go into one batch.
+
+    Attributes:
+        site: One map or all of them.
+        prior: Where the robot may be.
+        how: The other arguments of `locate`, by name.
+        hinting: Whether to say what would fit instead where nothing is unique.
+        certifies: Whether to add a certificate.
+    """
+
+    site: Served
+    prior: Region | None
+    how: tuple[tuple[str, Any], ...]
+    hinting: bool
+    certifies: bool
+
+    @classmethod
+    def of(cls, site: Served, fields: Fields, proof_s: float) -> "Search":
+        """From the fields of a request, about a map or all of them."""
+        prior = region_of(fields)
+        if prior is not None and not isinstance(site, Atlas):
+            raise InputError.about(
+                ("near", "heading"), "are about one map; say which: `map`.", code="missing"
+            )
+        how: dict[str, Any] = {
+            "tilt": fields.switch("tilt", False),
+            "any_attitude": fields.switch("any_attitude", False),
+            "prove": fields.switch("prove", False),
+        }
+        if how["prove"]:
+            how["budget_s"] = fields.number("budget_s", proof_s, low=0.0, high=proof_s)
+        switches = fields.switch("hints", True), fields.switch("certificate", False)
+        return cls(site, prior, tuple(how.items()), *switches)
+
+    @property
+    def proves(self) -> bool:
+        """Whether it takes long."""
+        return bool(dict(self.how)["prove"])
+
+    @property
+    def kind(self) -> Hashable:
+        """What scans of one batch have in common; priors are those of one scan each."""
+        prior = None if self.prior is None else id(self.prior)
+        return id(self.site), self.how, self.hinting, self.certifies, prior
+
+    @property
+    def run(self) -> Run:
+        """Locates scans as they come, as plain data; the error of a bad one stands for it."""
+        how = {"prior": self.prior, **dict(self.how)}
+        site = site_of(self.site)
+
+        def answered(_number: int, scan: AnyScan) -> Told | InputError:
+            try:
+                answer = locate(site, scan, **how)
+            except InputError as error:
+                return error
+            if self.certifies:
+                answer = certify_answer(self.site, scan, answer)
+            told = hints(self.site, scan, answer, prior=self.prior) if self.hinting else ()
+            return answer_json(answer, told)
+
+        return lambda scans: computing().each(answered, scans)
+
+
+def json_of(told: Told) -> bytes:
+    """As it is sent."""
+    return json.dumps(told, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def find(library: Library, name: str) -> Served:
+    """The atlas of a name; of "" the only one, or all of them where there are several."""
+    if name == "" and len(library) > 1:
+        return library
+    name = name or next(iter(library))
+    if name not in library:
+        raise unknown(name)
+    return library[name]
+
+
+def asked(
+    body: Body, known: Sequence[str], library: Library, limits: Limits, noted: Told
+) -> tuple[Fields, Served]:
+    """Fields of a request, and the map that it is about (`find`), whose name is noted."""
+    fields = body.fields(known)
+    name = fields.text("map")
+    if name:
+        noted["map"] = name
+    try:
+        return fields, find(library, name)
+    except FileError as error:  # of the folder, not of the request
+        raise RefusedError(503, str(error), limits.retry_s) from error
+
+
+def locating(
+    body: Body, library: Library, limits: Limits, noted: Told
+) -> tuple[Search, AnyScan]:  # fmt: skip
+    """How a scan is to be located, and the scan."""
+    fields, site = asked(body, LOCATE, library, limits, noted)
+    return Search.of(site, fields, limits.proof_s), body.scan(fields)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Question:
+    """What a request asks of a worker.
+
+    Attributes:
+        verb: "locate" or "check"; "begin", "update" or "end" of a robot that is followed.
+        body: Of the request.
+        key: Of the robot.
+    """
+
+    verb: str
+    body: Body
+    key: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What a worker is told.
+
+    Attributes:
+        library: The maps; `None` for those that it has.
+        questions: Of requests; none where it shall but be ready.
+    """
+
+    library: Library | None
+    questions: Sequence[Question]
+
+
+@dataclass(slots=True, eq=False)
+class Answered:
+    """What becomes of a request.
+
+    Attributes:
+        noted: For the log: map and verdict.
+        text: JSON.
+        error: In place of that.
+    """
+
+    noted: Told = field(default_factory=dict)
+    text: bytes = b""
+    error: Exception | None = None
+
+    def tell(self, told: Told) -> None:
+        """Have it told."""
+        if "verdict" in told:
+            self.noted["verdict"] = told["verdict"]
+        self.text = json_of(told)
+
+
+def checked(body: Body, library: Library, limits: Limits, noted: Told) -> Told:
+    """What is said of a pose."""
+    fields, site = asked(body, CHECK, library, limits, noted)
+    if not isinstance(site, Atlas):
+        raise InputError("A pose is of one map; say which: `map`.", code="missing", field="map")
+    scan, pose, spread = body.scan(fields), pose_of(fields), spread_of(fields)
+    thorough = fields.switch("thorough", False)
+    return check_json(check(site, scan, pose, spread, thorough=thorough))

@@ -1,0 +1,177 @@
+"""What a picture needs besides the numbers of `report`: plans, points, ellipses, beams.
+
+Lengths are in m and angles in rad.  Numbers are rounded to what can be seen: 1 mm.
+"""
+
+import io
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from isovist.apps.studio.session_store import Site
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.compute.likelihood.beam_model import EXPLAINED
+from isovist.localization.answer import Answer, Estimate
+from isovist.localization.contrast import TELLING, rate_at
+from isovist.localization.maps import AnyMaps, placed, site_of
+from isovist.localization.search import best_headings
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.poses import AnyPose, Pose, Pose3
+from isovist.report.answers import chance_text, estimate_text, pose_json, spread_text
+from isovist.report.figures.cells import known_bounds
+from isovist.report.figures.space import slice_of
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray
+
+BEAMS = {2: 720, 3: 4000}
+"""Most beams that are drawn, in the plane and in space."""
+POINTS = 500_000
+"""Most points of a map in space."""
+YAW = 0.3
+"""Of a virtual robot at first, in rad."""
+NODES = 60_000
+"""Most nodes whose cost is drawn."""
+
+
+def rounded(values: Any, digits: int = 3) -> list[Any]:
+    """An array as lists; what is not finite is null."""
+    array = np.round(np.asarray(values, dtype=np.float64), digits)
+    if np.isfinite(array).all():
+        return list(array.tolist())
+    return list(np.where(np.isfinite(array), array, None).tolist())  # type: ignore[call-overload]
+
+
+def plan_of(atlas: Atlas) -> OccupancyMap:
+    """The map of the plane; of one in space that at the height of the nodes."""
+    if isinstance(atlas, PlaneAtlas):
+        return atlas.world
+    assert isinstance(atlas, SpaceAtlas)  # there is no third kind
+    return slice_of(atlas.world, float(np.median(atlas.positions[:, 2])))
+
+
+def site_json(key: str, site: Site) -> dict[str, Any]:
+    """What a page must know of a map to draw it."""
+    atlas = site.atlas
+    plan = plan_of(atlas)
+    low, high = known_bounds(plan)
+    rows, columns = plan.cells.shape
+    return {
+        "key": key,
+        "name": site.name,
+        "dimension": atlas.dimension,
+        "bounds": rounded([low, high]),
+        "rows": rows,
+        "columns": columns,
+        "resolution": plan.resolution,
+        "origin": list(plan.origin.vector.tolist()),
+        "area": round(float(atlas.area), 1),
+        "nodes": len(atlas.nodes),
+        "spacing": atlas.spacing,
+        "start": pose_json(start_of(site)),
+    }
+
+
+def start_of(site: Site) -> AnyPose:
+    """Where a virtual robot stands at first: around the middle, where there is most room."""
+    atlas = site.atlas
+    places = np.asarray(atlas.positions)
+    middle, size = np.median(places[:, :2], axis=0), np.ptp(places[:, :2], axis=0)
+    near = np.flatnonzero((np.abs(places[:, :2] - middle) <= 0.3 * size).all(axis=1))
+    if isinstance(atlas, PlaneAtlas):
+        room = atlas.wall_distance.ravel()[atlas.nodes[near]]
+        x, y = places[near[int(np.argmax(room))]].tolist()
+        return Pose(x, y, YAW)
+    away = np.hypot(*(places[near, :2] - middle).T)
+    x, y, z = places[near[int(np.argmin(away))]].tolist()
+    return Pose3(x, y, YAW, z)
+
+
+def plan_png(site: Site) -> bytes:
+    """The cells of the plan as an image of their codes, the highest row first."""
+    stream = io.BytesIO()
+    cells = np.ascontiguousarray(plan_of(site.atlas).cells[::-1])
+    Image.fromarray(cells).save(stream, format="PNG", compress_level=1)
+    return stream.getvalue()
+
+
+def wall_points(site: Site) -> bytes:
+    """Centres of the walls of a map in space that free cells touch, (x, y, z) in m as float32."""
+    atlas = site.atlas
+    if not isinstance(atlas, SpaceAtlas):
+        return b""
+    index, codes = atlas.world.grid.surface(corners=True)
+    index = index[codes == Cell.OCCUPIED]
+    if len(index) > POINTS:
+        index = index[np.linspace(0, len(index) - 1, POINTS).astype(np.int64)]
+    return atlas.world.centres(index).astype("<f4").tobytes()
+
+
+def estimate_scene(estimate: Estimate) -> dict[str, Any]:
+    """The words of an estimate, and its ellipse: half axes in m and direction in rad."""
+    return {
+        "ellipse": rounded(estimate.ellipse(), 4),
+        "chance": chance_text(estimate.probability),
+        "spread": spread_text(estimate),
+        "text": estimate_text(estimate),
+    }
+
+
+def answer_scene(maps: AnyMaps, scan: AnyScan, answer: Answer) -> dict[str, Any]:
+    """Beams in the frame of the robot, which of them fit at each place, and which refute it.
+
+    `fits` has a string per place with a letter per beam: "1" where it fits, else "0"; `refutes` the
+    same with "-" for beams that speak for the best place, "+" for this one and "0" for neither.
+    """
+    atlas = site_of(maps)
+    places = [estimate_scene(estimate) for estimate in answer.estimates]
+    held = scan.within(atlas.diagonal)
+    if held is None or not answer.estimates:
+        return {"places": places, "ends": [], "sensor": rounded(scan.T_robot_sensor.vector)}
+    settings = LocalizationSettings()
+    beams = atlas.beams(held, (BEAMS[atlas.dimension], 1e-3), settings.block)
+    poses = [placed(atlas, estimate).pose for estimate in answer.estimates]
+    ratings, kinds = rate_at(atlas, held, beams, poses, settings)
+    for place, rating, kind in zip(places, ratings, kinds, strict=True):
+        favour = ratings[0] - rating
+        place["fits"] = _letters(np.where(kind == EXPLAINED, b"1", b"0"))
+        place["refutes"] = _letters(
+            np.where(favour >= TELLING, b"-", np.where(favour <= -TELLING, b"+", b"0"))
+        )
+    ends = held.T_robot_level.apply(beams.ends)
+    return {"places": places, "ends": rounded(ends), "sensor": rounded(held.T_robot_sensor.vector)}
+
+
+def _letters(codes: NDArray[Any]) -> str:
+    return codes.astype("S1").tobytes().decode("ascii")
+
+
+def scan_ends(scan: AnyScan, most: int = 180) -> list[Any]:
+    """Where beams end in the frame of the robot, a few of them."""
+    seen = scan.endpoints if isinstance(scan, Scan) else scan.points
+    ends: FloatArray = scan.T_robot_sensor.apply(seen)
+    step = max(1, -(-len(ends) // most))
+    return rounded(ends[::step], 2)
+
+
+def search_scene(atlas: Atlas, scan: AnyScan) -> dict[str, Any]:
+    """What the scan costs at each node at its best heading, as a search finds it; dearest first.
+
+    `places` are those of the sensor; `worth` is 1 at the cheapest node and 0 at the dearest.  Of
+    very many nodes every so manieth is told.
+    """
+    held, settings = scan.within(atlas.diagonal), LocalizationSettings()
+    window = None if held is None else atlas.window(held, settings.seen_share[atlas.dimension - 2])
+    if window is None or not window.seen.any():
+        return {"places": [], "worth": []}
+    some = np.arange(0, len(atlas.nodes), -(-len(atlas.nodes) // NODES))
+    found = best_headings(atlas.descriptors, some, window, 1, settings.short)
+    costs = found[0][:, 0].astype(np.float64)
+    order = np.argsort(-costs, kind="stable")
+    worth = (costs.max() - costs) / max(float(np.ptp(costs)), 1e-9)
+    places = np.asarray(atlas.positions)[some[order], :2]
+    return {"places": rounded(places, 2), "worth": rounded(worth[order], 2)}

@@ -1,0 +1,1 @@
+"""Access, origin, limits, uploads and streams, shared by server and studio."""

@@ -1,0 +1,455 @@
+"""A map of the plane, described."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.base import DAMPING, FAR, MAJORITY, AnyScan, Atlas
+from isovist.atlas.data.reflectance import (
+    Shine,
+    add_gloss,
+    brightness,
+    comparable,
+    describe_shine,
+    gloss_of,
+    ignored,
+    shine_of,
+    spread_reflectance,
+)
+from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
+from isovist.atlas.description.blocks import PlaneBlock, rays_of
+from isovist.atlas.description.tiles import Crew, described
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.atlas.matching.channels import Window
+from isovist.atlas.matching.windows import KEPT as KEPT_SCANS
+from isovist.atlas.matching.windows import (
+    rings_of,
+    rose_from_json,
+    rose_json,
+    units_of,
+    window_of_scan,
+)
+from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.basis.directional_basis import Rose
+from isovist.compute.backend import Described, Rated, Rays, computing, rated_room
+from isovist.errors import InputError
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_walls
+from isovist.maps.sweep.sweep2d import KNOWN, felt, free_nodes, summing
+from isovist.poses import Pose, unit_vectors
+from isovist.sensing.scan import Scan
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
+
+SIGNALS = ("range", "range+intensity")
+"""What an atlas of the plane can be searched by."""
+PEAK = (12, 1450)
+"""Bytes per cell and per node that describing a map takes, measured."""
+KEPT = (12, 280)
+"""The same where others describe the nodes: what comes back is kept."""
+SYMMETRIC = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
+"""Where the elements of a normal matrix stand in what `compute.fitting.align2d` gives."""
+TILE = 2048
+"""Side of the largest block of nodes in cells.  With the usual reach and cells of 5 cm, rays pass
+4.7 times as many cells as in one piece, which is a fifth of the work; a worker takes 500 MB."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaneAtlas(Atlas):
+    """Everything that a search in the plane needs.
+
+    Attributes:
+        shine: Of the walls (`atlas.data.reflectance`).
+        gleam: Reflectance of the wall nearest to each cell, or `None`.
+        rose: That it was described with; `None` for the usual one.
+
+    The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`);
+    where the rose has unequal steps, so are the first n rings of one channel and the second n.
+    """
+
+    world: OccupancyMap
+    wall_distance: Float32Array
+    clear: NDArray[np.uint8]
+    bare: NDArray[np.uint8]
+    shine: Shine = None
+    gleam: Float32Array | None = None
+    rose: Rose | None = None
+
+    dimension: ClassVar[int] = 2
+
+    __setstate__ = restore
+
+    @property
+    def signal(self) -> str:
+        """What its search compares: one of `SIGNALS`."""
+        return SIGNALS[self.descriptors[0].size > self.settings.channels]
+
+    @property
+    def positions(self) -> FloatArray:
+        return self.world.centres(*self.rows_columns)
+
+    @property
+    def rows_columns(self) -> tuple[IntArray, IntArray]:
+        """Row and column of the cell of each node, shape (N,) each."""
+        rows, columns = np.divmod(self.nodes, self.world.shape[1])
+        return rows, columns
+
+    def nodes_in(self, low: FloatArray, high: FloatArray) -> IntArray:
+        """Numbers of the nodes in the rows of cells that a box reaches, in order."""
+        bounds = self.world.bounds
+        x, y = np.stack([np.maximum(low, bounds[0]), np.minimum(high, bounds[1])], axis=1)
+        if x[0] > x[1] or y[0] > y[1]:
+            return np.empty(0, dtype=np.int64)
+        corners = np.stack(np.meshgrid(x, y), axis=-1)
+        rows = self.world.to_grid(corners)[..., 1]
+        ends = np.array([np.floor(rows.min()) - 1.0, np.floor(rows.max()) + 2.0])
+        first, last = np.searchsorted(self.nodes, ends.astype(np.int64) * self.world.shape[1])
+        return np.arange(first, last)
+
+    @property
+    def area(self) -> float:
+        return self.world.free_area
+
+    @property
+    def heading(self) -> float:
+        return self.world.origin.yaw
+
+    def check(self, scan: AnyScan) -> None:
+        """An error unless the scan is of the plane."""
+        if not isinstance(scan, Scan):
+            raise InputError(
+                "The scan is a cloud of points, and the atlas is of a map of the plane. "
+                "Build the atlas of a map in space, or take a scan of the plane.",
+                code="wrong_dimension",
+                field="scan",
+            )
+
+    def window(self, scan: AnyScan, share: float) -> Window:
+        flat, lit = _planar(scan), None
+        if self.signal == SIGNALS[1] and flat.intensities is not None:
+            lit = self.shine if comparable(self.shine, flat.intensities[flat.valid]) else None
+        return window_of_scan(flat, self.settings, share, self.rose, lit)
+
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
+        """At most `thin[0]` valid beams, evenly chosen."""
+        return _beams(_planar(scan), thin[0], block, self.shine)
+
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
+        flat = _planar(scan)
+        if flat.intensities is None:
+            return None
+        return ignored(self.shine, flat.intensities[flat.valid])
+
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
+        del fitted, held
+        moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
+        computing().align(*self._fitting(beams, widths), moved, sums)
+        return self._fit(moved, sums)
+
+    def _fitting(self, beams: Beams, widths: FloatArray) -> tuple[Any, ...]:
+        """Arguments of `compute.fitting.align2d` before the poses."""
+        unit = self.world.resolution
+        ends, sigmas = beams.ends / unit, beams.sigmas / unit
+        return self.wall_distance, ends, sigmas, widths / unit, DAMPING
+
+    def _fit(self, moved: FloatArray, sums: FloatArray) -> Fit:
+        """From what `compute.fitting.align2d` says, which is written over."""
+        sums *= _in_metres(self.world.resolution)
+        H = sums[:, SYMMETRIC]
+        if self.heading != 0.0:
+            turn = np.eye(3)
+            turn[:2, :2] = self.world.origin.rotation
+            H = turn @ H @ turn.T
+        return Fit(self.from_cells(moved), H, sums[:, 6], sums[:, 7])
+
+    def fit_and_rate(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        models: Sequence[BeamModel],
+        most: int | None = None,
+    ) -> tuple[Fit, list[Rated]]:
+        if beams.strengths.size:
+            return Atlas.fit_and_rate(self, beams, poses, widths, fitted, models, most)
+        moved, sums = self.to_cells(poses), np.empty((len(poses), 8))
+        fitting = *self._fitting(beams, widths), moved, sums
+        many = len(poses) if most is None else most
+        rating = [self._rating(beams, model) for model in models]
+        chosen, rated = computing().align_and_score(fitting, rating, many)
+        if len(chosen) < len(poses):
+            moved, sums = moved[chosen], sums[chosen]
+        return self._fit(moved, sums), rated
+
+    def fit_scaled(
+        self,
+        beams: Beams,
+        start: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        model: BeamModel,
+        factors: Sequence[float],
+    ) -> tuple[FloatArray, FloatArray]:
+        if beams.strengths.size:
+            return Atlas.fit_scaled(self, beams, start, widths, fitted, model, factors)
+        from isovist.compute.fitting.align2d import align
+        from isovist.compute.likelihood.score2d import score
+
+        unit = self.world.resolution
+        field, _, sigmas, steps, damping = self._fitting(beams, widths)
+        *walls, lengths, noise = self._rating(beams, model)
+        moved, sums = self.to_cells(start).repeat(len(factors), axis=0), np.empty((1, 8))
+        scores, rated = np.empty(len(factors)), rated_room(1, len(beams))
+        for k, factor in enumerate(factors):
+            ends, pose = factor * lengths, moved[k : k + 1]
+            # One pose is fitted and rated by a core before any other backend has answered.
+            align(field, ends / unit, factor * sigmas, steps, damping, pose, sums)
+            score(*walls, ends, factor * noise, pose, *rated)
+            scores[k] = np.add.reduce(rated[0][0], dtype=np.float64)
+        return scores / len(beams), self.from_cells(moved)
+
+    def rate(self, beams: Beams, poses: FloatArray, model: BeamModel) -> Rated:
+        ratings, kinds = rated_room(len(poses), len(beams))
+        computing().score(*self._rating(beams, model), self.to_cells(poses), ratings, kinds)
+        if beams.strengths.size and self.shine is not None and self.gleam is not None:
+            ends = Pose.from_vector(poses[:, None]).apply(beams.ends)
+            where = self.world.index(ends)
+            gloss = gloss_of(self.shine, model)
+            add_gloss(self.gleam, gloss, where, beams.strengths, kinds, ratings)
+        return ratings, kinds
+
+    def _rating(self, beams: Beams, model: BeamModel) -> tuple[Any, ...]:
+        """Arguments of `compute.likelihood.score2d` before the poses."""
+        return (
+            self.clear, self.bare, self.wall_distance, self.world.resolution, self.model(model),
+            beams.ends, beams.sigmas,
+        )  # fmt: skip
+
+    def model(self, model: BeamModel) -> FloatArray:
+        """As the kernels want it: walls lie anywhere in their cells."""
+        return _row(model, self.settings.reach, self.world.resolution)
+
+    @staticmethod
+    @cache
+    def kernels() -> tuple[Any, ...]:
+        from isovist.compute.fitting.align2d import align
+        from isovist.compute.infra.small_matrices import carry
+        from isovist.compute.likelihood.aggregate import thin
+        from isovist.compute.likelihood.score2d import score
+        from isovist.compute.search.topk import by_place
+        from isovist.compute.search.windows import channels_of
+
+        return align, score, by_place, thin, channels_of, carry
+
+    def fitted(self, tilt: bool) -> int:
+        """x, y and yaw; nothing tilts in the plane."""
+        if tilt:
+            raise InputError.about(
+                "tilt", "is for maps in space; this atlas is of the plane.", code="wrong_dimension"
+            )
+        return 3
+
+    def lift(self, poses: FloatArray) -> Pose:
+        return Pose.from_vector(poses)
+
+    def to_cells(self, poses: FloatArray) -> FloatArray:
+        """Poses in the grid, in cells and rad, as kernels want them; a copy."""
+        origin = self.world.origin
+        moved = np.subtract(poses, origin.vector, order="C")
+        if origin.vector[2] != 0.0:
+            moved[..., :2] = moved[..., :2] @ origin.rotation
+        moved /= _lengths(self.world.resolution)
+        return moved
+
+    def from_cells(self, poses: FloatArray) -> FloatArray:
+        """The way back."""
+        origin = self.world.origin
+        moved: FloatArray = poses * _lengths(self.world.resolution)
+        if origin.vector[2] != 0.0:
+            moved[..., :2] = moved[..., :2] @ origin.rotation.T
+        moved += origin.vector
+        return moved
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
+        kept = {"cells": self.world.cells, **{name: getattr(self, name) for name in names}}
+        if self.world.reflectance is not None:
+            kept["reflectance"] = self.world.reflectance
+        return kept
+
+    def meta(self) -> dict[str, Any]:
+        told = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        return told | {
+            "signal": self.signal,
+            "resolution": self.world.resolution,
+            "origin": [float(v) for v in self.world.origin.vector],
+            "spacing": self.spacing,
+            "settings": self.settings.to_json(),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "PlaneAtlas":
+        origin = Pose.from_vector(meta["origin"])
+        shining = arrays.get("reflectance")
+        world = OccupancyMap(arrays["cells"], float(meta["resolution"]), origin, shining)
+        names = ("nodes", "descriptors", "wall_distance", "clear", "bare")
+        return cls(
+            world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
+            settings=AtlasSettings.from_json(meta["settings"]),
+            shine=shine_of(world), gleam=spread_reflectance(world),
+            rose=rose_from_json(meta["rose"], int(meta["settings"]["channels"]))
+            if "rose" in meta else None,
+        )  # fmt: skip
+
+
+def build_plane(
+    world: OccupancyMap,
+    settings: AtlasSettings,
+    progress: Callable[[float], None],
+    rose: Rose | None = None,
+    crew: Crew | None = None,
+    signal: str = SIGNALS[0],
+) -> PlaneAtlas:
+    """Describe a map of the plane; the arguments are those of `build`.
+
+    This takes at the peak about 1.5 kB per node and 12 bytes per cell, and is refused where the
+    machine has less; with a crew, 0.3 kB per node.
+    """
+    if min(world.shape) < 2:
+        raise InputError(
+            f"A map to describe needs at least 2 × 2 cells, got {world.shape}.", code="empty"
+        )
+    shine = _shining(world, signal)
+    stride = max(1, round(settings.spacing / world.resolution))
+    count = int(np.count_nonzero(world.cells == Cell.FREE)) // stride**2
+    per_cell, per_node = PEAK if crew is None else KEPT
+    check_memory(
+        f"Describing a map of {world.cells.size} cells with about {count} nodes",
+        per_cell * world.cells.size + (per_node << (shine is not None)) * count,
+        "Take a larger `spacing`, make the cells larger, or crop the map.",
+    )
+    parts = _in_one_piece(world, stride, settings, rose) if crew is None else None
+    if parts is None:
+        parts = _in_blocks(world, stride, settings, rose, crew, progress)
+    rings, near = [rings_of(parts.descriptors, rose)], spread_reflectance(world)
+    if shine is not None and near is not None:
+        clear, b = bridge_gaps(world, settings.gap), brightness(shine, near)
+        nodes = np.divmod(parts.nodes, world.shape[1])
+        B = describe_shine(clear, b, nodes, *rays_of(settings, rose), settings.reach)
+        rings.append(rings_of(B, rose))
+    atlas = PlaneAtlas(
+        world,
+        readonly(parts.nodes),
+        readonly(np.concatenate(rings, axis=1) if len(rings) > 1 else rings[0]),
+        readonly(parts.wall_distance),
+        readonly(parts.clear),
+        readonly(parts.bare),
+        stride * world.resolution,
+        settings,
+        shine_of(world),
+        near,
+        rose,
+    )
+    progress(1.0)
+    return atlas
+
+
+def _shining(world: OccupancyMap, signal: str) -> Shine:
+    """Of a map that is to be searched by intensities; `None` where ranges will do."""
+    if signal not in SIGNALS:
+        raise InputError.about(
+            "signal",
+            f"must be {' or '.join(SIGNALS)}, got {signal!r}. "
+            "theory.paper.PaperLocalizer takes any signal.",
+        )
+    shine = shine_of(world) if signal == SIGNALS[1] else None
+    if signal == SIGNALS[1] and shine is None:
+        raise InputError.about(
+            "signal",
+            f"{signal} needs a map whose walls differ in `reflectance`; those of this map "
+            f"{'have none' if world.reflectance is None else 'are all alike'}.",
+            code="missing",
+        )
+    return shine
+
+
+def _in_one_piece(
+    world: OccupancyMap, stride: int, settings: AtlasSettings, rose: Rose | None
+) -> Described | None:
+    """What a backend makes of a map that does all of it at once; `None` when it does not."""
+    turns, W = rays_of(settings, rose)
+    options = summing(world, settings.reach, "logarithmic", 1.0, KNOWN)
+    return computing().plane(
+        world.cells, stride, (settings.gap - 1e-9) / world.resolution,
+        Rays(unit_vectors(turns), felt(W), *options), (MAJORITY, FAR),
+    )  # fmt: skip
+
+
+def _in_blocks(
+    world: OccupancyMap, stride: int, settings: AtlasSettings, rose: Rose | None,
+    crew: Crew | None, progress: Callable[[float], None],
+) -> Described:  # fmt: skip
+    """What the cores make of a map, told how far it is."""
+    clear = bridge_gaps(world, settings.gap)
+    rows, columns = free_nodes(clear, stride)
+    whole = PlaneBlock(np.arange(len(rows)), clear, rows, columns, None, settings, rose)
+    blocks = iter([whole]) if crew is None else whole.cut(crew.side(world.cells.size, TILE))
+    F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
+    nodes = rows.astype(np.int64) * world.shape[1] + columns
+    return Described(nodes, F, distance_to_walls(world.cells), clear.skip, bare_walls(world).skip)
+
+
+@lru_cache
+def _lengths(cell: float) -> FloatArray:
+    """Units of x, y and yaw in the grid."""
+    return readonly(np.array([cell, cell, 1.0]))
+
+
+@lru_cache
+def _in_metres(cell: float) -> FloatArray:
+    """What the sums of `compute.fitting.align2d` are times, which are in cells."""
+    return readonly(np.array([1.0, 1.0, cell, 1.0, cell, cell**2, 1.0, cell**2]))
+
+
+@lru_cache
+def _row(model: BeamModel, reach: float, cell: float) -> FloatArray:
+    return readonly(model.row(reach, cell / math.sqrt(12.0)))
+
+
+@lru_cache(maxsize=KEPT_SCANS)
+def _beams(scan: Scan, most: int, block: tuple[float, float], shine: Shine) -> Beams:
+    """At most so many valid beams, evenly chosen; a scan is asked for them until it is settled."""
+    from isovist.compute.likelihood.aggregate import thin
+
+    index, ends = np.empty(most, np.int64), np.empty((most, 2))
+    begins, counts = np.empty((2, most), np.int64), np.empty(3, np.int64)
+    along = units_of(scan.bearings)
+    thin(scan.ranges, scan.bearings, along, scan.valid, *block, index, ends, begins, counts)
+    m, blocks, things = counts.tolist()
+    index, none = index[:m], np.empty(0)
+    strengths = sigmas = none
+    if scan.intensities is not None and comparable(shine, scan.intensities[scan.valid]):
+        strengths = scan.intensities[index]
+    if scan.sigmas is not None:
+        sigmas = scan.sigmas[index]
+    starts, columns = begins[0, :blocks], begins[1, :things]
+    return Beams(ends[:m], strengths, sigmas, np.arange(m), starts, columns)
+
+
+def _planar(scan: AnyScan) -> Scan:
+    assert isinstance(scan, Scan)  # `check` stands at every door
+    return scan

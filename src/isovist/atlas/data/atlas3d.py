@@ -1,0 +1,395 @@
+"""A map in space, described.
+
+Nodes lie on a lattice over the floor (`maps.floor`), at one height above it or at several.  The
+channels lie on rings of latitude, so that yaw is a cyclic shift.  Only rays that end at a wall
+count: one that leaves the map or goes on for longer than the reach tells nothing, and a cloud of
+points does not know which of the empty cells were seen to be empty.  A ray that enters unknown
+space ends at the wall behind it at the latest.  So a channel that looks into the unknown for more
+than half holds what it would see through it: no scan there can be longer, and one that is shorter
+costs no more than against a channel of which nothing is known.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.base import DAMPING, AnyScan, Atlas
+from isovist.atlas.data.reflectance import Shine, comparable, gloss_of, ignored, shine_of
+from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
+from isovist.atlas.description.blocks import SpaceBlock
+from isovist.atlas.description.tiles import Crew, described
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.atlas.matching.channels import Window
+from isovist.atlas.matching.windows import rose_from_json, rose_json, window_of_cloud
+from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.basis.directional_basis import Rose
+from isovist.errors import InputError
+from isovist.maps.floor import close_floor, floor_levels
+from isovist.maps.grid2d.occupancy_map import Cell, checked_cells
+from isovist.maps.grid3d.blocks import Blocks
+from isovist.maps.grid3d.grids import Grid, Whole
+from isovist.maps.grid3d.ray_fields import Near, Walk
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.poses import Pose3
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.types import Float32Array, FloatArray, IntArray, check_memory, readonly, restore
+
+COARSE = 3
+"""Nodes are at least so many cells apart: nearer ones see the same cells."""
+PEAK = 60
+"""Bytes per cell that describing a map takes, measured; by blocks, where cells are unknown, since
+gaps are then closed on the whole grid."""
+PEAK_BLOCKS = (90_000, 150)
+"""Bytes per block with walls and per column of cells that it takes by blocks."""
+DESCRIBED, KEPT = 9_000, 3_200
+"""Bytes per node that it takes here, and where others describe the nodes: what comes back is
+kept."""
+TILE = 512
+"""Side of the largest block of nodes in cells: with nodes on every third one at one height, a
+worker takes 600 MB for them, and for the cells as many as its rays reach."""
+
+PULL = 4.6
+"""On large maps, beams that end so many spacings from walls, a spacing counting as at least 0.25 m,
+do not pull the widest fit: they are 2.3 σ off there, and weigh 0.07."""
+FINEST = float(np.radians(1.0))
+"""Between beams that are fitted, in rad: beams nearer to each other see the same."""
+FARTHEST = 2.8
+"""In m: farther off they need not pull, however far apart nodes are."""
+
+Height = float | tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpaceAtlas(Atlas):
+    """Everything that a search in space needs.
+
+    Attributes:
+        heights: Lowest and highest node above the floor, in m.
+        shine: Of the walls (`atlas.data.reflectance`).
+        rose: That it was described with, each direction a ring of one; `None` for the usual rings.
+    """
+
+    world: VoxelMap
+    wall_distance: Near
+    clear: Walk
+    bare: Walk
+    heights: tuple[float, float]
+    shine: Shine = None
+    rose: Rose | None = None
+
+    dimension: ClassVar[int] = 3
+
+    __setstate__ = restore
+
+    @property
+    def positions(self) -> FloatArray:
+        return self.world.centres(self.nodes)
+
+    @property
+    def area(self) -> float:
+        levels = self.world.shape[1] * self.world.shape[2]
+        return float(np.unique(self.nodes % levels).size) * self.spacing**2
+
+    @property
+    def heading(self) -> float:
+        return 0.0
+
+    def check(self, scan: AnyScan) -> None:
+        """An error unless the scan is in space."""
+        if not isinstance(scan, CloudScan):
+            raise InputError(
+                "The scan is of the plane, and the atlas is of a map in space. "
+                "Give points: Scan.from_points.",
+                code="wrong_dimension",
+                field="scan",
+            )
+
+    def window(self, scan: AnyScan, share: float) -> Window:
+        return window_of_cloud(_solid(scan), self.settings, share, self.rose)
+
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
+        """One return for each patch of `thin[1]` rad that holds any.
+
+        Of a narrow field of view these are few: then patches are as much finer as gives `thin[0]`.
+        What stands on the floor fills several blocks above each other, and these err together:
+        columns of blocks share an azimuth.
+        """
+        cloud = _solid(scan)
+        index = cloud.spread(thin[1])
+        finer = max(thin[1] * float(np.sqrt(len(index) / thin[0])), FINEST)
+        if finer < thin[1]:
+            index = cloud.spread(finer)
+        return self.beams_of(cloud, index, block)
+
+    def beams_of(self, cloud: CloudScan, index: IntArray, block: tuple[float, float]) -> Beams:
+        """Those of some returns."""
+        ends = cloud.level_points[index]
+        column = np.floor(np.arctan2(ends[:, 1], ends[:, 0]) / block[0]).astype(np.int64)
+        elevation = np.arctan2(ends[:, 2], np.hypot(ends[:, 0], ends[:, 1]))
+        row = np.floor(elevation / block[0]).astype(np.int64)
+        strengths = np.empty(0)
+        if comparable(self.shine, cloud.intensities):
+            strengths = np.ascontiguousarray(np.asarray(cloud.intensities)[index])
+        return Beams.of(ends, row, column, strengths)
+
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
+        unit = self.world.resolution
+        moved = self.to_cells(poses)
+        normal, sums = np.zeros((len(poses), 6, 6)), np.zeros((len(poses), 2))
+        align, _ = self.kernels()
+        align(
+            self.wall_distance.parts, beams.ends / unit, widths / unit, DAMPING, held, fitted,
+            moved, normal, sums,
+        )  # fmt: skip
+        per = np.array([1.0, 1.0, unit, 1.0, unit, unit])[:fitted]
+        half = np.tril(normal[:, :fitted, :fitted])
+        H = (half + np.tril(half, -1).swapaxes(1, 2)) * np.outer(per, per)
+        return Fit(self.from_cells(moved), H, sums[:, 0], sums[:, 1] * unit**2)
+
+    def rate(
+        self, beams: Beams, poses: FloatArray, model: BeamModel
+    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+        unit = self.world.resolution
+        ratings = np.empty((len(poses), len(beams)), dtype=np.float32)
+        kinds = np.empty(ratings.shape, dtype=np.uint8)
+        shine, gloss = np.empty(0), np.ones(3)
+        if beams.strengths.size and self.shine is not None:
+            shine, gloss = np.asarray(self.world.reflectance), gloss_of(self.shine, model)
+        # Beams end at faces of cells, half a side before their centres.
+        row = model.row(self.settings.reach, 0.5 * unit, extra=unit)
+        _, score = self.kernels()
+        score(
+            self.clear.parts, self.bare.parts, self.wall_distance.parts, unit, row, shine, gloss,
+            beams.ends, beams.strengths, self.to_cells(poses), ratings, kinds,
+        )  # fmt: skip
+        return ratings, kinds
+
+    def kernels(self) -> tuple[Any, ...]:
+        from isovist.compute.fitting.align3d import align_by_blocks, align_in_space
+        from isovist.compute.likelihood.score3d import score_by_blocks, score_in_space
+
+        whole = isinstance(self.world.grid, Whole)
+        return (align_in_space, score_in_space) if whole else (align_by_blocks, score_by_blocks)
+
+    def fitted(self, tilt: bool) -> int:
+        """x, y, yaw and z; roll and pitch too when nobody knows the tilt."""
+        return 6 if tilt else 4
+
+    def lift(self, poses: FloatArray) -> Pose3:
+        return Pose3.from_vector(poses)
+
+    def to_cells(self, poses: FloatArray) -> FloatArray:
+        """Poses in the grid, in cells and rad, as kernels want them; a copy."""
+        cells = np.array(poses)
+        cells[..., [0, 1, 3]] = self.world.to_grid(cells[..., [0, 1, 3]])
+        return cells
+
+    def from_cells(self, poses: FloatArray) -> FloatArray:
+        """The way back."""
+        world = np.array(poses)
+        world[..., [0, 1, 3]] *= self.world.resolution
+        world[..., [0, 1, 3]] += self.world.corner
+        return world
+
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
+        return ignored(self.shine, _solid(scan).intensities)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        kept: dict[str, NDArray[Any]] = {"nodes": self.nodes, "descriptors": self.descriptors}
+        grid = self.world.grid
+        if isinstance(grid, Whole):
+            kept |= {
+                "cells": grid.cells, "wall_distance": self.wall_distance.whole,
+                "clear": self.clear.whole, "bare": self.bare.whole,
+            }  # fmt: skip
+        else:
+            parts: dict[str, Blocks | Near | Walk] = {
+                "cells": grid, "walls": self.wall_distance, "clear": self.clear,
+            }  # fmt: skip
+            if self.bare is not self.clear:
+                parts["bare"] = self.bare
+            for name, part in parts.items():
+                kept |= {f"{name}_index": part.index, f"{name}_table": part.table}
+        if self.world.reflectance is not None:
+            kept["reflectance"] = self.world.reflectance
+        return kept
+
+    def meta(self) -> dict[str, Any]:
+        told: dict[str, Any] = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        if isinstance(self.world.grid, Blocks):
+            told |= {"shape": list(self.world.shape), "near": self.wall_distance.limit}
+        return told | {
+            "dimension": 3,
+            "resolution": self.world.resolution,
+            "corner": [float(v) for v in self.world.corner],
+            "spacing": self.spacing,
+            "heights": list(self.heights),
+            "shine": None if self.shine is None else list(self.shine),
+            "settings": self.settings.to_json(),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "SpaceAtlas":
+        kept = _whole(arrays) if "cells" in arrays else _by_blocks(meta, arrays)
+        corner, shines = np.asarray(meta["corner"]), arrays.get("reflectance")
+        world = VoxelMap(kept[0], float(meta["resolution"]), corner, shines)
+        low, high = (float(v) for v in meta["heights"])
+        dull, bright = meta["shine"] or (0.0, 0.0)
+        return cls(
+            world, arrays["nodes"], arrays["descriptors"], *kept[1:],
+            spacing=float(meta["spacing"]), settings=AtlasSettings.from_json(meta["settings"]),
+            heights=(low, high), shine=(dull, bright) if meta["shine"] else None,
+            rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
+            if "rose" in meta else None,
+        )  # fmt: skip
+
+
+Kept = tuple[Grid, Near, Walk, Walk]
+"""Cells, distances, and what rays walk on with gaps closed and with walls alone."""
+
+
+def _whole(arrays: Mapping[str, NDArray[Any]]) -> Kept:
+    grid = Whole(checked_cells(arrays["cells"]))
+    shape = grid.shape
+    clear, bare = (Walk.laid(arrays[name], shape) for name in ("clear", "bare"))
+    return grid, Near.laid(arrays["wall_distance"], shape), clear, bare
+
+
+def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Kept:
+    levels, rows, columns = (int(v) for v in meta["shape"])
+
+    def parts(name: str) -> tuple[NDArray[Any], NDArray[Any], tuple[int, int, int]]:
+        return arrays[f"{name}_index"], arrays[f"{name}_table"], (levels, rows, columns)
+
+    clear = Walk(*parts("clear"))
+    bare = Walk(*parts("bare")) if "bare_index" in arrays else clear
+    return Blocks(*parts("cells")), Near(*parts("walls"), int(meta["near"])), clear, bare
+
+
+def build_space(
+    world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
+    crew: Crew | None = None, rose: Rose | None = None,
+) -> SpaceAtlas:  # fmt: skip
+    """Describe a map in space.
+
+    At the peak this takes about 9 kB per node and 60 bytes per cell of a small box, and is refused
+    where the machine has less; what stays is 3.1 kB per node and 7 bytes per cell, 15 with
+    reflectances.  A large box (`maps.grid3d.grids`) takes 90 kB per block of 16³ cells with walls
+    and 150 bytes per column, of which 50 kB stay; reflectances and unknown cells are laid out
+    whole.
+    """
+    if min(world.shape) < 2:
+        raise InputError(
+            f"A map to describe needs at least 2 × 2 × 2 cells, got {world.shape}.", code="empty"
+        )
+    low, high = _heights(height, settings.height)
+    stride = max(1, round(settings.spacing / world.resolution))
+    per_node = DESCRIBED if crew is None else KEPT
+    _check_memory(world, 0, per_node)
+    world = close_floor(world)
+    clear, bare = bridge_gaps(world, settings.gap), bare_walls(world)
+    nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
+    _check_memory(world, len(nodes), per_node)
+    progress(0.05)
+    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings, rose)
+    floor = world.shape[1] * world.shape[2]
+    blocks = iter([whole]) if crew is None else whole.cut(crew.side(floor, TILE))
+    F = described(blocks, crew, len(nodes), lambda share: progress(0.05 + 0.8 * share))
+    atlas = SpaceAtlas(
+        world,
+        readonly(nodes),
+        readonly(F),
+        Near.of(world.grid, near_limit(stride * world.resolution, world.resolution)),
+        clear.skip,
+        clear.skip if bare is clear else bare.skip,
+        stride * world.resolution,
+        settings,
+        (low, high),
+        shine_of(world),
+        rose,
+    )
+    progress(1.0)
+    return atlas
+
+
+def near_limit(spacing: float, resolution: float) -> int:
+    """How far from walls distances are told, in cells: where beams still pull a fit, and a cell.
+
+    Args:
+        spacing: Of the nodes in m.
+        resolution: Side of a cell in m.
+    """
+    pull = PULL * max(0.25, spacing)
+    return 2 + math.ceil(min(pull, max(FARTHEST, PULL * COARSE * resolution)) / resolution - 1e-9)
+
+
+def _check_memory(world: VoxelMap, nodes: int, per_node: int) -> None:
+    check_memory(
+        f"Describing a map of {world.grid.size} cells" + (f" with {nodes} nodes" if nodes else ""),
+        _bytes(world.grid) + per_node * nodes,
+        "Take a larger `spacing` or larger cells, or cut the map.",
+    )
+
+
+def _bytes(grid: Grid) -> int:
+    """What describing a grid takes at the peak, without nodes."""
+    whole = PEAK * grid.size
+    if isinstance(grid, Whole):
+        return whole
+    _, rows, columns = grid.shape
+    per_block, per_column = PEAK_BLOCKS
+    return per_block * len(grid.table) + per_column * rows * columns + whole * grid.has_unknown
+
+
+def _heights(height: Height, usual: float) -> tuple[float, float]:
+    values = np.atleast_1d(np.asarray(usual if height is None else height, dtype=np.float64))
+    if values.size not in (1, 2) or not np.isfinite(values).all() or (np.diff(values) < 0).any():
+        raise InputError.about(
+            "height",
+            f"must be a height above the floor in m, or a lowest and a highest one, got {height}.",
+        )
+    return float(values[0]), float(values[-1])
+
+
+def _nodes_above_floor(
+    clear: VoxelMap, floor: FloatArray, stride: int, low: float, high: float
+) -> IntArray:
+    """Flat indices of free cells at heights above the floor, on a lattice of columns."""
+    first = stride // 2
+    rows, columns = np.meshgrid(
+        *(np.arange(first, n, stride) for n in clear.shape[1:]), indexing="ij"
+    )
+    lift = np.arange(low, high + 1e-9, stride * clear.resolution)
+    z = floor[rows, columns] + lift[:, None, None]
+    level = np.floor((z - clear.corner[2]) / clear.resolution).astype(np.int64)
+    inside = (level >= 0) & (level < clear.shape[0])
+    rows, columns = (np.broadcast_to(k, level.shape)[inside] for k in (rows, columns))
+    index = np.ravel_multi_index((level[inside], rows, columns), clear.shape)
+    nodes = np.unique(index[clear.grid.at(index) == Cell.FREE])
+    if nodes.size == 0:
+        where = f"{low:g} m" if low == high else f"{low:g} to {high:g} m"
+        raise InputError(
+            f"No free cell lies {where} above the floor; take another `height`.",
+            code="empty",
+            field="height",
+        )
+    return nodes
+
+
+def _solid(scan: AnyScan) -> CloudScan:
+    assert isinstance(scan, CloudScan)  # `check` stands at every door
+    return scan

@@ -1,0 +1,112 @@
+"""A part of an atlas of the plane, of which no more is read than that part needs.
+
+Arrays lie row after row, so a band of rows of the map is one range of bytes of each, and so are
+the descriptors of the nodes in it.  What rays walk on is made anew from the cells.
+"""
+
+import numpy as np
+
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.reflectance import shine_of, spread_reflectance
+from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
+from isovist.atlas.matching.windows import rose_from_json
+from isovist.atlas.settings import AtlasSettings
+from isovist.errors import FileError
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.poses import Pose
+from isovist.storage.array_folder import Manifest, check_kind, manifest_at
+from isovist.storage.files import PathLike
+from isovist.storage.locations import Place, place_of
+from isovist.types import FloatArray, readonly
+
+Band = tuple[int, int]
+"""First cell, and the one after the last."""
+
+
+def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> PlaneAtlas:
+    """The nodes of an atlas in a box, with as much of the map as their rays reach.
+
+    Args:
+        path: The folder, or its address in object storage.
+        box: Around the nodes: x and y of two corners in m, shape (4,).
+        kind: Of the folder.
+        versions: Of that kind, that are read.
+    """
+    corners = box.reshape(2, 2)
+    place = place_of(path)
+    manifest = manifest_at(place)
+    check_kind(manifest, place.name, kind, *versions)
+    meta = manifest.meta
+    if meta.get("dimension") == 3:
+        raise FileError(
+            f"{place.name} is in space; `box` is for atlases of the plane.",
+            code="wrong_dimension",
+            field="box",
+        )
+    shape = manifest.arrays["cells"].shape
+    unit, origin = float(meta["resolution"]), Pose.from_vector(meta["origin"])
+    settings = AtlasSettings.from_json(meta["settings"])
+    (columns, rows), seen = _bands(corners, origin, unit, shape, settings.reach)
+    width = shape[1]
+    nodes = manifest.arrays["nodes"].map(place)
+    first, last = np.searchsorted(nodes, [rows[0] * width, rows[1] * width])
+    row, column = np.divmod(nodes[first:last], width)
+    kept = np.flatnonzero((column >= columns[0]) & (column < columns[1]))
+    if kept.size == 0:
+        told = ", ".join(f"{value:g}" for value in box)
+        raise FileError(
+            f"{place.name} has no node in `box` ({told}). Its corners are in m.",
+            code="empty",
+            field="box",
+        )
+    world = _cells(place, manifest, seen, unit, origin)
+    left, low = seen[0][0], seen[1][0]
+    walls = manifest.arrays["wall_distance"].rows(place, *seen[1])[:, slice(*seen[0])]
+    farthest = np.float32(np.linalg.norm(world.shape))  # walls beyond the part may be nearest
+    F = manifest.arrays["descriptors"].rows(place, int(first), int(last))
+    return PlaneAtlas(
+        world,
+        readonly((row[kept] - low) * world.shape[1] + column[kept] - left),
+        readonly(F[kept]),
+        readonly(np.minimum(walls, farthest)),
+        bridge_gaps(world, settings.gap).skip,
+        bare_walls(world).skip,
+        float(meta["spacing"]),
+        settings,
+        shine_of(world),
+        spread_reflectance(world),
+        rose_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
+    )
+
+
+def _bands(
+    corners: FloatArray, origin: Pose, unit: float, shape: tuple[int, ...], reach: float
+) -> tuple[tuple[Band, Band], tuple[Band, Band]]:
+    """Columns and rows of the cells that a box touches, and the same with all that rays reach."""
+    x, y = corners.T
+    every = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    places = origin.inverse.apply(every) / unit
+    margin = int(np.ceil(reach / unit)) + 1
+    bands = []
+    for beyond in (0, margin):
+        low = np.floor(places.min(axis=0)) - beyond
+        high = np.ceil(places.max(axis=0)) + beyond
+        ends = np.clip(np.stack([low, high]), 0, shape[::-1]).astype(int)
+        columns, rows = ((int(a), int(b)) for a, b in ends.T)
+        bands.append((columns, rows))
+    return bands[0], bands[1]
+
+
+def _cells(
+    place: Place, manifest: Manifest, seen: tuple[Band, Band], unit: float, origin: Pose
+) -> OccupancyMap:
+    """The map in bands of columns and rows."""
+    columns, rows = seen
+    width = manifest.arrays["cells"].shape[1]
+    cells = manifest.arrays["cells"].rows(place, *rows)[:, slice(*columns)].copy()
+    shining = None
+    if "reflectance" in manifest.arrays:
+        flat = manifest.arrays["reflectance"].rows(place, rows[0] * width, rows[1] * width)
+        shining = flat.reshape(-1, width)[:, slice(*columns)].ravel()
+    corner = origin @ Pose(columns[0] * unit, rows[0] * unit, 0.0)
+    return OccupancyMap(cells, unit, corner, shining)

@@ -1,0 +1,33 @@
+"""What a map of cells, of the plane or of space, looks like to rays and to beams that end."""
+
+from typing import TypeVar
+
+import numpy as np
+
+from isovist.maps.grid2d.distance import distance_to
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+
+Grid = TypeVar("Grid", OccupancyMap, VoxelMap, OccupancyMap | VoxelMap)
+
+
+def bridge_gaps(world: Grid, gap: float) -> Grid:
+    """The map with unknown cells nearer than `gap` (m) to free ones made free.
+
+    Far from where it was made, a map of scans has unknown cells between the rays; they hide
+    nothing.
+    """
+    if isinstance(world, VoxelMap) and not world.grid.has_unknown:
+        return world
+    unknown = world.cells == Cell.UNKNOWN
+    if not unknown.any():
+        return world
+    near = distance_to(world.cells == Cell.FREE) < np.float64((gap - 1e-9) / world.resolution)
+    return world.with_cells(np.where(unknown & near, np.uint8(Cell.FREE), world.cells))
+
+
+def bare_walls(world: Grid) -> Grid:
+    """The map with unknown cells made free."""
+    if isinstance(world, VoxelMap) and not world.grid.has_unknown:
+        return world
+    return world.with_cells((world.cells == Cell.OCCUPIED).astype(np.uint8))

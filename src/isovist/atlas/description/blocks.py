@@ -1,0 +1,196 @@
+"""Nodes that are described together: equation (1) of `atlas.base`, in the plane and in space."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isovist.atlas.base import FAR, MAJORITY
+from isovist.atlas.description.tiles import around, cut, inside
+from isovist.atlas.matching.channels import RAYS
+from isovist.atlas.matching.windows import kept_rings, search_rings, search_rose
+from isovist.atlas.settings import AtlasSettings
+from isovist.basis.directional_basis import Rose
+from isovist.maps.base import Ending
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.maps.sweep.sweep2d import Part, blocks_of, describe_field
+from isovist.maps.sweep.sweep3d import VoxelSweep
+from isovist.maps.sweep.sweep3d import blocks_of as blocks_in_space
+from isovist.poses import unit_vectors
+from isovist.types import Float32Array, FloatArray, IntArray
+
+PARTS = 8
+"""The directions are swept in so many parts, and progress is told after each."""
+TOGETHER = 4096
+"""Nodes whose means are taken at a time, in place."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PlaneBlock:
+    """Nodes of a map of the plane that are described together (`atlas.description.tiles`).
+
+    Attributes:
+        slots: Their places among all nodes, shape (N,).
+        clear: The map, or as much of it as their rays reach, with gaps closed.
+        rows: Row of each node in it, shape (N,).
+        columns: Column of each node in it, shape (N,).
+        part: Where it lies in the map; `None` for all of it.
+        settings: How to describe.
+        rose: With which directions; `None` for the usual ones.
+    """
+
+    slots: IntArray
+    clear: OccupancyMap
+    rows: IntArray
+    columns: IntArray
+    part: Part | None
+    settings: AtlasSettings
+    rose: Rose | None
+
+    def describe(self, progress: Callable[[float], None]) -> Float32Array:
+        """F of each node, `FAR` where unknown, shape (N, n)."""
+        turns, W = rays_of(self.settings, self.rose)
+        F = np.zeros((len(self.rows), self.settings.channels), dtype=np.float32)
+        K = np.zeros_like(F)
+        for part in range(PARTS):
+            some = slice(part, None, PARTS)
+            f, k = describe_field(
+                self.clear, turns[some] + self.clear.origin.yaw, W[some], self.rows, self.columns,
+                transform="logarithmic", maximum=self.settings.reach, part=self.part,
+            )  # fmt: skip
+            F += f
+            K += k
+            progress((part + 1) / PARTS)
+        del f, k
+        unknown = K / W.sum(axis=0, dtype=np.float32) < MAJORITY
+        with np.errstate(divide="ignore", invalid="ignore"):
+            F /= K
+        F[unknown] = FAR
+        return F
+
+    def cut(self, side: int) -> Iterator["PlaneBlock"]:
+        """The same nodes in squares of such a side in cells, one after the other."""
+        cells, shape = self.clear.cells, self.clear.shape
+        blocks, reach = blocks_of(self.clear, self.rows, self.columns), self.settings.reach
+        for box in cut(shape, side):
+            slots = inside(box, self.rows, self.columns)
+            if slots.size:
+                row, column = seen = around(box, shape, reach / self.clear.resolution)
+                yield replace(
+                    self, slots=slots, part=Part((row.start, column.start), shape, blocks),
+                    clear=OccupancyMap(
+                        cells[seen].copy(), self.clear.resolution, self.clear.origin
+                    ),
+                    rows=self.rows[slots] - row.start, columns=self.columns[slots] - column.start,
+                )  # fmt: skip
+
+
+def rays_of(settings: AtlasSettings, rose: Rose | None) -> tuple[FloatArray, FloatArray]:
+    """Angles in the axes of the grid in rad, shape (S,), and W of `maps.sweep.sweep2d` (1)."""
+    count = RAYS * settings.channels
+    turns = 2.0 * np.pi * np.arange(count) / count
+    chosen = search_rose(settings.channels) if rose is None else rose
+    return turns, chosen.weights(unit_vectors(turns))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SpaceBlock:
+    """Nodes of a map in space that are described together (`atlas.description.tiles`).
+
+    Attributes:
+        slots: Their places among all nodes, shape (N,).
+        clear: The map, or as much of it as their rays reach, with gaps closed.
+        bare: The same with nothing but walls.
+        nodes: Flat index of each node in it, shape (N,).
+        part: Where it lies in the map; `None` for all of it.
+        settings: How to describe.
+        rose: With which directions, each a ring of one; `None` for the usual rings.
+    """
+
+    slots: IntArray
+    clear: VoxelMap
+    bare: VoxelMap
+    nodes: IntArray
+    part: Part | None
+    settings: AtlasSettings
+    rose: Rose | None = None
+
+    def describe(self, progress: Callable[[float], None]) -> Float32Array:
+        """F of each node, `FAR` where unknown, shape (N, rings, n)."""
+        hidden = self.clear.grid.has_unknown
+        share = 0.5 if hidden else 1.0
+        sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
+        F, known = _describe(sweep, self.settings, self.rose, lambda done: progress(share * done))
+        if hidden:
+            del sweep
+            sweep = VoxelSweep.over(self.bare, self.nodes, self.part)
+            later: Callable[[float], None] = lambda done: progress(0.5 + 0.5 * done)  # noqa: E731
+            beyond = _describe(sweep, self.settings, self.rose, later)
+            F, known = (
+                np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
+            )
+        F[known < MAJORITY] = FAR
+        return F
+
+    def cut(self, side: int) -> Iterator["SpaceBlock"]:
+        """The same nodes in squares of such a side in cells, one after the other."""
+        whole = self.clear.shape
+        levels, rows, columns = np.unravel_index(self.nodes, whole)
+        blocks, reach = blocks_in_space(self.nodes), self.settings.reach / self.clear.resolution
+        for box in cut(whole[1:], side):
+            slots = inside(box, rows, columns)
+            if slots.size:
+                row, column = around(box, whole[1:], reach)
+                clear, bare = (
+                    VoxelMap(world.grid.cut(row, column), world.resolution, world.corner)
+                    for world in (self.clear, self.bare)
+                )
+                at = levels[slots], rows[slots] - row.start, columns[slots] - column.start
+                yield replace(
+                    self, slots=slots, clear=clear, bare=bare,
+                    nodes=np.ravel_multi_index(at, clear.shape),
+                    part=Part((0, row.start, column.start), whole, blocks),
+                )  # fmt: skip
+
+
+def _describe(
+    sweep: VoxelSweep, settings: AtlasSettings, own: Rose | None, progress: Callable[[float], None]
+) -> tuple[Float32Array, Float32Array]:
+    """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
+    n, around = settings.rings, settings.channels
+    rose, kept = search_rings(n, around), kept_rings(settings)
+    rings = range(*kept.indices(n))
+    side = round(np.sqrt(RAYS))
+    azimuth = 2.0 * np.pi * np.arange(around * side) / (around * side)
+    shape = (len(rings), around) if own is None else (len(own), 1)
+    F = np.zeros((len(sweep.nodes), *shape), dtype=np.float32)
+    K, whole = np.zeros_like(F), np.zeros(shape)
+    for k, ring in enumerate(rings):
+        z = 2.0 * (ring + (np.arange(side) + 0.5) / side) / n - 1.0
+        flat = np.sqrt(1.0 - z * z)[:, None]
+        rays = np.stack(
+            np.broadcast_arrays(flat * np.cos(azimuth), flat * np.sin(azimuth), z[:, None]), -1
+        ).reshape(-1, 3)
+        if own is None:  # a ray matters to its own ring and the two beside it
+            near = slice(max(k - 1, 0), min(k + 2, len(rings)))
+            W = rose.weights(rays).reshape(-1, n, around)[:, kept][:, near]
+        else:
+            near, W = slice(None), own.weights(rays)[..., None]
+        f, mass = sweep.describe(
+            rays,
+            W.reshape(len(rays), -1),
+            transform="logarithmic",
+            maximum=settings.reach,
+            known=(Ending.WALL,),
+        )
+        F[:, near] += f.reshape(len(F), -1, shape[1])
+        K[:, near] += mass.reshape(len(F), -1, shape[1])
+        whole[near] += W.sum(axis=0)
+        progress((k + 1) / len(rings))
+    whole = np.maximum(whole, 1e-12)
+    for first in range(0, len(F), TOGETHER):
+        f, mass = F[first : first + TOGETHER], K[first : first + TOGETHER]
+        f /= np.maximum(mass, np.float32(1e-12))
+        np.divide(mass, whole, out=mass, casting="same_kind")
+    return F, K

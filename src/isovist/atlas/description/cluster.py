@@ -1,0 +1,154 @@
+"""Blocks of nodes described by the workers of a Dask cluster (extra `cluster`).
+
+A block travels with its own cells, so that nothing is lost with a worker but the block that it was
+at, which another one begins anew.  Few blocks are on their way at once: the cells of the others
+are not copied before somebody is free.
+"""
+
+import pickle
+import re
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.description.tiles import Block
+from isovist.compute.infra.threads import COUNT
+from isovist.errors import InputError, MissingExtraError
+from isovist.types import Float32Array, IntArray
+
+LOCAL = re.compile(r"local:([1-9][0-9]{0,2})")
+PATIENCE_S = 30
+"""So long a cluster may take to answer, and to have a worker, in s."""
+EACH = 4
+"""Blocks for each worker at least, so that none is idle for long at the end."""
+AHEAD = 2
+"""Blocks for each worker that are on their way."""
+
+
+class Cluster:
+    """The workers of a cluster.  `connected` makes one.
+
+    Args:
+        client: Of Dask.
+        address: As the user gave it.
+    """
+
+    def __init__(self, client: Any, address: str) -> None:
+        self.client, self.address = client, address
+        self.workers = len(client.scheduler_info(n_workers=-1)["workers"])
+
+    def side(self, cells: int, most: int) -> int:
+        """Of the square that the nodes of a block lie in, in cells."""
+        return min(most, int(np.ceil(np.sqrt(cells / (EACH * self.workers)))))
+
+    def describe(self, blocks: Iterator[Block]) -> Iterator[tuple[IntArray, Float32Array]]:
+        """Places and descriptors of the nodes of blocks, in the order in which they are done."""
+        from dask.distributed import CancelledError, KilledWorker, as_completed
+
+        done: Any = as_completed(loop=self.client.loop)
+        slots: dict[str, IntArray] = {}
+
+        def send() -> None:
+            block = next(blocks, None)
+            if block is not None:
+                packed = zlib.compress(pickle.dumps(block), 1)
+                future = self.client.submit(describe_packed, packed, pure=False)
+                slots[future.key] = block.slots
+                done.add(future)
+
+        for _ in range(AHEAD * self.workers):
+            send()
+        try:
+            for future in done:
+                told = future.result()
+                send()
+                yield slots.pop(future.key), told
+        except KilledWorker as error:
+            raise InputError(
+                f"One block of nodes ended several workers of the cluster at {self.address}. "
+                "Give them more memory, or take a larger `spacing`.",
+                code="unavailable",
+            ) from error
+        except (CancelledError, OSError) as error:
+            raise InputError(
+                f"The cluster at {self.address} has gone away.", code="unavailable"
+            ) from error
+
+
+def describe_packed(packed: bytes) -> Float32Array:
+    """What a worker does: the descriptors of a block, on its cores."""
+    from isovist.compute.backend import using
+
+    block: Block = pickle.loads(zlib.decompress(packed))
+    with using("cpu"):
+        return block.describe(lambda _share: None)
+
+
+def version() -> str:
+    """Of isovist, as installed here."""
+    return metadata.version("isovist")
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Cluster]:
+    """The cluster at an address, or workers of this machine for as long as it lasts.
+
+    Args:
+        address: Of the scheduler, e.g. `tcp://10.0.0.5:8786`, or `local:4` for four workers.
+    """
+    with MissingExtraError.unless_found("Building on a cluster", "cluster"):
+        from dask.distributed import Client, LocalCluster
+    local = LOCAL.fullmatch(address)
+    if local is None and "://" not in address:
+        raise InputError.about(
+            "cluster",
+            "must be the address of a Dask scheduler, e.g. tcp://10.0.0.5:8786, or "
+            f"local:4 for four workers on this machine, got {address}.",
+        )
+    if local is not None:
+        workers = int(local[1])
+        threads = str(max(COUNT // workers, 1))
+        with LocalCluster(
+            n_workers=workers, threads_per_worker=1, processes=True,
+            dashboard_address="127.0.0.1:0", env={"NUMBA_NUM_THREADS": threads},
+        ) as own, Client(own) as client:  # fmt: skip
+            yield Cluster(client, address)
+        return
+    try:
+        client = Client(address, timeout=PATIENCE_S, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"No Dask scheduler answers at {address}. Start one: dask scheduler.",
+            code="unavailable",
+        ) from error
+    with client:
+        _check_workers(client, address)
+        yield Cluster(client, address)
+
+
+def _check_workers(client: Any, address: str) -> None:
+    """An error unless there are workers that have this version of isovist."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE_S)
+    except TimeoutError as error:
+        raise InputError(
+            f"The cluster at {address} has no worker. Start some: dask worker {address}.",
+            code="unavailable",
+        ) from error
+    try:
+        found = set(client.run(version).values())
+    except Exception as error:  # whatever unpickling on a worker fails with
+        raise InputError(
+            f"A worker of the cluster at {address} lacks isovist: install it there, too.",
+            code="unavailable",
+        ) from error
+    if strange := found - {version()}:
+        raise InputError(
+            f"A worker of the cluster at {address} has isovist {min(strange)}, and this is "
+            f"{version()}. Install the same there.",
+            code="conflict",
+        )

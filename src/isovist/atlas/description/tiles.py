@@ -1,0 +1,91 @@
+"""Nodes of a map in blocks, each of which is described by itself, here or on another machine.
+
+A block has the cells that the rays of its nodes can reach, and knows where they lie in the map: so
+its descriptors have the bits that they have when the map is described in one piece.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import numpy as np
+
+from isovist.types import Float32Array, IntArray
+
+Progress = Callable[[float], None]
+Box = tuple[slice, slice]
+"""Rows and columns of cells."""
+BESIDE = 3
+"""Cells that a block has beyond twice the reach.  Rays are drawn up to half a cell to the side, so
+that one which is nearly parallel to a wall meets it up to twice as far off as its range says."""
+
+
+class Block(Protocol):
+    """Nodes that are described together.
+
+    Attributes:
+        slots: Their places among all nodes, shape (N,).
+    """
+
+    @property
+    def slots(self) -> IntArray: ...
+
+    def describe(self, progress: Progress) -> Float32Array:
+        """F of each node, `FAR` where unknown, shape (N, …)."""
+
+
+class Crew(Protocol):
+    """Those who describe blocks."""
+
+    def side(self, cells: int, most: int) -> int:
+        """Of the square that the nodes of a block lie in, in cells.
+
+        Args:
+            cells: Of a storey of the map, rows times columns.
+            most: Largest side whose block a worker has the memory for.
+        """
+
+    def describe(self, blocks: Iterator[Block]) -> Iterator[tuple[IntArray, Float32Array]]:
+        """Places and descriptors of the nodes of blocks, in any order."""
+
+
+def cut(shape: tuple[int, int], side: int) -> list[Box]:
+    """Squares of such a side that share out rows and columns; the last ones are smaller."""
+    rows, columns = (
+        [slice(k, min(k + side, size)) for k in range(0, size, side)] for size in shape
+    )
+    return [(row, column) for row in rows for column in columns]
+
+
+def around(box: Box, shape: tuple[int, int], reach: float) -> Box:
+    """The cells that rays of `reach` cells from a box can meet, as `grids.sweep2d` draws them."""
+    margin = int(np.ceil(2.0 * reach)) + BESIDE
+    rows, columns = (
+        slice(max(part.start - margin, 0), min(part.stop + margin, size))
+        for part, size in zip(box, shape, strict=True)
+    )
+    return rows, columns
+
+
+def inside(box: Box, rows: IntArray, columns: IntArray) -> IntArray:
+    """Places of the nodes in a box, shape (N,)."""
+    held = [
+        (part.start <= index) & (index < part.stop)
+        for part, index in zip(box, (rows, columns), strict=True)
+    ]
+    return np.flatnonzero(held[0] & held[1])
+
+
+def described(
+    blocks: Iterator[Block], crew: Crew | None, nodes: int, progress: Progress
+) -> Float32Array:
+    """Descriptors of all nodes; without a crew they are one block, and it is described here."""
+    if crew is None:
+        return next(blocks).describe(progress)
+    F, done = np.empty(0, dtype=np.float32), 0
+    for slots, part in crew.describe(blocks):
+        if F.size == 0:
+            F = np.empty((nodes, *part.shape[1:]), dtype=np.float32)
+        F[slots] = part
+        done += len(slots)
+        progress(done / nodes)
+    return F

@@ -1,0 +1,1 @@
+"""A scan as the search compares it with the nodes."""

@@ -1,0 +1,139 @@
+"""Beams of a scan, and poses that are fitted to where they end."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.backend import firmest
+from isovist.types import Float32Array, FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Beams:
+    """Some beams of a scan, and which of them err together: those of a block.
+
+    Attributes:
+        ends: In the level frame of the sensor, in m, shape (m, d).
+        strengths: Intensities, shape (m,), or empty.
+        sigmas: Standard deviation that each beam has besides that of the model, in m, shape (m,),
+            or empty.
+        order: The beams block after block, shape (m,).
+        starts: Where each block begins in that order, shape (B,).
+        columns: Where those blocks begin that see one thing together, shape (C,).
+    """
+
+    ends: FloatArray
+    strengths: FloatArray
+    sigmas: FloatArray
+    order: IntArray
+    starts: IntArray
+    columns: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        ends: FloatArray,
+        blocks: IntArray,
+        columns: IntArray,
+        strengths: FloatArray,
+        sigmas: FloatArray | None = None,
+    ) -> "Beams":
+        """From the number of the block of each beam and of the column of that block."""
+        order = np.lexsort((blocks, columns))
+        runs = np.ones((2, len(order)), dtype=np.bool_)
+        for row, number in zip(runs, (columns[order], blocks[order]), strict=True):
+            np.not_equal(number[1:], number[:-1], out=row[1:])
+        starts = np.flatnonzero(runs[0] | runs[1])
+        own = np.empty(0) if sigmas is None else sigmas
+        first = np.flatnonzero(runs[0][starts])
+        return cls(np.ascontiguousarray(ends), strengths, own, order, starts, first)
+
+    def scaled(self, factor: float) -> "Beams":
+        """Return the same beams, times as long, and with errors times as large."""
+        ends, sigmas = factor * self.ends, factor * self.sigmas
+        return Beams(ends, self.strengths, sigmas, self.order, self.starts, self.columns)
+
+    @staticmethod
+    def sigmas_of(parts: Iterable["Beams"]) -> FloatArray:
+        """Those of several, one after the other; empty where none of them has any."""
+        rows = [part.sigmas if part.sigmas.size else np.zeros(len(part)) for part in parts]
+        every = np.concatenate(rows)
+        return every if every.any() else np.empty(0)
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks hold a beam."""
+        return len(self.starts)
+
+    @property
+    def block_of(self) -> IntArray:
+        """Number of the block of each beam, shape (m,)."""
+        number = np.empty(len(self), dtype=np.int64)
+        number[self.order] = np.repeat(np.arange(self.blocks), _lengths(self.starts, len(self)))
+        return number
+
+    @property
+    def column_of(self) -> IntArray:
+        """Number of the column of each beam, shape (m,)."""
+        return np.searchsorted(self.columns, self.block_of, side="right") - 1
+
+    def by_block(self, ratings: Float32Array) -> FloatArray:
+        """Mean of what belongs to the beams of each block, shape (K, m) to (K, B)."""
+        sums = np.add.reduceat(ratings[:, self.order], self.starts, axis=1, dtype=np.float64)
+        return np.asarray(sums / _lengths(self.starts, len(self)))
+
+    def by_column(self, blocks: FloatArray) -> FloatArray:
+        """Mean of what belongs to the blocks of each column, shape (K, B) to (K, C)."""
+        sums = np.add.reduceat(blocks, self.columns, axis=1)
+        return np.asarray(sums / _lengths(self.columns, self.blocks))
+
+
+def _lengths(starts: IntArray, end: int) -> IntArray:
+    """Of runs that begin at ascending places, the last before `end`.
+
+    In a fifth of the time of `np.diff`: a check asks a dozen times.
+    """
+    out = np.empty_like(starts)
+    out[:-1] = starts[1:]
+    out[-1:] = end
+    out -= starts
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """Poses moved to where beams end at walls.
+
+    Attributes:
+        poses: Shape (K, D).
+        normal: Σ w J Jᵀ of the distances to the walls by the coordinates that were fitted, in
+            the axes of the world, per m and rad, shape (K, n, n).
+        weight: Σ w, shape (K,).
+        square: Σ w e², in m², shape (K,).
+    """
+
+    poses: FloatArray
+    normal: FloatArray
+    weight: FloatArray
+    square: FloatArray
+
+    @property
+    def arrays(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """All of it, by place."""
+        return self.poses, self.normal, self.weight, self.square
+
+    def select(self, index: NDArray[Any]) -> "Fit":
+        """Some of them, in this order."""
+        return Fit(self.poses[index], self.normal[index], self.weight[index], self.square[index])
+
+    def firmest(self, most: int | None) -> "Fit":
+        """So many that beams hold firmest, in their order; all when `None`."""
+        if most is None or most >= len(self.poses):
+            return self
+        return self.select(firmest(self.weight, most))

@@ -1,0 +1,86 @@
+"""A scan in the channels of an atlas (`windows` makes it), and as the search counts these."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.types import BoolArray, Float32Array, FloatArray, readonly
+
+FINE = 512
+"""Steps of a search in the most that a channel costs that is too short: 0.05 % of a range, where
+nodes and noise leave several percent."""
+PHASES = 2
+"""Headings to a channel: between two of them a descriptor changes by less than noise does."""
+RAYS = 4
+"""Rays of a channel, in space two by two: fewer and the sum (1) errs by more than people do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Window:
+    """A scan in the channels of an atlas.
+
+    Attributes:
+        values: Mean log(1 + r) of each channel, float32, shape (P, rings, m), at each of P phases:
+            headings within a channel.
+        seen: Which channels the scan knows, shape (P, rings, m).
+        first: Channel of the first column.
+        ring: Ring of the atlas that the first of these is.
+    """
+
+    values: Float32Array
+    seen: BoolArray
+    first: int = 0
+    ring: int = 0
+
+    @property
+    def rough(self) -> "Window":
+        """For a glance: every other phase and every other channel."""
+        seen = self.seen[::2].copy()
+        seen[:, :, 1::2] = False
+        return Window(np.ascontiguousarray(self.values[::2]), seen, self.first, self.ring)
+
+    def codes(self, short: float) -> "Codes":
+        """These values as the search counts them.
+
+        Args:
+            short: Most that a channel costs that is shorter than the map says, in log(1 + r); one
+                that is longer costs up to twice that.
+        """
+        from isovist.compute.search.correlate import code
+
+        values, scale = np.empty(self.values.shape, dtype=np.int16), np.empty(2)
+        code(self.values, self.seen, short, short / FINE, values, scale)
+        base, step = scale.tolist()
+        whole = round(short / step)
+        return Codes(values, base, step, whole, 2 * whole)
+
+    def yaws(self, n: int, heading: float) -> FloatArray:
+        """Of heading k P + p, which is k of n channels and p/P, in rad, shape (n P,)."""
+        return _yaws(n, len(self.values), self.first, heading)
+
+
+@lru_cache
+def _yaws(n: int, phases: int, first: int, heading: float) -> FloatArray:
+    turns = np.arange(n * phases) / phases - first
+    return readonly(2.0 * np.pi * turns / n + heading)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Codes:
+    """A window in whole steps above a base, which is below all that differs in cost.
+
+    Attributes:
+        values: Of 16 bits, shape (P, rings, m); 0 where nothing was seen.
+        base: In log(1 + r).
+        step: Likewise.
+        short: Most that a channel costs that is shorter than the map says, in steps.
+        long: The same for one that is longer.
+    """
+
+    values: NDArray[np.int16]
+    base: float
+    step: float
+    short: int
+    long: int

@@ -1,0 +1,274 @@
+"""Scans in the channels of an atlas: what the search compares with the nodes.
+
+In the plane a beam stands for the angle halfway to its neighbours.  Where the directions of a rose
+have equal steps, a heading is a shift of channels and a phase; where they have not, every heading
+is a phase of its own, and every channel a ring of one.
+
+In space the scan becomes a table G of the mean log(1 + r) in bins of a quarter of a channel, and M
+of the bins that hold returns.  With V_r the weights of the channel of ring r at azimuth 0, its
+channels at every azimuth s come from one correlation around the circle,
+
+    F_r(s) = Σ G M V_r(· − s) / Σ M V_r(· − s),                                            (1)
+
+and the mass below the line says which channels the sensor saw.
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.data.reflectance import Shine, brightness
+from isovist.atlas.matching.channels import PHASES, RAYS, Window
+from isovist.atlas.settings import AtlasSettings
+from isovist.basis.directional_basis import Rose
+from isovist.basis.profiles import Bump, CosinePower, Softmax
+from isovist.errors import InputError
+from isovist.poses import unit_vectors
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.scan import Scan
+from isovist.types import FloatArray, IntArray, readonly
+
+KEPT = 16
+"""Scans and sensors whose channels are kept: a scan is asked for again on every map, and when a
+first look leaves doubts."""
+MANY = 4096
+"""Beams of a sensor whose weights are not kept: they take 1 kB each."""
+WHOLE = 16
+"""Rays to a channel by which channels of unequal width are measured."""
+UNFELT = 1e-17
+"""Share of the largest weight of a beam below which others are less than rounding."""
+PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
+
+
+@lru_cache(maxsize=8)
+def search_rose(channels: int) -> Rose:
+    """The rose of the plane: ε = h²/2, sharper than the default, as only neighbours overlap."""
+    return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
+
+
+def check_rose(rose: Rose, dimension: int) -> None:
+    """An error unless a map of a dimension can be described with a rose."""
+    if not isinstance(rose, Rose):
+        raise InputError.about("rose", f"must be a Rose, got {type(rose).__name__}.")
+    if rose.dimension != dimension:
+        raise InputError(
+            f"A rose of dimension {rose.dimension} cannot describe a map of dimension {dimension}.",
+            code="wrong_dimension",
+            field="rose",
+        )
+
+
+def is_even(rose: Rose | None) -> bool:
+    """Whether directions have equal steps, so that turning is shifting; so have the usual ones."""
+    return rose is None or rose.is_uniform_circle
+
+
+def rings_of(channels: NDArray[Any], rose: Rose | None) -> NDArray[Any]:
+    """Channels, shape (…, n), as rings of a search: one of n, or n of one."""
+    return channels[..., None, :] if is_even(rose) else channels[..., None]
+
+
+def rose_json(rose: Rose) -> list[Any]:
+    """The profile of a rose, by name and parameter, and unequal directions, ready for JSON."""
+    if type(rose.profile) not in PROFILES.values():
+        raise InputError(
+            "An atlas keeps a softmax, a bump or a cosine power, no other profile.", field="rose"
+        )
+    told = [type(rose.profile).__name__, rose.profile.parameter]
+    return told if is_even(rose) else [*told, rose.directions.tolist()]
+
+
+def rose_from_json(told: list[Any], channels: int, dimension: int = 2) -> Rose:
+    """From what `rose_json` gave."""
+    name, parameter, *directions = told
+    profile = PROFILES[name](float(parameter))
+    if not directions:
+        return Rose.circle(channels, profile=profile)
+    rose = Rose.from_directions(directions[0], profile=profile)
+    if rose.directions.shape != (channels, dimension):
+        raise InputError(
+            f"the rose has {len(rose)} directions instead of {channels}",
+            code="conflict",
+            field="rose",
+        )
+    given = np.array(directions[0])  # normalised before, once, as the nodes were described
+    return replace(rose, directions=readonly(given))
+
+
+@lru_cache(maxsize=8)
+def search_rings(rings: int, channels: int) -> Rose:
+    """The rose of space, as sharp as that of the plane."""
+    return Rose.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
+
+
+def kept_rings(settings: AtlasSettings) -> slice:
+    """Rings that are described: all of them within the elevation."""
+    lost = round(0.5 * settings.rings * (1.0 - np.sin(settings.elevation)))
+    return slice(lost, settings.rings - lost)
+
+
+@lru_cache(maxsize=KEPT)
+def window_of_scan(
+    scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None, shine: Shine = None
+) -> Window:
+    """The channels of a scan of the plane, cut to the part of the circle that it saw.
+
+    Where `shine` is told, intensities are a second ring of them.
+    """
+    from isovist.compute.search.windows import channels_of
+
+    channels, even = settings.channels, is_even(rose)
+    rose = search_rose(channels) if rose is None else rose
+    weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
+    firsts, weights = weigh(scan.bearings.tobytes(), rose)
+    lit = None if shine is None else scan.intensities
+    phases, rows = len(weights), 1 if lit is None else 2
+    signals = np.empty((rows, len(scan.bearings)))
+    np.log1p(np.minimum(scan.ranges, settings.reach), out=signals[0])
+    if shine is not None and lit is not None:
+        signals[1, scan.valid] = brightness(shine, lit[scan.valid])
+    most = phases * rows * channels
+    values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
+    least = _least(rose, share)
+    channels_of(signals, scan.valid, firsts, weights, least, even, values, seen, arc)
+    first, m = arc.tolist()
+    shape = (phases, rows, m) if even else (phases, rows * channels, 1)
+    size = phases * rows * m
+    return Window(
+        readonly(values[:size].reshape(shape)), readonly(seen[:size].reshape(shape)), first
+    )
+
+
+def units_of(bearings: FloatArray) -> FloatArray:
+    """(cos θ, sin θ) of the beams of a sensor, shape (m, 2): scans of it share them."""
+    if len(bearings) > MANY:
+        return unit_vectors(bearings)
+    return _units(bearings.tobytes())
+
+
+@lru_cache(maxsize=KEPT)
+def _units(bearings: bytes) -> FloatArray:
+    return readonly(unit_vectors(np.frombuffer(bearings)))
+
+
+@lru_cache(maxsize=KEPT)
+def _beam_weights(bearings: bytes, rose: Rose) -> tuple[IntArray, FloatArray]:
+    """Of every beam of a sensor, at each phase: scans of it share them.
+
+    They are those of the rose times the angle that the beam stands for, in widths of a channel.
+    Those that no sum feels are left out: the first channel of those that stay, shape (P, m), and
+    their weights, shape (P, m, W).
+    """
+    phases = PHASES if is_even(rose) else PHASES * len(rose)
+    width, each = 2.0 * np.pi / len(rose), np.frombuffer(bearings)
+    weights = rose.weights(unit_vectors(each + np.arange(phases)[:, None] * width / PHASES))
+    weights *= (_shares(each, width) / width)[:, None]
+    most = weights.argmax(axis=-1)
+    felt = weights > UNFELT * weights.max(axis=-1, keepdims=True)
+    n = len(rose)
+    away = np.abs((np.arange(n) - most[..., None] + n // 2) % n - n // 2)
+    reach = int(away.max(where=felt, initial=0))
+    if not is_even(rose) or 2 * reach + 1 >= n:
+        return readonly(np.zeros_like(most)), readonly(weights)
+    firsts = (most - reach) % n
+    around = (firsts[..., None] + np.arange(2 * reach + 1)) % n
+    return readonly(firsts), readonly(np.take_along_axis(weights, around, axis=-1))
+
+
+@lru_cache(maxsize=KEPT)
+def _least(rose: Rose, share: float) -> FloatArray:
+    """Mass of a channel of which a share is seen, in widths of an equal one, shape (n,)."""
+    if is_even(rose):
+        return readonly(np.full(len(rose), share))
+    rays = WHOLE * len(rose)
+    W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
+    return readonly(share * (W.sum(axis=0) / WHOLE))
+
+
+@lru_cache(maxsize=KEPT)
+def window_of_cloud(
+    scan: CloudScan, settings: AtlasSettings, share: float, rose: Rose | None = None
+) -> Window:
+    """The channels of a scan in space, equation (1), cut to the rings that it saw.
+
+    A channel counts when it has `share` of the mass of well covered ones, the ninth decile: how
+    dense a scan is depends on the sensor.
+    """
+    around = settings.channels
+    rows, columns = 8 * settings.rings, RAYS * around
+    p = scan.level_points
+    flat = np.hypot(p[:, 0], p[:, 1])
+    column = np.floor(np.arctan2(p[:, 1], p[:, 0]) / (2.0 * np.pi) * columns).astype(np.int64)
+    row = np.floor((np.arctan2(p[:, 2], flat) / np.pi + 0.5) * rows).astype(np.int64)
+    bins = np.minimum(row, rows - 1) * columns + column % columns
+    signal = np.log1p(np.minimum(np.hypot(flat, p[:, 2]), settings.reach))
+    counts = np.bincount(bins, minlength=rows * columns)
+    sums = np.bincount(bins, signal, minlength=rows * columns)
+    M = (counts > 0).astype(np.float64).reshape(rows, columns)
+    G = (sums / np.maximum(counts, 1)).reshape(rows, columns)
+    weights, whole = _channel_weights(settings, rose)
+    mass, total = (_around(table, weights) for table in (M, G * M))
+    part = mass / whole[:, None]
+    covered = part[part > 0.01]
+    known = part >= share * float(np.quantile(covered, 0.9)) if covered.size else part > np.inf
+    values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
+    # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
+    phases, m = (PHASES, around) if rose is None else (PHASES * around, 1)
+    back = np.arange(phases)[:, None] * (columns // around // PHASES)
+    at = (np.arange(m) * (columns // around) - back) % columns
+    seen = np.moveaxis(known[:, at], 1, 0)
+    looked = np.flatnonzero(seen.any(axis=(0, 2)))
+    low, high = (int(looked[0]), int(looked[-1]) + 1) if looked.size else (0, 0)
+    return Window(
+        readonly(
+            np.ascontiguousarray(np.moveaxis(values[:, at], 1, 0)[:, low:high], dtype=np.float32)
+        ),
+        readonly(np.ascontiguousarray(seen[:, low:high])),
+        ring=low,
+    )
+
+
+@lru_cache(maxsize=4)
+def _channel_weights(
+    settings: AtlasSettings, rose: Rose | None
+) -> tuple[NDArray[np.complex128], FloatArray]:
+    """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,).
+
+    A rose of one's own has no rings that turn: V_r is then the weight of its r-th direction.
+    """
+    rings, around = settings.rings, settings.channels
+    rows, part = 8 * rings, RAYS if rose is None else RAYS * around
+    elevation = ((np.arange(rows) + 0.5) / rows - 0.5)[:, None] * np.pi
+    azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (RAYS * around)
+    flat = np.cos(elevation)
+    up = np.broadcast_to(np.sin(elevation), (rows, part))
+    centres = np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], axis=-1)
+    if rose is not None:
+        V = np.moveaxis(rose.weights(centres), -1, 0) * flat
+        return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
+    # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
+    back = -np.arange(around) % around
+    W = search_rings(rings, around).weights(centres).reshape(rows, part, rings, around)
+    W = W[:, :, kept_rings(settings)][..., back]
+    V = W.transpose(2, 0, 3, 1).reshape(-1, rows, part * around) * flat
+    return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
+
+
+def _around(table: FloatArray, weights: NDArray[np.complex128]) -> FloatArray:
+    """Σ table V_r(· − s) at every column s, shape (rings, columns)."""
+    product = (np.fft.rfft(table, axis=1) * np.conj(weights)).sum(axis=1)
+    return np.maximum(np.fft.irfft(product, n=table.shape[1], axis=1), 0.0)
+
+
+def _shares(bearings: FloatArray, most: float) -> FloatArray:
+    """Angle that each beam stands for, in rad, at most `most`."""
+    if bearings.size == 1:
+        return np.array([most])
+    gaps = np.diff(bearings)
+    share = np.empty_like(bearings)
+    share[0], share[-1] = gaps[0], gaps[-1]
+    share[1:-1] = 0.5 * (gaps[:-1] + gaps[1:])
+    return np.minimum(share, most)

@@ -1,0 +1,242 @@
+"""Several maps as one site: laid side by side, far apart, in one plane.
+
+A pose of map k is moved along x by a whole number of metres of its own, so that a row of numbers
+says which map it is on, poses of different maps are never near each other, and whatever fits,
+rates and compares places need not know that there are several maps.  Moving the world changes
+neither what a robot sees nor how far it drives.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.atlas.base import AnyScan, Atlas, Site
+from isovist.atlas.matching.beams import Beams, Fit
+from isovist.atlas.settings import AtlasSettings, BeamModel
+from isovist.compute.infra.threads import hands, in_groups
+from isovist.errors import InputError
+from isovist.poses import AnyPose
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray
+
+P = TypeVar("P", bound=AnyPose)
+
+GAP = 1000.0
+"""Between two maps, in m: more than any fit moves a pose."""
+SHARED = ("channels", "rings", "elevation", "reach")
+"""Settings that atlases must share, for what a scan costs on them to be comparable."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SideBySide(Site):
+    """Several maps as one.  `of` makes it.
+
+    Attributes:
+        maps: Atlases by name; they may be opened when they are asked for.
+        names: Of the maps, in order.
+        starts: Where the strip of each map begins along x, in m, shape (K,).
+        shifts: What is added to x of its poses, in m, shape (K,).
+        cells: Side of its cells, in m, shape (K,).
+        spacing: Distance of the nodes where they lie farthest apart, in m.
+        only: Nodes that are to be searched, by name of the map; all of those that are not named.
+        found: Where parts of the site are searched one after the other: what whole maps gave.
+    """
+
+    maps: Mapping[str, Atlas]
+    names: tuple[str, ...]
+    starts: FloatArray
+    shifts: FloatArray
+    cells: FloatArray
+    spacing: float
+    _dimension: int
+    _diagonal: float
+    _size: int
+    only: Mapping[str, IntArray] = field(default_factory=dict)
+    found: dict[Any, Any] | None = None
+
+    @classmethod
+    def of(cls, maps: Mapping[str, Atlas]) -> "SideBySide":
+        """Maps of one kind, each of which is looked at once."""
+        if len(maps) == 0:
+            raise InputError("There must be at least one map, got none.", code="missing")
+        rows, first = [], None
+        edge = -np.inf
+        for name, atlas in maps.items():
+            if not isinstance(name, str) or not isinstance(atlas, Atlas):
+                raise InputError(
+                    "Several maps are atlases by name, e.g. {'floor 1': atlas}, "
+                    f"got {name!r}: {type(atlas).__name__}.",
+                    field="atlas",
+                )
+            first = first or (name, atlas)
+            check_alike(*((n, a.dimension, a.settings) for n, a in (first, (name, atlas))))
+            low, high = atlas.world.bounds[:, 0]
+            shift = 0.0 if edge == -np.inf else float(np.ceil(edge + GAP - low))
+            edge = high + shift
+            start = low + shift - 0.5 * GAP
+            rows.append((start, shift, atlas.resolution, atlas.spacing, atlas.diagonal, atlas.size))
+        starts, shifts, cells, spacings, diagonals, sizes = np.array(rows).T
+        assert first is not None
+        return cls(
+            maps, tuple(maps), starts, shifts, cells, float(spacings.max()),
+            first[1].dimension, float(diagonals.max()), int(sizes.sum()),
+        )  # fmt: skip
+
+    def part(self, chosen: IntArray, only: Mapping[str, IntArray]) -> "SideBySide":
+        """Some of the maps, by number in their order, where they lie, and some of their nodes."""
+        names = tuple(self.names[int(k)] for k in chosen)
+        starts, shifts, cells = (a[chosen] for a in (self.starts, self.shifts, self.cells))
+        return replace(self, names=names, starts=starts, shifts=shifts, cells=cells, only=only)
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
+
+    @property
+    def diagonal(self) -> float:
+        return self._diagonal
+
+    @property
+    def resolution(self) -> float:
+        return float(self.cells.max())
+
+    @property
+    def size(self) -> int:
+        return self._size
+
+    def numbers(self, poses: FloatArray) -> IntArray:
+        """Which map poses are on, shape (K,)."""
+        found = np.searchsorted(self.starts, poses[..., 0], side="right") - 1
+        return np.asarray(np.maximum(found, 0), dtype=np.int64)
+
+    def elsewhere(self, poses: FloatArray) -> BoolArray:
+        numbers = self.numbers(poses)
+        return np.asarray(numbers != numbers[0])
+
+    def name_of(self, pose: AnyPose) -> str:
+        """The map that a pose is on."""
+        return self.names[int(self.numbers(pose.vector))]
+
+    def local(self, pose: P) -> P:
+        """A pose in the frame of its own map."""
+        return self._moved(pose, -self.shifts[int(self.numbers(pose.vector))])
+
+    def placed(self, name: str, pose: P) -> P:
+        """A pose of a map, side by side with the others."""
+        return self._moved(pose, self.shifts[self.names.index(name)])
+
+    @staticmethod
+    def _moved(pose: P, shift: float) -> P:
+        if shift == 0.0:
+            return pose
+        row = pose.vector.copy()
+        row[..., 0] += shift
+        return cast("P", type(pose).from_vector(row))
+
+    def cell(self, poses: FloatArray) -> FloatArray:
+        return self.cells[self.numbers(poses)]
+
+    def check(self, scan: AnyScan) -> None:
+        self._first.check(scan)
+
+    def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
+        """Those of one map; intensities, which maps know differently, count on one map only."""
+        chosen = self._first.beams(scan, thin, block)
+        return chosen if len(self.names) == 1 else replace(chosen, strengths=np.empty(0))
+
+    def fit(
+        self,
+        beams: Beams,
+        poses: FloatArray,
+        widths: FloatArray,
+        fitted: int,
+        *,
+        held: float = np.inf,
+    ) -> Fit:
+        def on_one(part: tuple[str, FloatArray, FloatArray]) -> Fit:
+            name, rows, shift = part
+            own = self.maps[name].fit(beams, rows, widths, fitted, held=held)
+            return replace(own, poses=own.poses + shift)
+
+        parts = in_groups(on_one, list(self._by_map(poses)), hands())
+        fields = ("poses", "normal", "weight", "square")
+        whole = Fit(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
+        return whole.select(self._back(poses))
+
+    def rate(
+        self, beams: Beams, poses: FloatArray, model: BeamModel
+    ) -> tuple[Float32Array, NDArray[np.uint8]]:
+        told = in_groups(
+            lambda part: self.maps[part[0]].rate(beams, part[1], model),
+            list(self._by_map(poses)),
+            hands(),
+        )
+        ratings, kinds = (np.concatenate(part) for part in zip(*told, strict=True))
+        back = self._back(poses)
+        return ratings[back], kinds[back]
+
+    def kernels(self) -> tuple[Any, ...]:
+        return self._first.kernels()
+
+    def fitted(self, tilt: bool) -> int:
+        return self._first.fitted(tilt)
+
+    def lift(self, poses: FloatArray) -> AnyPose:
+        return self._first.lift(poses)
+
+    def ignored_intensities(self, scan: AnyScan) -> tuple[float, ...] | None:
+        if len(self.names) == 1:
+            return self._first.ignored_intensities(scan)
+        counts = scan.intensities is not None and self._first.world.reflectance is not None
+        return () if counts else None
+
+    def names_of(self, poses: FloatArray) -> tuple[str, ...]:
+        return tuple(self.names[k] for k in np.unique(self.numbers(poses)))
+
+    @property
+    def _first(self) -> Atlas:
+        return self.maps[self.names[0]]
+
+    def _by_map(self, poses: FloatArray) -> Iterator[tuple[str, FloatArray, FloatArray]]:
+        """Each map that has poses by name, these in its own frame, and what they were moved by."""
+        if len(poses) == 0:
+            yield self.names[0], poses, np.zeros(poses.shape[1])
+            return
+        numbers = self.numbers(poses)
+        order = np.argsort(numbers, kind="stable")
+        found, starts = np.unique(numbers[order], return_index=True)
+        for k, mine in zip(found.tolist(), np.split(order, starts[1:]), strict=True):
+            shift = np.zeros(poses.shape[1])
+            shift[0] = self.shifts[k]
+            yield self.names[k], poses[mine] - shift, shift
+
+    def _back(self, poses: FloatArray) -> IntArray:
+        """From the order of `_by_map` to that of the poses."""
+        order = np.argsort(self.numbers(poses), kind="stable")
+        return np.argsort(order, kind="stable")
+
+
+Described = tuple[str, int, AtlasSettings]
+"""Name, dimension and settings of an atlas."""
+
+
+def check_alike(one: Described, other: Described) -> None:
+    """An error unless scans can be compared on two atlases."""
+    first, second = one[0], other[0]
+    if one[1] != other[1]:
+        plane, space = (first, second) if one[1] == 2 else (second, first)
+        raise InputError(
+            f"Maps must all be of the plane or all in space: {plane!r} is of the plane, and "
+            f"{space!r} is in space.",
+            code="wrong_dimension",
+        )
+    for name in SHARED:
+        mine, theirs = getattr(one[2], name), getattr(other[2], name)
+        if mine != theirs:
+            raise InputError(
+                f"{first!r} was built with `{name}` {mine:g}, and {second!r} with {theirs:g}. "
+                "Build both with the same settings.",
+                code="conflict",
+            )

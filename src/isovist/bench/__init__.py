@@ -1,1 +1,0 @@
-"""Protocols and generated worlds."""

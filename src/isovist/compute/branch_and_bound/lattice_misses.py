@@ -1,0 +1,60 @@
+"""Beams that miss, from every box of a lattice at once.
+
+The middles of the boxes of a lattice lie `size` squares apart, and a beam leads from each of them
+to the square that lies as far beside it.  So with the squares sorted by where they lie in their
+boxes, those that a beam leads to from a row of boxes lie in a row, too: sixteen and more are looked
+up at a time, where `compute.branch_and_bound.upper_bounds` takes one after the other, and drops it
+once it misses too much.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.infra.compiled import kernel, within
+
+Codes = NDArray[np.uint8]
+
+
+@within
+def _take_hits(codes: Codes, mask: int, counts: Codes) -> None:
+    """One less for each square that has one of the bits of a mask.  Shapes (n,)."""
+    for j in range(len(counts)):
+        counts[j] = np.uint8(counts[j] - np.uint8((codes[j] & mask) != 0))
+
+
+@kernel("u1[:,:,:,::1], i8[:,:,::1], u1[::1], i8[:,::1] -> u1[:,:,::1]", over="offsets")
+def count_misses(
+    first: int,
+    last: int,
+    codes: Codes,
+    offsets: NDArray[np.int64],
+    masks: Codes,
+    spans: NDArray[np.int64],
+    counts: Codes,
+) -> None:
+    """How many beams end in squares that have none of their bits, from each box and heading.
+
+    Args:
+        codes: Of the squares: [v, u, row, column] is v squares up and u along in its box, shape
+            (size, size, rows, columns).  Beyond them nothing has bits.
+        offsets: From the first square of a box to where beam k ends, x and y, for each heading,
+            shape (g, m, 2).
+        masks: Bits of the beams, shape (m,), m < 256.
+        spans: First and end of the columns of boxes that are asked, for each row, shape (n, 2).
+        counts: Output, those of boxes that are not asked being the number of beams, shape
+            (g, n, widest).
+    """
+    size, rows, columns = len(codes), codes.shape[2], codes.shape[3]
+    for g in range(first, last):
+        counts[g] = np.uint8(len(masks))
+        for k in range(len(masks)):
+            x, y = offsets[g, k, 0], offsets[g, k, 1]
+            u, v = x % size, y % size
+            right, up = (x - u) // size, (y - v) // size
+            for j in range(max(0, -up), min(len(spans), rows - up)):
+                begin, end = max(spans[j, 0], -right), min(spans[j, 1], columns - right)
+                if begin < end:
+                    _take_hits(
+                        codes[v, u, up + j, right + begin : right + end], masks[k],
+                        counts[g, j, begin:end],
+                    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Gauss-Newton fits of scans to walls."""

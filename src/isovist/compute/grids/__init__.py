@@ -1,0 +1,1 @@
+"""Grids of cells: distances, sweeps, blocks and files."""

@@ -1,0 +1,224 @@
+"""Grids in space of which only some blocks of cells are kept.
+
+A grid is cut into blocks of SIDE³ cells.  Its index, int32, shape (z, y, x) in blocks, holds the
+row of a table in which the cells of a block stand, [z, y, x] within it.  Distances in a block come
+axis by axis, from all cells within a margin T of it,
+
+    g(z, y, x) = min_k |k|,   D∞ = min_j max(|j|, ·),   D² = min_j j² + (·)²,                  (1)
+
+first along z, then along y, then along x; from farther off they are at least T, and T is told.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.grids.layout import FREE_ROW, MASK, OWN, SHIFT, SIDE
+from isovist.compute.infra.compiled import inner, kernel
+
+FREE, UNKNOWN = 0, 2
+
+Index = NDArray[np.int32]
+Codes = NDArray[np.uint8]
+
+
+@kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[::1] -> u1[::1]", over="cells", block=4096)
+def codes_at(
+    first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
+    cells: NDArray[np.int64], codes: Codes,
+) -> None:  # fmt: skip
+    """Codes of cells by flat index, shape (k,)."""
+    last = min(last, len(cells))
+    for i in range(first, last):
+        flat = cells[i]
+        x = flat % size[2]
+        y, z = (flat // size[2]) % size[1], flat // (size[2] * size[1])
+        codes[i] = table[index[z >> SHIFT, y >> SHIFT, x >> SHIFT], z & MASK, y & MASK, x & MASK]
+
+
+@kernel("i4[:,:,::1], u1[:,:,:,::1], i8[::1], i8[:,::1], b1 -> u1[:,:,:,::1]", over="places")
+def faces(
+    first: int, last: int, index: Index, table: Codes, size: NDArray[np.int64],
+    places: NDArray[np.int64], corners: bool, out: Codes,
+) -> None:  # fmt: skip
+    """Codes of the cells with a face to a free cell, 0 for the others.
+
+    places (k, 3): z, y, x of the blocks of rows OWN and after, in order; corners: an edge or a
+    corner to a free cell will do; out has the shape of the table, and its first rows stay as they
+    are.
+    """
+    window = np.empty((SIDE + 2, SIDE + 2, SIDE + 2), np.uint8)
+    for k in range(first, last):
+        row = OWN + k
+        _gather(index, table, places[k], 1, window)
+        _close(window, places[k], size)
+        for z in range(1, SIDE + 1):
+            for y in range(1, SIDE + 1):
+                for x in range(1, SIDE + 1):
+                    code, met = window[z, y, x], False
+                    if code != FREE:
+                        met = (
+                            window[z - 1, y, x] == FREE or window[z + 1, y, x] == FREE
+                            or window[z, y - 1, x] == FREE or window[z, y + 1, x] == FREE
+                            or window[z, y, x - 1] == FREE or window[z, y, x + 1] == FREE
+                        )  # fmt: skip
+                        if corners and not met:
+                            met = _touches(window, z, y, x)
+                    inside = table[row, z - 1, y - 1, x - 1] == code  # what is beyond is unknown
+                    out[row, z - 1, y - 1, x - 1] = code if met and inside else 0
+
+
+@inner
+def _touches(window, z, y, x):
+    """Whether any of the 26 cells around one is free."""
+    for c in range(z - 1, z + 2):
+        for b in range(y - 1, y + 2):
+            for a in range(x - 1, x + 2):
+                if window[c, b, a] == FREE:
+                    return True
+    return False
+
+
+@inner
+def _close(window, block, size):
+    """Make the cells of a window around a block unknown where they lie outside the grid."""
+    wide = len(window)
+    for axis in range(3):
+        low = SIDE * block[axis] - 1
+        for k in range(wide):
+            if 0 <= low + k < size[axis]:
+                continue
+            for b in range(wide):
+                for a in range(wide):
+                    if axis == 0:
+                        window[k, b, a] = UNKNOWN
+                    elif axis == 1:
+                        window[b, k, a] = UNKNOWN
+                    else:
+                        window[b, a, k] = UNKNOWN
+
+
+@inner
+def _gather(index, table, block, margin, window):
+    """Copy the cells from `margin` before a block to as many after it; 0 outside the grid."""
+    wide = len(window)
+    window[:] = 0
+    low_z, low_y = SIDE * block[0] - margin, SIDE * block[1] - margin
+    low_x = SIDE * block[2] - margin
+    for bz in range(max(low_z, 0) >> SHIFT, min(1 + ((low_z + wide - 1) >> SHIFT), len(index))):
+        for by in range(
+            max(low_y, 0) >> SHIFT, min(1 + ((low_y + wide - 1) >> SHIFT), index.shape[1])
+        ):
+            for bx in range(
+                max(low_x, 0) >> SHIFT, min(1 + ((low_x + wide - 1) >> SHIFT), index.shape[2])
+            ):
+                row = index[bz, by, bx]
+                if row == FREE_ROW:
+                    continue
+                # Of this block, what of it lies in the window.
+                z, y, x = SIDE * bz - low_z, SIDE * by - low_y, SIDE * bx - low_x
+                first, last = max(0, -x), min(SIDE, wide - x)
+                for c in range(max(0, -z), min(SIDE, wide - z)):
+                    for b in range(max(0, -y), min(SIDE, wide - y)):
+                        for a in range(first, last):
+                            window[z + c, y + b, x + a] = table[row, c, b, a]
+
+
+@inner
+def _along_z(window, margin, most, out):
+    """g of (1), at most `most`: window (w, w, w) of cells that count, out (sides, w, w)."""
+    wide, tall = len(window), len(out)
+    far, one = np.uint8(most), np.uint8(1)
+    run = np.empty((wide, wide), np.uint8)
+    run[:] = far
+    for z in range(margin + tall):
+        for y in range(wide):
+            for x in range(wide):
+                near = min(np.uint8(run[y, x] + one), far)
+                run[y, x] = np.uint8(0) if window[z, y, x] != 0 else near
+        if z >= margin:
+            out[z - margin] = run
+    run[:] = far
+    for z in range(wide - 1, margin - 1, -1):
+        for y in range(wide):
+            for x in range(wide):
+                near = min(np.uint8(run[y, x] + one), far)
+                run[y, x] = np.uint8(0) if window[z, y, x] != 0 else near
+        if z < margin + tall:
+            level = out[z - margin]
+            for y in range(wide):
+                for x in range(wide):
+                    level[y, x] = min(level[y, x], run[y, x])
+
+
+@inner
+def _lower_square(line, add, out):
+    for x in range(len(out)):
+        out[x] = min(out[x], np.uint16(line[x] + add))
+
+
+@inner
+def _lower_larger(line, least, out):
+    for x in range(len(out)):
+        out[x] = min(out[x], max(line[x], least))
+
+
+@kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1], i8 -> u2[:,:,:,::1]", over="places")
+def squares(
+    first: int, last: int, index: Index, marks: Codes, places: NDArray[np.int64], margin: int,
+    out: NDArray[np.uint16],
+) -> None:  # fmt: skip
+    """D² of (1) to the cells that are marked, at most margin², in cells, exact below that.
+
+    places (k, 3): z, y, x of blocks; out (k, SIDE + 1, SIDE + 1, SIDE + 1): the first cells of the
+    blocks behind are there too, so that whoever interpolates finds all in one block.
+    """
+    sides = SIDE + 1
+    wide = sides + 2 * margin
+    far = np.uint16(margin * margin)
+    window = np.empty((wide, wide, wide), np.uint8)
+    along = np.empty((sides, wide, wide), np.uint8)
+    square, line = np.empty((wide, wide), np.uint16), np.empty(wide, np.uint16)
+    for k in range(first, last):
+        _gather(index, marks, places[k], margin, window)
+        _along_z(window, margin, margin, along)
+        for z in range(sides):
+            for y in range(wide):
+                for x in range(wide):
+                    g = np.uint16(along[z, y, x])
+                    square[y, x] = np.uint16(g * g)
+            for y in range(sides):
+                line[:] = far
+                for j in range(2 * margin + 1):
+                    _lower_square(square[y + j], np.uint16((j - margin) * (j - margin)), line)
+                row = out[k, z, y]
+                row[:] = far
+                for j in range(2 * margin + 1):
+                    _lower_square(line[j : j + sides], np.uint16((j - margin) * (j - margin)), row)
+
+
+@kernel("i4[:,:,::1], u1[:,:,:,::1], i8[:,::1] -> u1[:,:,:,::1]", over="places")
+def moves(
+    first: int, last: int, index: Index, table: Codes, places: NDArray[np.int64], out: Codes
+) -> None:
+    """What `compute.rays.grid3d` walks on: of free cells 2 + D∞ of (1) to the nearest that is not.
+
+    At most SIDE + 2; of the others the code less one.  places and out are as in `faces`.
+    """
+    wide = 3 * SIDE
+    window = np.empty((wide, wide, wide), np.uint8)
+    along = np.empty((SIDE, wide, wide), np.uint8)
+    line, row = np.empty(wide, np.uint8), np.empty(SIDE, np.uint8)
+    for k in range(first, last):
+        _gather(index, table, places[k], SIDE, window)
+        _along_z(window, SIDE, SIDE, along)
+        for z in range(SIDE):
+            for y in range(SIDE):
+                line[:] = SIDE
+                for j in range(2 * SIDE + 1):
+                    _lower_larger(along[z, y + j], np.uint8(abs(j - SIDE)), line)
+                row[:] = SIDE
+                for j in range(2 * SIDE + 1):
+                    _lower_larger(line[j : j + SIDE], np.uint8(abs(j - SIDE)), row)
+                for x in range(SIDE):
+                    code = table[OWN + k, z, y, x]
+                    out[OWN + k, z, y, x] = row[x] + 2 if code == FREE else code - 1

@@ -1,0 +1,1 @@
+"""The measurement model of a beam, and scores of poses."""

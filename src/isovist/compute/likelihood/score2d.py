@@ -1,0 +1,156 @@
+"""How well poses explain a scan, beam by beam, by ray casting (`compute.likelihood.beam_model`)."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.fitting.align2d import FEW
+from isovist.compute.fitting.endpoints import FAR, lay_out, near_ends, padded
+from isovist.compute.infra.compiled import kernel
+from isovist.compute.likelihood.beam_model import (
+    UNKNOWN,
+    WALL,
+    is_open,
+    is_through,
+    is_unseen,
+    rate_beam,
+)
+from isovist.compute.likelihood.ratings import (
+    BEHIND,
+    LIMIT,
+    NEAR,
+    RANGE,
+    ROWS,
+    SIGMA,
+    Z,
+    rate_beams,
+)
+from isovist.compute.rays.grid2d import cast_one
+from isovist.compute.rays.packet_traversal import STATE, in_groups
+from isovist.compute.rays.ray_packet import cast_fan
+
+Floats = NDArray[np.float64]
+Singles = NDArray[np.float32]
+
+
+@kernel(
+    "u1[:,::1], u1[:,::1], f4[:,::1], f8, f8[::1], f8[:,::1], f8[::1], f8[:,::1] -> "
+    "f4[:,::1], u1[:,::1]",
+    over="poses",
+    block=FEW,
+)
+def score(
+    first: int,
+    last: int,
+    skip: NDArray[np.uint8],
+    walls: NDArray[np.uint8],
+    field: Singles,
+    unit: float,
+    model: Floats,
+    ends: Floats,
+    noise: Floats,
+    poses: Floats,
+    ratings: Singles,
+    kinds: NDArray[np.uint8],
+) -> None:
+    """Rate each beam from each pose.
+
+    Args:
+        skip: The map as `cast_one` wants it.
+        walls: The same with unknown cells free, so that only walls end a ray.
+        field: D in cells, shape (height, width).
+        unit: Side of a cell in m.
+        model: Of `compute.likelihood.beam_model`, shape (10,).
+        ends: Ends of the beams in the frame of the sensor, in m, shape (m, 2).
+        noise: What each beam adds to σ of the model, in m, shape (m,), or empty.
+        poses: (x, y, yaw) in cells and rad, shape (K, 3).
+        ratings: Output, ℓ, shape (K, m).
+        kinds: Output, what became of each beam, shape (K, m).
+    """
+    m, n, reach = len(ends), padded(len(ends)), model[1] / unit
+    cells = np.empty((2, n), dtype=np.float32)
+    lay_out(ends, unit, cells)
+    beams, rated = np.ones((ROWS, n), dtype=np.float32), np.empty(n, dtype=np.float32)
+    sorts, z, ways = np.empty(n, dtype=np.uint8), np.empty(m), np.empty((2, m))
+    for k in range(m):
+        z[k] = math.sqrt(ends[k, 0] ** 2 + ends[k, 1] ** 2)
+        ways[0, k], ways[1, k] = ends[k, 0] / z[k], ends[k, 1] / z[k]
+        beams[SIGMA, k] = model[0] if len(noise) == 0 else math.hypot(model[0], noise[k])
+        beams[Z, k] = min(z[k], FAR)
+    rays = np.empty((STATE, in_groups(m)), dtype=np.float32)
+    at = np.empty(rays.shape[1], dtype=np.int32)
+    along, across, r = np.empty(m), np.empty(m), np.zeros(m)
+    endings = np.full(m, WALL, dtype=np.uint8)
+    beams[RANGE], beams[BEHIND], beams[LIMIT] = 0.0, 0.0, np.inf
+    for q in range(first, last):
+        x, y, yaw = poses[q, 0], poses[q, 1], poses[q, 2]
+        near_ends(field, cells, x, y, yaw, beams[NEAR])
+        for k in range(n):
+            beams[NEAR, k] *= np.float32(unit)
+        if not is_open(model):
+            c, s = math.cos(yaw), math.sin(yaw)
+            for k in range(m):
+                along[k] = c * ways[0, k] - s * ways[1, k]
+                across[k] = s * ways[0, k] + c * ways[1, k]
+            cast_fan(skip, x, y, along, across, reach, rays, at, r, endings)
+            for k in range(m):
+                free = wall = r[k] * unit
+                unseen = is_unseen(model, z[k], free, endings[k])
+                if unseen and endings[k] == UNKNOWN:
+                    wall = cast_one(walls, x, y, along[k], across[k], reach)[0] * unit
+                beams[RANGE, k], beams[BEHIND, k] = free, wall
+                beams[LIMIT, k] = 0.0 if unseen else np.inf
+        rate_beams(model, beams, rated, sorts)
+        for k in range(m):
+            ratings[q, k], kinds[q, k] = rated[k], sorts[k]
+
+
+@kernel(
+    "f4[:,::1], f8, f8[::1], f4[:,:,::1], f4[:,:,:,::1], f4[:,:,::1] -> f4[:,:,:,::1]",
+    over="ranges",
+)
+def separate(
+    first: int, last: int, field: Singles, unit: float, model: Floats, ranges: Singles,
+    along: Singles, places: Singles, delta: Singles,
+) -> None:  # fmt: skip
+    """By how much beams predicted at one place favour it over every other place.
+
+    Args:
+        field: D in cells, shape (height, width).
+        unit: Side of a cell in m.
+        model: Of `compute.likelihood.beam_model`, shape (10,).
+        ranges: To the wall along each beam from each place at each view in m, `inf` where there
+            is none within reach, shape (V, K, m).
+        along: Unit vectors of the beams in the axes of the grid, shape (V, K, m, 2).
+        places: In cells, shape (V, K, 2).
+        delta: Output, ℓ_ii − ℓ_ij when i is right and j is not, 0 where i has no return, shape
+            (V, K, K, m).
+    """
+    _V, K, m = ranges.shape
+    height, width = field.shape
+    longest = model[1]
+    for v in range(first, last):
+        for i in range(K):
+            for k in range(m):
+                z = ranges[v, i, k]
+                for j in range(K):
+                    delta[v, i, j, k] = 0.0
+                if not (0.0 < z < np.inf):
+                    continue
+                # Half a cell on, so that a beam that ends on the face of a cell ends in it.
+                end = z / unit + 0.5
+                for j in range(K):
+                    wall = min(ranges[v, j, k], longest)
+                    if is_through(model, z, wall):
+                        miss = z - wall
+                    else:
+                        col = places[v, j, 0] + end * along[v, j, k, 0]
+                        row = places[v, j, 1] + end * along[v, j, k, 1]
+                        col = min(max(col, 0.0), width - 1.0)
+                        row = min(max(row, 0.0), height - 1.0)
+                        miss = field[int(row), int(col)] * unit
+                    delta[v, i, j, k] = rate_beam(model, model[0], z, wall, miss, False)
+                own = delta[v, i, i, k]
+                for j in range(K):
+                    delta[v, i, j, k] = own - delta[v, i, j, k]

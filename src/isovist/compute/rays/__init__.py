@@ -1,0 +1,1 @@
+"""Rays through cells, voxels, triangles and segments."""

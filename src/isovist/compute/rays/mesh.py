@@ -1,0 +1,204 @@
+"""Rays among triangles: a walk through a tree of boxes, and a watertight hit.
+
+The tree is that of `compute.trees.flatten`: nodes of several children, whose float32 boxes stand
+side by side, so that one node is tested in vector code, and leaves of a few faces, which are tested
+together too.  A ray is first moved to where it enters the mesh, so that its float32 origin errs by
+no more than the boxes were grown.
+
+The hit itself is float64.  A ray is sheared on to the axis of its largest component and the
+three edge functions are
+
+    e_a = c_x b_y − c_y b_x,   e_b = a_x c_y − a_y c_x,   e_c = b_x a_y − b_y a_x,             (1)
+
+with a, b, c the sheared corners relative to the origin.  Rounding is monotone, so a computed e is
+0 or has the true sign for these corners; faces that share an edge compute it from the same two
+corners up to the sign.  A face is met when no two of its e differ in sign, 0 being neither: a ray
+through a shared edge or corner meets at least one of the faces and never leaks.  Of faces met at
+the same distance the one with the smaller index wins.
+"""
+
+import numpy as np
+
+from isovist.compute.infra.compiled import kernel, within
+from isovist.compute.rays.mesh_node import (
+    WIDER,
+    bits_of,
+    child_of,
+    enter_vector,
+    lowest_bit,
+    meet_vector,
+)
+from isovist.compute.rays.ray_order import ray_key, sort_keys
+from isovist.compute.trees.build import LEAF
+from isovist.compute.trees.flatten import BIG, WIDE
+
+WALL, EDGE = 0, 2
+LOW, HALF = 0xFFFFFFFF, 1 << 31  # of 64 bits, the lower ones, and what makes their numbers positive
+SORTED = 32_768
+"""Rays at once: with all that is kept of them they fill the cache of a core, and no more."""
+
+
+@within
+def first_face(rays, i, inverse, shift, counting, corners, groups, boxes, stack, near, edges):
+    """First face along a ray.  Returns (t, face) with the hit at origin + t · direction.
+
+    (inf, −1) if there is none.  When counting, all faces are followed and `face` is how many
+    were met, or −1 when an edge or a corner was, so that the number has no meaning.  rays (m, 6):
+    origins and directions; corners (g, 9, LEAF) by groups, relative to the middle of the mesh, as
+    are origins; groups (g, LEAF), the faces; shift is the t at which the ray enters the mesh,
+    inverse (3,) as in `enter_mesh`.  stack (deepest,), near (WIDE,) and edges (6, LEAF) are
+    scratch.  A node waits behind its `near` in one number, by which it is sorted.
+    """
+    dx, dy, dz = rays[i, 3], rays[i, 4], rays[i, 5]
+    # The largest component becomes z; swapping the others keeps the sense of turning.
+    kz = 0
+    if abs(dy) > abs(dx):
+        kz = 1
+    if abs(dz) > max(abs(dx), abs(dy)):
+        kz = 2
+    kx, ky = (kz + 1) % 3, (kz + 2) % 3
+    sz = inverse[kz]
+    sx, sy = rays[i, 3 + kx] * sz, rays[i, 3 + ky] * sz
+    axes, sheared = (kx, ky, kz), (rays[i, kx], rays[i, ky], rays[i, kz], sx, sy)
+    ox, oy, oz = (
+        np.float32(rays[i, 0] + shift * dx),
+        np.float32(rays[i, 1] + shift * dy),
+        np.float32(rays[i, 2] + shift * dz),
+    )
+    ix, iy, iz = np.float32(inverse[0]), np.float32(inverse[1]), np.float32(inverse[2])
+    nx, fx = (0, 3) if ix > 0 else (3, 0)
+    ny, fy = (1, 4) if iy > 0 else (4, 1)
+    nz, fz = (2, 5) if iz > 0 else (5, 2)
+    rows = (nx, ny, nz, fx, fy, fz)
+    slab = (ox, oy, oz, ix, iy, iz, ix * WIDER, iy * WIDER, iz * WIDER)
+    best, face, count = np.inf, -1, 0
+    reach, unsure = BIG, False
+    top, node = 0, 0
+    while not unsure:
+        while node >= 0:
+            entered = enter_vector(boxes, node, rows, slab, reach, near)
+            if entered == 0:
+                break
+            if entered & (entered - 1) == 0:
+                node = child_of(boxes, node, lowest_bit(entered))
+                continue
+            # The nearest child comes next; the others wait, the nearer ones on top.
+            base = top
+            while entered != 0:
+                s = lowest_bit(entered)
+                entered &= entered - 1
+                waits = np.int64(near[s]) << 32 | (child_of(boxes, node, s) + HALF)
+                at = top
+                while at > base and stack[at - 1] < waits:
+                    stack[at] = stack[at - 1]
+                    at -= 1
+                stack[at] = waits
+                top += 1
+            top -= 1
+            node = (stack[top] & LOW) - HALF
+        if node < 0:
+            leaf = -1 - node
+            group = leaf >> 3
+            met = meet_vector(corners, group, axes, sheared, edges)
+            met &= (2 << (leaf & 7)) - 1
+            while met != 0:
+                s = lowest_bit(met)
+                met &= met - 1
+                ea, eb, ec = edges[0, s], edges[1, s], edges[2, s]
+                det = ea + eb + ec
+                if counting and (ea == 0.0 or eb == 0.0 or ec == 0.0):
+                    unsure = True
+                if det == 0.0:
+                    continue
+                t = sz * (ea * edges[3, s] + eb * edges[4, s] + ec * edges[5, s]) / det
+                number = groups[group, s]
+                if counting:
+                    count += t > 0.0
+                elif t > 0.0 and (t < best or (t == best and number < face)):
+                    best, face = t, number
+                    reach = np.float32(max(t - shift, 0.0)) * WIDER
+        # What waits farther away than a face that was met is dropped.
+        farthest = (bits_of(reach) + 1) << 32
+        while top > 0 and stack[top - 1] >= farthest:
+            top -= 1
+        if top == 0:
+            break
+        top -= 1
+        node = (stack[top] & LOW) - HALF
+    if counting:
+        face = -1 if unsure else count
+    return best, face
+
+
+@within
+def enter_mesh(rays, i, half, inverse):
+    """Least and greatest t ≥ 0 at which a ray is in the box ±half, (inf, inf) if it never is.
+
+    Fills inverse (3,) with 1/d, a huge number of the same sign where d is 0: no 0 · ∞ arises.
+    """
+    near, far = 0.0, np.inf
+    for k in range(3):
+        p, d = rays[i, k], rays[i, 3 + k]
+        inverse[k] = 1.0 / d if abs(d) > 1e-30 else (-1e30 if d < 0.0 else 1e30)
+        a, b = (-half[k] - p) * inverse[k], (half[k] - p) * inverse[k]
+        near, far = max(near, min(a, b)), min(far, max(a, b))
+    return (near, far) if near <= far * (1.0 + 1e-12) else (np.inf, np.inf)
+
+
+@kernel(
+    "f8[:,::1], f8[:,::1], b1, f8[::1], f8[::1], f8[:,:,::1], f8[:,::1], i8[:,::1], f4[:,:,::1], "
+    "i8 -> f8[::1], i8[::1], f8[:,::1], u1[::1]",
+    over="origins",
+    most=SORTED,
+)
+def cast_faces(first, last, origins, directions, counting, centre, half, corners, normals, groups,
+               boxes, deepest, ranges, faces, facing, endings):  # fmt: skip
+    """First face along each ray, or how many faces it meets; see `first_face`.
+
+    origins, directions (m, 3), directions of any length; normals (f, 3) of the faces;
+    deepest: how many nodes may wait, of `compute.trees.flatten`.  The rays of a part are sorted,
+    `SORTED` at a time; the answers do not depend on the parts.
+    Outputs ranges (m,) in m, faces (m,), −1 for none, facing (m, 3): normals turned towards the
+    origin, endings (m,): `Ending` codes, 255 for a direction that is zero.  When counting, only
+    faces and endings have a meaning.
+    """
+    per_size = 1.0 / max(half[0], half[1], half[2])
+    stack, near = np.empty(deepest, np.int64), np.empty(WIDE, np.int32)
+    edges, inverse = np.empty((6, LEAF)), np.empty(3)
+    size = min(last - first, SORTED)
+    room, other = np.empty(size, np.int64), np.empty(size, np.int64)
+    rays, reach, met = np.empty((size, 6)), np.empty(size), np.empty(size, np.int64)
+    for start in range(first, last, SORTED):
+        keys = room[: min(last - start, SORTED)]
+        for j in range(len(keys)):
+            i = start + j
+            keys[j] = i | ray_key(
+                origins[i, 0] - centre[0], origins[i, 1] - centre[1], origins[i, 2] - centre[2],
+                directions[i, 0], directions[i, 1], directions[i, 2], per_size,
+            ) << 32  # fmt: skip
+        sort_keys(keys, other[: len(keys)])
+        # Fetched and put back in loops of their own, rays do not wait for each other.
+        for j in range(len(keys)):
+            i = keys[j] & LOW
+            for c in range(3):
+                rays[j, c], rays[j, 3 + c] = origins[i, c] - centre[c], directions[i, c]
+        for j in range(len(keys)):
+            shift, _ = enter_mesh(rays, j, half, inverse)
+            reach[j], met[j] = np.inf, 0 if counting else -1
+            if shift < np.inf:
+                reach[j], met[j] = first_face(
+                    rays, j, inverse, shift, counting, corners, groups, boxes, stack, near, edges
+                )
+        for j in range(len(keys)):
+            i, face = keys[j] & LOW, met[j]
+            dx, dy, dz = rays[j, 3], rays[j, 4], rays[j, 5]
+            faces[i], endings[i] = face, WALL if face >= 0 else EDGE
+            if dx == 0.0 and dy == 0.0 and dz == 0.0:
+                endings[i] = 255
+            if not counting:
+                ranges[i] = reach[j] * np.sqrt(dx * dx + dy * dy + dz * dz)
+                x, y, z = 0.0, 0.0, 0.0
+                if face >= 0:
+                    x, y, z = normals[face, 0], normals[face, 1], normals[face, 2]
+                sign = -1.0 if x * dx + y * dy + z * dz > 0.0 else 1.0
+                facing[i, 0], facing[i, 1], facing[i, 2] = sign * x, sign * y, sign * z

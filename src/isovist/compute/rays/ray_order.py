@@ -1,0 +1,45 @@
+"""An order of rays in which neighbours go through the same part of a tree.
+
+The boxes that one ray has fetched then still wait in the cache for the next, and branches go the
+same way: rays in no order are followed twice as fast.  A ray is placed by where it starts and where
+it heads, each on a lattice of 16³ boxes, and the bits of both are interleaved.
+"""
+
+import numpy as np
+
+from isovist.compute.infra.compiled import inner
+
+DIGIT = 12  # bits sorted at a time
+
+
+@inner
+def _place(u):
+    """Which of the 16 boxes between −1 and 1, its four bits moved six places apart."""
+    box = np.int64(min(max(8.0 * u + 8.0, 0.0), 15.0))
+    return (box * 0x8421) & 0x41041
+
+
+@inner
+def ray_key(px, py, pz, dx, dy, dz, per_size):
+    """24 bits for the ray from p along d; per_size is 1 over half the size of the mesh."""
+    per_length = 1.0 / (abs(dx) + abs(dy) + abs(dz) + 1e-300)
+    start = _place(px * per_size) | _place(py * per_size) << 1 | _place(pz * per_size) << 2
+    along = _place(dx * per_length) | _place(dy * per_length) << 1 | _place(dz * per_length) << 2
+    return start | along << 3
+
+
+@inner
+def sort_keys(keys, other):
+    """Sort keys (m,) by their bits 32 to 55, equal ones as they come.  other (m,) is scratch."""
+    starts = np.empty((1 << DIGIT) + 1, np.int64)
+    for shift in (32, 32 + DIGIT):
+        starts[:] = 0
+        for key in keys:
+            starts[((key >> shift) & ((1 << DIGIT) - 1)) + 1] += 1
+        for k in range(1 << DIGIT):
+            starts[k + 1] += starts[k]
+        for key in keys:
+            digit = (key >> shift) & ((1 << DIGIT) - 1)
+            other[starts[digit]] = key
+            starts[digit] += 1
+        keys, other = other, keys

@@ -1,0 +1,238 @@
+"""Quadrature nodes on visible pieces of wall, and sums of weighted signals into channels.
+
+On a wall at distance c whose normal points to the angle α, r = c/cos φ with φ = θ − α.  The
+nodes are Gauss–Legendre in u = artanh(sin φ), where
+
+    r = c cosh u,   cos φ = 1/cosh u,   sin φ = tanh u,   dθ = du/cosh u,        (1)
+
+because there the integrand has no pole nearer than iπ/2, however grazing the view.
+"""
+
+import numpy as np
+
+from isovist.compute.infra.compiled import inner, kernel
+
+GAP = -1  # no wall
+LOST = 42.0  # a weight below exp(−42) of the largest is lost in the rounding of their sum
+STRIP = 0.9 * np.pi / 2.0  # longest stretch in u: 0.9 of the distance to the poles
+
+
+@inner
+def _step(angle, length, edges, poles):
+    """Longest stretch from `angle` over which the weights are smooth enough.
+
+    Without edges it is `length` everywhere.  With them, stretches end at every edge and grow
+    with the distance to it, since the weights have their poles above the edges.
+    """
+    n = len(edges)
+    if n == 0:
+        return length
+    if angle + 1e-14 >= edges[0] + 2.0 * np.pi:
+        angle -= 2.0 * np.pi
+    k = np.searchsorted(edges, angle + 1e-14)
+    ahead = edges[k] - angle if k < n else edges[0] + 2.0 * np.pi - angle
+    behind = angle - edges[k - 1] if k > 0 else angle - edges[n - 1] + 2.0 * np.pi
+    pole_ahead, pole_behind = poles[k % n], poles[k - 1]
+    grown = 0.9 * np.sqrt(behind * behind + pole_behind * pole_behind)
+    return min(grown, max(0.9 * pole_ahead, 0.47 * ahead), length, ahead)
+
+
+@inner
+def _fewest(fill, reach):
+    """Fewest nodes for a stretch that fills the share `fill` of the longest allowed one."""
+    m = 1
+    while m < len(reach) - 1 and fill > reach[m]:
+        m += 1
+    return m
+
+
+@inner
+def _place(px, py, a0, a1, wall, walls, breaks, length, edges, poles, x, w, reach, start, write,
+           direction, weight, span, seen):  # fmt: skip
+    """Nodes of one piece of wall from angle a0 to a1.  Returns the index after the last node."""
+    at = start
+    if wall == GAP:
+        angle = a0
+        while angle < a1 - 1e-15:
+            longest = _step(angle, length, edges, poles)
+            stop = min(a1, angle + longest)
+            m = _fewest((stop - angle) / longest, reach)
+            if write:
+                for k in range(m):
+                    th = 0.5 * (angle + stop) + 0.5 * (stop - angle) * x[m, k]
+                    direction[at + k, 0], direction[at + k, 1] = np.cos(th), np.sin(th)
+                    weight[at + k] = 0.5 * (stop - angle) * w[m, k]
+                    span[at + k] = np.inf
+                    seen[at + k] = GAP
+            at += m
+            angle = stop
+        return at
+    ax, ay = walls[wall, 0] - px, walls[wall, 1] - py
+    mx, my = walls[wall, 2] - walls[wall, 0], walls[wall, 3] - walls[wall, 1]
+    inv = 1.0 / np.sqrt(mx * mx + my * my)
+    nx, ny = my * inv, -mx * inv
+    c = nx * ax + ny * ay
+    if c < 0.0:
+        nx, ny, c = -nx, -ny, -c
+    alpha = np.arctan2(ny, nx)
+    phi = (a0 - alpha + np.pi) % (2.0 * np.pi) - np.pi
+    end = phi + (a1 - a0)
+    limit = 0.5 * np.pi - 1e-12
+    phi, end = max(phi, -limit), min(end, limit)
+    u, u_end = np.arcsinh(np.tan(phi)), np.arcsinh(np.tan(end))
+    while u < u_end - 1e-15:
+        longest = _step((alpha + phi) % (2.0 * np.pi), length, edges, poles)
+        stop = min(u_end, u + STRIP)
+        if phi + longest < limit:
+            stop = min(stop, np.arcsinh(np.tan(phi + longest)))
+        for k in range(len(breaks)):
+            if breaks[k] > c:
+                kink = np.arccosh(breaks[k] / c)
+                if u + 1e-13 < -kink < stop:
+                    stop = -kink
+                if u + 1e-13 < kink < stop:
+                    stop = kink
+        if stop <= u:
+            stop = u_end
+        after = np.arctan(np.sinh(stop))
+        m = _fewest(max((stop - u) / STRIP, (after - phi) / longest), reach)
+        if write:
+            for k in range(m):
+                v = 0.5 * (u + stop) + 0.5 * (stop - u) * x[m, k]
+                cosine, sine = 1.0 / np.cosh(v), np.tanh(v)
+                direction[at + k, 0] = nx * cosine - ny * sine
+                direction[at + k, 1] = ny * cosine + nx * sine
+                weight[at + k] = 0.5 * (stop - u) * w[m, k] * cosine
+                span[at + k] = c / cosine
+                seen[at + k] = wall
+        at += m
+        u, phi = stop, after
+    return at
+
+
+@kernel(
+    "f8[:,::1], f8[:,::1], i8[:,::1], i8[::1], f8[:,::1], f8[:,::1], f8[::1], f8, f8[::1], "
+    "f8[::1], f8[:,::1], f8[:,::1], f8[::1] "
+    "-> i8[::1], b1, f8[:,::1], f8[::1], f8[::1], i8[::1]",
+    over="points",
+)
+def place_nodes(first, last, points, angle, wall, pieces, view, walls, breaks, length, edges, poles,
+                x, w, reach, offsets, write, direction, weight, span, seen):  # fmt: skip
+    """Nodes of all visible pieces within the view, point after point.
+
+    points (P, 2); angle (P, C + 1), wall (P, C), pieces (P,) from `see_pieces`; view (v, 2)
+    intervals of [0, 2π]; x, w (M + 1, M) hold the m-node rule in row m, good for stretches of
+    the share reach[m] of the longest.  With write false, offsets[i + 1] receives the number of
+    nodes of point i; with write true, point i writes direction (m, 2), weight, span (the
+    range), seen (the wall), each (m,), from offsets[i] on.
+    """
+    for i in range(first, last):
+        at = offsets[i] if write else 0
+        for k in range(pieces[i]):
+            for v in range(len(view)):
+                a0, a1 = max(angle[i, k], view[v, 0]), min(angle[i, k + 1], view[v, 1])
+                if a1 > a0:
+                    at = _place(
+                        points[i, 0], points[i, 1], a0, a1, wall[i, k], walls, breaks, length,
+                        edges, poles, x, w, reach, at, write, direction, weight, span, seen,
+                    )  # fmt: skip
+        if not write:
+            offsets[i + 1] = at
+
+
+@inner
+def _log_profile(code, parameter, t):
+    if code == 0:
+        return t * parameter
+    if code == 1:
+        x = (1.0 - t) * parameter
+        return 1.0 - 1.0 / (1.0 - x * x) if x < 1.0 else -np.inf
+    return parameter * np.log(t) if t > 0.0 else -np.inf
+
+
+@inner
+def _cosine(direction, rose, s, i):
+    t = 0.0
+    for k in range(rose.shape[1]):
+        t += direction[s, k] * rose[i, k]
+    return min(t, 1.0)
+
+
+@inner
+def _window(direction, rose, s, code, parameter, peak, logs):
+    """Log profiles around the nearest direction of a rose sorted by angle.
+
+    Cosines rise towards the nearest direction and fall beyond it, so climb from `peak` to it
+    and stop on either side where a weight is lost in the rounding.  Returns (peak, left, right):
+    logs holds the entries from peak − left to peak + right, cyclically.
+    """
+    n = len(rose)
+    here = _cosine(direction, rose, s, peak)
+    for _ in range(n):
+        ahead = _cosine(direction, rose, s, (peak + 1) % n)
+        if ahead < here:
+            break
+        peak, here = (peak + 1) % n, ahead
+    for _ in range(n):
+        behind = _cosine(direction, rose, s, (peak - 1) % n)
+        if behind <= here:
+            break
+        peak, here = (peak - 1) % n, behind
+    top = _log_profile(code, parameter, here)
+    logs[peak] = top
+    right = 0
+    while right < n - 1:
+        i = (peak + right + 1) % n
+        value = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+        if value < top - LOST:
+            break
+        logs[i] = value
+        right += 1
+    left = 0
+    while left + right < n - 1:
+        i = (peak - left - 1) % n
+        value = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+        if value < top - LOST:
+            break
+        logs[i] = value
+        left += 1
+    return peak, left, right
+
+
+@kernel("i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8, f8 -> f8[:,:,::1]", over="out")
+def accumulate(first, last, offsets, direction, value, rose, order, code, parameter, out):
+    """out[p, order[i], :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
+
+    offsets (P + 1,); direction (m, d); value (m, k); rose (n, d), on the circle sorted by angle,
+    with profile `code` and its scaled `parameter` (1/ε, 1/(1 − cos ρ) or k); out (P, n, k).
+    """
+    n, d = rose.shape
+    channels = value.shape[1]
+    for p in range(first, last):
+        logs = np.empty(n)
+        for i in range(n):
+            for k in range(channels):
+                out[p, i, k] = 0.0
+        peak = 0
+        for s in range(offsets[p], offsets[p + 1]):
+            if d == 2:
+                peak, left, right = _window(direction, rose, s, code, parameter, peak, logs)
+            else:
+                left, right, peak = 0, n - 1, 0
+                for i in range(n):
+                    logs[i] = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+            top = logs[peak]
+            if d != 2:
+                for i in range(n):
+                    top = max(top, logs[i])
+            total = 0.0
+            for j in range(peak - left, peak + right + 1):
+                i = j - n if j >= n else (j + n if j < 0 else j)
+                logs[i] = np.exp(logs[i] - top) if logs[i] > top - LOST else 0.0
+                total += logs[i]
+            for j in range(peak - left, peak + right + 1):
+                i = j - n if j >= n else (j + n if j < 0 else j)
+                if logs[i] > 0.0:
+                    weight = logs[i] / total
+                    for k in range(channels):
+                        out[p, order[i], k] += weight * value[s, k]

@@ -1,1 +1,0 @@
-"""F and J of the paper, exactly."""

@@ -1,0 +1,1 @@
+"""Other methods beside ours, on the same scans."""

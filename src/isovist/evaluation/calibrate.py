@@ -1,0 +1,321 @@
+"""How often is "unique" wrong, and do probabilities mean what they say?  Over generated plans.
+
+Plans of all kinds of `plans.KINDS` come in turn, each with scans of all sensors in turn.  What came
+of each plan is a line of JSON, so that a long run can be stopped, gone on with and added up.
+The share of wrong and unique answers has its 95 % interval (Clopper and Pearson): with k of n,
+
+    low  = B(0.025; k, n − k + 1),      high = B(0.975; k + 1, n − k),                     (1)
+
+B being quantiles of the beta law.  It takes scans to be independent; those of one plan are less so.
+
+Caution alone makes no wrong answers, and no answers.  So on some scans brute force rates every
+place of the map (`brute`), and of the scans that it calls unique the share is told, with the same
+interval, that `locate` calls unique too.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.build import build
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.compute.infra import threads
+from isovist.errors import FileError, InputError
+from isovist.evaluation.exhaustive.verdict import rate_everywhere, withheld
+from isovist.evaluation.metrics import Outcome, calibration, outcome_of
+from isovist.localization.answer import Answer, Verdict
+from isovist.localization.locate import locate
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.floor import standing_places
+from isovist.poses import Pose, pose_error
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
+from isovist.sensing.scan import Scan
+from isovist.simulation.plans import HELD_OUT, KINDS, draw_plan
+from isovist.storage.files import existing_file, quote, replace_file
+
+SENSORS = {
+    "360°, 12 m": Lidar(2.0 * np.pi, 720, 12.0, noise=0.02),
+    "270°, 10 m": Lidar(1.5 * np.pi, 541, 10.0, noise=0.03),
+    "180°, 8 m": Lidar(np.pi, 181, 8.0, noise=0.03),
+    "120°, 8 m": Lidar(2.0 * np.pi / 3.0, 241, 8.0, noise=0.02),
+    "90°, 6 m": Lidar(0.5 * np.pi, 181, 6.0, noise=0.02),
+}
+LEVELS = (0.99, 0.998)
+"""Probabilities by brute force above which the share is told, too."""
+CLEARANCE = 0.3
+"""Of a sensor from walls and furniture, in m."""
+Line = dict[str, Any]
+
+
+def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
+    """Locate scans on one plan; the same for the same number and seed.
+
+    Of `brute` scans of a run one is rated by brute force too; none where that is 0.
+    """
+    kind = kind_of(number)
+    plan = draw_plan(kind, (seed, number))
+    atlas = build(plan.world)
+    places, asked = standing_places(plan.built, CLEARANCE, 0.0), []
+    for k in range(scans):
+        name = list(SENSORS)[(number + k) % len(SENSORS)]
+        ((truth, scan),) = random_scans(
+            plan.built, plan.reality, SENSORS[name], 1,
+            seed=int(np.random.SeedSequence((seed, number, k)).generate_state(1)[0]),
+            places=places,
+        )  # fmt: skip
+        there = Pose(plan.scale * truth.x, plan.scale * truth.y, truth.yaw)
+        answer = locate(atlas, scan)
+        came = outcome_of(atlas, scan, answer, there)
+        asked.append({"sensor": name, "verdict": str(came.verdict), "right": came.right,
+                      "listed": came.listed, "probability": came.probability,
+                      "off": min(came.off, 1e9), "error_m": min(came.error_m, 1e9)})  # fmt: skip
+        if _is_rated(number * scans + k, brute):
+            assert isinstance(atlas, PlaneAtlas)
+            assert isinstance(scan, Scan)
+            asked[-1]["brute"] = by_brute_force(atlas, scan, answer, there)
+    return {"plan": number, "kind": kind, "scale": plan.scale, "area_m2": atlas.area,
+            "asked": asked}  # fmt: skip
+
+
+def kind_of(number: int) -> str:
+    """Of the plan of that number: kinds come in turn."""
+    return list(KINDS)[number % len(KINDS)]
+
+
+def _is_rated(number: int, brute: int) -> bool:
+    """Whether a scan is the one of `brute` of a run, any of them: sensors come in turn, and each is
+    to be rated.
+    """
+    if brute == 0:
+        return False
+    some = int(np.random.SeedSequence(number // brute).generate_state(1)[0])
+    return number % brute == some % brute
+
+
+def by_brute_force(atlas: PlaneAtlas, scan: Scan, answer: Answer, truth: Pose) -> Line:
+    """What brute force says of a scan, and what keeps an answer from being unique.
+
+    Truth and answer say where it pays to begin; the rating is the same without.
+    """
+    poses = [truth, *(estimate.pose for estimate in answer.estimates)]
+    known = np.array([(pose @ scan.T_robot_level).vector for pose in poses])
+    told = rate_everywhere(atlas, scan, known)
+    near, turned = LocalizationSettings().same
+    gap = (np.inf, np.inf) if told.pose is None else pose_error(told.pose, truth)
+    return {"unique": told.unique, "right": gap[0] <= near and gap[1] <= turned,
+            "probability": told.probability, "ahead": float(np.clip(told.ahead, -1e9, 1e9)),
+            "judged": str(told.judged), "withheld": withheld(answer)}  # fmt: skip
+
+
+def run(
+    plans: int,
+    scans: int,
+    seed: int,
+    resume: Path | None,
+    progress: Callable[[float], None] = lambda _share: None,
+    *,
+    jobs: int = 1,
+    brute: int = 0,
+) -> list[Line]:
+    """Lines of all plans; those that a file has are not tried again, and new ones are added to it.
+
+    Args:
+        plans: How many.
+        scans: On each.
+        seed: Of plans and scans.
+        resume: A file of lines of an earlier run, or that is to be.
+        progress: Told the share that is done.
+        jobs: Processes that try plans side by side; lines come as they end, and are the same.
+        brute: Of so many scans one is rated by brute force too; none where that is 0.
+    """
+    if min(plans, scans, jobs) < 1:
+        raise InputError(
+            f"`plans`, `scans` and `jobs` must be 1 or more, got {plans}, {scans} and {jobs}."
+        )
+    if brute < 0:
+        raise InputError.about("brute", f"must be 0 or more, got {brute}.")
+    head = {"seed": seed, "scans": scans}
+    done = {} if resume is None else read_lines(resume, head)
+    missing = [number for number in range(plans) if number not in done]
+    for line in _tried(missing, scans, seed, jobs, brute):
+        done[line["plan"]] = line
+        if resume is not None:
+            with resume.open("ab") as stream:
+                stream.write(_line(line))
+        progress(sum(number < plans for number in done) / plans)
+    return [done[number] for number in range(plans)]
+
+
+def _tried(numbers: list[int], scans: int, seed: int, jobs: int, brute: int) -> Iterator[Line]:
+    """Lines of plans, in the order in which they are done."""
+    ask = partial(try_plan, scans=scans, seed=seed, brute=brute)
+    if jobs == 1:
+        yield from map(ask, numbers)
+        return
+    with get_context("spawn").Pool(jobs, threads.stay_on_one_core) as pool:
+        yield from pool.imap_unordered(ask, numbers)
+
+
+def read_lines(path: Path, head: Line) -> dict[int, Line]:
+    """Lines of a file by their plan; a new file begins with what all its lines share.
+
+    What was being written when an earlier run was killed is cut off.
+    """
+    if not path.exists():
+        replace_file(path, _line(head))
+    text = existing_file(path, "lines of `isovist bench calibrate`").read_bytes()
+    whole = text[: text.rfind(b"\n") + 1]
+    try:
+        first, *rest = [json.loads(line) for line in whole.splitlines()]
+        lines = {int(line["plan"]): line for line in rest}
+    except (ValueError, KeyError, TypeError) as error:
+        raise FileError(f"{path.name} has no lines of `isovist bench calibrate`.") from error
+    if first != head:
+        raise FileError(
+            f"{path.name} is of a run with {quote(first)}, and this one has {quote(head)}. "
+            "Name another file, or repeat its numbers."
+        )
+    if any(line.get("kind") != kind_of(number) for number, line in lines.items()):
+        raise FileError(f"{path.name} is of a version that draws other kinds of plans. "
+                        "Name another file.", code="outdated_file")  # fmt: skip
+    if whole != text:
+        replace_file(path, whole)
+    return lines
+
+
+def _line(row: Line) -> bytes:
+    return f"{json.dumps(row)}\n".encode()
+
+
+def rows_of(lines: Sequence[Line]) -> list[Line]:
+    """A row for all scans, one for the kinds that are held out, and one per kind and sensor."""
+    flat = [(line["kind"], asked) for line in lines for asked in line["asked"]]
+    groups = [("all", [a for _, a in flat])]
+    groups.append(("held out", [a for kind, a in flat if kind in HELD_OUT]))
+    groups += [(name, [a for kind, a in flat if kind == name]) for name in KINDS]
+    groups += [(name, [a for _, a in flat if a["sensor"] == name]) for name in SENSORS]
+    return [{"what": name, **summary(some)} for name, some in groups if some]
+
+
+def summary(asked: Sequence[Line]) -> Line:
+    """Shares of one group of scans, with the interval (1), and what `calibration` says of them."""
+    n = len(asked)
+    wrong = sum(_is_unique(a) and not a["right"] for a in asked)
+    told = calibration([_outcome(a) for a in asked])
+    return {
+        "scans": n,
+        "right": sum(a["right"] for a in asked) / n,
+        "unique": sum(_is_unique(a) for a in asked) / n,
+        "listed": sum(a["listed"] for a in asked) / n,
+        "wrong_and_unique": wrong,
+        "interval": clopper_pearson(wrong, n),
+        **{f"ellipse{level}": share for level, share in told["ellipses"].items()},
+        "probabilities": told["probabilities"],
+        **({"brute": share_of(asked)} if any("brute" in a for a in asked) else {}),
+    }
+
+
+def share_of(asked: Sequence[Line]) -> Line:
+    """Of scans that brute force calls unique, how many are so by `locate`, and why others are not.
+
+    `unique` counts those of brute force, `too` those among them that `locate` calls unique, `share`
+    is their share, `None` of nothing; `wrong` counts where brute force calls a wrong place unique,
+    `wrong_too` where `locate` does on the same scans; `given_up` those that took too long.
+    `levels` has the same of scans whose place is so probable by brute force.
+    """
+    rated = [a for a in asked if "brute" in a]
+    unique = [a for a in rated if a["brute"]["unique"]]
+    reasons = Counter(a["brute"]["withheld"] for a in unique if not _is_unique(a))
+    likely = {p: [a for a in unique if a["brute"]["probability"] >= p] for p in LEVELS}
+    return {
+        "rated": len(rated),
+        "given_up": sum(a["brute"]["unique"] is None for a in rated),
+        **_both(unique),
+        "wrong_too": sum(_is_unique(a) and not a["right"] for a in rated),
+        "withheld": dict(reasons.most_common()),
+        "levels": [{"probability": p, **_both(some)} for p, some in likely.items()],
+    }
+
+
+def _both(unique: Sequence[Line]) -> Line:
+    """Of scans that are unique by brute force, how many are so by `locate` too."""
+    too, n = sum(_is_unique(a) for a in unique), len(unique)
+    return {
+        "unique": n,
+        "too": too,
+        "share": too / n if n else None,
+        "interval": clopper_pearson(too, n),
+        "wrong": sum(not a["brute"]["right"] for a in unique),
+    }
+
+
+def _is_unique(asked: Line) -> bool:
+    return bool(asked["verdict"] == Verdict.UNIQUE)
+
+
+def clopper_pearson(k: int, n: int) -> tuple[float, float]:
+    """Equation (1): the 95 % interval of a share of which k of n cases were seen."""
+    from scipy.stats import beta
+
+    low = float(beta.ppf(0.025, k, n - k + 1)) if k else 0.0
+    return low, float(beta.ppf(0.975, k + 1, n - k)) if k < n else 1.0
+
+
+def text_of(rows: Iterable[Line]) -> str:
+    """The rows as a table, with the probabilities of all scans and brute force below it."""
+    heads = ("what", "scans", "right", "unique", "listed", "wrong and unique (95 %)", "ellipses")
+    lines, rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], list(rows)
+    for row in rows:
+        low, high = row["interval"]
+        held = ", ".join(f"{100 * row[f'ellipse{level}']:.0f}" for level in ("0.5", "0.68", "0.95"))
+        shares = " | ".join(f"{row[key]:.1%}" for key in ("right", "unique", "listed"))
+        wrong = f"{row['wrong_and_unique']} ({low:.2%} to {high:.2%})"
+        lines.append(f"| {row['what']} | {row['scans']} | {shares} | {wrong} | {held} |")
+    for low, high, count, mean, share in rows[0]["probabilities"]:
+        lines.append(
+            f"p from {low:g} to {high:g}: {count:.0f} answers, mean {mean:.3f}, {share:.1%} right"
+        )
+    return "\n".join([*lines, *_brute_lines([row for row in rows if "brute" in row])])
+
+
+def _brute_lines(rows: Sequence[Line]) -> list[str]:
+    """A second table, of the scans that brute force rated; nothing where it rated none."""
+    if not rows:
+        return []
+    heads = ("brute force", "rated", "given up", "unique", "of these unique by locate (95 %)",
+             "brute force unique and wrong", "locate unique and wrong")  # fmt: skip
+    lines = ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in rows:
+        told = row["brute"]
+        of = _share_text(told)
+        wrong = [f"{told[key]} ({told[key] / told['rated']:.2%})" for key in ("wrong", "wrong_too")]
+        cells = (row["what"], told["rated"], told["given_up"], told["unique"], of, *wrong)
+        lines.append(f"| {' | '.join(map(str, cells))} |")
+    for level in rows[0]["brute"]["levels"]:
+        lines.append(
+            f"Brute force unique with p from {level['probability']:g}: {level['unique']}, "
+            f"{level['wrong']} of them wrong; of these unique by locate {_share_text(level)}"
+        )
+    kept = ", ".join(f"{name} {count}" for name, count in rows[0]["brute"]["withheld"].items())
+    return [*lines, f"What keeps locate from calling those unique: {kept or 'nothing'}."]
+
+
+def _share_text(told: Line) -> str:
+    low, high = told["interval"]
+    share = "–" if told["share"] is None else f"{told['share']:.1%}"
+    return f"{told['too']}: {share} ({low:.1%} to {high:.1%})"
+
+
+def _outcome(asked: Line) -> Outcome:
+    """An outcome with what `calibration` looks at."""
+    return Outcome(
+        Verdict(asked["verdict"]), asked["error_m"], 0.0, asked["right"], asked["listed"], True,
+        asked["probability"], asked["off"], {},
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Exhaustive search: what brute force would say of a place."""

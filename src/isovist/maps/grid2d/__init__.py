@@ -1,0 +1,1 @@
+"""2D maps of cells."""

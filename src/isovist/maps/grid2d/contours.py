@@ -1,0 +1,94 @@
+"""From walls as line segments to cells, and back.
+
+Rasterising marks every cell that a segment passes through.  A cell owns its lower and left faces,
+so a segment along a grid line makes one row of cells, and the cells of one segment hang together
+by their faces: what the segments enclose stays enclosed.
+
+Back, the occupied cells are outlined by closed loops with the wall on their left, and the loops
+are simplified so that no corner of theirs is farther than the tolerance from what remains
+(Douglas–Peucker).  Where two walls touch at a corner one loop goes around both.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.maps.grid2d.mapping import count
+from isovist.types import BoolArray, FloatArray
+
+
+def rasterise(segments: FloatArray, resolution: float) -> tuple[BoolArray, FloatArray]:
+    """Cells that segments (m, 2, 2) pass through, and the lower left corner of the grid in m."""
+    starts, ends = np.moveaxis(segments, 1, 0)
+    hits, passes, corner = count(starts, ends, np.ones(len(ends), dtype=np.bool_), resolution)
+    return (hits > 0) | (passes > 0), corner
+
+
+def nearest_segments(segments: FloatArray, points: FloatArray) -> NDArray[np.int64]:
+    """Number of the segment (m, 2, 2) nearest to each point (k, 2)."""
+    import shapely
+
+    tree = shapely.STRtree(shapely.linestrings(segments))
+    found, _ = tree.query_nearest(shapely.points(points), return_distance=True, all_matches=False)
+    return np.asarray(found[1])
+
+
+def enclosed(occupied: BoolArray) -> BoolArray:
+    """Cells that are not occupied and from which no way leads to the first cell."""
+    from scipy.ndimage import label
+
+    parts, _ = label(~occupied)
+    return np.asarray(~occupied & (parts != parts[0, 0]))
+
+
+def outlines(occupied: BoolArray) -> list[NDArray[np.int64]]:
+    """Closed loops around the occupied cells, each as its corners (x, y) in cells, shape (k, 2)."""
+    padded = np.pad(occupied, 1)
+    here, left = padded[1:, 1:], padded[1:, :-1]
+    below, below_left = padded[:-1, 1:], padded[:-1, :-1]
+    # Does a loop leave this grid point to the right, up, to the left or down?
+    leaves = np.stack(
+        [here & ~below, left & ~here, below_left & ~left, below & ~below_left], axis=-1
+    )
+    width, steps = leaves.shape[1], np.flatnonzero(leaves)
+    points, headings = steps >> 2, steps & 3
+    arrived = points + np.array([1, width, -1, -width])[headings]
+    # A right turn before all else goes around walls that touch at a corner.
+    turns = [4 * arrived + ((headings + turn) & 3) for turn in (-1, 0, 1)]
+    flat = leaves.reshape(-1)
+    chosen = np.where(flat[turns[0]], turns[0], np.where(flat[turns[1]], turns[1], turns[2]))
+    following = np.searchsorted(steps, chosen)
+    bends = np.empty(len(steps), dtype=np.bool_)
+    bends[following] = headings[following] != headings
+    after, bent, seen = following.tolist(), bends.tolist(), [False] * len(steps)
+    loops = []
+    for first in np.flatnonzero(bends).tolist():
+        corners, step = [], first
+        while not seen[step]:
+            seen[step] = True
+            if bent[step]:
+                corners.append(step)
+            step = after[step]
+        if corners:
+            rows, cols = np.divmod(points[corners], width)
+            loops.append(np.stack([cols, rows], axis=-1))
+    return loops
+
+
+def simplified(loops: list[NDArray[np.int64]], tolerance: float) -> FloatArray:
+    """Sides of the loops after simplification, shape (m, 2, 2), all in cells.
+
+    A loop that would shrink to a line is simplified less, so that it still has an inside.
+    """
+    import shapely
+
+    sides = []
+    for loop in loops:
+        closed = np.vstack([loop, loop[:1]]).astype(np.float64)
+        line, allowed, corners = shapely.linestrings(closed), tolerance, closed[:0]
+        while len(corners) < 4:
+            corners = shapely.get_coordinates(
+                shapely.simplify(line, allowed, preserve_topology=False)
+            )
+            allowed /= 2.0
+        sides.append(np.stack([corners[:-1], corners[1:]], axis=1))
+    return np.concatenate(sides) if sides else np.zeros((0, 2, 2))

@@ -1,0 +1,109 @@
+"""Occupancy maps from scans taken at known poses, by counting.
+
+Every valid beam adds one miss to each cell it passes and one hit to the cell it ends in.  With
+h hits and m misses a cell is
+
+    occupied   when h ≥ 1 and h ≥ ρ (h + m),
+    free       when not occupied and m ≥ 1,
+    unknown    otherwise.                                                                   (1)
+
+Beams that graze a wall pass many of its cells, so ρ is below one half.  With ρ = ¼, maps at 5 cm
+of six real logs end 95 to 100 % of held-out beams at a wall, 81 to 94 % within 0.2 m of the
+measured range, and in the middle 3 cm before it; a smaller ρ makes walls thicker, a larger one
+opens them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.maps.grid2d.occupancy_map import Cell
+from isovist.poses import unit_vectors
+from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
+
+MARGIN = 2
+PARTS = 8
+"""Beams are counted in so many parts, and progress is told after each."""
+MOST_CELLS = 1 << 26
+
+
+class Beams(Protocol):
+    """What mapping needs of a scan."""
+
+    @property
+    def bearings(self) -> FloatArray: ...
+    @property
+    def ranges(self) -> FloatArray: ...
+    @property
+    def valid(self) -> BoolArray: ...
+
+
+def gather(
+    scans: Sequence[Beams], poses: ArrayLike, maximum: float
+) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Starts and ends of all valid beams, shapes (m, 2), in m, and which ends are returns."""
+    where = as_floats("poses", poses, (None, 3))
+    if len(scans) != len(where):
+        raise InputError.about(
+            "poses", f"must have one row per scan, got {len(where)} rows and {len(scans)} scans."
+        )
+    if len(scans) == 0:
+        raise InputError("A map needs at least one scan, got none.", code="missing")
+    counts = [int(np.count_nonzero(scan.valid)) for scan in scans]
+    ranges = np.concatenate([scan.ranges[scan.valid] for scan in scans])
+    bearings = np.concatenate([scan.bearings[scan.valid] for scan in scans])
+    sensor = np.repeat(where, counts, axis=0)
+    starts, along = sensor[:, :2], unit_vectors(bearings + sensor[:, 2])
+    ends = starts + np.minimum(ranges, maximum)[:, None] * along
+    return starts, ends, ranges <= maximum
+
+
+def count(
+    starts: FloatArray,
+    ends: FloatArray,
+    returned: BoolArray,
+    resolution: float,
+    progress: Callable[[float], None] = lambda _: None,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], FloatArray]:
+    """Hits and misses per cell, shapes (height, width), and the lower left corner in m.
+
+    The grid goes around all starts and ends, with a margin.  `progress` is told the share done.
+    """
+    from isovist.compute.grids.mapping import count_hits, count_misses
+
+    points = np.concatenate([starts, ends])
+    with np.errstate(over="ignore", invalid="ignore"):
+        corner = np.floor(points.min(axis=0) / resolution - MARGIN) * resolution
+        sizes = np.ceil((points.max(axis=0) - corner) / resolution) + MARGIN
+    check_cells(float(sizes[0]), float(sizes[1]), resolution)
+    width, height = (int(size) for size in sizes)
+    a, b = ((points - corner) / resolution for points in (starts, ends))
+    hits = np.zeros((height, width), dtype=np.int32)
+    misses = np.zeros((height, width + 1), dtype=np.int32)
+    count_hits(b[returned], hits)
+    for part in range(PARTS):
+        some = slice(part * len(a) // PARTS, (part + 1) * len(a) // PARTS)
+        count_misses(a[some], b[some], misses)
+        progress((part + 1) / PARTS)
+    return hits, np.cumsum(misses, axis=1, dtype=np.int32)[:, :-1], corner
+
+
+def classify(hits: NDArray[np.int32], misses: NDArray[np.int32], share: float) -> NDArray[np.uint8]:
+    """Cells by equation (1) with ρ = `share`, as `Cell` codes."""
+    occupied = (hits > 0) & (hits >= share * (hits + misses))
+    passed = np.where(misses > 0, Cell.FREE, Cell.UNKNOWN)
+    return np.where(occupied, Cell.OCCUPIED, passed).astype(np.uint8)
+
+
+def check_cells(width: float, height: float, resolution: float) -> None:
+    """An error when a map of cells of so many m would have too many."""
+    if not width * height <= MOST_CELLS:
+        raise InputError(
+            f"The map would have {width:.10g} × {height:.10g} cells, more than {MOST_CELLS}; "
+            f"take a coarser `resolution` than {resolution} m.",
+            code="too_large",
+            field="resolution",
+        )

@@ -1,0 +1,388 @@
+"""Maps of square cells: free, occupied or unknown.
+
+Rays are exact: they go from cell face to cell face in float64, and end where they enter a cell
+that is not free.  "Along the direction a" means "at the angle a + 0": a ray through a corner goes
+on as if turned to the left by nearly nothing, and a ray along a grid line runs through the cells
+on its left.  An origin outside free space has range 0.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from enum import IntEnum
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.maps.base import Hits
+from isovist.maps.grid2d.distance import distance_to, king_moves
+from isovist.poses import Pose
+from isovist.types import (
+    ArrayLike,
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    IntArray,
+    as_floats,
+    readonly,
+    restore,
+)
+
+if TYPE_CHECKING:
+    from isovist.maps.grid2d.mapping import Beams
+
+
+LOOSEST = 1000.0
+"""Largest tolerance of an outline, in m: larger ones leave nothing of any building."""
+
+LONGEST = 1e9
+"""A cell is shorter than this, in m."""
+NO_WALL = "The map has no wall that borders free space, so no scan can fit it."
+
+
+class Cell(IntEnum):
+    """What is known of a cell."""
+
+    FREE = 0
+    OCCUPIED = 1
+    UNKNOWN = 2
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancyMap:
+    """A grid of cells in the plane.
+
+    Attributes:
+        cells: `Cell` codes, shape (height, width), uint8; row 0 is the lowest row (smallest y of
+            the map frame), column 0 the leftmost.  Read-only.
+        resolution: Side of a cell in m.
+        origin: T_world_map, the pose of the lower left corner of cell (0, 0).
+        reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
+    """
+
+    cells: NDArray[np.uint8]
+    resolution: float
+    origin: Pose = field(default_factory=Pose)
+    reflectance: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        cells = np.asarray(self.cells)
+        if cells.ndim != 2 or cells.size == 0:
+            raise InputError.about(
+                "cells", f"must be a table of rows and columns, got {cells.shape}."
+            )
+        if not np.isfinite(self.origin.vector).all():
+            raise InputError.about("origin", f"must be finite, got {self.origin}.")
+        set_ = object.__setattr__
+        set_(self, "cells", checked_cells(cells))
+        set_(self, "resolution", check_length("resolution", self.resolution))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, cells.size))
+
+    __setstate__ = restore
+
+    @classmethod
+    def from_array(
+        cls,
+        cells: ArrayLike,
+        resolution: float,
+        origin: Pose | None = None,
+        *,
+        reflectance: ArrayLike | None = None,
+    ) -> "OccupancyMap":
+        """From `Cell` codes, shape (height, width), row 0 lowest, and perhaps reflectances."""
+        place = Pose() if origin is None else origin
+        values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
+        return cls(np.asarray(cells), resolution, place, values)
+
+    @classmethod
+    def from_scans(
+        cls,
+        scans: "Sequence[Beams]",
+        poses: ArrayLike,
+        resolution: float = 0.05,
+        *,
+        maximum: float = np.inf,
+        share: float = 0.25,
+        progress: Callable[[float], None] = lambda _: None,
+    ) -> "OccupancyMap":
+        """From scans with known poses, by counting hits and misses (see `maps.grid2d.mapping`).
+
+        Args:
+            scans: What the sensor saw.  Beams without a return clear nothing.
+            poses: (x, y, yaw) of the sensor in the world for each scan, shape (N, 3).
+            resolution: Side of a cell in m.
+            maximum: Returns farther than this, in m, clear cells up to it and mark none.
+            share: Least share of hits among hits and misses that makes a cell occupied.
+            progress: Called with the share that is done.
+        """
+        from isovist.maps.grid2d import mapping
+
+        check_length("resolution", resolution)
+        check_reach(maximum)
+        if not 0.0 < share <= 1.0:
+            raise InputError.about("share", f"must lie in (0, 1], got {share}.")
+        beams = mapping.gather(scans, poses, maximum)
+        hits, misses, corner = mapping.count(*beams, resolution, progress)
+        cells = mapping.classify(hits, misses, share)
+        return cls(cells, resolution, Pose(float(corner[0]), float(corner[1])))
+
+    @classmethod
+    def from_segments(
+        cls,
+        segments: ArrayLike,
+        resolution: float = 0.05,
+        *,
+        outside: Cell = Cell.UNKNOWN,
+        reflectance: FloatArray | None = None,
+    ) -> "OccupancyMap":
+        """From walls as line segments, shape (m, 2, 2), in m.
+
+        Cells that a segment passes through are occupied; those that the walls enclose are free;
+        all others, from which a way leads around the walls, are `outside`.  A cell has the
+        `reflectance` of the nearest segment, given for each, shape (m,).
+        """
+        from isovist.maps.grid2d import contours
+
+        check_length("resolution", resolution)
+        walls = as_floats("segments", segments, (None, 2, 2))
+        if len(walls) == 0:
+            raise InputError.about("segments", "must not be empty.", code="missing")
+        occupied, corner = contours.rasterise(walls, resolution)
+        inside = contours.enclosed(occupied)
+        if outside != Cell.FREE and not inside.any():
+            raise InputError(
+                "The segments enclose no free cell. Close the walls, take a finer `resolution`, "
+                "or pass `outside=Cell.FREE`.",
+                code="empty",
+            )
+        cells = np.where(occupied, Cell.OCCUPIED, np.where(inside, Cell.FREE, outside))
+        origin = Pose(float(corner[0]), float(corner[1]))
+        if reflectance is None:
+            return cls(cells, resolution, origin)
+        given = as_floats("reflectance", reflectance, (len(walls),))
+        middles = origin.apply((np.argwhere(occupied)[:, ::-1] + 0.5) * resolution)
+        values = np.zeros(cells.shape)
+        values[occupied] = given[contours.nearest_segments(walls, middles)]
+        return cls(cells, resolution, origin, values)
+
+    def with_cells(self, cells: NDArray[np.uint8]) -> "OccupancyMap":
+        """Other cells at the same place, with the same reflectances."""
+        return OccupancyMap(cells, self.resolution, self.origin, self.reflectance)
+
+    def resampled(self, resolution: float) -> "OccupancyMap":
+        """The same map in cells of another side (m), from the same corner.
+
+        A cell is occupied where any part of it is; else it is what is at its middle.
+        """
+        from isovist.maps.grid2d.mapping import check_cells
+
+        factor = check_length("resolution", resolution) / self.resolution
+        sizes = [max(1, int(np.ceil(n / factor - 1e-9))) for n in self.shape]
+        check_cells(sizes[1], sizes[0], resolution)
+        occupied, cells = self.cells == Cell.OCCUPIED, self.cells
+        for axis, (size, n) in enumerate(zip(sizes, self.shape, strict=True)):
+            low = np.floor(np.arange(size) * factor + 1e-9).astype(np.int64)
+            high = np.ceil(np.arange(1, size + 1) * factor - 1e-9).astype(np.int64)
+            middle = np.floor((np.arange(size) + 0.5) * factor).astype(np.int64)
+            cells = np.take(cells, np.minimum(middle, n - 1), axis=axis)
+            # From each first cell to each last one: every other of the runs between these.
+            runs = np.stack([low, np.minimum(high, n)], axis=1).ravel()
+            ended = np.concatenate([occupied, np.zeros_like(occupied.take([0], axis))], axis)
+            occupied = np.logical_or.reduceat(ended, runs, axis=axis).take(
+                np.arange(0, 2 * size, 2), axis
+            )
+        return OccupancyMap(np.where(occupied, Cell.OCCUPIED, cells), resolution, self.origin)
+
+    def to_segments(self, tolerance: float = 0.0) -> FloatArray:
+        """Outlines of the occupied cells as line segments, shape (m, 2, 2), in m.
+
+        No corner of an outline is farther than `tolerance` (m) from the segments; with 0 they
+        are the faces of the cells, joined where they are in line.  The wall is on their left.
+        """
+        from isovist.maps.grid2d import contours
+
+        if not 0.0 <= tolerance <= LOOSEST:
+            rule = f"at most {LOOSEST:g}" if tolerance > LOOSEST else "0 or more"
+            raise InputError.about("tolerance", f"must be a length in m, {rule}, got {tolerance}.")
+        loops = contours.outlines(self.cells == Cell.OCCUPIED)
+        sides = contours.simplified(loops, tolerance / self.resolution)
+        return self.origin.apply(sides * self.resolution)
+
+    @property
+    def dimension(self) -> int:
+        """2."""
+        return 2
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(height, width) in cells."""
+        height, width = self.cells.shape
+        return height, width
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Smallest and largest world coordinates of the map, shape (2, 2), in m."""
+        height, width = self.shape
+        corners = np.array([[0, 0], [width, 0], [0, height], [width, height]]) * self.resolution
+        world = self.origin.apply(corners)
+        return np.stack([world.min(axis=0), world.max(axis=0)])
+
+    @property
+    def free_area(self) -> float:
+        """Area of the free cells in m²."""
+        return float(np.count_nonzero(self.cells == Cell.FREE)) * self.resolution**2
+
+    def to_grid(self, points: ArrayLike) -> FloatArray:
+        """World points, shape (..., 2), in cell units: x along columns, y along rows."""
+        world = np.asarray(points, dtype=np.float64)
+        local = world - [self.origin.x, self.origin.y]
+        if self.origin.yaw != 0.0:
+            local = local @ self.origin.rotation
+        return np.asarray(local / self.resolution)
+
+    def index(self, points: ArrayLike) -> tuple[IntArray, IntArray]:
+        """Row and column of the cell of each point, shape (...); both −1 outside the map.
+
+        A cell owns its lower and left faces.
+        """
+        place = np.floor(self.to_grid(as_points("points", points, 2)))
+        height, width = self.shape
+        inside = ((place >= 0) & (place < [width, height])).all(axis=-1)
+        cols, rows = (np.where(inside, place[..., k], -1).astype(np.int64) for k in (0, 1))
+        return rows, cols
+
+    def centres(self, rows: ArrayLike, cols: ArrayLike) -> FloatArray:
+        """World coordinates of the centres of cells, shape (..., 2), in m."""
+        place = np.stack(np.broadcast_arrays(cols, rows), axis=-1) + 0.5
+        return self.origin.apply(place * self.resolution)
+
+    def contains(self, points: ArrayLike) -> BoolArray:
+        """Whether each point lies in a free cell, shape (...)."""
+        rows, cols = self.index(points)
+        return np.asarray((rows >= 0) & (self.cells[rows, cols] == Cell.FREE))
+
+    @cached_property
+    def skip(self) -> NDArray[np.uint8]:
+        """What `compute.rays.grid2d` walks on, shape (height + 2, width + 2).  Made once."""
+        return skip_of(self.cells)
+
+    @cached_property
+    def runs(self) -> tuple[Any, Any]:
+        """What `maps.sweep.sweep2d` meets along rows and along columns.  Made once."""
+        from isovist.maps.sweep.sweep2d import runs_of
+
+        return runs_of(self.cells)
+
+    def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
+        """Follow rays to the first cell that is not free, the edge or `maximum` (m).
+
+        Shapes (..., 2) broadcast against each other; directions need not be unit vectors.
+        `walls` are flat indices (row · width + column) of occupied or unknown cells.
+        """
+        from isovist.compute.rays.grid2d import cast_rays
+
+        start = self.to_grid(as_points("origins", origins, 2))
+        along = as_points("directions", directions, 2) @ self.origin.rotation
+        hits = follow(cast_rays, self.skip, start, along, maximum, self.resolution)
+        return replace(hits, normals=readonly(hits.normals @ self.origin.rotation.T))
+
+
+def checked_cells(cells: NDArray[Any]) -> NDArray[np.uint8]:
+    """`Cell` codes, read-only; an error when they are none, or none of them is free."""
+    if not np.issubdtype(cells.dtype, np.integer):
+        raise InputError.about("cells", f"must be integer codes, got {cells.dtype}.")
+    if cells.min() < 0 or cells.max() > Cell.UNKNOWN:
+        raise InputError.about(
+            "cells",
+            "must be 0 (free), 1 (occupied) or 2 (unknown), "
+            f"got values from {cells.min()} to {cells.max()}.",
+        )
+    if not (cells == Cell.FREE).any():
+        raise InputError("The map has no free cell, so there is nowhere to be.", code="empty")
+    return readonly(np.array(cells, dtype=np.uint8, order="C"))
+
+
+def checked_reflectance(given: ArrayLike | None, size: int) -> FloatArray | None:
+    """One number for each cell, read-only, or `None` where a map has none."""
+    if given is None:
+        return None
+    return readonly(as_floats("reflectance", np.ravel(given), (size,)).copy())
+
+
+def skip_of(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """What the kernels that cast rays walk on: the cells with a border of one, read-only."""
+    padded = np.pad(cells, 1, constant_values=3)
+    free = padded == Cell.FREE
+    return readonly(np.where(free, king_moves(free) + np.uint8(2), padded - np.uint8(1)))
+
+
+def beside(met: BoolArray, *, corners: bool) -> BoolArray:
+    """Which cells have a face to one of a set; with `corners`, an edge or a corner will do."""
+    near = np.zeros_like(met)
+    for axis in range(met.ndim):
+        of, to = np.moveaxis(met | near if corners else met, axis, 0), np.moveaxis(near, axis, 0)
+        to[1:] |= of[:-1]
+        to[:-1] |= of[1:]
+    return near
+
+
+def wall_faces(cells: NDArray[np.uint8]) -> BoolArray:
+    """Occupied cells that free space touches, if only with a corner; shape of the cells.
+
+    The inside of a thick wall is not a wall: no beam can end there.
+    """
+    return np.asarray(beside(cells == Cell.FREE, corners=True) & (cells == Cell.OCCUPIED))
+
+
+def distance_to_walls(cells: NDArray[np.uint8]) -> Float32Array:
+    """Distance of each cell to the nearest wall that free space touches, in cells.  Read-only."""
+    faces = wall_faces(cells)
+    if not faces.any():
+        raise InputError(NO_WALL, code="empty")
+    return readonly(distance_to(faces))
+
+
+def follow(
+    cast_rays: Callable[..., None],
+    skip: Any,
+    start: FloatArray,
+    along: FloatArray,
+    maximum: float,
+    resolution: float,
+) -> Hits:
+    """Cast rays from points in cells along directions, both (..., d) in the axes of the grid."""
+    if not along.any(axis=-1).all():
+        raise InputError.about("directions", "must not be zero.")
+    check_reach(maximum)
+    start, along = np.broadcast_arrays(start, along)
+    shape, d = start.shape[:-1], start.shape[-1]
+    start, along = (np.array(x.reshape(-1, d), order="C") for x in (start, along))
+    ranges, endings = np.empty(len(start)), np.empty(len(start), dtype=np.uint8)
+    walls, axes = np.empty(len(start), dtype=np.int64), np.empty(len(start), dtype=np.int64)
+    cast_rays(skip, start, along, maximum / resolution, ranges, endings, walls, axes)
+    met = (np.arange(d) == axes[:, None]) & (walls[:, None] >= 0)
+    arrays = ranges * resolution, walls, np.where(met, -np.sign(along), 0.0), endings
+    return Hits(*(readonly(array) for array in arrays)).reshaped(shape)
+
+
+def check_length(name: str, value: float) -> float:
+    """A positive length in m, and none that a whole map of them would overflow."""
+    if not (np.isfinite(value) and 0.0 < value < LONGEST):
+        raise InputError.about(name, f"must be a positive length in m, got {value}.")
+    return float(value)
+
+
+def check_reach(maximum: float) -> None:
+    """A positive length in m; infinity is one."""
+    if not maximum > 0.0:
+        raise InputError.about("maximum", f"must be a positive length in m, got {maximum}.")
+
+
+def as_points(name: str, value: ArrayLike, d: int) -> FloatArray:
+    """Finite numbers of shape (..., d)."""
+    array = as_floats(name, value)
+    if array.ndim == 0 or array.shape[-1] != d:
+        raise InputError.about(name, f"must have shape (..., {d}), got {array.shape}.")
+    return array

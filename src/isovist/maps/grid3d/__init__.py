@@ -1,0 +1,1 @@
+"""3D maps of voxels."""

@@ -1,0 +1,222 @@
+"""Cells in space by blocks, so that memory follows the walls and not the box around them.
+
+Blocks of 16³ cells that are all free, or all unknown with nothing else beside them, are not kept
+(`compute.grids.blocks`).  A town of 1 km × 1 km × 50 m has 6 · 10⁹ cells of 0.2 m, and 1 in 10 of
+its blocks holds a wall.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.grids.layout import FREE_ROW, OWN, SIDE, UNKNOWN_ROW
+from isovist.errors import InputError
+from isovist.types import BoolArray, IntArray, readonly, restore
+
+FREE, OCCUPIED, UNKNOWN = 0, 1, 2
+MOST_BLOCKS = 1 << 26
+"""Of the box around a map: an index of 268 MB, and 1.7 km³ of cells of 0.2 m."""
+PORTION = 1 << 26
+"""Bytes of cells that are sorted into blocks at once."""
+
+Shape = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """`Cell` codes by blocks.
+
+    Attributes:
+        index: Row of each block in the table, int32, shape (z, y, x) in blocks.  Read-only.
+        table: Codes, uint8, shape (rows, 16, 16, 16).  Read-only.
+        shape: (levels, rows, columns) in cells.
+    """
+
+    index: NDArray[np.int32]
+    table: NDArray[np.uint8]
+    shape: Shape
+
+    __setstate__ = restore
+
+    @classmethod
+    def from_array(cls, cells: NDArray[np.uint8]) -> "Blocks":
+        """From codes, shape (levels, rows, columns)."""
+        levels, rows, columns = cells.shape
+        counts = blocks_of(cells.shape)
+        free, unknown = np.empty(counts, dtype=bool), np.empty(counts, dtype=bool)
+        for held in _portions(counts):
+            parts = _parts(cells, *held)
+            free[held] = parts.max(axis=(3, 4, 5)) == FREE
+            unknown[held] = parts.min(axis=(3, 4, 5)) == UNKNOWN
+        own = ~free & ~_deep(unknown)
+        index = np.where(free, FREE_ROW, UNKNOWN_ROW).astype(np.int32)
+        index[own] = OWN + np.arange(np.count_nonzero(own), dtype=np.int32)
+        table = np.empty((OWN + np.count_nonzero(own), SIDE, SIDE, SIDE), dtype=np.uint8)
+        table[:OWN] = _uniform()
+        for held in _portions(counts):
+            if own[held].any():
+                table[index[held][own[held]]] = _parts(cells, *held)[own[held]]
+        return cls(readonly(index), readonly(table), (levels, rows, columns))
+
+    @classmethod
+    def from_walls(cls, walls: IntArray, shape: Shape) -> "Blocks":
+        """From the flat indices of the occupied cells, shape (k,); all others are free."""
+        z, y, x = np.unravel_index(walls, shape)
+        counts = blocks_of(shape)
+        number = np.ravel_multi_index((z // SIDE, y // SIDE, x // SIDE), counts)
+        index = np.zeros(int(np.prod(counts)), dtype=np.int32)
+        index[number] = 1
+        own = np.flatnonzero(index)
+        index[own] = OWN + np.arange(own.size, dtype=np.int32)
+        table = np.zeros((OWN + own.size, SIDE, SIDE, SIDE), dtype=np.uint8)
+        table[UNKNOWN_ROW] = UNKNOWN
+        table[index[number], z % SIDE, y % SIDE, x % SIDE] = OCCUPIED
+        return cls(readonly(index.reshape(counts)), readonly(table), shape)
+
+    @property
+    def size(self) -> int:
+        """How many cells the grid has."""
+        levels, rows, columns = self.shape
+        return levels * rows * columns
+
+    @property
+    def parts(self) -> tuple[NDArray[np.int32], NDArray[np.uint8], IntArray]:
+        """Index, table and size along z, y, x, as kernels want them."""
+        return self.index, self.table, np.array(self.shape)
+
+    @property
+    def places(self) -> IntArray:
+        """z, y, x of the blocks of the rows that are no other's, in order, shape (k, 3)."""
+        own = np.ascontiguousarray(np.argwhere(self.index >= OWN))
+        return own[np.argsort(self.index[tuple(own.T)], kind="stable")]
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether any cell is unknown."""
+        return bool((self.index == UNKNOWN_ROW).any() or (self._inside(UNKNOWN)).size)
+
+    def at(self, cells: IntArray) -> NDArray[np.uint8]:
+        """Codes of cells by flat index, shape (...)."""
+        from isovist.compute.grids.blocks import codes_at
+
+        flat = np.ascontiguousarray(cells, dtype=np.int64).ravel()
+        codes = np.empty(flat.shape, dtype=np.uint8)
+        codes_at(*self.parts, flat, codes)
+        return codes.reshape(cells.shape)
+
+    def walls(self) -> IntArray:
+        """Flat indices of the occupied cells, ascending, shape (k,)."""
+        return self._inside(OCCUPIED)
+
+    def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
+        """Flat indices, ascending, and codes of the cells with a face to a free cell.
+
+        With `corners`, an edge or a corner to one will do.
+        """
+        table = self.faces(corners)
+        flat = [self._flat(np.nonzero(table[OWN:] == code)) for code in (OCCUPIED, UNKNOWN)]
+        codes = np.repeat(np.array([OCCUPIED, UNKNOWN], np.uint8), [len(part) for part in flat])
+        both = np.concatenate(flat)
+        order = np.argsort(both)
+        return both[order], codes[order]
+
+    def faces(self, corners: bool) -> NDArray[np.uint8]:
+        """The table with codes of cells without a face to a free cell put to 0; see `surface`."""
+        from isovist.compute.grids.blocks import faces
+
+        out = np.zeros_like(self.table)
+        faces(*self.parts, self.places, corners, out)
+        return out
+
+    def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:
+        """Codes of the levels from `low` to before `high`, shape (levels, rows, columns)."""
+        levels, rows, columns = self.shape
+        high = levels if high is None else min(high, levels)
+        _, y, x = self.index.shape
+        cells = np.empty((high - low, rows, columns), dtype=np.uint8)
+        for k in range(low // SIDE, blocks_of((high, 1, 1))[0]):
+            part = self.table[self.index[k]].transpose(2, 0, 3, 1, 4)
+            first, last = max(low, k * SIDE), min(high, (k + 1) * SIDE)
+            part = part[first - k * SIDE : last - k * SIDE].reshape(
+                last - first, y * SIDE, x * SIDE
+            )
+            cells[first - low : last - low] = part[:, :rows, :columns]
+        return cells
+
+    def cut(self, rows: slice, columns: slice) -> "Blocks":
+        """All levels of some rows and columns."""
+        held, within = [], []
+        for part in (rows, columns):
+            first = part.start // SIDE
+            held.append(slice(first, -(-part.stop // SIDE)))
+            within.append(slice(part.start - first * SIDE, part.stop - first * SIDE))
+        index = self.index[:, held[0], held[1]]
+        _, y, x = index.shape
+        around = Blocks(index, self.table, (self.shape[0], y * SIDE, x * SIDE))
+        return Blocks.from_array(around.array()[:, within[0], within[1]])
+
+    def _inside(self, code: int) -> IntArray:
+        return np.sort(self._flat(np.nonzero(self.table[OWN:] == code)))
+
+    def _flat(self, found: tuple[IntArray, ...]) -> IntArray:
+        """Flat indices of cells given by row less `OWN`, z, y and x within their block."""
+        row, *within = found
+        places = self.places
+        z, y, x = (SIDE * places[row, k] + within[k] for k in range(3))
+        levels, rows, columns = self.shape
+        inside = (z < levels) & (y < rows) & (x < columns)
+        return np.asarray(((z * rows + y) * columns + x)[inside])
+
+
+def blocks_of(shape: tuple[int, ...]) -> Shape:
+    """How many blocks a grid has along z, y and x; an error when there are too many."""
+    z, y, x = (-(-n // SIDE) for n in shape)
+    if float(z) * y * x > MOST_BLOCKS:
+        levels, rows, columns = shape
+        raise InputError(
+            f"The map would have {columns} × {rows} × {levels} cells, and the most is "
+            f"{MOST_BLOCKS} blocks of {SIDE}³. Take a coarser `resolution` or cut the map.",
+            code="too_large",
+            field="resolution",
+        )
+    return z, y, x
+
+
+def _portions(counts: Shape) -> Iterator[tuple[slice, slice]]:
+    """Blocks along z and y, few enough to be taken out of a map with their rims at once.
+
+    All of a map that is one cell high would have 16 times its bytes.
+    """
+    z, y, x = counts
+    across = max(PORTION // (x * SIDE**3), 1)
+    along = max(across // y, 1)
+    for k in range(0, z, along):
+        for j in range(0, y, across):
+            yield slice(k, k + along), slice(j, j + across)
+
+
+def _parts(cells: NDArray[np.uint8], along: slice, across: slice) -> NDArray[np.uint8]:
+    """Blocks, shape (z, y, x, 16, 16, 16); cells at the rim of a map go on beyond it."""
+    part = cells[along.start * SIDE : along.stop * SIDE, across.start * SIDE : across.stop * SIDE]
+    whole = np.pad(part, [(0, -n % SIDE) for n in part.shape], mode="edge")
+    z, y, x = (n // SIDE for n in whole.shape)
+    return whole.reshape(z, SIDE, y, SIDE, x, SIDE).transpose(0, 2, 4, 1, 3, 5)
+
+
+def _uniform() -> NDArray[np.uint8]:
+    """The first rows of a table."""
+    rows = np.full((OWN, SIDE, SIDE, SIDE), FREE, dtype=np.uint8)
+    rows[UNKNOWN_ROW] = UNKNOWN
+    return rows
+
+
+def _deep(unknown: BoolArray) -> BoolArray:
+    """Which blocks are unknown, and the six beside them too."""
+    deep = unknown.copy()
+    for axis in range(3):
+        into, beside = np.moveaxis(deep, axis, 0), np.moveaxis(unknown, axis, 0)
+        into[1:] &= beside[:-1]
+        into[:-1] &= beside[1:]
+    return deep

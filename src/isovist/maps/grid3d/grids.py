@@ -1,0 +1,90 @@
+"""Cells in space: whole where the box around them is small, else by blocks.
+
+A grid that is whole has one byte per cell of the box, and its rays and distances need no index; a
+large one takes the memory of its walls (`maps.grid3d.blocks`).  What comes of them is the same.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.maps.grid2d.occupancy_map import beside
+from isovist.maps.grid3d.blocks import FREE, OCCUPIED, UNKNOWN, Blocks, Shape
+from isovist.types import IntArray, readonly, restore
+
+SMALL = 1 << 27
+"""Cells of the largest box that is kept whole: with what rays walk on and the distances to walls it
+takes 7 bytes for each, and rays by blocks take twice the time and more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Whole:
+    """`Cell` codes of all cells of a box, with the methods of `Blocks`.
+
+    Attributes:
+        cells: Codes, uint8, shape (levels, rows, columns).  Read-only.
+    """
+
+    cells: NDArray[np.uint8]
+
+    __setstate__ = restore
+
+    @property
+    def shape(self) -> Shape:
+        """(levels, rows, columns) in cells."""
+        levels, rows, columns = self.cells.shape
+        return levels, rows, columns
+
+    @property
+    def size(self) -> int:
+        """How many cells the grid has."""
+        return self.cells.size
+
+    @property
+    def has_unknown(self) -> bool:
+        """Whether any cell is unknown."""
+        return bool((self.cells == UNKNOWN).any())
+
+    def at(self, cells: IntArray) -> NDArray[np.uint8]:
+        """Codes of cells by flat index, shape (...)."""
+        return np.asarray(self.cells.ravel()[cells])
+
+    def walls(self) -> IntArray:
+        """Flat indices of the occupied cells, ascending, shape (k,)."""
+        return np.flatnonzero(self.cells.ravel() == OCCUPIED)
+
+    def surface(self, *, corners: bool = False) -> tuple[IntArray, NDArray[np.uint8]]:
+        """Flat indices, ascending, and codes of the cells with a face to a free cell.
+
+        With `corners`, an edge or a corner to one will do.
+        """
+        codes = (self.cells * beside(self.cells == FREE, corners=corners)).ravel()
+        flat = np.flatnonzero(codes)
+        return flat, codes[flat]
+
+    def array(self, low: int = 0, high: int | None = None) -> NDArray[np.uint8]:
+        """Codes of the levels from `low` to before `high`, shape (levels, rows, columns)."""
+        return self.cells[low:high]
+
+    def cut(self, rows: slice, columns: slice) -> "Whole":
+        """All levels of some rows and columns."""
+        return Whole(readonly(self.cells[:, rows, columns].copy()))
+
+
+Grid = Whole | Blocks
+
+
+def grid_of_cells(cells: NDArray[np.uint8]) -> Grid:
+    """From codes, shape (levels, rows, columns)."""
+    return Whole(readonly(cells)) if cells.size <= SMALL else Blocks.from_array(cells)
+
+
+def grid_of_walls(walls: IntArray, shape: Shape) -> Grid:
+    """From the flat indices of the occupied cells, shape (k,); all others are free."""
+    levels, rows, columns = shape
+    if levels * rows * columns > SMALL:
+        return Blocks.from_walls(walls, shape)
+    cells = np.zeros(levels * rows * columns, dtype=np.uint8)
+    cells[walls] = OCCUPIED
+    return Whole(readonly(cells.reshape(shape)))

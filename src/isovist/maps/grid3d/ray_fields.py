@@ -1,0 +1,181 @@
+"""What rays walk on and how far the walls are, of grids in space (`maps.grid3d.grids`).
+
+Each is one array where the grid is whole, and else a table of blocks with an index of them.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.grids.layout import FREE_ROW, OPEN, OWN, SIDE, UNKNOWN_ROW
+from isovist.errors import InputError
+from isovist.maps.grid2d.occupancy_map import NO_WALL, distance_to_walls, skip_of
+from isovist.maps.grid3d.blocks import UNKNOWN, Blocks, Shape
+from isovist.maps.grid3d.grids import Grid, Whole
+from isovist.types import Float32Array, IntArray, readonly, restore
+
+TOGETHER = 2048
+"""Blocks whose distances are found at a time."""
+NO_INDEX = readonly(np.empty((0, 0, 0), dtype=np.int32))
+NO_TABLE = readonly(np.empty((0, 0, 0, 0), dtype=np.uint8))
+NO_CODES = readonly(np.empty((0, 0, 0), dtype=np.uint8))
+NO_DISTANCES = readonly(np.empty((0, 0, 0), dtype=np.float32))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """What rays walk on (`compute.rays.grid3d`).
+
+    Attributes:
+        index: Row of each block, and −b where the blocks nearer than b are all free.  Read-only.
+        table: Codes, uint8, shape (rows, 16, 16, 16).  Read-only.
+        shape: (levels, rows, columns) in cells.
+        whole: Codes of all cells with a border of one; empty where they are in the table, and the
+            other way round.  Read-only.
+    """
+
+    index: NDArray[np.int32]
+    table: NDArray[np.uint8]
+    shape: Shape
+    whole: NDArray[np.uint8] = field(default_factory=lambda: NO_CODES)
+
+    __setstate__ = restore
+
+    @classmethod
+    def over(cls, grid: Grid) -> "Walk":
+        """Over the free cells of a map."""
+        if isinstance(grid, Whole):
+            return cls.laid(skip_of(grid.cells), grid.shape)
+        return cls._by_blocks(grid)
+
+    @classmethod
+    def laid(cls, whole: NDArray[np.uint8], shape: Shape) -> "Walk":
+        """From the codes of all cells with a border of one."""
+        return cls(NO_INDEX, NO_TABLE, shape, whole)
+
+    @classmethod
+    def _by_blocks(cls, blocks: Blocks) -> "Walk":
+        from scipy.ndimage import distance_transform_cdt
+
+        from isovist.compute.grids.blocks import moves
+
+        open_ = blocks.index == FREE_ROW
+        far = np.full(open_.shape, max(open_.shape), dtype=np.int32)
+        if not open_.all():
+            far = distance_transform_cdt(open_, metric="chessboard").astype(np.int32)
+        table = np.empty_like(blocks.table)
+        table[FREE_ROW], table[UNKNOWN_ROW] = OPEN, UNKNOWN - 1
+        moves(blocks.index, blocks.table, blocks.places, table)
+        return cls(readonly(np.where(open_, -far, blocks.index)), readonly(table), blocks.shape)
+
+    @property
+    def parts(self) -> Any:
+        """As `compute.grids.fields` wants them."""
+        return self.whole if self.whole.size else (self.index, self.table, np.array(self.shape))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Near:
+    """How far each cell is from the nearest wall that free space touches, near walls.
+
+    Attributes:
+        index: Row of each block in the table, int32; 0 where no wall is near.  Read-only.
+        table: Distances by number (`roots`), uint8, shape (rows, 17, 17, 17).  Read-only.
+        shape: (levels, rows, columns) in cells.
+        limit: Distances in the table are told up to this, in cells.
+        whole: Distances of all cells; empty where they are in the table, and the other way round.
+            Read-only.
+    """
+
+    index: NDArray[np.int32]
+    table: NDArray[np.uint8]
+    shape: Shape
+    limit: int
+    whole: Float32Array = field(default_factory=lambda: NO_DISTANCES)
+
+    __setstate__ = restore
+
+    @classmethod
+    def of(cls, grid: Grid, limit: int) -> "Near":
+        """Of a map."""
+        if isinstance(grid, Blocks):
+            return cls._by_blocks(grid, limit)
+        return cls.laid(distance_to_walls(grid.cells), grid.shape)
+
+    @classmethod
+    def laid(cls, whole: Float32Array, shape: Shape) -> "Near":
+        """From the distances of all cells."""
+        return cls(NO_INDEX, NO_TABLE, shape, 0, whole)
+
+    @classmethod
+    def _by_blocks(cls, blocks: Blocks, limit: int) -> "Near":
+        from scipy.ndimage import maximum_filter
+
+        from isovist.compute.grids.blocks import squares
+
+        marks = blocks.faces(corners=True)
+        marks[marks == UNKNOWN] = 0
+        if not marks.any():
+            raise InputError(NO_WALL, code="empty")
+        held = np.zeros(len(marks), dtype=np.bool_)
+        for k in range(OWN, len(marks)):
+            held[k] = marks[k].any()
+        reach = 1 + (limit - 1) // SIDE
+        near = maximum_filter(held[blocks.index], size=2 * reach + 1)
+        places = np.ascontiguousarray(np.argwhere(near))
+        index, side = np.zeros(blocks.index.shape, dtype=np.int32), SIDE + 1
+        # Memory that is not written to is not taken: most blocks at the rim are dropped.
+        table = np.empty((1 + len(places), side, side, side), dtype=np.uint8)
+        told = told_squares(limit)
+        number_of = np.searchsorted(told, np.arange(limit * limit + 1), side="right") - 1
+        number_of = number_of.astype(np.uint8)
+        table[0], count = number_of[-1], 1
+        for first in range(0, len(places), TOGETHER):
+            some = places[first : first + TOGETHER]
+            found = np.empty((len(some), side, side, side), dtype=np.uint16)
+            squares(blocks.index, marks, some, limit, found)
+            kept = found.reshape(len(some), -1).min(axis=1) < limit * limit
+            number = int(np.count_nonzero(kept))
+            table[count : count + number] = number_of[found[kept]]
+            index[tuple(some[kept].T)] = count + np.arange(number)
+            count += number
+        return cls(readonly(index), readonly(table[:count]), blocks.shape, limit)
+
+    @property
+    def parts(self) -> Any:
+        """As `compute.grids.fields` wants them."""
+        if self.whole.size:
+            return self.whole
+        return self.index, self.table, np.array(self.shape), self.roots
+
+    @property
+    def roots(self) -> Float32Array:
+        """Distances in cells by their numbers, shape (256,)."""
+        told = told_squares(self.limit)
+        return np.sqrt(np.pad(told, (0, 256 - len(told)), mode="edge")).astype(np.float32)
+
+    def array(self) -> Float32Array:
+        """All distances in cells, shape (levels, rows, columns)."""
+        if self.whole.size:
+            return self.whole
+        z, y, x = self.index.shape
+        cells = self.table[:, :-1, :-1, :-1][self.index].transpose(0, 3, 1, 4, 2, 5)
+        levels, rows, columns = self.shape
+        whole = cells.reshape(z * SIDE, y * SIDE, x * SIDE)[:levels, :rows, :columns]
+        return self.roots[whole]
+
+
+def told_squares(limit: int) -> IntArray:
+    """Squares of the distances in cells that are told, ascending, at most 256.
+
+    All that cells can have up to 17; beyond, every second or third of the larger half.
+    """
+    squares = np.arange(limit + 1) ** 2
+    plane = np.unique(squares[:, None] + squares)
+    every = np.unique(plane[:, None] + squares)
+    every = every[every <= limit * limit]
+    if len(every) <= 256:
+        return every
+    return every[np.append(np.arange(128), np.linspace(128, len(every) - 1, 128).astype(np.int64))]

@@ -1,0 +1,289 @@
+"""Maps of cubic cells: free, occupied or unknown.
+
+Rays are exact: they go from face to face in float64 and end where they first touch a cell that is
+not free; cells are closed, so a ray along a face of a wall ends there too.  Small boxes are kept
+whole, one byte per cell, and one more once rays are cast; of large ones only blocks of cells that
+hold walls are kept (`maps.grid3d.grids`).
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.maps.base import Hits
+from isovist.maps.grid2d.occupancy_map import (
+    Cell,
+    as_points,
+    check_length,
+    checked_cells,
+    checked_reflectance,
+    follow,
+)
+from isovist.maps.grid3d.blocks import blocks_of
+from isovist.maps.grid3d.grids import SMALL, Grid, grid_of_cells, grid_of_walls
+from isovist.maps.grid3d.ray_fields import Walk
+from isovist.types import ArrayLike, BoolArray, FloatArray, IntArray, as_floats, readonly, restore
+
+if TYPE_CHECKING:
+    from isovist.maps.surfaces.mesh_map import MeshMap
+
+MOST_CELLS = 1 << 30
+FEWEST_POINTS = 100
+WIDEST = 2000.0  # m; a wider cloud is rather in mm
+
+FARTHEST = 2.0**53
+"""Cells from the origin: beyond it floats do not tell one from the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class VoxelMap:
+    """A grid of cells in space.
+
+    Attributes:
+        grid: `Cell` codes, along z, y and x.
+        resolution: Side of a cell in m.
+        corner: (x, y, z) of the corner of cell (0, 0, 0) with the smallest coordinates, in m.
+        reflectance: Reflectance of each cell by its flat index, shape (cells,), or `None`.
+    """
+
+    grid: Grid
+    resolution: float
+    corner: FloatArray
+    reflectance: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        set_ = object.__setattr__
+        set_(self, "resolution", check_length("resolution", self.resolution))
+        set_(self, "corner", readonly(as_floats("corner", self.corner, (3,)).copy()))
+        set_(self, "reflectance", checked_reflectance(self.reflectance, self.grid.size))
+
+    __setstate__ = restore
+
+    @classmethod
+    def from_array(
+        cls,
+        cells: ArrayLike,
+        resolution: float,
+        corner: ArrayLike = (0.0, 0.0, 0.0),
+        *,
+        reflectance: ArrayLike | None = None,
+    ) -> "VoxelMap":
+        """From `Cell` codes, shape (levels, rows, columns), along z, y and x."""
+        codes = np.asarray(cells)
+        if codes.ndim != 3 or codes.size == 0:
+            raise InputError.about(
+                "cells", f"must be a block of levels, rows and columns, got {codes.shape}."
+            )
+        check_size(codes.shape, "map")
+        values = None if reflectance is None else np.asarray(reflectance, dtype=np.float64)
+        return cls(grid_of_cells(checked_cells(codes)), resolution, np.asarray(corner), values)
+
+    @classmethod
+    def from_points(
+        cls,
+        points: ArrayLike,
+        resolution: float,
+        *,
+        reflectance: ArrayLike | None = None,
+        rest: Cell = Cell.FREE,
+        fewest: int = 1,
+    ) -> "VoxelMap":
+        """From a cloud of points on surfaces, shape (k, 3), in m.
+
+        Cells are aligned with the multiples of the resolution; the block has a border of one cell.
+
+        Args:
+            points: The cloud.
+            resolution: Side of a cell in m.
+            reflectance: One value per point, shape (k,); a cell has the mean of its points.
+            rest: What the cells without points are.  A cloud alone cannot tell free space from
+                the inside of walls, which rays seldom reach.
+            fewest: Points that make a cell occupied.
+        """
+        p = checked_cloud(points)
+        check_length("resolution", resolution)
+        if fewest < 1:
+            raise InputError.about("fewest", f"must be at least 1 point, got {fewest}.")
+        ends = np.floor(np.stack([p.min(0), p.max(0)]) / resolution)
+        if not np.abs(ends).max() < FARTHEST:
+            raise InputError(
+                f"The cloud lies up to {np.abs(p).max():.3g} m from its origin, too far for cells "
+                f"of {resolution:g} m.",
+                code="too_large",
+            )
+        first, last = ends.astype(np.int64)
+        low = first - 1
+        columns, rows, levels = (int(k) for k in last - low + 2)
+        shape = levels, rows, columns
+        blocks_of(shape)
+        if reflectance is not None or rest != Cell.FREE:
+            check_size(shape, "map")
+        flat = np.zeros(len(p), dtype=np.int64)
+        for axis in (2, 1, 0):  # one by one: clouds are large
+            flat *= shape[2 - axis]
+            flat += np.floor(p[:, axis] / resolution).astype(np.int64) - low[axis]
+        met, counts = _counted(flat, levels * rows * columns)
+        values = None
+        if reflectance is not None:
+            given = as_floats("reflectance", reflectance, (len(p),))
+            try:
+                sums = np.bincount(flat, given, minlength=levels * rows * columns)
+            except MemoryError:
+                raise InputError(
+                    f"Reflectances of {columns} × {rows} × {levels} cells take more memory than "
+                    "there is. Take a coarser `resolution`, cut the cloud, or leave its "
+                    "intensities out.",
+                    code="too_large",
+                    field="resolution",
+                ) from None
+            values = sums.astype(np.float64, copy=False)
+            values[met] /= counts
+        grid = grid_of_walls(met[counts >= fewest], shape)
+        if rest != Cell.FREE:
+            cells = grid.array()
+            grid = grid_of_cells(np.where(cells == Cell.OCCUPIED, cells, np.uint8(rest)))
+        return cls(grid, resolution, low * resolution, values)
+
+    @classmethod
+    def from_mesh(cls, mesh: "MeshMap", resolution: float) -> "VoxelMap":
+        """From a mesh: cells that a face touches are occupied (see `maps.grid3d.voxelise`).
+
+        In a closed mesh the cells outside its free space are unknown.
+
+        Args:
+            mesh: The faces.
+            resolution: Side of a cell in m.
+        """
+        from isovist.maps.grid3d.voxelise import cells_of_mesh
+
+        check_length("resolution", resolution)
+        cells, corner, values = cells_of_mesh(mesh, resolution)
+        return cls(grid_of_cells(cells), resolution, corner, values)
+
+    def with_cells(self, cells: NDArray[np.uint8]) -> "VoxelMap":
+        """Other cells at the same place, with the same reflectances."""
+        return VoxelMap(grid_of_cells(cells), self.resolution, self.corner, self.reflectance)
+
+    @property
+    def cells(self) -> NDArray[np.uint8]:
+        """`Cell` codes, shape (levels, rows, columns), uint8, along z, y and x.  Read-only.
+
+        Where they are kept by blocks they are laid out anew at every call, and an error where there
+        are more than 2³⁰.
+        """
+        check_size(self.shape, "map")
+        return readonly(self.grid.array())
+
+    @property
+    def dimension(self) -> int:
+        """3."""
+        return 3
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(levels, rows, columns) in cells."""
+        return self.grid.shape
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Smallest and largest coordinates of the block, shape (2, 3), in m."""
+        size = np.array(self.shape[::-1]) * self.resolution
+        return np.stack([self.corner, self.corner + size])
+
+    def to_grid(self, points: ArrayLike) -> FloatArray:
+        """World points, shape (..., 3), in cell units, still (x, y, z)."""
+        return np.asarray((np.asarray(points) - self.corner) / self.resolution)
+
+    def index(self, points: ArrayLike) -> IntArray:
+        """Flat index of the cell of each point, shape (...); −1 outside the block.
+
+        A cell owns its faces towards smaller coordinates.
+        """
+        place = np.floor(self.to_grid(as_points("points", points, 3)))
+        levels, rows, columns = self.shape
+        inside = ((place >= 0) & (place < [columns, rows, levels])).all(axis=-1)
+        x, y, z = (np.where(inside, place[..., k], 0).astype(np.int64) for k in range(3))
+        return np.where(inside, (z * rows + y) * columns + x, -1)
+
+    def centres(self, index: ArrayLike) -> FloatArray:
+        """World coordinates of the centres of cells by flat index, shape (..., 3), in m."""
+        levels_rows_columns = np.unravel_index(np.asarray(index), self.shape)
+        place = np.stack(levels_rows_columns[::-1], axis=-1) + 0.5
+        return self.corner + place * self.resolution
+
+    def contains(self, points: ArrayLike) -> BoolArray:
+        """Whether each point lies in a free cell, shape (...)."""
+        index = self.index(points)
+        inside = index >= 0
+        return np.asarray(inside & (self.grid.at(np.where(inside, index, 0)) == Cell.FREE))
+
+    @cached_property
+    def skip(self) -> Walk:
+        """What `compute.rays.grid3d` walks on.  Made once."""
+        return Walk.over(self.grid)
+
+    def cast(self, origins: ArrayLike, directions: ArrayLike, *, maximum: float = np.inf) -> Hits:
+        """Follow rays to the first cell that is not free, the edge or `maximum` (m).
+
+        Shapes (..., 3) broadcast against each other; directions need not be unit vectors.
+        `walls` are flat indices of occupied or unknown cells.
+        """
+        from isovist.compute.rays.grid3d import cast_rays, cast_rays_by_blocks
+
+        start = self.to_grid(as_points("origins", origins, 3))
+        along = as_points("directions", directions, 3)
+        cast = cast_rays if self.skip.whole.size else cast_rays_by_blocks
+        return follow(cast, self.skip.parts, start, along, maximum, self.resolution)
+
+
+def _counted(cells: IntArray, most: int) -> tuple[IntArray, IntArray]:
+    """Which cells of so many are listed, ascending, and how often each, shape (k,) both."""
+    if most > SMALL:
+        return np.unique(cells, return_counts=True)
+    every = np.bincount(cells)
+    met = np.flatnonzero(every)
+    return met, every[met]
+
+
+def checked_cloud(points: ArrayLike) -> FloatArray:
+    """The points of a cloud that can be a map, shape (k, 3), in m; an `InputError` otherwise."""
+    p = np.asarray(points, dtype=np.float64)
+    if p.ndim != 2 or p.shape[1] != 3:
+        raise InputError.about("points", f"must have shape (any, 3), got {p.shape}.")
+    if len(p) < FEWEST_POINTS:
+        raise InputError(
+            f"A cloud needs at least {FEWEST_POINTS} points to be a map, got {len(p)}.",
+            code="empty",
+        )
+    bad = np.flatnonzero(~np.isfinite(p).all(axis=1))
+    if bad.size:
+        raise InputError(
+            f"The cloud has {len(bad)} points that are not finite, the first is point {bad[0]}. "
+            "Remove them.",
+            field="points",
+        )
+    with np.errstate(over="ignore"):
+        size = np.ptp(p, axis=0)
+    if size.max() > WIDEST:
+        raise InputError(
+            f"The cloud spans {size[0]:.6g} × {size[1]:.6g} × {size[2]:.6g} m. Is it in "
+            f"millimetres? Scale it to m (scale=0.001), or cut it to at most {WIDEST:.0f} m.",
+            code="too_large",
+        )
+    return p
+
+
+def check_size(shape: tuple[int, ...], whole: str) -> None:
+    """An error when a block of cells would be too large, and so the `whole` would have to be."""
+    levels, rows, columns = shape
+    if float(levels) * rows * columns > MOST_CELLS:
+        raise InputError(
+            f"The map would have {columns} × {rows} × {levels} cells, and the most is "
+            f"{MOST_CELLS}. Take a coarser `resolution` or cut the {whole}.",
+            code="too_large",
+            field="resolution",
+        )

@@ -1,0 +1,1 @@
+"""Maps of segments and of triangles."""

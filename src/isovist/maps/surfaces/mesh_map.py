@@ -1,0 +1,419 @@
+"""Maps of triangles in space.
+
+Rays see triangles from both sides, and any heap of them will do.  Which points are free needs more:
+when every edge belongs to an even number of faces the mesh is closed, and a point is inside when a
+ray from it crosses an odd number of faces.  A room with a closed pillar in it is free between the
+two.  In an open mesh every point counts as free.  A face without area is never met.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import InputError
+from isovist.maps.base import Hits
+from isovist.maps.grid2d.occupancy_map import as_points, check_length
+from isovist.maps.surfaces.edges import Edges
+from isovist.types import (
+    ArrayLike,
+    BoolArray,
+    Float32Array,
+    FloatArray,
+    IntArray,
+    as_floats,
+    readonly,
+)
+
+if TYPE_CHECKING:
+    from isovist.maps.surfaces.open3d_rays import Scene
+    from isovist.maps.surfaces.segment_map import SegmentMap
+
+ZERO = 255  # what `compute.rays.mesh` writes for the ending of a ray without a direction
+Free = Literal["inside", "outside", "everywhere"]
+Backend = Literal["own", "open3d"]
+# Middle, half the size, corners, normals and groups of the faces, nodes, and how many may wait.
+Hierarchy = tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray, Float32Array, int]
+
+FARTHEST = 1e9
+"""Coordinates beyond this, in m, are on no planet, and their products overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeshMap:
+    """Triangles, and the free space between them.
+
+    Attributes:
+        vertices: Shape (v, 3), in m.  Read-only.
+        faces: Three vertices each, shape (m, 3).  Read-only.
+        free: Which points are free: those inside or outside the closed mesh, or everywhere.
+        reflectance: Reflectance of each face, shape (m,), or `None`.  Read-only.
+        attribute: A surface attribute at each vertex, linear on the faces, shape (v,), or
+            `None`.  Read-only.
+        backend: What follows the rays: "own", or "open3d"; see `using`.
+    """
+
+    vertices: FloatArray
+    faces: IntArray
+    free: Free
+    reflectance: FloatArray | None = None
+    attribute: FloatArray | None = None
+    backend: Backend = "own"
+
+    @classmethod
+    def from_arrays(
+        cls,
+        vertices: ArrayLike,
+        faces: ArrayLike,
+        *,
+        free: Free | None = None,
+        reflectance: ArrayLike | None = None,
+        attribute: ArrayLike | None = None,
+    ) -> "MeshMap":
+        """From vertices, shape (v, 3), in m, and faces, shape (m, 3).
+
+        Args:
+            vertices: The corners; faces are neighbours when they name the same ones.
+            faces: Three vertices each, in either sense.
+            free: Which points are free.  By default "inside" when the mesh is closed, else
+                "everywhere".
+            reflectance: One value per face.
+            attribute: One value per vertex.
+        """
+        v = np.array(_finite_vertices(vertices))
+        f = checked_faces(faces, len(v))
+        mesh = cls(readonly(v), readonly(f), "everywhere")
+        if not (mesh.areas > 0.0).any():
+            raise InputError(
+                f"The mesh has {len(f)} faces, and none of them has an area.", code="empty"
+            )
+        closed = bool((mesh.edges.counts % 2 == 0).all())
+        if free is None:
+            free = "inside" if closed else "everywhere"
+        if free not in ("inside", "outside", "everywhere"):
+            raise InputError.about("free", f"must be inside, outside or everywhere, got {free!r}.")
+        if free != "everywhere" and not closed:
+            odd = np.flatnonzero(mesh.edges.counts % 2)
+            a, b = v[mesh.edges.ends[odd[0]]]
+            raise InputError(
+                f"The mesh is not closed: {len(odd)} edges have an odd number of faces, the first "
+                f"from ({a[0]:g}, {a[1]:g}, {a[2]:g}) to ({b[0]:g}, {b[1]:g}, {b[2]:g}). "
+                'Close it, or pass free="everywhere".',
+                code="conflict",
+            )
+        values = None if reflectance is None else as_floats("reflectance", reflectance, (len(f),))
+        heights = None if attribute is None else as_floats("attribute", attribute, (len(v),))
+        return cls(mesh.vertices, mesh.faces, free, _kept(values), _kept(heights))
+
+    @classmethod
+    def from_triangles(
+        cls, triangles: ArrayLike, *, free: Free | None = None, reflectance: ArrayLike | None = None
+    ) -> "MeshMap":
+        """From corners, shape (m, 3, 3), in m; corners with equal coordinates are one vertex."""
+        t = np.asarray(triangles, dtype=np.float64)
+        if t.ndim != 3 or t.shape[1:] != (3, 3):
+            raise InputError.about("triangles", f"must have shape (any, 3, 3), got {t.shape}.")
+        corners = _finite_vertices(t.reshape(-1, 3)) + 0.0  # −0 and 0 are one coordinate
+        vertices, faces = np.unique(corners, axis=0, return_inverse=True)
+        return cls.from_arrays(vertices, faces.reshape(-1, 3), free=free, reflectance=reflectance)
+
+    @classmethod
+    def box(
+        cls, low: ArrayLike, high: ArrayLike, *, reflectance: ArrayLike | None = None
+    ) -> "MeshMap":
+        """An axis-parallel box between two corners, in m.
+
+        Args:
+            low: Corner with the smallest coordinates, shape (3,).
+            high: Corner with the largest coordinates, shape (3,).
+            reflectance: One value per side in the order x low, x high, y low, …, shape (6,).
+        """
+        a, b = as_floats("low", low, (3,)), as_floats("high", high, (3,))
+        if not (a < b).all():
+            raise InputError.about(
+                "low", f"must be below `high` in every coordinate, got {a} and {b}."
+            )
+        corner = np.array([[(k >> j) & 1 for j in range(3)] for k in range(8)])
+        faces = []
+        for axis in range(3):
+            for side in (0, 1):
+                p, q, r, s = np.flatnonzero(corner[:, axis] == side)
+                faces += [[p, q, s], [p, s, r]] if side == axis % 2 else [[p, s, q], [p, r, s]]
+        values = None
+        if reflectance is not None:
+            values = np.repeat(as_floats("reflectance", reflectance, (6,)), 2)
+        return cls.from_arrays(np.where(corner == 1, b, a), faces, reflectance=values)
+
+    @classmethod
+    def extrude(
+        cls, plan: "SegmentMap", low: float, high: float, *, caps: float = 0.0
+    ) -> "MeshMap":
+        """A plan with vertical walls from `low` to `high` (m), a floor and a ceiling.
+
+        A plan without free space of its own gets neither floor nor ceiling.
+
+        Args:
+            plan: The walls.
+            low: Height of the floor.
+            high: Height of the ceiling.
+            caps: Reflectance of floor and ceiling, when the walls of the plan have one.
+        """
+        from isovist.maps.surfaces.solids import extruded
+
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise InputError.about("low", f"must be below `high`, got {low} and {high} m.")
+        triangles, walls = extruded(plan, low, high)
+        values = None
+        if plan.reflectance is not None:
+            values = np.where(walls >= 0, plan.reflectance[walls], caps)
+        free: Free = "everywhere" if plan.free is None else "inside"
+        return cls.from_triangles(triangles, free=free, reflectance=values)
+
+    @classmethod
+    def from_heights(
+        cls, heights: ArrayLike, spacing: float, corner: ArrayLike = (0.0, 0.0)
+    ) -> "MeshMap":
+        """A height field on a lattice, two faces per cell; the heights are its attribute.
+
+        Args:
+            heights: z at row i and column j, shape (rows, columns), in m; rows run along y.
+            spacing: Distance of the lattice points in m.
+            corner: (x, y) of row 0 and column 0.
+        """
+        from isovist.maps.surfaces.solids import lattice_faces
+
+        z, at = as_floats("heights", heights, (None, None)), as_floats("corner", corner, (2,))
+        if min(z.shape) < 2:
+            raise InputError.about(
+                "heights", f"must have at least 2 rows and columns, got {z.shape}."
+            )
+        check_length("spacing", spacing)
+        y, x = np.meshgrid(*(np.arange(k) * spacing for k in z.shape), indexing="ij")
+        vertices = np.stack([x + at[0], y + at[1], z], axis=-1).reshape(-1, 3)
+        return cls.from_arrays(vertices, lattice_faces(*z.shape), attribute=z.ravel())
+
+    @classmethod
+    def joined(cls, meshes: Sequence["MeshMap"], *, free: Free | None = None) -> "MeshMap":
+        """Several meshes as one; reflectance and attribute stay only where all have them."""
+        if len(meshes) == 0:
+            raise InputError.about("meshes", "must not be empty.", code="missing")
+        starts = np.cumsum([0] + [len(mesh.vertices) for mesh in meshes])
+        faces = [mesh.faces + start for mesh, start in zip(meshes, starts[:-1], strict=True)]
+        shine = [mesh.reflectance for mesh in meshes if mesh.reflectance is not None]
+        values = [mesh.attribute for mesh in meshes if mesh.attribute is not None]
+        return cls.from_arrays(
+            np.concatenate([mesh.vertices for mesh in meshes]),
+            np.concatenate(faces),
+            free=free,
+            reflectance=np.concatenate(shine) if len(shine) == len(meshes) else None,
+            attribute=np.concatenate(values) if len(values) == len(meshes) else None,
+        )
+
+    @property
+    def dimension(self) -> int:
+        """3."""
+        return 3
+
+    @property
+    def bounds(self) -> FloatArray:
+        """Smallest and largest coordinates of the faces, shape (2, 3), in m."""
+        used = self.vertices[self.faces.ravel()]
+        return np.stack([used.min(axis=0), used.max(axis=0)])
+
+    @cached_property
+    def _cross(self) -> FloatArray:
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        return np.cross(b - a, c - a)
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Area of each face, shape (m,), in m²."""
+        return readonly(0.5 * np.linalg.norm(self._cross, axis=1))
+
+    @cached_property
+    def normals(self) -> FloatArray:
+        """Unit normals, shape (m, 3), counter-clockwise; zero for a face without area."""
+        twice = 2.0 * self.areas[:, None]
+        return readonly(np.divide(self._cross, twice, out=np.zeros_like(twice * self._cross),
+                                  where=twice > 0.0))  # fmt: skip
+
+    @cached_property
+    def slopes(self) -> FloatArray:
+        """Norm of the gradient of the attribute on each face, shape (m,), per m."""
+        if self.attribute is None:
+            raise InputError(
+                "The mesh has no `attribute` whose gradient could be taken.", code="missing"
+            )
+        a, b, c = (self.vertices[self.faces[:, k]] for k in range(3))
+        u, v, w = (self.attribute[self.faces[:, k]] for k in range(3))
+        # On a face with edges e, f and normal N = e × f: ∇a = (Δ_e (f × N) + Δ_f (N × e)) / |N|².
+        normal, square = self._cross, (self._cross**2).sum(axis=1)
+        gradient = (v - u)[:, None] * np.cross(c - a, normal)
+        gradient += (w - u)[:, None] * np.cross(normal, b - a)
+        size = np.linalg.norm(gradient, axis=1)
+        return readonly(np.divide(size, square, out=np.zeros_like(size), where=square > 0.0))
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The edges and the faces at them."""
+        return Edges.of_faces(self.faces)
+
+    @cached_property
+    def _hierarchy(self) -> Hierarchy:
+        """What `compute.rays.mesh` follows rays through."""
+        from isovist.compute.trees.build import LEAF, build_tree
+        from isovist.compute.trees.flatten import GROWN, ROWS, WIDE, flatten_tree
+        from isovist.compute.trees.improve import move_nodes
+
+        corners = self.vertices[self.faces]
+        m = len(corners)
+        order, children = np.empty(m, np.int64), np.empty((2 * m, 2), np.int64)
+        low, high = np.empty((2 * m, 3)), np.empty((2 * m, 3))
+        used = build_tree(corners.min(axis=1), corners.max(axis=1), order, low, high, children)
+        low, high, children = low[:used], high[:used], children[:used]
+        move_nodes(low, high, children)
+        centre, half = self.bounds.mean(axis=0), 0.5 * np.ptp(self.bounds, axis=0)
+        grown = GROWN * float(half.max())
+        boxes = _aligned((used, ROWS, WIDE), np.float32)
+        groups = np.zeros((used, LEAF), np.int64)
+        wide, leaves, deepest = flatten_tree(
+            low, high, children, order, centre, grown, boxes, boxes.view(np.int32), groups
+        )
+        groups = groups[:leaves]
+        placed = _aligned((leaves, 9, LEAF), np.float64)
+        placed[:] = (corners - centre)[groups].reshape(leaves, LEAF, 9).swapaxes(1, 2)
+        return centre, half + grown, placed, self.normals, groups, boxes[:wide], deepest
+
+    def using(self, backend: Backend) -> "MeshMap":
+        """The same map, its rays followed by our own kernel or by Open3D.
+
+        Open3D finds the face in float32: where rays pass an edge within rounding it may name the
+        neighbour, or leak.  The range is then that of the face in float64.
+        """
+        if backend not in ("own", "open3d"):
+            raise InputError.about("backend", f"must be own or open3d, got {backend!r}.")
+        other = replace(self, backend=backend)
+        if backend == "open3d":
+            _ = other._scene
+        return other
+
+    @cached_property
+    def _scene(self) -> "Scene":
+        from isovist.maps.surfaces.open3d_rays import Scene
+
+        return Scene.of(self.vertices, self.faces, self.normals)
+
+    def cast(self, origins: ArrayLike, directions: ArrayLike) -> Hits:
+        """Follow rays to the first face; shapes (..., 3) broadcast against each other.
+
+        Directions need not be unit vectors.
+        """
+        o, d = as_points("origins", origins, 3), as_points("directions", directions, 3)
+        if o.shape != d.shape:
+            o, d = (np.array(x, order="C") for x in np.broadcast_arrays(o, d))
+        shape = o.shape[:-1]
+        follow = self._follow if self.backend == "own" else self._scene.follow
+        ranges, faces, normals, endings = follow(o.reshape(-1, 3), d.reshape(-1, 3))
+        if (endings == ZERO).any():
+            raise InputError.about("directions", "must not be zero.")
+        return Hits(ranges, faces, normals, endings).reshaped(shape)
+
+    def _follow(
+        self, o: FloatArray, d: FloatArray, *, counting: bool = False
+    ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
+        from isovist.compute.rays.mesh import cast_faces
+
+        ranges, normals = np.empty(len(o)), np.empty((len(o), 3))
+        faces, endings = np.empty(len(o), np.int64), np.empty(len(o), np.uint8)
+        cast_faces(o, d, counting, *self._hierarchy, ranges, faces, normals, endings)
+        return ranges, faces, normals, endings
+
+    def clearance(self, points: ArrayLike) -> FloatArray:
+        """Distance from each point, shape (..., 3), to the nearest face, shape (...), in m."""
+        p = as_points("points", points, 3)
+        flat, corners = p.reshape(-1, 3), self.vertices[self.faces]
+        least = [face_distances(point, corners, self.normals).min() for point in flat]
+        return np.array(least).reshape(p.shape[:-1])
+
+    def contains(self, points: ArrayLike) -> BoolArray:
+        """Whether each point, shape (..., 3), is free; on a face the answer may be either."""
+        p = as_points("points", points, 3)
+        flat = p.reshape(-1, 3)
+        if self.free == "everywhere":
+            return np.ones(p.shape[:-1], bool)
+        met = np.full(len(flat), -1)
+        # A ray through an edge or a corner says nothing; another direction will.
+        for k in range(1, 33):
+            unsure = np.flatnonzero(met < 0)
+            if unsure.size == 0:
+                break
+            along = np.array([np.cos(2.4 * k), np.sin(2.4 * k), np.cos(1.7 * k) + 0.1])
+            rays = np.tile(along, (len(unsure), 1))
+            met[unsure] = self._follow(flat[unsure], rays, counting=True)[1]
+        inside = (met % 2 == 1) & (met >= 0)
+        return (inside if self.free == "inside" else ~inside).reshape(p.shape[:-1])
+
+
+def face_distances(point: FloatArray, corners: FloatArray, normals: FloatArray) -> FloatArray:
+    """From a point, shape (3,), to triangles, shape (m, 3, 3), with unit normals; shape (m,)."""
+    gap = point - corners
+    along = np.roll(corners, -1, axis=1) - corners
+    size = np.maximum(np.einsum("mkj,mkj->mk", along, along), 1e-300)
+    share = np.clip(np.einsum("mkj,mkj->mk", gap, along) / size, 0.0, 1.0)
+    edges = np.linalg.norm(gap - share[..., None] * along, axis=2).min(axis=1)
+    side = np.einsum("mkj,mj->mk", np.cross(along, gap), normals)
+    above = (side >= 0.0).all(axis=1) | (side <= 0.0).all(axis=1)
+    height = np.abs(np.einsum("mj,mj->m", gap[:, 0], normals))
+    return np.where(above & normals.any(axis=1), np.minimum(height, edges), edges)
+
+
+def _aligned(shape: tuple[int, ...], kind: type[Any]) -> NDArray[Any]:
+    """An empty array that begins with a line of cache."""
+    size = int(np.prod(shape)) * np.dtype(kind).itemsize
+    room = np.empty(size + 64, np.uint8)
+    start = -room.ctypes.data % 64
+    return room[start : start + size].view(kind).reshape(shape)
+
+
+def _kept(values: FloatArray | None) -> FloatArray | None:
+    return None if values is None else readonly(values.copy())
+
+
+def _finite_vertices(vertices: ArrayLike) -> FloatArray:
+    v = np.asarray(vertices, dtype=np.float64)
+    if v.ndim != 2 or v.shape[1] != 3:
+        raise InputError.about("vertices", f"must have shape (any, 3), got {v.shape}.")
+    bad = np.flatnonzero(~np.isfinite(v).all(axis=1))
+    if bad.size:
+        raise InputError(
+            f"The mesh has {len(bad)} vertices that are not finite, the first is vertex {bad[0]}. "
+            "Remove them and their faces.",
+            field="vertices",
+        )
+    far = np.abs(v).max(initial=0.0)
+    if far > FARTHEST:
+        raise InputError(
+            f"The vertices of a mesh must lie within {FARTHEST:g} m of its origin, "
+            f"got {far:g} m. Is it in m?",
+            field="vertices",
+        )
+    return v
+
+
+def checked_faces(faces: ArrayLike, vertices: int) -> IntArray:
+    """Faces that name vertices 0 to `vertices` − 1, shape (any, 3); an `InputError` otherwise."""
+    f = np.asarray(faces)
+    if f.size == 0:
+        raise InputError("The mesh is empty: it has no faces.", code="empty")
+    if f.ndim != 2 or f.shape[1] != 3 or not np.issubdtype(f.dtype, np.integer):
+        raise InputError.about(
+            "faces", f"must be integers of shape (any, 3), got {f.dtype} {f.shape}."
+        )
+    if f.min() < 0 or f.max() >= vertices:
+        raise InputError.about(
+            "faces", f"must name vertices 0 to {vertices - 1}, got {f.min()} to {f.max()}."
+        )
+    return np.array(f, dtype=np.int64, order="C")

@@ -1,0 +1,59 @@
+"""Rays through a mesh by Open3D, where it is installed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import MissingExtraError
+from isovist.maps.base import Ending
+from isovist.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scene:
+    """Open3D's tree over the triangles, in float32 about the middle of the mesh.
+
+    Attributes:
+        scene: The `RaycastingScene`.
+        centre: The middle, shape (3,), in m.
+        corners: First corner of each face about the middle, shape (m, 3), in m.
+        normals: Unit normals of the faces, shape (m, 3).
+    """
+
+    scene: Any
+    centre: FloatArray
+    corners: FloatArray
+    normals: FloatArray
+
+    @classmethod
+    def of(cls, vertices: FloatArray, faces: IntArray, normals: FloatArray) -> "Scene":
+        """From vertices (v, 3), faces (m, 3) and their normals."""
+        try:
+            import open3d
+        except (ImportError, OSError) as error:
+            raise MissingExtraError.of("Casting rays with Open3D", "fast-mesh") from error
+        centre = 0.5 * (vertices.min(axis=0) + vertices.max(axis=0))
+        scene = open3d.t.geometry.RaycastingScene()
+        scene.add_triangles((vertices - centre).astype("f4"), faces.astype("u4"))
+        return cls(scene, centre, vertices[faces[:, 0]] - centre, normals)
+
+    def follow(
+        self, o: FloatArray, d: FloatArray
+    ) -> tuple[FloatArray, IntArray, FloatArray, NDArray[np.uint8]]:
+        """Ranges, faces, normals and endings of rays, as `rays.mesh.cast_faces` gives them."""
+        start = o - self.centre
+        met = self.scene.cast_rays(np.concatenate([start, d], axis=1).astype("f4"))
+        faces = met["primitive_ids"].numpy().astype(np.int64)
+        hit = np.isfinite(met["t_hit"].numpy())
+        faces[~hit] = -1
+        n = np.where(hit[:, None], self.normals[faces], 0.0)
+        slope = np.einsum("ij,ij->i", n, d)
+        ahead = np.einsum("ij,ij->i", n, self.corners[faces] - start)
+        length = np.linalg.norm(d, axis=1)
+        ranges = np.full(len(o), np.inf)
+        np.divide(ahead * length, slope, out=ranges, where=hit & (slope != 0.0))
+        endings = np.where(hit, Ending.WALL, Ending.EDGE).astype(np.uint8)
+        endings[length == 0.0] = 255
+        return ranges, faces, np.where(slope[:, None] > 0.0, -n, n), endings

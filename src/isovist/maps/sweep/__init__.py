@@ -1,0 +1,1 @@
+"""Ranges and descriptors of many cells at once."""

@@ -1,0 +1,348 @@
+"""Ranges and descriptors of many cells at once, by sweeping the map direction by direction.
+
+With ranges r_s along directions θ_s, weights W of shape (S, n) and a transform f,
+
+    F_i = Σ_s known_s f(r_s) W_si,      K_i = Σ_s known_s W_si,                             (1)
+
+where known_s says whether the ending of the ray counts: by default a wall or the maximum does,
+unknown cells and the edge of the map do not.  The S × nodes table of ranges is never held for F.
+
+Ranges are those of exact rays but where half a cell to the side makes a difference: on the floor
+of `benchmarks.occupancy` they differ by 10⁻⁵ cells in the middle and by 1.1 cells at 99 %; by 0.3
+at 99 % of the rays of which half a cell to the side changes the range by less than 2 cells.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.compute.backend import Rays, computing
+from isovist.errors import InputError
+from isovist.maps.base import Ending
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, beside, check_length, check_reach
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.types import ArrayLike, Float32Array, FloatArray, IntArray, as_floats, readonly
+
+Transform = Literal["linear", "logarithmic", "saturating"]
+TRANSFORMS: tuple[Transform, ...] = ("linear", "logarithmic", "saturating")
+KNOWN = (Ending.WALL, Ending.MAXIMUM)
+# Directions are swept 64 at a time, so that F need not be read and written for every one; fewer,
+# but at least 16, when whole columns are kept and would take more than this.
+BLOCK_BYTES = 1 << 26
+
+Runs = tuple[IntArray, IntArray, IntArray, NDArray[np.uint8]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Where cells lie in a larger map: rays are drawn and summed as over the whole of it.
+
+    Attributes:
+        first: Place of the first of them along each axis of the array.
+        whole: Shape of the larger map.
+        blocks: Directions that are summed together, for each axis that is swept along.
+    """
+
+    first: tuple[int, ...]
+    whole: tuple[int, ...]
+    blocks: tuple[int, ...]
+
+    def before(self, axis: int, size: int, along: FloatArray) -> IntArray:
+        """Cells of the whole before `size` of these on an axis, as directions go, shape (s,)."""
+        behind = self.whole[axis] - self.first[axis] - size
+        return np.where(along > 0.0, self.first[axis], behind).astype(np.int64)
+
+
+def free_nodes(world: OccupancyMap, stride: int) -> tuple[IntArray, IntArray]:
+    """Rows and columns of the free cells among every `stride`-th one, in row order."""
+    if stride < 1:
+        raise InputError.about("stride", f"must be at least 1 cell, got {stride}.")
+    first = stride // 2
+    rows, cols = np.nonzero(world.cells[first::stride, first::stride] == Cell.FREE)
+    if rows.size == 0:
+        raise InputError(
+            f"No free cell lies on a lattice of {stride} cells; take a smaller one.", code="empty"
+        )
+    return rows * stride + first, cols * stride + first
+
+
+def sweep_ranges(
+    world: OccupancyMap,
+    angles: ArrayLike,
+    rows: ArrayLike,
+    cols: ArrayLike,
+    *,
+    maximum: float = np.inf,
+) -> tuple[Float32Array, NDArray[np.uint8]]:
+    """Ranges (m) and `Ending` codes from cell centres, both of shape (S, nodes).
+
+    Args:
+        world: The map.
+        angles: Directions in the world frame in rad, shape (S,).
+        rows: Row of each node, a free cell, shape (nodes,).
+        cols: Column of each node.
+        maximum: Longest range in m.
+    """
+    from isovist.compute.grids.sweep2d import pick
+
+    reach = reach_in_cells(world, maximum)
+    axes = _axes(world, *_checked(world, angles, rows, cols))
+    shape = sum(len(axis.which) for axis in axes), axes[0].slots.size
+    ranges = np.empty(shape, dtype=np.float32)
+    endings = np.empty(shape, dtype=np.uint8)
+    for axis in axes:
+        for which, r, e in axis.sweep():
+            pick(r, e, axis.nodes, axis.slots, which, world.resolution, reach, ranges, endings)
+    return readonly(ranges), readonly(endings)
+
+
+def describe_field(
+    world: OccupancyMap,
+    angles: ArrayLike,
+    weights: ArrayLike,
+    rows: ArrayLike,
+    cols: ArrayLike,
+    *,
+    transform: Transform = "linear",
+    scale: float = 1.0,
+    maximum: float = np.inf,
+    known: Iterable[Ending] = KNOWN,
+    part: Part | None = None,
+) -> tuple[Float32Array, Float32Array]:
+    """Descriptors F and known mass K of equation (1), both of shape (nodes, n), float32.
+
+    Args:
+        world: The map.
+        angles: Directions in the world frame in rad, shape (S,).
+        weights: W, shape (S, n), quadrature weights included.
+        rows: Row of each node, a free cell, shape (nodes,).
+        cols: Column of each node.
+        transform: f, as of `sensing.signals.Range`, of r in m.
+        scale: In m, for "logarithmic" and "saturating".
+        maximum: Longest range in m.
+        known: Endings that count.
+        part: Where the map lies in a larger one.  Nodes farther from its edges than twice
+            `maximum` have the bits then that they have in the whole.
+    """
+    from isovist.compute.grids.sweep2d import GROUP, accumulate
+
+    along, r, c = _checked(world, angles, rows, cols)
+    W = as_floats("weights", weights, (len(along), None))
+    options = summing(world, maximum, transform, scale, known)
+    rays = Rays(along, felt(W), *options)
+    told = computing().describe(world.cells, r, c, rays) if part is None else None
+    if told is not None:
+        return readonly(told[0]), readonly(told[1])
+    axes = _axes(world, along, r, c, part)
+    F = np.zeros((axes[0].slots.size, W.shape[1]), dtype=np.float32)
+    K = np.zeros_like(F)
+    for axis in axes:
+        for which, lengths, endings in axis.sweep():
+            w = np.pad(felt(W[which]), ((0, -len(which) % GROUP), (0, 0)))
+            accumulate(lengths, endings, axis.nodes, axis.slots, w, *options, F, K)
+    return readonly(F), readonly(K)
+
+
+def felt(weights: FloatArray) -> Float32Array:
+    """Weights as singles, without those that no sum of singles feels.
+
+    Products with numbers too small for all their digits take ten times as long as others.
+    """
+    singles, kind = weights.astype(np.float32), np.finfo(np.float32)
+    singles[np.abs(singles) < kind.tiny / kind.eps] = 0.0
+    return singles
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Axis:
+    """What is swept with rows, or with columns, as the major axis; see `compute.grids.sweep2d`.
+
+    Attributes:
+        runs: Cells that rays can meet.
+        width: Size of the map along the minor axis.
+        which: Places of the directions of this axis among all, shape (s,).
+        directions: (du, dv), shape (s, 2).
+        before: Columns of a larger map before these, as each direction goes, shape (s,).
+        block: Directions that are swept together.
+        places: Where columns of cells go, shape (m,).
+        picks: Which nodes of which columns are gathered, if they are.
+        nodes: Where each node is found in what `sweep` gives, shape (nodes,).
+        slots: Place of each node among all, shape (nodes,).
+    """
+
+    runs: Runs
+    width: int
+    which: IntArray
+    directions: FloatArray
+    before: IntArray
+    block: int
+    places: IntArray
+    picks: tuple[IntArray, IntArray]
+    nodes: IntArray
+    slots: IntArray
+
+    def sweep(self) -> Iterator[tuple[IntArray, Float32Array, NDArray[np.uint8]]]:
+        """Some directions at a time: which, with ranges and endings of shape (s, cells).
+
+        The arrays are used again for the next ones.
+        """
+        from isovist.compute.grids.sweep2d import sweep_all
+
+        columns, picked = int(self.places.max()) + 1, int(self.picks[0][-1])
+        block = min(self.block, len(self.which))
+        shapes = (block, columns, self.width), (block, picked)
+        out = [np.empty(shape, dtype=kind) for shape in shapes for kind in (np.float32, np.uint8)]
+        for first in range(0, len(self.which), max(block, 1)):
+            some = slice(first, first + block)
+            which = self.which[some]
+            part = [array[: len(which)] for array in out]
+            sweep_all(
+                self.runs, self.directions[some], self.before[some], self.places, self.picks, *part
+            )
+            ranges, endings = part[2:] if picked else part[:2]
+            yield which, ranges.reshape(len(which), -1), endings.reshape(len(which), -1)
+
+
+def _checked(
+    world: OccupancyMap, angles: ArrayLike, rows: ArrayLike, cols: ArrayLike
+) -> tuple[FloatArray, IntArray, IntArray]:
+    """Directions in the axes of the grid, shape (S, 2), and nodes, or an error."""
+    turned = as_floats("angles", angles, (None,)) - world.origin.yaw
+    if turned.size == 0:
+        raise InputError.about("angles", "must not be empty.", code="missing")
+    r, c = np.asarray(rows), np.asarray(cols)
+    if r.ndim != 1 or r.shape != c.shape or r.size == 0:
+        raise InputError.about(
+            ("rows", "cols"), f"must be lists of equal length, got {r.shape} and {c.shape}."
+        )
+    if not all(np.issubdtype(index.dtype, np.integer) for index in (r, c)):
+        raise InputError.about(
+            ("rows", "cols"), f"must be whole numbers, got {r.dtype} and {c.dtype}."
+        )
+    height, width = world.shape
+    inside = (r >= 0) & (r < height) & (c >= 0) & (c < width)
+    if not inside.all() or (world.cells[r, c] != Cell.FREE).any():
+        raise InputError.about(
+            ("rows", "cols"), "must name free cells of the map.", code="not_free"
+        )
+    along = np.stack([np.cos(turned), np.sin(turned)], axis=-1)
+    return along, r.astype(np.int64), c.astype(np.int64)
+
+
+def _axes(
+    world: OccupancyMap,
+    along: FloatArray,
+    rows: IntArray,
+    columns: IntArray,
+    part: Part | None = None,
+) -> tuple[_Axis, _Axis]:
+    """The directions parted by major axis, with the nodes in the order each wants."""
+    upright = np.abs(along[:, 1]) > np.abs(along[:, 0])
+    by_rows, by_columns = world.runs
+    lies = Part((0, 0), world.shape, blocks_of(world, rows, columns)) if part is None else part
+    return (
+        _axis(0, by_rows, world, np.flatnonzero(upright), along[:, ::-1], rows, columns, lies),
+        _axis(1, by_columns, world, np.flatnonzero(~upright), along, columns, rows, lies),
+    )
+
+
+def blocks_of(world: OccupancyMap, rows: IntArray, columns: IntArray) -> tuple[int, int]:
+    """Directions that are summed together along rows and along columns (`Part`)."""
+    each = zip((rows, columns), world.shape[::-1], strict=True)
+    first, second = (_block(np.unique(majors).size, width, rows.size) for majors, width in each)
+    return first, second
+
+
+def _block(columns: int, width: int, nodes: int) -> int:
+    """Directions that are swept together where so many columns hold so many nodes."""
+    from isovist.compute.grids.sweep2d import GROUP
+
+    if _gathered(columns, width, nodes):
+        return 16 * GROUP
+    return GROUP * int(np.clip(BLOCK_BYTES // (20 * columns * width), 4, 16))
+
+
+def _gathered(columns: int, width: int, nodes: int) -> bool:
+    """Whether nodes are so few that they are gathered from their columns."""
+    return 4 * nodes < columns * width
+
+
+def _axis(
+    number: int,
+    runs: Runs,
+    world: OccupancyMap,
+    which: IntArray,
+    directions: FloatArray,
+    majors: IntArray,
+    minors: IntArray,
+    part: Part,
+) -> _Axis:
+    """Sort the nodes, and decide whether they are gathered or left in their columns."""
+    size, width = world.shape[number], world.shape[1 - number]
+    order = np.lexsort((minors, majors))
+    columns, rows = majors[order].astype(np.int64), minors[order].astype(np.int64)
+    kept = np.unique(columns)
+    places = np.full(size, -1, dtype=np.int64)
+    places[kept] = np.arange(kept.size)
+    nodes = places[columns] * width + rows
+    start = np.zeros(size + 1, dtype=np.int64)
+    if _gathered(kept.size, width, nodes.size):
+        places[kept] = 0
+        nodes = np.arange(nodes.size)
+        start = np.searchsorted(columns, np.arange(size + 1))
+    picks, some = (start, rows), directions[which]
+    before = part.before(number, size, some[:, 0])
+    return _Axis(runs, width, which, some, before, part.blocks[number], places, picks, nodes, order)
+
+
+def runs_of(cells: NDArray[np.uint8]) -> tuple[Runs, Runs]:
+    """Runs along rows and along columns of cells, and of the edge around, that rays can meet.
+
+    These have a face to a free cell; see `sweep_one`.
+    """
+    met = surface(cells)
+    return _runs(met), _runs(np.ascontiguousarray(met.T))
+
+
+def _runs(met: NDArray[np.uint8]) -> Runs:
+    skin = np.pad(met, ((0, 0), (1, 1)))
+    rows, cols = np.nonzero(skin[:, 1:] != skin[:, :-1])
+    found = skin[rows, cols + 1]
+    begins = np.flatnonzero(found)
+    start = np.searchsorted(rows[begins], np.arange(len(skin) + 1))
+    return start, cols[begins] - 1, cols[begins + 1] - 1, found[begins]
+
+
+def surface(cells: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """Codes of the cells with a face to a free cell, 0 for the others, with a border of one cell.
+
+    Codes are 1 wall, 2 unknown, 3 edge.
+    """
+    codes = np.pad(cells, 1, constant_values=3)
+    return codes * beside(codes == Cell.FREE, corners=False)
+
+
+def reach_in_cells(world: OccupancyMap | VoxelMap, maximum: float) -> float:
+    """A longest range in m, in cells."""
+    check_reach(maximum)
+    return maximum / world.resolution
+
+
+def summing(
+    world: OccupancyMap | VoxelMap,
+    maximum: float,
+    transform: Transform,
+    scale: float,
+    known: Iterable[Ending],
+) -> tuple[NDArray[np.bool_], float, float, int, float]:
+    """What `compute.grids.sweep2d.accumulate` is told of the sums (1), after its weights."""
+    if transform not in TRANSFORMS:
+        raise InputError.about(
+            "transform", f"must be one of {', '.join(TRANSFORMS)}, got {transform}."
+        )
+    counted = np.isin(np.arange(4), [int(ending) for ending in known])
+    reach, number = reach_in_cells(world, maximum), TRANSFORMS.index(transform)
+    return counted, world.resolution, reach, number, check_length("scale", scale)

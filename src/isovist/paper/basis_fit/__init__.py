@@ -1,0 +1,1 @@
+"""Bases that are fitted to a map."""

@@ -1,0 +1,223 @@
+"""Roses fitted to a map: gradients in directions and parameter, and an optimiser over them.
+
+Three objectives over places p of a map, each to be made large at a fixed number of directions:
+
+    mean      (1/P) Σ_p μ(p),         μ = σ_min(J),                           (1)
+    worst     min_p μ(p), through −(1/β) log Σ_p exp(−β μ(p)) + (log P)/β,    (2)
+    captured  Σ_p |f_p|² / Σ_p ‖f_p‖².                                        (3)
+
+μ = uᵀ J v with singular vectors u, v, hence dμ = uᵀ dJ v.  For the captured energy,
+
+    |f|² = max_α 2 αᵀF − αᵀ(G + ridge·I) α                                    (4)
+
+up to a small fixed ridge that keeps it smooth where G is singular, so that at α = (G + ridge)⁻¹F
+
+    d|f|² = 2 αᵀ dF − αᵀ dG α.                                                (5)
+
+Everything is thus a sum Σ_s b_s uᵀ dw(θ_s), and with g = (log ψ)′ and ū = Σ_i w_i u_i
+
+    ∂/∂d_j Σ_s b_s uᵀ w(θ_s) = Σ_s b_s w_j g_j (u_j − ū) θ_s.                 (6)
+
+The optimiser works on free vectors x_i with d_i = x_i/‖x_i‖, whose gradient is tangent to the
+sphere by itself, and on log λ where the parameter λ of the profile is free too.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import minimize
+
+from isovist.basis import Rose
+from isovist.errors import InputError
+from isovist.paper.descriptor.moments import Moments
+from isovist.paper.descriptor.quadrature import CircleSum, Rule
+from isovist.paper.gram.weight_rules import sphere_rule
+from isovist.types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Slope:
+    """An objective and its gradient.
+
+    Attributes:
+        value: The objective.
+        directions: Its gradient in the directions, tangent to the sphere, shape (n, d).
+        parameter: Its derivative in the parameter of the profile.
+    """
+
+    value: float
+    directions: FloatArray
+    parameter: float
+
+
+Objective = Callable[[Rose], Slope]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fitted:
+    """An optimised rose.
+
+    Attributes:
+        rose: The rose.
+        before: Objective of the rose at the start.
+        after: Objective of the optimised one.
+        evaluations: How often the objective was computed.
+    """
+
+    rose: Rose
+    before: float
+    after: float
+    evaluations: int
+
+
+def mean_injectivity(moments: Moments) -> Objective:
+    """The objective (1)."""
+
+    def objective(rose: Rose) -> Slope:
+        mu, u, v = _smallest(moments.describe(rose)[1])
+        return _injectivity_slope(rose, moments, float(mu.mean()), u, v, np.full(len(mu), 1.0))
+
+    return objective
+
+
+def worst_injectivity(moments: Moments, *, sharpness: float = 50.0) -> Objective:
+    """The objective (2); `sharpness` is β, per unit of μ."""
+
+    def objective(rose: Rose) -> Slope:
+        mu, u, v = _smallest(moments.describe(rose)[1])
+        share = np.exp(-sharpness * (mu - mu.min()))
+        value = mu.min() - np.log(share.mean()) / sharpness
+        return _injectivity_slope(rose, moments, float(value), u, v, len(mu) * share / share.sum())
+
+    return objective
+
+
+def captured_energy(moments: Moments, *, ridge: float = 1e-12, terms: int = 512) -> Objective:
+    """The objective (3).
+
+    Args:
+        moments: The places.
+        ridge: Of equation (4).
+        terms: Of the sum for G on the circle; on the sphere the degree of its rule is √terms·3.
+    """
+    d = moments.directions.shape[1]
+    rule = CircleSum(terms).rule() if d == 2 else sphere_rule(int(3.0 * np.sqrt(terms)))
+    total = float(moments.energies.sum())
+
+    def objective(rose: Rose) -> Slope:
+        F, _ = moments.describe(rose)
+        w = rose.weights(rule.directions)
+        G = w.T @ (rule.coefficients[:, None] * w)
+        alpha = np.asarray(np.linalg.solve(G + ridge * np.eye(len(rose)), F.T).T, np.float64)
+        value = float((2.0 * alpha * F).sum() - ((alpha @ G) * alpha).sum())
+        value -= ridge * float((alpha**2).sum())
+        by_signal = pull_back(rose, moments.directions, moments.values[:, 0], moments.owners, alpha)
+        by_gram = _pull_back_gram(rose, rule, w, alpha)
+        return Slope(
+            value / total,
+            2.0 * (by_signal[0] - by_gram[0]) / total,
+            2.0 * (by_signal[1] - by_gram[1]) / total,
+        )
+
+    return objective
+
+
+def fit_rose(
+    rose: Rose,
+    objective: Objective,
+    *,
+    parameter_range: tuple[float, float] | None = None,
+    steps: int = 100,
+) -> Fitted:
+    """Make an objective large from a given rose on, by L-BFGS-B.
+
+    Args:
+        rose: Where to start; its number of directions is kept.
+        objective: E.g. `mean_injectivity(moments)`.
+        parameter_range: Smallest and largest parameter of the profile; fixed by default.
+        steps: At most so many iterations.
+    """
+    n, d = rose.directions.shape
+    if parameter_range is not None and not 0.0 < parameter_range[0] < parameter_range[1]:
+        raise InputError.about("parameter_range", f"must be 0 < low < high, got {parameter_range}.")
+    free = parameter_range is not None
+    start = rose.directions.ravel()
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * (n * d)
+    if parameter_range is not None:
+        low, high = parameter_range
+        first = float(np.clip(rose.profile.parameter, low, high))
+        start = np.append(start, np.log(first))
+        bounds.append((float(np.log(low)), float(np.log(high))))
+    before = objective(rose).value
+    count = 0
+
+    def at(x: FloatArray) -> Rose:
+        parameter = float(np.exp(x[-1])) if free else rose.profile.parameter
+        return Rose.from_directions(
+            x[: n * d].reshape(n, d), profile=rose.profile.with_parameter(parameter)
+        )
+
+    def cost(x: FloatArray) -> tuple[float, FloatArray]:
+        nonlocal count
+        count += 1
+        here = at(x)
+        slope = objective(here)
+        lengths = np.linalg.norm(x[: n * d].reshape(n, d), axis=1)
+        gradient = (slope.directions / lengths[:, None]).ravel()
+        if free:
+            gradient = np.append(gradient, slope.parameter * here.profile.parameter)
+        return -slope.value, -gradient
+
+    found = minimize(
+        cost, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps}
+    )
+    best = at(found.x)
+    return Fitted(best, before, objective(best).value, count)
+
+
+def _smallest(J: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """μ, shape (P,), with its singular vectors u (P, n) and v (P, d)."""
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    return s[:, -1], np.ascontiguousarray(U[:, :, -1]), np.ascontiguousarray(Vt[:, -1, :])
+
+
+def _injectivity_slope(
+    rose: Rose, moments: Moments, value: float, u: FloatArray, v: FloatArray, share: FloatArray
+) -> Slope:
+    owners = moments.owners
+    b = np.einsum("sd,sd->s", moments.values[:, 1:], (share[:, None] * v)[owners]) / len(share)
+    by_direction, by_parameter = pull_back(rose, moments.directions, b, owners, u)
+    return Slope(value, by_direction, by_parameter)
+
+
+def pull_back(
+    rose: Rose, theta: FloatArray, b: FloatArray, owners: IntArray, u: FloatArray
+) -> tuple[FloatArray, float]:
+    """Equation (6), with one u per place, and the same in the parameter."""
+    gradient, slope = np.zeros_like(rose.directions), 0.0
+    for first in range(0, len(theta), 65_536):
+        part = slice(first, first + 65_536)
+        t = np.clip(theta[part] @ rose.directions.T, -1.0, 1.0)
+        w = rose.weights(theta[part])
+        mine = u[owners[part]]
+        spread = w * (mine - np.einsum("sn,sn->s", w, mine)[:, None]) * b[part, None]
+        gradient += (spread * rose.profile.slope(t)).T @ theta[part]
+        slope += float((spread * rose.profile.parameter_slope(t)).sum())
+    along = np.einsum("nd,nd->n", gradient, rose.directions)
+    return gradient - along[:, None] * rose.directions, slope
+
+
+def _pull_back_gram(
+    rose: Rose, rule: Rule, w: FloatArray, alpha: FloatArray
+) -> tuple[FloatArray, float]:
+    """½ Σ_p αᵀ dG α: equation (6) with b = c_t P f_p(θ_t), for all places at once."""
+    t = np.clip(rule.directions @ rose.directions.T, -1.0, 1.0)
+    # Σ_p (Pf)(α_j − Pf), with Pf = α·w: needs only A = Σ_p α αᵀ.
+    A = alpha.T @ alpha
+    wA = w @ A
+    spread = w * (wA - np.einsum("tn,tn->t", wA, w)[:, None]) * rule.coefficients[:, None]
+    gradient = (spread * rose.profile.slope(t)).T @ rule.directions
+    along = np.einsum("nd,nd->n", gradient, rose.directions)
+    slope = float((spread * rose.profile.parameter_slope(t)).sum())
+    return gradient - along[:, None] * rose.directions, slope

@@ -1,0 +1,191 @@
+"""Completeness: what sequences of ever finer roses can tell apart.
+
+A rose smooths a continuous function g into its interpolant
+
+    g⁽ⁿ⁾(θ) = Σ_i g(d_i) w_i(θ),                                              (1)
+
+and sup |g⁽ⁿ⁾ − g| ≤ ω_g(δ) + 2 ‖g‖_∞ R_n(δ) for every δ, where ω_g is the modulus of continuity
+and R_n(δ) the largest weight that any θ gives to directions farther than δ.  Some direction lies
+within the mesh norm h_n of θ, hence for softmax
+
+    R_n(δ) ≤ n exp((cos δ − cos h_n)/ε_n).                                    (2)
+
+So g⁽ⁿ⁾ → g uniformly, the functionals F_i are total and F separates any two signals in the limit,
+if the right-hand side of (2) tends to 0 for every δ > 0: a rate condition that links n, h_n and
+ε_n, sufficient and not necessary.  For the uniform limit ε_n → 0 alone is not enough.  Pack N
+directions together: once N exceeds e^(2/ε) they outweigh the nearest direction everywhere, and
+g⁽ⁿ⁾ is nearly constant however small ε is.  The rule used here,
+
+    ε_n = κ h_n²,                                                             (3)
+
+keeps the weights about as wide as the directions are apart.  For well-spread directions n grows
+like h_n^(1−d), and (2) falls like h^(1−d) exp(−δ²/(2κh²)), faster than any power of h.
+
+Parseval: |f|_n → ‖f‖, and the gap ‖f‖² − |f|_n² = ‖f − P_n f‖² falls like h_n (that is 1/n on the
+circle) for a signal that jumps, since a fixed share of the energy in a cell around each jump is
+lost, and much faster for a smooth one.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.basis import Rose
+from isovist.errors import InputError
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.norms import squared_norms
+from isovist.paper.gram.gram import Gram
+from isovist.paper.gram.weight_rules import spread
+from isovist.poses import unit_vectors
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+
+SIZES = (4, 8, 16, 32, 64, 128, 256)
+
+Function = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Convergence:
+    """A quantity measured along a sequence of roses.
+
+    Attributes:
+        sizes: n, shape (k,).
+        mesh_norms: h_n in rad, shape (k,).
+        temperatures: ε_n, shape (k,).
+        values: What was measured, shape (k,).
+    """
+
+    sizes: FloatArray
+    mesh_norms: FloatArray
+    temperatures: FloatArray
+    values: FloatArray
+
+    @property
+    def rates(self) -> FloatArray:
+        """Observed orders in h between neighbours, Δ log v/Δ log h, shape (k − 1,)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.diff(np.log(self.values)) / np.diff(np.log(self.mesh_norms))
+
+    @property
+    def falls(self) -> bool:
+        """Whether each value is below the one before."""
+        return bool((np.diff(self.values) < 0.0).all())
+
+
+def fine_roses(
+    dimension: int, sizes: Sequence[int] = SIZES, *, factor: float = 1.0
+) -> tuple[Rose, ...]:
+    """Uniform (2D) or Fibonacci (3D) roses with ε_n = factor·h_n², equation (3)."""
+    if dimension not in (2, 3):
+        raise InputError.about("dimension", f"must be 2 or 3, got {dimension}.")
+    if factor <= 0.0:
+        raise InputError.about("factor", f"must be positive, got {factor}.")
+    make = Rose.circle if dimension == 2 else Rose.fibonacci
+    plain = [make(n) for n in sizes]
+    return tuple(
+        Rose(r.directions, r.profile.with_parameter(factor * r.mesh_norm**2), r.mesh_norm)
+        for r in plain
+    )
+
+
+def far_weight_bound(rose: Rose, delta: float) -> float:
+    """The right-hand side of (2) for δ in rad."""
+    exponent = (np.cos(delta) - np.cos(rose.mesh_norm)) / rose.temperature
+    return float(np.exp(min(np.log(len(rose)) + exponent, 700.0)))
+
+
+def far_weight(rose: Rose, delta: float, theta: FloatArray | None = None) -> float:
+    """R_n(δ): the largest total weight of directions farther than δ rad from θ, over samples."""
+    points = spread(rose.dimension) if theta is None else theta
+    far = points @ rose.directions.T < np.cos(delta)
+    return float((rose.weights(points) * far).sum(axis=1).max())
+
+
+def interpolant(rose: Rose, g: Function) -> Function:
+    """g⁽ⁿ⁾ of equation (1) as a function of unit vectors, shape (m, d)."""
+    values = np.asarray(g(rose.directions), dtype=np.float64)
+    return lambda theta: rose.weights(theta) @ values
+
+
+def interpolation_error(rose: Rose, g: Function, theta: FloatArray | None = None) -> float:
+    """sup |g⁽ⁿ⁾ − g| over samples of the directions."""
+    points = spread(rose.dimension) if theta is None else theta
+    return float(np.abs(interpolant(rose, g)(points) - g(points)).max())
+
+
+def interpolation(roses: Sequence[Rose], g: Function) -> Convergence:
+    """The uniform error of the interpolant along a sequence."""
+    return _along(roses, [interpolation_error(rose, g) for rose in roses])
+
+
+def crowded_rose(size: int, temperature: float, *, surplus: float = 20.0) -> Rose:
+    """A rose of the plane whose mesh norm is small and whose completeness fails.
+
+    `size` equal steps, and surplus·size·e^(2/ε) more directions packed within 1e-3 rad of the
+    first.  With ε → 0 and `size` → ∞ all assumptions of the paper's theorem hold, yet the
+    interpolant tends to the constant g(d_0): the rate condition is what is missing.
+    """
+    crowd = int(np.ceil(surplus * size * np.exp(2.0 / temperature)))
+    if crowd > 5_000_000:
+        raise InputError(f"A temperature of {temperature} needs a crowd of {crowd} directions.")
+    angles = np.concatenate(
+        [2.0 * np.pi * np.arange(size) / size, 1e-3 * (np.arange(crowd) + 0.5) / crowd]
+    )
+    return Rose.from_directions(unit_vectors(angles), temperature)
+
+
+def parseval_gap(
+    roses: Sequence[Rose], world: SegmentMap, point: ArrayLike, *, keep: float = 1e-8
+) -> Convergence:
+    """‖r_p‖² − |r_p|_n² of the range seen from a point, in m², along a sequence on the circle."""
+    p = as_floats("point", point, (2,))
+    energy = float(squared_norms(world, p[None])[0])
+    gaps = []
+    for rose in roses:
+        F, _ = Descriptor(rose).at(world, p)
+        gaps.append(float(Gram.from_rose(rose, keep=keep).gap(F, energy)))
+    return _along(roses, gaps)
+
+
+def parseval_gap_of(roses: Sequence[Rose], f: Function) -> Convergence:
+    """The same for a function f of directions, integrated by the rule of each Gram matrix.
+
+    Right for smooth f; a jump is seen only as finely as the rule's nodes lie.
+    """
+    gaps = []
+    for rose in roses:
+        gram = Gram.from_rose(rose)
+        values = np.asarray(f(gram.rule.directions), dtype=np.float64)
+        energy = float(gram.rule.coefficients @ values**2)
+        gaps.append(float(gram.gap(gram.features(values), energy)))
+    return _along(roses, gaps)
+
+
+def separation(roses: Sequence[Rose], world: SegmentMap, p: ArrayLike, q: ArrayLike) -> Convergence:
+    """d_n(p, q) along a sequence on the circle; its limit is ‖r_p − r_q‖."""
+    ends = np.stack([as_floats("p", p, (2,)), as_floats("q", q, (2,))])
+    values = []
+    for rose in roses:
+        F, _ = Descriptor(rose).at(world, ends)
+        values.append(float(Gram.from_rose(rose).distance(F[0], F[1])))
+    return _along(roses, values)
+
+
+def annihilation(roses: Sequence[Rose], f: Function) -> Convergence:
+    """|f|_n along a sequence: it stays 0 only for a signal that every functional annihilates."""
+    values = []
+    for rose in roses:
+        gram = Gram.from_rose(rose)
+        values.append(float(gram.seminorm(gram.features(f(gram.rule.directions)))))
+    return _along(roses, values)
+
+
+def _along(roses: Sequence[Rose], values: Sequence[float]) -> Convergence:
+    return Convergence(
+        readonly(np.array([len(r) for r in roses], dtype=np.float64)),
+        readonly(np.array([r.mesh_norm for r in roses])),
+        readonly(np.array([r.profile.parameter for r in roses])),
+        readonly(np.array(values, dtype=np.float64)),
+    )

@@ -1,0 +1,1 @@
+"""The descriptor F(p) of a place, and its Jacobian J(p)."""

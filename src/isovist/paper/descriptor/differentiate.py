@@ -1,0 +1,105 @@
+"""F as a function of everything it depends on, and what a loss of it is worth in each.
+
+On a plan of walls, F depends on the places p, on the corners v of the walls, on the directions d_i
+of the rose and on the parameter λ of its profile, the temperature ε of a softmax.  Given
+u = ∂ℓ/∂F of any loss ℓ, `Plan.pull` gives
+
+    ∂ℓ/∂p = Σ_i u_i ∂F_i/∂p,   and likewise  ∂ℓ/∂v,  ∂ℓ/∂d_i,  ∂ℓ/∂λ,                     (1)
+
+exactly and with shadows, by one sum over the nodes of `paper.descriptor.moments` each, whatever the
+number of corners: walls that meet in a corner move together, and a corner that hides what is behind
+it moves its shadow.  Moving all corners and p alike changes nothing,
+
+    Σ_v ∂F/∂v = −J.                                                           (2)
+
+Where p and two corners lie on one line, F has only derivatives to either side; one is given.
+`paper.descriptor.torch_operator` makes an operator of PyTorch of it.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.basis import Rose
+from isovist.errors import InputError
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.basis_fit.gradients import pull_back
+from isovist.paper.descriptor.moments import Moments
+from isovist.sensing.signals import Intensity, Range, Signal
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pulled:
+    """Derivatives of a loss, equation (1).
+
+    Attributes:
+        points: By the places, shape (P, 2), per m.
+        corners: By the corners, shape (k, 2), per m.
+        directions: By the directions, tangent to the circle, shape (n, 2).
+        parameter: By the parameter of the profile.
+    """
+
+    points: FloatArray
+    corners: FloatArray
+    directions: FloatArray
+    parameter: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Plan:
+    """Corners, and the walls between them.
+
+    Attributes:
+        corners: v, shape (k, 2), in m.
+        walls: The two corners of each wall, shape (m, 2); walls may meet in corners only.
+        reflectance: Of each wall, shape (m,), or `None`.
+    """
+
+    corners: FloatArray
+    walls: IntArray
+    reflectance: FloatArray | None = None
+
+    @classmethod
+    def from_map(cls, world: SegmentMap) -> "Plan":
+        """The plan of a map of walls."""
+        corners, walls = np.unique(world.walls.reshape(-1, 2), axis=0, return_inverse=True)
+        return cls(readonly(corners), readonly(walls.reshape(-1, 2)), world.reflectance)
+
+    def moved(self, corners: ArrayLike) -> "Plan":
+        """The same walls between other corners, shape (k, 2), in m."""
+        v = as_floats("corners", corners, self.corners.shape)
+        return Plan(readonly(v), self.walls, self.reflectance)
+
+    @property
+    def world(self) -> SegmentMap:
+        """The plan as a map.  Every place off its walls counts as free: walls may have moved."""
+        walls = np.ascontiguousarray(self.corners[self.walls].reshape(-1, 4))
+        parents = np.arange(len(walls))
+        return SegmentMap(readonly(walls), readonly(parents), None, self.reflectance)
+
+    def moments(self, points: ArrayLike, rose: Rose, signal: Signal | None = None) -> Moments:
+        """What F and its derivatives need of the view from places, shape (P, 2), in m."""
+        if not isinstance(signal, Range | Intensity | None):
+            raise InputError(
+                f"A {type(signal).__name__} signal depends on where walls stand in a way that is "
+                "not differentiated. Use a Range or an Intensity signal.",
+                code="conflict",
+            )
+        return Moments.from_segments(self.world, points, rose, signal)
+
+    def pull(self, moments: Moments, rose: Rose, u: FloatArray) -> Pulled:
+        """Derivatives (1) of a loss whose derivatives by F are `u`, shape (P, n)."""
+        assert moments.walls is not None
+        assert moments.shares is not None
+        owners = moments.owners
+        told = np.einsum("sn,sn->s", rose.weights(moments.directions), u[owners])
+        moves = told[:, None] * moments.values[:, 1:]
+        points = np.add.reduceat(moves, moments.offsets[:-1])
+        met = moments.walls >= 0
+        ends, t = self.walls[moments.walls[met]], moments.shares[met, None]
+        corners = np.zeros_like(self.corners)
+        np.subtract.at(corners, ends[:, 0], (1.0 - t) * moves[met])
+        np.subtract.at(corners, ends[:, 1], t * moves[met])
+        directions, parameter = pull_back(rose, moments.directions, moments.values[:, 0], owners, u)
+        return Pulled(points, corners, directions, parameter)

@@ -1,0 +1,350 @@
+"""Rules that turn integrals over directions into sums.
+
+    ∫ f(θ) w_i(θ) dσ(θ) ≈ Σ_s c_s f(θ_s) w_i(θ_s)                            (1)
+
+`CircleSum` is the plain S-term sum of the paper, of order 1/S when the signal jumps.  `Exact`
+splits the circle at the visible corners of a map of segments and uses Gauss–Legendre on every
+piece, so that it converges spectrally.  `Lebedev` integrates polynomials on the sphere exactly;
+`EqualArea` is the sphere's S-term sum, for signals with jumps.
+
+How long may a piece be?  An m-node Gauss–Legendre rule on a piece of half-length H errs by about
+ρ^(−2m), where the integrand is analytic within a distance b = H (ρ − 1/ρ)/2 of the piece.  We
+fix ρ = 10^(2/3) ≈ 4.64 for the longest pieces, hence a length of 0.90 b, and use
+m = ½ log(1/tolerance)/log ρ + 2 nodes; a shorter piece has a larger ρ and needs fewer.
+For softmax weights two neighbours a gap Δ apart share the sphere at a pole of height
+
+    b = arsinh(π ε / (2 sin(Δ/2)))                                            (2)
+
+above the midpoint of the gap, and elsewhere the weights grow like exp(b²/2ε), which keeps b to
+about 2 √ε.
+"""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from isovist.basis import Band, Rose, Softmax
+from isovist.basis.directional_basis import fibonacci_sphere
+from isovist.basis.mesh_norm import circle_gaps
+from isovist.basis.profiles import compiled
+from isovist.errors import InputError
+from isovist.maps.base import Map
+from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
+from isovist.poses import unit_vectors
+from isovist.sensing.signals import Seen, Signal
+from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whole, readonly
+
+_ARCS = 40  # of the circle, on which a profile of one's own is tried
+_HALVINGS = 11  # of a quarter of its support, in vain: a piece would be a thousandth of a rad
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rule:
+    """Directions θ_s, shape (S, d), and coefficients c_s, shape (S,), of equation (1)."""
+
+    directions: FloatArray
+    coefficients: FloatArray
+
+    def within(self, band: Band) -> "Rule":
+        """Over the directions of a band alone."""
+        seen = band.mask(self.directions)
+        return Rule(self.directions[seen], self.coefficients[seen])
+
+
+@dataclass(frozen=True, slots=True)
+class CircleSum:
+    """θ_s = 2πs/S and c_s = 2π/S on the circle."""
+
+    terms: int = 1024
+
+    def rule(self) -> Rule:
+        _check_terms(self.terms)
+        angles = 2.0 * np.pi * np.arange(self.terms) / self.terms
+        return _rule(unit_vectors(angles), np.full(self.terms, 2.0 * np.pi / self.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class EqualArea:
+    """S points of a Fibonacci spiral on the sphere, c_s = 4π/S."""
+
+    terms: int = 20_000
+
+    def rule(self) -> Rule:
+        _check_terms(self.terms)
+        points = fibonacci_sphere(self.terms)
+        return _rule(points, np.full(self.terms, 4.0 * np.pi / self.terms))
+
+
+@dataclass(frozen=True, slots=True)
+class Lebedev:
+    """Lebedev's rule on the sphere, exact for polynomials up to `degree`."""
+
+    degree: int = 131
+
+    def rule(self) -> Rule:
+        from scipy.integrate import lebedev_rule
+
+        try:
+            points, coefficients = lebedev_rule(self.degree)
+        except (ValueError, NotImplementedError) as error:
+            raise InputError(
+                f"There is no Lebedev rule of degree {self.degree}: use 3, 5, …, 31, 35, …, 131."
+            ) from error
+        return _rule(np.ascontiguousarray(points.T), coefficients)
+
+
+@lru_cache(maxsize=8)
+def _rules(tolerance: float) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """See `Exact.rules`; finding the nodes takes longer than describing a place with them."""
+    digits = -np.log(tolerance)
+    longest = 10.0 ** (2.0 / 3.0)
+    most = int(np.ceil(digits / (2.0 * np.log(longest)))) + 2
+    x, w = np.zeros((most + 1, most)), np.zeros((most + 1, most))
+    reach = np.zeros(most + 1)
+    for m in range(1, most + 1):
+        x[m, :m], w[m, :m] = np.polynomial.legendre.leggauss(m)
+        if m > 2:
+            rho = np.exp(min(digits / (2.0 * (m - 2)), 300.0))
+            reach[m] = (longest - 1.0 / longest) / (rho - 1.0 / rho)
+    return readonly(x), readonly(w), readonly(reach)
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Gauss–Legendre between the visible corners of a `SegmentMap`, to a tolerance.
+
+    The tolerance is relative to ∫|f| for the softmax profile.  A bump or a cosine power is not
+    analytic at the edge of its support; there the pieces are split, and the error is measured
+    in the tests instead of being promised.  For a profile of your own, of which nothing is known,
+    pieces are halved until sums of its weights settle to the tolerance.
+    """
+
+    tolerance: float = 1e-12
+
+    def __post_init__(self) -> None:
+        if not 1e-15 <= self.tolerance < 1.0:
+            raise InputError.about("tolerance", f"must lie in [1e-15, 1), got {self.tolerance}.")
+
+    def rules(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Gauss–Legendre rules of 1, …, M nodes, and how long a piece each is good for.
+
+        Row m of the first two arrays, shape (M + 1, M), holds the nodes and coefficients of the
+        m-node rule on [−1, 1]; entry m of the third the share of the longest piece.  Read-only.
+        """
+        return _rules(self.tolerance)
+
+    def lengths(self, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
+        """Longest piece in rad, and the angles at which pieces must end with their b.
+
+        Without such angles the one length holds everywhere.
+        """
+        if compiled(rose.profile) is None:
+            return _settled_lengths(self, rose)
+        angles, gaps = circle_gaps(rose.directions)
+        if not isinstance(rose.profile, Softmax):
+            return _lengths_within(rose, 0.25 * rose.profile.support)
+        epsilon = rose.profile.temperature
+        with np.errstate(divide="ignore"):
+            poles = np.arcsinh(np.pi * epsilon / (2.0 * np.sin(np.minimum(gaps, np.pi) / 2.0)))
+        poles = np.minimum(poles, 2.0 * np.sqrt(epsilon))
+        if (poles >= 0.5 * gaps).all():
+            return float(0.9 * poles.min()), np.empty(0), np.empty(0)
+        middles = (angles + gaps / 2.0) % (2.0 * np.pi)
+        order = np.argsort(middles)
+        return (
+            float(np.pi),
+            np.ascontiguousarray(middles[order]),
+            np.ascontiguousarray(poles[order]),
+        )
+
+
+Quadrature = CircleSum | EqualArea | Lebedev | Exact
+
+
+def _lengths_within(rose: Rose, longest: float) -> tuple[float, FloatArray, FloatArray]:
+    """`Exact.lengths` of a profile that is smooth but at the edges of its support."""
+    angles, reach = circle_gaps(rose.directions)[0], rose.profile.support
+    if reach >= np.pi and compiled(rose.profile) is None:
+        return longest, np.empty(0), np.empty(0)
+    edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
+    edges = np.unique(np.round(edges, 14))
+    return longest, edges, np.full(len(edges), 0.4 * longest)
+
+
+@lru_cache(maxsize=8)
+def _settled_lengths(exact: Exact, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
+    """`Exact.lengths` of a profile of one's own: halved until sums over arcs change no more."""
+    start = 2.4 * np.arange(_ARCS) % (2.0 * np.pi)
+    arcs = np.stack([start, start + np.geomspace(0.01, 2.0, _ARCS)], axis=1)
+    walls, counts = np.full((_ARCS, 1), -1), np.ones(_ARCS, np.int64)
+    pieces, anything = Pieces(arcs, walls, counts), SegmentMap.room(1.0, 1.0)
+    nowhere, view = np.zeros((_ARCS, 2)), np.array([[0.0, 4.0 * np.pi]])
+    before = None
+    for halvings in range(_HALVINGS):
+        lengths = _lengths_within(rose, rose.profile.support / 2.0 ** (2 + halvings))
+        nodes = _place(anything, nowhere, pieces, exact, lengths, (), view)
+        sums = sum_channels(rose, nodes.offsets, nodes.seen.directions, nodes.coefficients[:, None])
+        if before is not None and np.abs(sums - before).max() <= max(exact.tolerance, 1e-14):
+            return lengths
+        before = sums
+    raise InputError(
+        f"The weights of a {type(rose.profile).__name__} profile do not settle to a tolerance of "
+        f"{exact.tolerance:g}: it is too sharp or not smooth. "
+        "Use Exact with a larger tolerance, or CircleSum."
+    )
+
+
+def _check_terms(terms: int) -> None:
+    check_whole("terms", terms)
+    if terms < 1:
+        raise InputError(f"A sum needs at least 1 term, got {terms}.")
+
+
+def _rule(directions: FloatArray, coefficients: FloatArray) -> Rule:
+    return Rule(readonly(directions), readonly(coefficients))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Nodes:
+    """Quadrature nodes of many points, one after another.
+
+    Attributes:
+        offsets: Where the nodes of each point begin, shape (P + 1,).
+        seen: What is met along each node.
+        coefficients: c_s of equation (1), shape (m,).
+    """
+
+    offsets: IntArray
+    seen: Seen
+    coefficients: FloatArray
+
+
+def place_exact(
+    world: SegmentMap,
+    points: FloatArray,
+    pieces: Pieces,
+    rose: Rose,
+    quadrature: Exact,
+    kinks: tuple[float, ...],
+    view: FloatArray,
+) -> Nodes:
+    """Gauss–Legendre nodes on every piece of wall that the points, shape (P, 2), see."""
+    return _place(world, points, pieces, quadrature, quadrature.lengths(rose), kinks, view)
+
+
+def _place(
+    world: SegmentMap,
+    points: FloatArray,
+    pieces: Pieces,
+    quadrature: Exact,
+    lengths: tuple[float, FloatArray, FloatArray],
+    kinks: tuple[float, ...],
+    view: FloatArray,
+) -> Nodes:
+    from isovist.compute.search.descriptors import place_nodes
+
+    given = (
+        points, pieces.angles, pieces.walls, pieces.counts, view,
+        world.walls, np.asarray(kinks, dtype=np.float64), *lengths, *quadrature.rules(),
+    )  # fmt: skip
+    offsets = np.zeros(len(points) + 1, np.int64)
+    none = np.empty(0)
+    place_nodes(*given, offsets, False, np.empty((0, 2)), none, none, np.empty(0, np.int64))
+    np.cumsum(offsets, out=offsets)
+    m = offsets[-1]
+    directions, coefficients = np.empty((m, 2)), np.empty(m)
+    ranges, walls = np.empty(m), np.empty(m, np.int64)
+    place_nodes(*given, offsets, True, directions, coefficients, ranges, walls)
+    origins = np.repeat(points, np.diff(offsets), axis=0)
+    return Nodes(offsets, seen_along(world, origins, directions, ranges, walls), coefficients)
+
+
+def seen_along(
+    world: SegmentMap,
+    origins: FloatArray,
+    directions: FloatArray,
+    ranges: FloatArray,
+    walls: IntArray,
+) -> Seen:
+    """What is met from origins at known ranges on known walls, −1 for none, shape (m,) each."""
+    normals = np.where(walls[:, None] >= 0, world.normals[walls], 0.0)
+    return Seen(world, directions, ranges, walls, normals, origins)
+
+
+def cast_signal(
+    world: Map, points: FloatArray, directions: FloatArray, signal: Signal
+) -> FloatArray:
+    """f along every direction, shape (S, d), from every point, shape (P, d); shape (P, S)."""
+    hits = world.cast(points[:, None, :], directions)
+    m, d = hits.ranges.size, points.shape[1]
+    along = np.broadcast_to(directions, (len(points), *directions.shape)).reshape(m, d)
+    ranges, walls = hits.ranges.reshape(m), hits.walls.reshape(m)
+    origins = np.repeat(points, len(directions), axis=0)
+    seen = Seen(world, along, ranges, walls, hits.normals.reshape(m, d), origins)
+    return signal.values(seen).reshape(len(points), -1)
+
+
+def check_free(world: Map, points: FloatArray) -> None:
+    """Refuse places, shape (..., d), that are not in free space."""
+    inside = np.asarray(world.contains(points))
+    if not inside.all():
+        where = ", ".join(f"{x:g}" for x in points[~inside][0])
+        raise InputError(
+            f"The point ({where}) is not in free space: it is in a wall or outside the map.",
+            code="not_free",
+        )
+
+
+def check_view(view: ArrayLike | None) -> FloatArray:
+    """Intervals of [0, 2π] in ascending order from intervals of any angles, shape (v, 2)."""
+    if view is None:
+        return np.array([[0.0, 2.0 * np.pi]])
+    v = as_floats("view", view, (None, 2))
+    width = v[:, 1] - v[:, 0]
+    if len(v) == 0 or (width <= 0.0).any() or width.sum() > 2.0 * np.pi + 1e-9:
+        raise InputError.about(
+            "view",
+            "must be disjoint intervals (from, to) with from < to, in rad, of at most a full turn.",
+        )
+    start = v[:, 0] % (2.0 * np.pi)
+    stop = start + width
+    over = stop > 2.0 * np.pi
+    tail = np.stack([np.zeros(over.sum()), stop[over] - 2.0 * np.pi], axis=1)
+    parts = np.concatenate([np.stack([start, np.minimum(stop, 2.0 * np.pi)], axis=1), tail])
+    parts = parts[np.argsort(parts[:, 0])]
+    if (parts[1:, 0] < parts[:-1, 1] - 1e-12).any():
+        raise InputError("The intervals of `view` overlap.")
+    return np.ascontiguousarray(parts)
+
+
+def sum_channels(
+    rose: Rose, offsets: IntArray, directions: FloatArray, values: FloatArray
+) -> FloatArray:
+    """Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
+
+    Args:
+        rose: The weights.
+        offsets: Where the nodes of each place begin, shape (P + 1,).
+        directions: θ_s, shape (m, d).
+        values: Shape (m, k).
+    """
+    from isovist.compute.search.descriptors import accumulate
+
+    out = np.empty((len(offsets) - 1, len(rose), values.shape[1]))
+    known = compiled(rose.profile)
+    if known is None:
+        for place, first, stop in zip(out, offsets[:-1], offsets[1:], strict=True):
+            place[:] = rose.weights(directions[first:stop]).T @ values[first:stop]
+        return out
+    order = rose.order
+    sorted_rose = np.ascontiguousarray(rose.directions[order])
+    accumulate(offsets, directions, values, sorted_rose, order, *known, out)
+    return out
+
+
+def sum_all(rose: Rose, directions: FloatArray, values: FloatArray) -> FloatArray:
+    """Σ_s w_i(θ_s) values_s over all nodes, shape (n, k); arguments as in `sum_channels`."""
+    # Parts for several threads; their number is fixed, so that the sum is too.
+    offsets = np.arange(65) * len(directions) // 64
+    return np.asarray(sum_channels(rose, offsets, directions, values).sum(axis=0))

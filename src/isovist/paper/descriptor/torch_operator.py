@@ -1,0 +1,85 @@
+"""F as an operator of PyTorch (extra `torch`), with the exact derivatives of `differentiate`.
+
+    from isovist.paper.descriptor.torch_operator import describe
+
+    F = describe(plan, points, corners=corners, directions=d, temperature=epsilon)
+    loss(F).backward()
+
+Every argument but the plan may be a tensor that wants a gradient, in double precision and on the
+CPU; the walls between the corners stay as the plan has them.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from isovist.basis import Rose
+from isovist.errors import InputError, MissingExtraError
+from isovist.paper.descriptor.differentiate import Plan
+from isovist.sensing.signals import Signal
+
+
+def describe(
+    plan: Plan,
+    points: Any,
+    *,
+    directions: Any,
+    temperature: Any,
+    corners: Any = None,
+    signal: Signal | None = None,
+) -> Any:
+    """F at places, a tensor of shape (..., n).
+
+    Args:
+        plan: Which corners have a wall between them.
+        points: Places off the walls, shape (..., 2), in m.
+        directions: Of the rose, shape (n, 2); they are normalised.
+        temperature: ε of the softmax profile, a number.
+        corners: Shape (k, 2), in m; those of the plan when `None`.
+        signal: `Range` or `Intensity`; the range when `None`.
+    """
+    with MissingExtraError.unless_found("A descriptor in PyTorch", "torch"):
+        import torch
+    given = {
+        "points": points,
+        "corners": plan.corners.copy() if corners is None else corners,
+        "directions": directions,
+        "temperature": temperature,
+    }
+    tensors = [torch.as_tensor(value, dtype=torch.float64) for value in given.values()]
+    for name, tensor in zip(given, tensors, strict=True):
+        if tensor.device.type != "cpu":
+            raise InputError.about(
+                name, f"must be on the CPU, got {tensor.device}.", code="unavailable"
+            )
+    shape = tensors[0].shape
+    if len(shape) == 0 or shape[-1] != 2:
+        raise InputError.about("points", f"must have shape (..., 2), got {tuple(shape)}.")
+    F = _operator(torch).apply(plan, signal, tensors[0].reshape(-1, 2), *tensors[1:])
+    return F.reshape(*shape[:-1], F.shape[-1])
+
+
+def _operator(torch: Any) -> Any:
+    class Describe(torch.autograd.Function):  # type: ignore[misc]
+        """F, and what is kept for the way back."""
+
+        @staticmethod
+        def forward(
+            ctx: Any, plan: Plan, signal: Signal | None, points: Any, corners: Any,
+            directions: Any, temperature: Any,
+        ) -> Any:  # fmt: skip
+            rose = Rose.from_directions(directions.detach().numpy(), float(temperature))
+            ctx.plan, ctx.rose = plan.moved(corners.detach().numpy()), rose
+            ctx.moments = ctx.plan.moments(points.detach().numpy(), rose, signal)
+            ctx.lengths = np.linalg.norm(directions.detach().numpy(), axis=1)
+            return torch.from_numpy(ctx.moments.describe(rose)[0])
+
+        @staticmethod
+        @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+        def backward(ctx: Any, u: Any) -> tuple[Any, ...]:
+            pulled = ctx.plan.pull(ctx.moments, ctx.rose, u.numpy())
+            turned = pulled.directions / ctx.lengths[:, None]
+            tensors = (torch.from_numpy(x) for x in (pulled.points, pulled.corners, turned))
+            return None, None, *tensors, torch.tensor(pulled.parameter, dtype=torch.float64)
+
+    return Describe

@@ -1,0 +1,1 @@
+"""Localization along a trajectory, its error bound and its observability."""

@@ -1,0 +1,289 @@
+"""The worked example of the paper, beside its exact values, or the same with other values.
+
+The room is [0, 6] × [0, 4] m with a wall x = 3, y ∈ [1, 3] and a pillar [4.5, 5] × [1.5, 2.5];
+the signal is the range, the rose has 8 directions at i·π/4 and temperature 0.5.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.basis import Rose
+from isovist.basis.profiles import Bump, CosinePower, Profile, Softmax
+from isovist.errors import InputError
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.quadrature import CircleSum, Exact
+from isovist.paper.static.descriptor_grid import DescriptorGrid
+from isovist.paper.static.gauss_newton import Descent, gauss_newton
+from isovist.poses import unit_vectors
+from isovist.types import FloatArray, IntArray
+
+CONVERGENCE_AT = (1.5, 2.0)
+TERMS = (64, 256, 1024, 4096, 16384)
+TRUE_PLACE = (1.3, 1.7)
+SPACING = 0.5
+REGION = (0.0, 0.0, 2.75, 4.0)  # the paper's 35 nodes, left of the inner wall
+STEP = 0.05  # m, of the paper's central differences
+CHANNELS, TEMPERATURE = 8, 0.5
+NOISE = 1e-3  # η of the table of static against dynamic localization
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Setup:
+    """What the example is computed for.
+
+    Attributes:
+        world: The room.
+        rose: The directions and their weights.
+        place: Where the robot is, (x, y) in m.
+        described: Where sums of S terms are compared, (x, y) in m.
+        region: The box (x0, y0, x1, y1) that the nodes lie in, in m, or `None` for all of it.
+    """
+
+    world: SegmentMap
+    rose: Rose
+    place: tuple[float, float] = TRUE_PLACE
+    described: tuple[float, float] = CONVERGENCE_AT
+    region: tuple[float, float, float, float] | None = REGION
+
+    @classmethod
+    def of(
+        cls,
+        channels: int = CHANNELS,
+        temperature: float = TEMPERATURE,
+        profile: str = "softmax",
+        room: SegmentMap | None = None,
+        place: tuple[float, float] | None = None,
+    ) -> "Setup":
+        """With other values than the paper's.
+
+        Args:
+            channels: Directions of the rose.
+            temperature: How wide the weights are (`profile_of`).
+            profile: softmax, bump or cosine.
+            room: A plan of walls; the paper's room when `None`.
+            place: Where the robot is, in m; where there is most room when `None`, in the paper's
+                room where the paper has it.
+        """
+        rose = Rose.circle(channels, profile=profile_of(profile, temperature))
+        world = paper_room() if room is None else room
+        if place is not None and not world.contains(place):
+            raise InputError.about(
+                "place",
+                f"must lie in the free space of the room, got ({place[0]:g}, {place[1]:g}).",
+                code="not_free",
+            )
+        if room is None:
+            return cls(world, rose, TRUE_PLACE if place is None else place)
+        chosen = _roomiest(room) if place is None else place
+        return cls(world, rose, chosen, chosen, None)
+
+
+def profile_of(name: str, temperature: float) -> Profile:
+    """A profile about as wide as the softmax of a temperature ε.
+
+    The cosine power falls as fast near its direction, k = 1/ε; the bump vanishes where the
+    softmax has fallen to e⁻², 1 − cos ρ = 2ε.
+    """
+    softmax = Softmax(temperature)
+    if name == "softmax":
+        return softmax
+    if name == "bump":
+        return Bump(float(np.arccos(max(-1.0, 1.0 - 2.0 * temperature))))
+    if name != "cosine":
+        raise InputError.about("profile", f"must be softmax, bump or cosine, got {name}.")
+    if temperature > 0.5:
+        raise InputError.about(
+            "temperature", f"of a cosine power is at most 0.5, got {temperature:g}."
+        )
+    return CosinePower(1.0 / temperature)
+
+
+def _roomiest(world: SegmentMap) -> tuple[float, float]:
+    """A free place far from walls, on a lattice beside that of the nodes, in m."""
+    low, high = world.bounds
+    x, y = (np.arange(a + SPACING / 3.0, b, SPACING) for a, b in zip(low, high, strict=True))
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    places = places[world.contains(places)]
+    if len(places) == 0:
+        raise InputError(
+            "The room is too small for nodes every 0.5 m. Are its lengths in m?", code="empty"
+        )
+    best = places[int(np.argmax(world.clearance(places)))]
+    return float(best[0]), float(best[1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Example:
+    """Every number of the paper's section 7, as the paper computes it and exactly.
+
+    Attributes:
+        setup: What it is computed for.
+        phi: S-term sums of F at `setup.described` for S in `TERMS`, shape (5, n).
+        errors: Largest difference of each row to the last.
+        phi_exact: F there, to 1e-14.
+        grid: The nodes, 35 in the paper, described with S = 1024.
+        order: The nodes, nearest in descriptor space first.
+        distances: ‖F(p_k) − F_obs‖₂ in that order.
+        descent: Gauss–Newton with S = 1024 and differences of 0.05 m.
+        descent_exact: Gauss–Newton with exact F and J.
+        J, J_exact, J_without_shadow: Jacobians at the nearest node, shape (n, 2).
+    """
+
+    setup: Setup
+    phi: FloatArray
+    errors: FloatArray
+    phi_exact: FloatArray
+    grid: DescriptorGrid
+    order: IntArray
+    distances: FloatArray
+    descent: Descent
+    descent_exact: Descent
+    J: FloatArray
+    J_exact: FloatArray
+    J_without_shadow: FloatArray
+
+
+def paper_room() -> SegmentMap:
+    """The room of the paper's example."""
+    return SegmentMap.room(
+        6.0, 4.0, walls=[[(3.0, 1.0), (3.0, 3.0)]], pillars=[(4.5, 1.5, 5.0, 2.5)]
+    )
+
+
+def paper_rose() -> Rose:
+    """The 8 directions of the paper's example, temperature 0.5."""
+    return Rose.circle(CHANNELS, TEMPERATURE)
+
+
+def run_example(setup: Setup | None = None) -> Example:
+    """Compute the whole example, with the paper's values unless others are given."""
+    setup = Setup(paper_room(), paper_rose()) if setup is None else setup
+    world, rose, place = setup.world, setup.rose, setup.place
+    exact = Descriptor(rose, quadrature=Exact(1e-14))
+    phi = np.stack(
+        [Descriptor(rose, quadrature=CircleSum(S)).at(world, setup.described)[0] for S in TERMS]
+    )
+    plain = Descriptor(rose, quadrature=CircleSum(1024), step=STEP)
+    grid = DescriptorGrid.over(world, plain, SPACING, region=setup.region)
+    F_obs, _ = plain.at(world, place)
+    order, distances = grid.nearest(F_obs, len(grid.nodes))
+    start = grid.nodes[order[0]]
+    F_obs_exact, _ = exact.at(world, place)
+    return Example(
+        setup=setup,
+        phi=phi,
+        errors=np.abs(phi - phi[-1]).max(axis=1),
+        phi_exact=exact.at(world, setup.described)[0],
+        grid=grid,
+        order=order,
+        distances=distances,
+        descent=gauss_newton(plain, world, F_obs, start, steps=3),
+        descent_exact=gauss_newton(exact, world, F_obs_exact, start, steps=4),
+        J=plain.at(world, start, jacobian=True)[1],
+        J_exact=exact.at(world, start, jacobian=True)[1],
+        J_without_shadow=exact.at(world, start, jacobian=True, shadow=False)[1],
+    )
+
+
+def as_json(example: Example) -> dict[str, object]:
+    """The example as plain data; positions and errors in m."""
+    nodes, setup = example.grid.nodes[example.order], example.setup
+    place = np.array(setup.place)
+    singular = [
+        np.linalg.svd(J, compute_uv=False)
+        for J in (example.J, example.J_exact, example.J_without_shadow)
+    ]
+    return {
+        "convergence": [
+            {"S": S, "phi": row.tolist(), "error": float(error)}
+            for S, row, error in zip(TERMS, example.phi, example.errors, strict=True)
+        ],
+        "phi_exact": example.phi_exact.tolist(),
+        "jumps": _jumps(setup.world, np.array(setup.described)),
+        "error_ratios": [
+            float(a / b) for a, b in zip(example.errors[:-2], example.errors[1:-1], strict=True)
+        ],
+        "static_and_dynamic": _static_and_dynamic(example),
+        "nearest": [
+            {"node": node.tolist(), "distance": float(distance), "true_error": _gap(node, place)}
+            for node, distance in zip(nodes[:4], example.distances[:4], strict=True)
+        ],
+        "gauss_newton": _descent_rows(example.descent, place),
+        "gauss_newton_exact": _descent_rows(example.descent_exact, place),
+        "singular_values": singular[0].tolist(),
+        "mu": float(singular[0][-1]),
+        "singular_values_exact": singular[1].tolist(),
+        "mu_exact": float(singular[1][-1]),
+        "singular_values_without_shadow": singular[2].tolist(),
+        "summary": {
+            "terms": 1024,
+            "nodes": len(nodes),
+            "spacing": SPACING,
+            "covering_radius": example.grid.covering_radius,
+            "channels": len(setup.rose),
+            "profile": type(setup.rose.profile).__name__,
+            "parameter": setup.rose.profile.parameter,
+            "described": list(setup.described),
+            "true_place": list(setup.place),
+            "nearest_error": _gap(nodes[0], place),
+            "gauss_newton_error": _gap(example.descent.positions[-1], place),
+            "gauss_newton_exact_error": _gap(example.descent_exact.positions[-1], place),
+        },
+    }
+
+
+def _jumps(world: SegmentMap, place: FloatArray) -> list[dict[str, float]]:
+    """Angles (rad) at which the range jumps as seen from a place, and the ranges beside them."""
+    pieces = world.see(place[None])
+    angles = pieces.angles[0, 1 : 1 + int(pieces.counts[0])]
+    before, after = (world.cast(place, unit_vectors(angles + s)).ranges for s in (-1e-9, 1e-9))
+    return [
+        {"angle": float(a), "before": float(r), "after": float(s)}
+        for a, r, s in zip(angles, before, after, strict=True)
+        if abs(r - s) > 1e-6
+    ]
+
+
+def _static_and_dynamic(example: Example) -> dict[str, float]:
+    """The paper's table of both, to first order, at the true place and along a way through it.
+
+    The way is 0.5 m long, a second, diagonal and centred there; the observations are off by η.
+    """
+    setup = example.setup
+    exact = Descriptor(setup.rose, quadrature=Exact(1e-12))
+    place = np.array(setup.place)
+    along = np.linspace(-0.25, 0.25, 21)[:, None] * np.sqrt(0.5)
+    way = place + along[setup.world.contains(place + along)]
+    _, J = exact.at(setup.world, way, jacobian=True)
+    _, here = exact.at(setup.world, place, jacobian=True)
+    step = 1.0 / len(way)
+    least = float(np.linalg.eigvalsh(step * np.einsum("tni,tnj->ij", J, J))[0])
+    L = float(np.linalg.norm(J, ord=2, axis=(1, 2)).max())
+    mu = float(np.linalg.svd(here, compute_uv=False)[-1])
+    if not min(mu, least) > 0.0:
+        raise InputError(
+            "The descriptor does not change from place to place, so that nothing bounds an error. "
+            "Take another `temperature`.",
+            code="empty",
+        )
+    return {
+        "noise": NOISE,
+        "mu": mu,
+        "lambda_min": least,
+        "static_bound": (L * SPACING / np.sqrt(2.0) + NOISE) / mu,
+        "dynamic_bound": 2.0 * L * NOISE / least,
+    }
+
+
+def _gap(position: FloatArray, place: FloatArray) -> float:
+    """Distance to the true place, in m."""
+    return float(np.linalg.norm(position - place))
+
+
+def _descent_rows(descent: Descent, place: FloatArray) -> list[dict[str, object]]:
+    return [
+        {"position": p.tolist(), "residual": float(residual), "error": _gap(p, place)}
+        for p, residual in zip(descent.positions, descent.residuals, strict=True)
+    ]

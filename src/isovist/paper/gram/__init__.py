@@ -1,0 +1,1 @@
+"""The geometry that a basis gives to signals."""

@@ -1,0 +1,283 @@
+"""The geometry that a rose gives to signals: Gram matrix, seminorm, projection, metric.
+
+With the inner product ⟨f, g⟩ = ∫_Ω f g dσ over the observed directions Ω (all, by default),
+
+    G_ij = ⟨w_i, w_j⟩,                                                        (1)
+    |f|² = Fᵀ G⁻¹ F = ‖P f‖²,      F_i = ⟨f, w_i⟩,                            (2)
+    P f  = Σ_i α_i w_i,            α = G⁻¹ F,                                 (3)
+    ‖f‖² − |f|² = ‖f − P f‖² ≥ 0,                                             (4)
+    d(p, q) = |f_p − f_q| ≤ ‖f_p − f_q‖,                                      (5)
+
+where P is the orthogonal projection onto the span of the weights.
+
+G is positive definite on paper and singular on a computer as soon as the weights overlap much:
+its condition number passes 1e16 at n = 32, ε = 0.5.  So G is never inverted.  With quadrature
+nodes θ_s, coefficients c_s and the matrix A_si = √c_s w_i(θ_s),
+
+    A = U diag(s) Vᵀ,     G = V diag(s²) Vᵀ,     z = diag(1/s) Vᵀ F,          (6)
+    |f| = ‖z‖,            α = V diag(1/s) z,                                  (7)
+
+over the singular values s_k > τ s_1 only.  Working with A keeps twice the digits that an
+eigendecomposition of G would.  How many are kept is the effective rank.  An error e in F becomes
+at most e/s_r in |f|, so τ says how exactly F must be known; what falls below τ is a part of the
+signal that F holds only in its last digits.
+
+For n equal steps on the circle G is circulant.  With Fourier coefficients c_l of w_0,
+
+    λ_m = 2π n Σ_{l ≡ m mod n} |c_l|²,                                        (8)
+
+a sum of positive terms from one FFT, and V is the real Fourier basis.
+
+From (6) follow the bounds that hold between |f| and the plain norm of F on the kept space,
+
+    s_r |f| ≤ ‖F‖₂ ≤ s_1 |f|.                                                 (9)
+
+Merging channels, F ↦ B F with G ↦ B G Bᵀ, gives a smaller space, so its seminorm is a lower bound
+of the finer one: nested spaces give nested bounds.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import circulant
+
+from isovist.basis import Rose, Softmax
+from isovist.errors import InputError
+from isovist.paper.descriptor.quadrature import CircleSum, Rule
+from isovist.paper.gram.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
+from isovist.poses import unit_vectors
+from isovist.sensing.scan import Scan
+from isovist.types import ArrayLike, FloatArray, as_floats, readonly
+
+KEEP = 1e-8  # τ, the smallest singular value that is kept, relative to the largest
+_LONGEST_FFT = 1 << 15
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Projection:
+    """P f as a function: what the descriptor remembers of a signal, equation (3).
+
+    Attributes:
+        rose: The weights.
+        coefficients: α, shape (..., n).
+    """
+
+    rose: Rose
+    coefficients: FloatArray
+
+    def __call__(self, theta: ArrayLike) -> FloatArray:
+        """Values at unit vectors θ of shape (m, d); shape (..., m)."""
+        return self.coefficients @ self.rose.weights(theta).T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gram:
+    """The Gram matrix of a rose, factored so that it can be used however singular it is.
+
+    Attributes:
+        rose: The weights.
+        rule: The quadrature behind the inner product.
+        matrix: G, shape (n, n).  Read-only.
+        axes: V, the kept axes, shape (n, r).  Read-only.
+        scales: s, the kept singular values in descending order, shape (r,).  Read-only.
+        spectrum: All n eigenvalues of G in descending order, as computed.  Read-only.
+    """
+
+    rose: Rose
+    rule: Rule
+    matrix: FloatArray
+    axes: FloatArray
+    scales: FloatArray
+    spectrum: FloatArray
+
+    @classmethod
+    def from_rose(
+        cls,
+        rose: Rose,
+        *,
+        tolerance: float = 1e-12,
+        keep: float = KEEP,
+        view: ArrayLike | Sector | None = None,
+    ) -> "Gram":
+        """Over all directions, or over those seen.
+
+        Args:
+            rose: The weights.
+            tolerance: Of the entries of G, relative to the largest.
+            keep: τ of equation (6).
+            view: What is seen: on the circle intervals of angles, shape (v, 2), in rad; in space
+                a `Sector`.
+        """
+        if rose.dimension == 3:
+            if view is not None and not isinstance(view, Sector):
+                raise InputError("In space `view` must be a Sector of azimuths and elevations.")
+            return cls.from_rule(rose, settled_sphere_rule(rose, tolerance, view), keep=keep)
+        if isinstance(view, Sector):
+            raise InputError("On the circle `view` must be intervals of angles, shape (v, 2).")
+        terms = _fft_terms(rose, tolerance) if view is None else None
+        if terms is not None:
+            return cls._circulant(rose, CircleSum(terms).rule(), keep)
+        return cls.from_rule(rose, circle_rule(rose, tolerance=tolerance, view=view), keep=keep)
+
+    @classmethod
+    def from_rule(cls, rose: Rose, rule: Rule, *, keep: float = KEEP) -> "Gram":
+        """With the inner product Σ_s c_s f(θ_s) g(θ_s) of any rule, e.g. of some beams."""
+        if (rule.coefficients <= 0.0).any():
+            raise InputError("The coefficients of an inner product must be positive.")
+        # The triangle of A grows block by block, so A itself is never held.
+        R = np.zeros((0, len(rose)))
+        for directions, coefficients in in_blocks(rose, rule):
+            A = np.sqrt(coefficients)[:, None] * rose.weights(directions)
+            R = _triangle(np.concatenate([R, A]))
+        return cls._from_triangle(rose, rule, R, keep)
+
+    @classmethod
+    def from_scan(cls, rose: Rose, scan: Scan, *, keep: float = KEEP) -> "Gram":
+        """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
+        seen = scan.valid
+        rule = Rule(
+            readonly(unit_vectors(scan.bearings[seen])), readonly(scan.beam_widths[seen].copy())
+        )
+        return cls.from_rule(rose, rule, keep=keep)
+
+    @classmethod
+    def _from_triangle(cls, rose: Rose, rule: Rule, R: FloatArray, keep: float) -> "Gram":
+        _check_keep(keep)
+        _, s, Vt = np.linalg.svd(R, full_matrices=True)
+        s = np.concatenate([s, np.zeros(R.shape[1] - len(s))])
+        r = int((s > keep * s[0]).sum())
+        return cls(
+            rose, rule, readonly(R.T @ R),
+            readonly(np.ascontiguousarray(Vt[:r].T)), readonly(s[:r].copy()), readonly(s * s),
+        )  # fmt: skip
+
+    @classmethod
+    def _circulant(cls, rose: Rose, rule: Rule, keep: float) -> "Gram":
+        _check_keep(keep)
+        n, terms = len(rose), len(rule.coefficients)
+        first = np.concatenate([rose.weights(d)[:, 0] for d, _ in in_blocks(rose, rule)])
+        energy = np.abs(np.fft.fft(first) / terms) ** 2
+        modes = 2.0 * np.pi * n * energy.reshape(terms // n, n).sum(axis=0)
+        # Each mode m and n − m share an eigenvalue, with cosine and sine as axes.
+        m, i = np.arange(n), np.arange(n)
+        half = np.minimum(m, n - m)
+        phase = 2.0 * np.pi * np.outer(i, half) / n
+        V = np.where(m <= n - m, np.cos(phase), np.sin(phase))
+        V /= np.linalg.norm(V, axis=0)
+        values = modes[half]
+        order = np.argsort(-values, kind="stable")
+        s = np.sqrt(values[order])
+        r = int((s > keep * s[0]).sum())
+        G = circulant(np.fft.ifft(values[np.minimum(m, n - m)]).real)
+        return cls(
+            rose, rule, readonly(G), readonly(np.ascontiguousarray(V[:, order[:r]])),
+            readonly(s[:r].copy()), readonly(s * s),
+        )  # fmt: skip
+
+    @property
+    def rank(self) -> int:
+        """Effective rank r: how many independent numbers F holds."""
+        return len(self.scales)
+
+    @property
+    def condition(self) -> float:
+        """λ_max/λ_min of G as far as it can be computed; about 1e30 means beyond computing."""
+        smallest = float(self.spectrum[-1])
+        return float(self.spectrum[0]) / smallest if smallest > 0.0 else np.inf
+
+    @property
+    def noise_gain(self) -> float:
+        """1/s_r: an error in F grows by at most this factor in |f|."""
+        return float(1.0 / self.scales[-1])
+
+    def features(self, values: ArrayLike) -> FloatArray:
+        """F of a signal given at the nodes of the rule, shape (..., S); shape (..., n)."""
+        f = as_floats("values", values)
+        F = np.zeros((*f.shape[:-1], len(self.rose)))
+        first = 0
+        for directions, coefficients in in_blocks(self.rose, self.rule):
+            last = first + len(coefficients)
+            F += (f[..., first:last] * coefficients) @ self.rose.weights(directions)
+            first = last
+        return F
+
+    def whiten(self, F: ArrayLike) -> FloatArray:
+        """z of equation (6), shape (..., r): ‖z‖ = |f|, and distances of z are d."""
+        return (self._checked(F) @ self.axes) / self.scales
+
+    def seminorm(self, F: ArrayLike) -> FloatArray:
+        """|f| of equation (2), shape (...)."""
+        return np.linalg.norm(self.whiten(F), axis=-1)
+
+    def coefficients(self, F: ArrayLike) -> FloatArray:
+        """α of equation (3) on the kept axes, shape (..., n)."""
+        return (self.whiten(F) / self.scales) @ self.axes.T
+
+    def projection(self, F: ArrayLike) -> Projection:
+        """P f as a function of directions."""
+        return Projection(self.rose, readonly(self.coefficients(F)))
+
+    def gap(self, F: ArrayLike, squared_norm: ArrayLike) -> FloatArray:
+        """‖f‖² − |f|², equation (4): the energy that F does not hold, given ‖f‖²."""
+        return np.asarray(squared_norm, dtype=np.float64) - self.seminorm(F) ** 2
+
+    def distance(self, F: ArrayLike, other: ArrayLike) -> FloatArray:
+        """d of equation (5) between signals with descriptors F and `other`, shape (...)."""
+        return self.seminorm(self._checked(F) - self._checked(other))
+
+    def bounds(self, F: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bound of |f| from ‖F‖₂ alone, equation (9)."""
+        length = np.linalg.norm(self._checked(F), axis=-1)
+        return length / self.scales[0], length / self.scales[-1]
+
+    def merge(self, groups: ArrayLike) -> tuple["Gram", FloatArray]:
+        """The Gram matrix of merged channels, and the matrix B that merges F.
+
+        Args:
+            groups: For each direction the index of its group, shape (n,), from 0 on without
+                a gap.
+
+        The merged weights are no rose of their own, so the result serves for seminorms,
+        distances and bounds of B F; its `projection` is not defined.
+        """
+        g = np.asarray(groups)
+        n = len(self.axes)
+        if g.shape != (n,) or not np.array_equal(np.unique(g), np.arange(g.max() + 1)):
+            raise InputError.about(
+                "groups", f"must hold {n} group indices from 0 on without a gap."
+            )
+        B = (g == np.arange(g.max() + 1)[:, None]).astype(np.float64)
+        root = (self.axes * self.scales).T
+        R = _triangle(root @ B.T)
+        return Gram._from_triangle(self.rose, self.rule, R, KEEP), B
+
+    def _checked(self, F: ArrayLike) -> FloatArray:
+        f = as_floats("F", F)
+        n = len(self.axes)
+        if f.ndim == 0 or f.shape[-1] != n:
+            raise InputError.about("F", f"must have shape (..., {n}), got {f.shape}.")
+        return f
+
+
+def _fft_terms(rose: Rose, tolerance: float) -> int | None:
+    """How many samples resolve the weights of a uniform circle, or `None` where an FFT would not.
+
+    The weights are analytic within b of the real angles, so their Fourier coefficients fall like
+    exp(−b l).
+    """
+    if not (rose.is_uniform_circle and isinstance(rose.profile, Softmax)):
+        return None
+    n = len(rose)
+    b = min(np.arcsinh(0.5 * np.pi * rose.temperature / np.sin(np.pi / n)), 2.0)
+    terms = n * int(np.ceil(max(8.0, 2.0 * np.log(1e3 / min(tolerance, 1e-12)) / (b * n))))
+    return terms if terms <= _LONGEST_FFT else None
+
+
+def _triangle(A: FloatArray) -> FloatArray:
+    """R of A = QR."""
+    return np.asarray(np.linalg.qr(A, mode="r"), dtype=np.float64)
+
+
+def _check_keep(keep: float) -> None:
+    if not 1e-15 <= keep < 1.0:
+        raise InputError.about("keep", f"must lie in [1e-15, 1), got {keep}.")

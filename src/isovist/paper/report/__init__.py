@@ -1,0 +1,1 @@
+"""Results of the paper as text, tables and figures."""

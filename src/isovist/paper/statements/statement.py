@@ -1,0 +1,190 @@
+"""What a statement is, and how all of them are run.
+
+A statement is a sentence of the paper, or its correction, with a check that tries it on random
+cases and gives back the worst value it met.  It holds when that value stays within its limit.  A
+printed statement that is known to be wrong is expected to fail, with a counter-example.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass
+from typing import TypeVar
+from zlib import crc32
+
+import numpy as np
+
+from isovist.types import ArrayLike, FloatArray
+
+FULL, QUICK = 1000, 40
+
+Case = TypeVar("Case")
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What a check is given: random numbers of its own, a dimension and a number of cases."""
+
+    rng: np.random.Generator
+    dimension: int
+    cases: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found.
+
+    Attributes:
+        cases: How many cases were tried.
+        worst: The largest value met.
+        limit: What it may be at most.
+        example: The worst case in words, where it says something.
+    """
+
+    cases: int
+    worst: float
+    limit: float
+    example: str = ""
+
+    @property
+    def holds(self) -> bool:
+        return self.cases > 0 and self.worst <= self.limit
+
+
+Check = Callable[[Trial], Finding]
+Values = Callable[[Trial, Case], ArrayLike]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A claim and its check.
+
+    Attributes:
+        group: "weights", "signal space", "stability", "map space", "localization" or "second
+            reading".
+        name: The paper's name for it, with its section.
+        computed: What the worst value is.
+        check: Tries it.
+        version: "as printed" or "corrected" where the two differ.
+        holds: Whether it should hold.
+        dimensions: Where it is tried.
+    """
+
+    group: str
+    name: str
+    computed: str
+    check: Check
+    version: str = ""
+    holds: bool = True
+    dimensions: tuple[int, ...] = (2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the report; `right` when the statement holds or fails as it should."""
+
+    group: str
+    name: str
+    version: str
+    computed: str
+    dimensions: tuple[int, ...]
+    cases: int
+    worst: float
+    limit: float
+    holds: bool
+    should_hold: bool
+    right: bool
+    example: str
+
+    def as_dict(self) -> dict[str, object]:
+        return asdict(self)
+
+
+def registry() -> tuple[Statement, ...]:
+    """All statements, in the order of the paper."""
+    from isovist.paper.statements import (
+        dynamic,
+        genericity,
+        heading,
+        localization,
+        map_space,
+        metric,
+        signal_space,
+        stability,
+        weights,
+    )
+    from isovist.paper.statements import errata as second_reading
+    from isovist.paper.statements.worlds import buildings
+
+    signals = (weights, signal_space, metric, stability)
+    places = (map_space, buildings, localization, dynamic, heading, second_reading, genericity)
+    return tuple(statement for part in (*signals, *places) for statement in part.STATEMENTS)
+
+
+def run(*, quick: bool = False, progress: Progress | None = None) -> list[Row]:
+    """Try every statement on 1000 cases or more, or on 40 when quick."""
+    statements = registry()
+    rows = []
+    for k, statement in enumerate(statements):
+        if progress is not None:
+            progress(statement.name, k, len(statements))
+        rows.append(try_statement(statement, QUICK if quick else FULL))
+    if progress is not None:
+        progress("", len(statements), len(statements))
+    return rows
+
+
+def try_statement(statement: Statement, cases: int) -> Row:
+    """Try one statement, its cases shared out over its dimensions; the row keeps the worst."""
+    findings = []
+    for d in statement.dimensions:
+        seed = crc32(f"{statement.name}/{statement.version}/{d}".encode())
+        share = -(-cases // len(statement.dimensions))
+        findings.append(statement.check(Trial(np.random.default_rng(seed), d, share)))
+    worst = max(findings, key=lambda f: f.worst / f.limit if f.limit > 0.0 else f.worst)
+    holds = all(f.holds for f in findings)
+    # One counter-example, in whichever dimension, refutes a statement.
+    return Row(
+        statement.group, statement.name, statement.version, statement.computed,
+        statement.dimensions, sum(f.cases for f in findings), worst.worst, worst.limit,
+        holds, statement.holds, holds == statement.holds,
+        "; ".join(f.example for f in findings if f.example and not f.holds),
+    )  # fmt: skip
+
+
+def worst_of(
+    values: FloatArray, limit: float, example: Callable[[int], str] | None = None
+) -> Finding:
+    """The finding for one value per case; `example` words the case with the largest."""
+    flat = np.asarray(values, dtype=np.float64).ravel()
+    if not np.isfinite(flat).all():
+        flat = np.where(np.isfinite(flat), flat, np.inf)
+    k = int(flat.argmax())
+    return Finding(flat.size, float(flat[k]), limit, "" if example is None else example(k))
+
+
+def each(limit: float, cases: Callable[[Trial], Iterable[Case]]) -> Callable[[Values[Case]], Check]:
+    """Makes a check of what gives the value of a case, or the values of several."""
+
+    def check(values: Values[Case]) -> Check:
+        return lambda trial: worst_of(
+            np.concatenate([np.ravel(values(trial, case)) for case in cases(trial)]), limit
+        )
+
+    return check
+
+
+def each_case(limit: float) -> Callable[[Values[int]], Check]:
+    """Makes a check of what is given the number of a case."""
+    return each(limit, lambda trial: range(trial.cases))
+
+
+def each_room(limit: float, rooms: int = 20) -> Callable[[Values[int]], Check]:
+    """Makes a check of what is given how many cases to try in one of at most `rooms` rooms."""
+    return each(limit, lambda trial: shares(trial.cases, rooms))
+
+
+def shares(total: int, parts: int) -> list[int]:
+    """`total` cases shared out over at most `parts` rooms, five or more to a room."""
+    parts = max(1, min(parts, total // 5))
+    return [total // parts + (k < total % parts) for k in range(parts)]

@@ -1,0 +1,1 @@
+"""Rooms and buildings on which statements are tried."""

@@ -1,0 +1,123 @@
+"""Random roses, signals and places for the statements, in the plane and in space."""
+
+from functools import cache
+
+import numpy as np
+
+from isovist.basis import Bump, CosinePower, Rose
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.norms import signal_distances
+from isovist.paper.descriptor.quadrature import CircleSum, Rule
+from isovist.paper.gram.gram import Gram
+from isovist.paper.gram.weight_rules import sphere_rule
+from isovist.paper.statements.worlds.scenes import (
+    BoxScene,
+    RoundField,
+    free_points,
+    random_room,
+    random_round,
+    round_points,
+)
+from isovist.paper.static.map_space import MapField
+from isovist.types import FloatArray
+
+RoomField = MapField | RoundField
+
+
+def directions(rng: np.random.Generator, d: int, *shape: int) -> FloatArray:
+    """Random unit vectors, shape (*shape, d)."""
+    v = rng.normal(size=(*shape, d))
+    return v / np.linalg.norm(v, axis=-1, keepdims=True)
+
+
+def random_rose(
+    rng: np.random.Generator, d: int, *, low: float = 0.05, high: float = 1.0, most: int = 24
+) -> Rose:
+    """Random directions and a random softmax temperature between `low` and `high`."""
+    n = int(rng.integers(4, most + 1))
+    temperature = float(np.exp(rng.uniform(np.log(low), np.log(high))))
+    return Rose.from_directions(directions(rng, d, n), temperature)
+
+
+def even_rose(rng: np.random.Generator, d: int, *, most: int = 24) -> Rose:
+    """Evenly spread directions with ε between h²/2 and 2h²."""
+    n = int(rng.integers(6, most + 1))
+    plain = Rose.circle(n) if d == 2 else Rose.fibonacci(n)
+    factor = float(rng.uniform(0.5, 2.0))
+    return Rose.from_directions(plain.directions, factor * plain.mesh_norm**2)
+
+
+def covered_rose(rng: np.random.Generator, d: int) -> Rose:
+    """Evenly spread directions, jittered, with a bump or a cosine power that covers the sphere."""
+    n = int(rng.integers(8, 24))
+    plain = Rose.circle(n) if d == 2 else Rose.fibonacci(n + 8)
+    jittered = plain.directions + 0.05 * rng.normal(size=plain.directions.shape)
+    h = Rose.from_directions(jittered).mesh_norm
+    if rng.random() < 0.5:
+        return Rose.from_directions(jittered, profile=Bump(min(np.pi, rng.uniform(1.6, 2.5) * h)))
+    return Rose.from_directions(jittered, profile=CosinePower(float(rng.uniform(2.0, 6.0))))
+
+
+def nudged(rng: np.random.Generator, rose: Rose, size: float) -> Rose:
+    """The same rose with every direction moved by about `size`."""
+    moved = rose.directions + size * rng.normal(size=rose.directions.shape)
+    return Rose.from_directions(moved, profile=rose.profile)
+
+
+@cache
+def plain_rule(d: int) -> Rule:
+    """One rule for signals and weights alike: 720 terms on the circle, degree 39 on the sphere."""
+    return CircleSum(720).rule() if d == 2 else sphere_rule(39)
+
+
+def random_signal(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
+    """Values at θ of a positive signal with two smooth lobes and two jumps, shape (m,)."""
+    d = theta.shape[1]
+    f = np.full(len(theta), rng.uniform(1.0, 4.0))
+    for axis in directions(rng, d, 2):
+        f += rng.uniform(0.2, 2.0) * np.exp(rng.uniform(1.0, 8.0) * (theta @ axis - 1.0))
+    for axis in directions(rng, d, 2):
+        f += rng.uniform(0.2, 2.0) * (theta @ axis > rng.uniform(0.3, 0.95))
+    return f
+
+
+def random_field(
+    rng: np.random.Generator, d: int, *, clutter: bool = True, most: int = 16
+) -> RoomField:
+    """F and J in a random room, with a random even rose whose integrals are exact."""
+    if d == 2:
+        rose = Rose.circle(int(rng.integers(6, most + 1)), float(rng.uniform(0.1, 0.6)))
+        return MapField(Descriptor(rose), random_room(rng, clutter=clutter))
+    rose = Rose.fibonacci(int(rng.integers(8, 15)), float(rng.uniform(0.3, 0.7)))
+    return RoundField(random_round(rng), rose, nodes=18)
+
+
+def field_points(
+    rng: np.random.Generator, field: RoomField, count: int, clearance: float = 0.25
+) -> FloatArray:
+    """Random places of the field's room at least `clearance` m from every wall."""
+    if isinstance(field, RoundField):
+        return round_points(field.scene, rng, count, clearance)
+    assert isinstance(field.world, SegmentMap)  # rooms of the plane are
+    return free_points(field.world, rng, count, clearance)
+
+
+def random_pairs(
+    rng: np.random.Generator, gram: Gram, count: int, room: SegmentMap | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """d(p, q) and ‖f_p − f_q‖ for random pairs of places in a room, or in a box with a ball."""
+    if room is not None:
+        p = free_points(room, rng, 2 * count)
+        F, _ = Descriptor(gram.rose).at(room, p)
+        return gram.distance(F[:count], F[count:]), signal_distances(room, p[:count], p[count:])
+    box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.6]])
+    p = rng.uniform([0.2, 0.2, 0.2], [2.2, 4.8, 2.8], (2 * count, 3))
+    f = box.cast(p[:, None, :], gram.rule.directions).ranges
+    gap = f[:count] - f[count:]
+    return gram.seminorm(gram.features(gap)), np.sqrt(gap**2 @ gram.rule.coefficients)
+
+
+def words(p: FloatArray) -> str:
+    """A place in words."""
+    return "(" + ", ".join(f"{x:.4g}" for x in p) + ")"

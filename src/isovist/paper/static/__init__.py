@@ -1,0 +1,1 @@
+"""Static localization and its error bound."""

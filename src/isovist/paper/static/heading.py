@@ -1,0 +1,126 @@
+"""The descriptor that a robot observes in its own frame, and how it varies with the pose.
+
+The robot carries its rose along.  With the heading ψ the direction θ of the map is R(−ψ)θ of the
+body, and what is observed is the descriptor of the rose turned by ψ,
+
+    F̃_i(p, ψ) = ∫ f_p(θ) w_i(R(−ψ)θ) dθ.                                      (1)
+
+Its derivative by p is J of the turned rose, shadows included, for the weights know nothing of p.
+The signal knows nothing of ψ; so, with u⊥ for u turned by 90°,
+
+    ∂F̃_i/∂ψ = −∫ f_p(θ) ∇w_i(u)·u⊥ dθ,     u = R(−ψ)θ.                        (2)
+
+By parts, the derivative goes to the signal, which jumps at shadows.  To first order a ray of length
+r that is turned by dψ ends where one that is moved aside by r dψ would, so ∂f/∂θ = r ∇f·θ⊥, and
+
+    ∂F̃_i/∂ψ = ∫ r (∇f·θ⊥) w_i(u) dθ + Σ_a (f(a⁺) − f(a⁻)) w_i(u_a).           (3)
+
+(3) needs the weights only where J needs them, and is used with exact quadrature; (2) elsewhere.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from isovist.basis import Rose
+from isovist.errors import InputError
+from isovist.maps.base import Map
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.paper.descriptor.descriptor import Descriptor
+from isovist.paper.descriptor.quadrature import (
+    CircleSum,
+    Exact,
+    cast_signal,
+    check_view,
+    place_exact,
+    sum_channels,
+)
+from isovist.paper.descriptor.shadows import find_jumps, jump_terms
+from isovist.poses import Pose
+from isovist.types import FloatArray, IntArray
+
+_BLOCK = 256  # poses whose quadrature nodes are held at once
+
+
+def turned(rose: Rose, yaw: float) -> Rose:
+    """The rose of a body that has turned by `yaw`, in rad."""
+    rotation = Pose(yaw=yaw).rotation
+    return Rose.from_directions(rose.directions @ rotation.T, profile=rose.profile)
+
+
+def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), equations (1) to (3).
+
+    Args:
+        descriptor: Rose on the circle, signal and quadrature.
+        world: A map of the plane.
+        poses: (x, y, yaw), shape (P, 3), in m and rad.
+    """
+    if descriptor.rose.dimension != 2 or world.dimension != 2:
+        raise InputError(
+            "An unknown heading needs a map of the plane and a rose on the circle.",
+            code="wrong_dimension",
+        )
+    quadrature = descriptor.quadrature
+    F = np.empty((len(poses), len(descriptor.rose)))
+    K = np.empty((*F.shape, 3))
+    if isinstance(world, SegmentMap) and isinstance(quadrature, Exact | None):
+        exact = quadrature or Exact()
+        # Pieces that end where the rose says so must turn with it, pose by pose; others need not.
+        if len(exact.lengths(descriptor.rose)[1]) == 0:
+            for first in range(0, len(poses), _BLOCK):
+                part = slice(first, first + _BLOCK)
+                F[part], K[part] = _observe_walls(descriptor, world, poses[part], exact)
+            return F, K
+        for k, (x, y, yaw) in enumerate(poses):
+            body = replace(descriptor, rose=turned(descriptor.rose, yaw))
+            F[k : k + 1], K[k : k + 1] = _observe_walls(body, world, np.array([[x, y, 0.0]]), exact)
+        return F, K
+    for k, (x, y, yaw) in enumerate(poses):
+        body = replace(descriptor, rose=turned(descriptor.rose, yaw))
+        F[k], J = body.at(world, [x, y], jacobian=True)
+        K[k] = np.column_stack([J, _heading_slope(body, world, np.array([x, y]))])
+    return F, K
+
+
+def _observe_walls(
+    descriptor: Descriptor, world: SegmentMap, poses: FloatArray, quadrature: Exact
+) -> tuple[FloatArray, FloatArray]:
+    rose, signal = descriptor.rose, descriptor.signal
+    points = np.ascontiguousarray(poses[:, :2])
+    if not np.asarray(world.contains(points)).all():
+        raise InputError("A place of the course is not in free space.", code="not_free")
+    view, pieces = check_view(None), world.see(points)
+    nodes = place_exact(world, points, pieces, rose, quadrature, signal.kinks, view)
+    u = _turn_back(nodes.seen.directions, poses[:, 2], nodes.offsets)
+    slopes = signal.gradients(nodes.seen)
+    reach = np.where(nodes.seen.walls >= 0, nodes.seen.ranges, 0.0)
+    aside = reach * _across(nodes.seen.directions, slopes)
+    values = np.column_stack([signal.values(nodes.seen), slopes, aside])
+    sums = sum_channels(rose, nodes.offsets, u, nodes.coefficients[:, None] * values)
+    jumps = find_jumps(world, points, pieces, view, signal.kinks)
+    where = _turn_back(jumps.before.directions, poses[:, 2], jumps.offsets)
+    rise = jumps.inside * (signal.values(jumps.after) - signal.values(jumps.before))
+    terms = np.column_stack([jump_terms(signal, jumps), rise])
+    return sums[:, :, 0], sums[:, :, 1:] + sum_channels(rose, jumps.offsets, where, terms)
+
+
+def _heading_slope(body: Descriptor, world: Map, point: FloatArray) -> FloatArray:
+    """Equation (2) at one place, for a rose that is turned already, shape (n,)."""
+    quadrature = body.quadrature or CircleSum()
+    assert not isinstance(quadrature, Exact)  # `Descriptor.at` has refused it
+    rule = quadrature.rule()
+    values = cast_signal(world, point[None], rule.directions, body.signal)[0]
+    aside = np.stack([-rule.directions[:, 1], rule.directions[:, 0]], axis=1)
+    turning = np.einsum("mnd,md->mn", body.rose.gradient(rule.directions), aside)
+    return np.asarray(-(rule.coefficients * values) @ turning)
+
+
+def _across(theta: FloatArray, slopes: FloatArray) -> FloatArray:
+    """∇f·θ⊥, shape (m,)."""
+    return np.asarray(theta[:, 0] * slopes[:, 1] - theta[:, 1] * slopes[:, 0])
+
+
+def _turn_back(directions: FloatArray, yaws: FloatArray, offsets: IntArray) -> FloatArray:
+    """Directions of the map in the body: those of place k turned by −yaw_k, shape (m, 2)."""
+    return Pose(yaw=np.repeat(-yaws, np.diff(offsets))).apply(directions)

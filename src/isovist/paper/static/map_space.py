@@ -1,0 +1,208 @@
+"""How F varies with the place: continuity, derivative, and constants over a region.
+
+The range seen along one direction is only lower semicontinuous in p: at the place where a corner
+begins to hide something, the near value is the one that counts.  F integrates over directions
+and is continuous all the same, even Lipschitz; its derivative J jumps only across lines through
+two corners.  So along any segment in free space
+
+    F(q) − F(p) = ∫₀¹ J(p + t (q − p)) (q − p) dt,                            (1)
+
+and ‖F(q) − F(p)‖ ≤ L ‖q − p‖ with L = sup ‖J‖ on it.  Summing the channels,
+
+    1ᵀ J(p) = ∇E(p),     E(p) = Σ_i F_i(p) = ∫ f_p dσ,                        (2)
+
+whatever the rose.
+
+The pseudo-metric.  With the whitening z = diag(1/s) Vᵀ F of a Gram matrix and q → p,
+
+    d(p, q) = ‖z(p) − z(q)‖ ≈ ‖diag(1/s) Vᵀ J(p) (q − p)‖,                    (3)
+
+so the local bi-Lipschitz constants are the singular values of the whitened J, and
+
+    σ_min(J)/√λ_max(G) ≤ σ_min(z′) ≤ d/‖p − q‖ ≤ σ_max(z′) ≤ σ_max(J)/√λ_min(G)   (4)
+
+to first order, where G may be replaced by its kept part only on the right.  The paper leaves the
+eigenvalues of G out.
+
+L and Λ over a region are estimated from samples, with a margin that is stated.  On a lattice of
+pitch s let D be the largest ‖J(a) − J(b)‖ between neighbours a, b; then with a margin m
+
+    L = max ‖J‖ + m D,        Λ = m D/s,                                      (5)
+    ‖J(p) − J(q)‖ ≤ Λ max(‖p − q‖, s)√d.                                      (6)
+
+The estimate takes the jumps of J in its stride, since they count in D; it is no proof, and the
+margin is there for what lies between the nodes.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from isovist.basis import Rose
+from isovist.errors import InputError
+from isovist.maps.base import Map
+from isovist.paper.descriptor.descriptor import Descriptor, around
+from isovist.paper.gram.gram import Gram
+from isovist.types import ArrayLike, BoolArray, FloatArray, as_floats
+
+
+class Field(Protocol):
+    """Anything that gives F and J at places."""
+
+    @property
+    def rose(self) -> Rose:
+        """The weights."""
+
+    def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """F, shape (P, n), and J, shape (P, n, d), at places of shape (P, d), in m."""
+
+    def free(self, points: FloatArray) -> BoolArray:
+        """Whether each place lies in free space, shape (P,)."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MapField:
+    """The field of a descriptor on a map."""
+
+    descriptor: Descriptor
+    world: Map
+
+    @property
+    def rose(self) -> Rose:
+        return self.descriptor.rose
+
+    def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        return self.descriptor.at(self.world, points, jacobian=True)
+
+    def free(self, points: FloatArray) -> BoolArray:
+        """Which points are free and have room for the differences that J is made of."""
+        step = self.descriptor.difference(self.world)
+        if step == 0.0:
+            return np.asarray(self.world.contains(points))
+        return np.asarray(np.all(self.world.contains(around(points, step)), axis=-1))
+
+
+@dataclass(frozen=True, slots=True)
+class JacobianBounds:
+    """L and Λ over a box, equation (5).
+
+    Attributes:
+        L: Bound of ‖J‖.
+        Lambda: Bound of the variation of J per m, at the scale of the pitch and above.
+        pitch: s of the lattice, in m.
+        margin: m.
+        samples: How many places were looked at.
+    """
+
+    L: float
+    Lambda: float
+    pitch: float
+    margin: float
+    samples: int
+
+    def variation(self, distance: float, dimension: int) -> float:
+        """The right-hand side of (6)."""
+        return self.Lambda * max(distance, self.pitch) * float(np.sqrt(dimension))
+
+
+@dataclass(frozen=True, slots=True)
+class BiLipschitz:
+    """Local constants of d(p, q)/‖p − q‖, equation (4).
+
+    Attributes:
+        lower: σ_min of the whitened J.
+        upper: σ_max of the whitened J.
+        loose_lower: σ_min(J)/√λ_max(G), for J on the kept space.
+        loose_upper: σ_max(J)/√λ_min(G), λ_min the smallest kept eigenvalue.
+    """
+
+    lower: float
+    upper: float
+    loose_lower: float
+    loose_upper: float
+
+
+def bi_lipschitz(gram: Gram, J: ArrayLike) -> BiLipschitz:
+    """The constants at a place with Jacobian J, shape (n, d)."""
+    slope = as_floats("J", J)
+    kept = gram.axes.T @ slope
+    whitened = np.linalg.svd(kept / gram.scales[:, None], compute_uv=False)
+    plain = np.linalg.svd(kept, compute_uv=False)
+    return BiLipschitz(
+        float(whitened[-1]),
+        float(whitened[0]),
+        float(plain[-1] / gram.scales[0]),
+        float(plain[0] / gram.scales[-1]),
+    )
+
+
+def jacobian_bounds(
+    field: Field, low: ArrayLike, high: ArrayLike, *, pitch: float, margin: float = 2.0
+) -> JacobianBounds:
+    """Estimate L and Λ over the box from `low` to `high` (m), which must be free of walls.
+
+    Args:
+        field: Gives J.
+        low: Smallest coordinates, shape (d,).
+        high: Largest coordinates, shape (d,).
+        pitch: s, in m.
+        margin: m; 2 by default.
+    """
+    lo, hi = as_floats("low", low), as_floats("high", high)
+    if lo.ndim != 1 or lo.shape != hi.shape or (hi <= lo).any():
+        raise InputError.about(("low", "high"), "must be corners of a box, low < high.")
+    if pitch <= 0.0 or margin < 1.0:
+        raise InputError.about("pitch", "must be positive and `margin` at least 1.")
+    counts = np.maximum(np.ceil((hi - lo) / pitch - 1e-9).astype(int) + 1, 2)
+    axes = [np.linspace(a, b, k) for a, b, k in zip(lo, hi, counts, strict=True)]
+    lattice = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(lo))
+    if not field.free(lattice).all():
+        raise InputError("The box must lie in free space.", code="not_free")
+    _, J = field.at(lattice)
+    J = J.reshape(*counts, *J.shape[1:])
+    change = max(
+        float(np.linalg.norm(np.diff(J, axis=k), ord=2, axis=(-2, -1)).max())
+        for k in range(len(lo))
+    )
+    norms = np.linalg.norm(J, ord=2, axis=(-2, -1))
+    return JacobianBounds(
+        float(norms.max()) + margin * change, margin * change / pitch, pitch, margin, norms.size
+    )
+
+
+def remainders(field: Field, points: FloatArray, moves: FloatArray) -> FloatArray:
+    """‖F(p + v) − F(p) − J(p) v‖/‖v‖ for places and moves of shape (P, d); shape (P,)."""
+    F, J = field.at(points)
+    moved, _ = field.at(points + moves)
+    rest = moved - F - np.einsum("pnd,pd->pn", J, moves)
+    return np.linalg.norm(rest, axis=1) / np.linalg.norm(moves, axis=1)
+
+
+def changes(field: Field, points: FloatArray, moves: FloatArray) -> FloatArray:
+    """‖F(p + v) − F(p)‖ for places and moves of shape (P, d); shape (P,)."""
+    return np.linalg.norm(field.at(points + moves)[0] - field.at(points)[0], axis=1)
+
+
+def row_sum_defect(field: Field, points: FloatArray, energy_gradient: FloatArray) -> FloatArray:
+    """‖1ᵀJ − ∇E‖ at places of shape (P, d), given ∇E of shape (P, d); shape (P,)."""
+    _, J = field.at(points)
+    return np.linalg.norm(J.sum(axis=1) - energy_gradient, axis=1)
+
+
+def range_drop(world: Map, point: ArrayLike, theta: ArrayLike, radius: float) -> float:
+    """How far below r(p, θ) the range of places within `radius` of p falls, in m.
+
+    Lower semicontinuity says that this tends to 0 with the radius; that the range may rise by
+    any amount is allowed.
+    """
+    p, t = as_floats("point", point), as_floats("theta", theta)
+    around = np.random.default_rng(0).normal(size=(256, len(p)))
+    around *= (
+        radius
+        * np.linspace(0.05, 1.0, 256)[:, None]
+        / np.linalg.norm(around, axis=1, keepdims=True)
+    )
+    here = float(world.cast(p[None], t[None]).ranges[0])
+    there = world.cast(p + around, t[None]).ranges
+    return max(0.0, here - float(there.min()))

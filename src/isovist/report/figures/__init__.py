@@ -1,0 +1,1 @@
+"""Answers, surveys and drives as figures."""

@@ -1,0 +1,242 @@
+"""Answers as pictures, in the plane and in space: where the robot is, and what its beams say."""
+
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.base import AnyScan, Atlas
+from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.atlas3d import SpaceAtlas
+from isovist.compute.likelihood.beam_model import EXPLAINED
+from isovist.localization.answer import Answer, Estimate, Verdict
+from isovist.localization.contrast import TELLING, Contrast, rate_at
+from isovist.localization.maps import AnyMaps
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.poses import AnyPose, Pose3
+from isovist.report.answers import chance_text, headline, spread_text
+from isovist.report.contrasts import contrast_text
+from isovist.report.figures.cells import draw_cells, draw_isovist, known_size
+from isovist.report.figures.figures import INK, THIRD, explain_below, new_figure
+from isovist.report.figures.robots import (
+    ASTRAY,
+    FITS,
+    PLAIN,
+    draw_beams,
+    draw_ellipse,
+    draw_ends,
+    draw_regions,
+    draw_robot,
+    draw_truth,
+    mark,
+    open_cross,
+)
+from isovist.report.figures.space import SLAB, draw_oblique, slice_of
+from isovist.types import BoolArray, FloatArray
+
+BEST, RIVAL = THIRD, "#8e6bb0"
+NEAR = (1.5, 7.0)
+"""Least and most that a close view shows around a place, in m."""
+LENGTH = 0.03, 0.06
+"""Of a robot, as a share of the whole plan and of a close view."""
+
+
+def draw_answer(
+    maps: AnyMaps,
+    scan: AnyScan,
+    answer: Answer,
+    truth: AnyPose | None = None,
+    contrast: Contrast | None = None,
+) -> Any:
+    """The plan with all places that may be right, and the scan at the best of them.
+
+    Of several maps, the one of the best place is shown.
+
+    With a contrast, its two places side by side take the place of the close view, with the beams
+    that favour the one and the other.
+
+    Args:
+        maps: The map, described, or several by name.
+        scan: What the sensor saw.
+        answer: Of `locate`.
+        truth: T_world_robot, where it is known.
+        contrast: Of `localization.contrast`.
+    """
+    atlas = _map_of(maps, answer.best)
+    atlas.check(scan)
+    plan = plan_of(atlas, scan, answer.best)
+    figure, panels = _panels(plan, answer.best is not None, contrast is not None)
+    handles = draw_places(panels["whole"], plan, answer, truth)
+    if answer.proof is not None and answer.proof.complete and len(answer.proof.regions):
+        draw_regions(panels["whole"], answer.proof, BEST)
+        handles.append(_dot(BEST, "not excluded by the proof"))
+    heading = headline(answer)
+    if answer.best is not None:
+        pose, held = answer.best.pose, scan.within(atlas.diagonal) or scan
+        sensor = (pose @ held.T_robot_level).position
+        handles += _shade(panels["whole"], atlas, plan, sensor)
+        if contrast is not None:
+            heading += f"\n{contrast_text(contrast)}"
+            handles += _draw_contrast(panels, maps, held, answer, contrast)
+        else:
+            ends, fits = _rated(atlas, held, pose)
+            points = pose.apply(ends)
+            level = _level(points, sensor)
+            colours = {ASTRAY: ~fits & level, FITS: fits & level}
+            draw_ends(panels["whole"], points, colours)
+            handles += [_dot(FITS, "beam that fits"), _dot(ASTRAY, "beam that does not")]
+            if isinstance(atlas, SpaceAtlas):
+                robot = Pose3.lifted(pose)
+                draw_oblique(panels["close"], atlas.world, points, fits, robot, sensor)
+            else:
+                low, high = _around(pose, ends)
+                draw_cells(panels["close"], plan, low, high)
+                _shade(panels["close"], atlas, plan, sensor)
+                draw_beams(panels["close"], sensor, points, colours)
+                draw_robots(panels["close"], answer, truth, LENGTH[1] * float(np.max(high - low)))
+                panels["close"].set_title("The scan at the best place")
+    figure.suptitle(heading)
+    for axes in panels.values():
+        axes.set_anchor("N")  # panels of other shapes begin at the same height
+    explain_below(figure, handles)
+    return figure
+
+
+def _map_of(maps: AnyMaps, estimate: Estimate | None) -> Atlas:
+    """The map that an estimate is of; the first one for none."""
+    if isinstance(maps, Atlas):
+        return maps
+    name = None if estimate is None else estimate.map
+    return maps[next(iter(maps)) if name is None else name]
+
+
+def plan_of(atlas: Atlas, scan: AnyScan, estimate: Estimate | None) -> OccupancyMap:
+    """The map of the plane; of a map in space, that at the height of the sensor."""
+    if isinstance(atlas, PlaneAtlas):
+        return atlas.world
+    assert isinstance(atlas, SpaceAtlas)  # there is no third kind
+    if estimate is None:
+        return slice_of(atlas.world, float(np.median(atlas.positions[:, 2])))
+    place = Pose3.lifted(estimate.pose) @ Pose3.lifted(scan.T_robot_sensor)
+    return slice_of(atlas.world, float(place.z))
+
+
+def draw_places(axes: Any, plan: OccupancyMap, answer: Answer, truth: AnyPose | None) -> list[Any]:
+    """The plan with the places of an answer; gives what a legend should explain."""
+    draw_cells(axes, plan)
+    title = "The places that may be right" if answer.rivals else "The place on the map"
+    axes.set_title(title if answer.map is None else f"{title}: {answer.map}")
+    return draw_robots(axes, answer, truth, LENGTH[0] * float(known_size(plan).max()))
+
+
+def draw_robots(axes: Any, answer: Answer, truth: AnyPose | None, size: float) -> list[Any]:
+    """Each place as a robot of a size in m, its number and probability beside it."""
+    rivals = answer.rivals if answer.verdict is not Verdict.UNIQUE else ()
+    handles = []
+    for number, estimate in reversed(list(enumerate(answer.estimates, start=1))):
+        if estimate in rivals and estimate.map == answer.map:
+            draw_robot(axes, estimate.pose, RIVAL, size, zorder=4.0)
+            mark(axes, estimate.pose, f"{number}: {chance_text(estimate.probability)}")
+    if answer.best is not None:
+        draw_ellipse(axes, answer.best, INK)
+        draw_robot(axes, answer.best.pose, BEST, size)
+        handles.append(_dot(BEST, "best place", "p"))
+        if rivals:
+            mark(axes, answer.best.pose, f"1: {chance_text(answer.best.probability)}")
+            handles.append(_dot(RIVAL, "rival with its probability", "p"))
+    if truth is not None:
+        draw_truth(axes, truth)
+        handles.append(_dot(INK, "truth", open_cross()))
+    return handles
+
+
+def _panels(plan: OccupancyMap, found: bool, compared: bool) -> tuple[Any, Any]:
+    """A figure with room for the plan and for the close views."""
+    width, height = known_size(plan)
+    shape = float(height / width)
+    if not found:
+        figure = new_figure(9.0, min(9.0, 8.4 * shape + 1.3))
+        return figure, {"whole": figure.subplots()}
+    if shape < 0.45:
+        tall = 10.4 * shape
+        figure = new_figure(11.0, tall + 6.2)
+        rows = [["whole", "whole"], ["first", "second"]] if compared else [["whole"], ["close"]]
+        return figure, figure.subplot_mosaic(rows, height_ratios=(tall, 4.6))
+    if compared:
+        figure = new_figure(12.0, 8.6)
+        rows, ratios = [["whole", "first"], ["whole", "second"]], (1.7, 1.0)
+    else:
+        figure = new_figure(12.0, float(np.clip(6.6 * shape, 4.4, 7.2)) + 1.2)
+        rows, ratios = [["whole", "close"]], (1.55, 1.0)
+    return figure, figure.subplot_mosaic(rows, width_ratios=ratios)
+
+
+def _draw_contrast(
+    panels: Any, maps: AnyMaps, scan: AnyScan, answer: Answer, contrast: Contrast
+) -> list[Any]:
+    """Two places side by side, with the beams that favour the one and the other."""
+    first, second = contrast.numbers
+    colours = {
+        PLAIN: ~contrast.telling,
+        FITS: contrast.favour >= TELLING,
+        ASTRAY: contrast.favour <= -TELLING,
+    }
+    sides = zip(("first", "second"), contrast.numbers, contrast.poses, strict=True)
+    for name, number, pose in sides:
+        axes, estimate = panels[name], answer.estimates[number - 1]
+        atlas = _map_of(maps, estimate)
+        plan = plan_of(atlas, scan, estimate)
+        sensor = (pose @ scan.T_robot_level).position
+        low, high = _around(pose, contrast.ends)
+        draw_cells(axes, plan, low, high)
+        _shade(axes, atlas, plan, sensor)
+        draw_beams(axes, sensor, pose.apply(contrast.ends), colours)
+        draw_robot(
+            axes, pose, BEST if number == first else RIVAL, LENGTH[1] * float(np.max(high - low))
+        )
+        where = f" on {estimate.map}" if estimate.map else ""
+        axes.set_title(
+            f"Place {number}{where}: {chance_text(estimate.probability)}, {spread_text(estimate)}"
+        )
+    return [
+        _dot(FITS, f"beam for place {first}"),
+        _dot(ASTRAY, f"beam for place {second}"),
+        _dot(PLAIN, "beam that cannot tell"),
+    ]
+
+
+def _rated(atlas: Atlas, scan: AnyScan, pose: AnyPose) -> tuple[FloatArray, BoolArray]:
+    """Ends of all beams in the frame of the robot, and whether each fits with it at a pose."""
+    settings = LocalizationSettings()
+    beams = atlas.beams(scan, (1 << 30, 1e-3), settings.block)
+    _, kinds = rate_at(atlas, scan, beams, [pose], settings)
+    return scan.T_robot_level.apply(beams.ends), np.asarray(kinds[0] == EXPLAINED)
+
+
+def _level(points: FloatArray, sensor: FloatArray) -> BoolArray:
+    """Which points are about as high as the sensor: those that a plan shows."""
+    return np.asarray((np.abs((points - sensor)[:, 2:]) <= SLAB).all(axis=1))
+
+
+def _around(pose: AnyPose, ends: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Corners of a square around a place, in m, that most of the beams end in."""
+    reach = float(np.clip(1.15 * np.percentile(np.hypot(*ends[:, :2].T), 85.0), *NEAR))
+    centre = pose.position[:2]
+    return centre - reach, centre + reach
+
+
+def _shade(axes: Any, atlas: Atlas, plan: OccupancyMap, sensor: FloatArray) -> list[Any]:
+    """The isovist of the sensor; gives what a legend should explain."""
+    (patch,) = draw_isovist(axes, plan, sensor[:2], atlas.settings.reach)
+    patch.set_label("isovist")
+    return [patch]
+
+
+def _dot(colour: str, label: str, marker: Any = "o") -> Any:
+    """A symbol of a legend."""
+    from matplotlib.lines import Line2D
+
+    style: dict[str, Any] = {"color": colour, "marker": marker, "linestyle": "", "label": label}
+    edge = {"markeredgecolor": INK} if isinstance(marker, str) and marker == "p" else {}
+    style |= {"markersize": 7 if isinstance(marker, str) else 14} | edge
+    return Line2D([], [], **style)

@@ -1,0 +1,103 @@
+"""Drawing maps of cells, and what can be seen in them."""
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.poses import unit_vectors
+from isovist.report.figures.figures import DPI, SECOND, show_between
+from isovist.types import FloatArray
+
+SHADES = {
+    Cell.FREE: (1.0, 1.0, 1.0, 1.0),
+    Cell.OCCUPIED: (0.13, 0.19, 0.24, 1.0),
+    Cell.UNKNOWN: (0.88, 0.905, 0.92, 1.0),
+}
+CLEAR = (1.0, 1.0, 1.0, 0.0)
+THINNEST = 2.0
+"""Width of the thinnest wall in a picture, in pixels."""
+RAYS = 1440
+"""Of an isovist: one every quarter of a degree."""
+
+
+def draw_cells(
+    axes: Any, world: OccupancyMap, low: Any = None, high: Any = None, *, walls: bool = False
+) -> Any:
+    """Free white, walls dark, unknown grey, between two corners in m; walls are never too thin.
+
+    Where a cell is smaller than `THINNEST` pixels, several are drawn as one, which is a wall if
+    one of them is.  Axes must have their place in the figure already.
+
+    Args:
+        axes: To draw into.
+        world: The map.
+        low: Corner with the smallest coordinates that is shown; that of what is free if `None`.
+        high: The other corner.
+        walls: Walls alone, on top of what is there.
+    """
+    if low is None or high is None:
+        low, high = known_bounds(world)
+    wide, tall = axes.get_position().size * axes.figure.get_size_inches() * DPI
+    per_metre = min(wide / (high[0] - low[0]), tall / (high[1] - low[1]))
+    together = max(1, math.ceil(THINNEST / (world.resolution * per_metre)))
+    shades = SHADES | {Cell.FREE: CLEAR, Cell.UNKNOWN: CLEAR} if walls else SHADES
+    table = np.array([shades[cell] for cell in sorted(shades)])
+    cells = coarse(world.cells, together)
+    image = draw_raster(
+        axes, world, table[cells], together * world.resolution,
+        interpolation="nearest", zorder=1.5 if walls else 0.5,
+    )  # fmt: skip
+    axes.set_facecolor(SHADES[Cell.UNKNOWN])
+    show_between(axes, low, high)
+    return image
+
+
+def coarse(cells: NDArray[np.uint8], together: int) -> NDArray[np.uint8]:
+    """Squares of cells as one: a wall if one of them is, else free if one is."""
+    if together == 1:
+        return cells
+    height, width = (-(-n // together) * together for n in cells.shape)
+    padded = np.full((height, width), Cell.UNKNOWN, dtype=np.uint8)
+    padded[: cells.shape[0], : cells.shape[1]] = cells
+    squares = padded.reshape(height // together, together, width // together, together)
+    wall, free = ((squares == cell).any(axis=(1, 3)) for cell in (Cell.OCCUPIED, Cell.FREE))
+    return np.where(wall, Cell.OCCUPIED, np.where(free, Cell.FREE, Cell.UNKNOWN)).astype(np.uint8)
+
+
+def draw_raster(axes: Any, world: OccupancyMap, table: Any, side: float, **style: Any) -> Any:
+    """Values or colours of squares with a side in m, where the cells of a map begin."""
+    from matplotlib.transforms import Affine2D
+
+    height, width = table.shape[:2]
+    extent = (0.0, width * side, 0.0, height * side)
+    image = axes.imshow(table, origin="lower", extent=extent, **style)
+    place = Affine2D().rotate(world.origin.yaw).translate(world.origin.x, world.origin.y)
+    image.set_transform(place + axes.transData)
+    return image
+
+
+def known_bounds(world: OccupancyMap) -> tuple[Any, Any]:
+    """Smallest and largest coordinates of what is free, with a margin, in m."""
+    rows, cols = np.nonzero(world.cells == Cell.FREE)
+    corners = world.centres(
+        [rows.min(), rows.min(), rows.max(), rows.max()],
+        [cols.min(), cols.max(), cols.min(), cols.max()],
+    )
+    return corners.min(axis=0) - 0.7, corners.max(axis=0) + 0.7
+
+
+def known_size(world: OccupancyMap) -> Any:
+    """Width and height of what is free, with a margin, in m."""
+    low, high = known_bounds(world)
+    return high - low
+
+
+def draw_isovist(axes: Any, world: OccupancyMap, point: FloatArray, reach: float) -> Any:
+    """What can be seen from a point within a reach in m, shaded."""
+    along = unit_vectors(2.0 * np.pi * np.arange(RAYS) / RAYS)
+    ranges = world.cast(point, along, maximum=reach).ranges
+    outline = point + ranges[:, None] * along
+    return axes.fill(*outline.T, color=SECOND, alpha=0.13, linewidth=0.0, zorder=1.0)

@@ -1,0 +1,88 @@
+"""Drawing maps in space: a slice at the height of the sensor, and walls seen at an angle."""
+
+from typing import Any
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.poses import Pose, Pose3
+from isovist.report.figures.figures import INK, THIRD
+from isovist.report.figures.robots import ASTRAY, BODY, FITS
+from isovist.types import BoolArray, FloatArray
+
+SLAB = 0.3
+"""What a slice shows above and below the sensor, in m."""
+NEAR = 7.0
+"""What the view at an angle shows around the sensor, in m."""
+CUT = 1.0
+"""How far above the sensor walls are cut off there, in m."""
+LOOK = np.radians(50.0), np.radians(-60.0)
+"""Down and around, of the view at an angle, in rad."""
+
+
+def slice_of(world: VoxelMap, z: float) -> OccupancyMap:
+    """The map of the plane at a height: walls within `SLAB`, and what is known at z itself."""
+    level = int(np.clip((z - world.corner[2]) / world.resolution, 0, world.shape[0] - 1))
+    reach = max(1, round(SLAB / world.resolution))
+    low = max(level - reach, 0)
+    around = world.grid.array(low, level + reach + 1)
+    cells = around[level - low].copy()
+    cells[(around == Cell.OCCUPIED).any(axis=0)] = Cell.OCCUPIED
+    if not (cells == Cell.FREE).any():
+        raise InputError(f"The map has no free cell at a height of {z:g} m.", code="empty")
+    return OccupancyMap(cells, world.resolution, Pose(world.corner[0], world.corner[1]))
+
+
+def draw_oblique(
+    axes: Any,
+    world: VoxelMap,
+    points: FloatArray,
+    fits: BoolArray,
+    robot: Pose3,
+    sensor: FloatArray,
+) -> None:
+    """Walls around the sensor, cut off above it, and the returns among them.
+
+    Args:
+        axes: To draw into.
+        world: The map.
+        points: Returns in the world, in m, shape (m, 3).
+        fits: Which of them fit, shape (m,).
+        robot: T_world_robot.
+        sensor: Its place in the world, in m, shape (3,).
+    """
+    walls = world.centres(world.grid.walls())
+    walls, good, bad = (
+        p[(np.hypot(*(p - sensor)[:, :2].T) <= NEAR) & (p[:, 2] <= sensor[2] + CUT)]
+        for p in (walls, points[fits], points[~fits])
+    )
+    down, around = LOOK
+    side = np.array([-np.sin(around), np.cos(around), 0.0])
+    away = np.array([-np.cos(around), -np.sin(around), 0.0])
+    up = np.sin(down) * away + np.cos(down) * np.array([0.0, 0.0, 1.0])
+    walls = walls[np.argsort(-(walls @ away), kind="stable")]
+    flat = np.stack([side, up], axis=1)
+    if len(walls):
+        deep = float(walls[:, 2].min()) - 1.0  # so that the floor is pale, not white
+        shades = {"c": walls[:, 2], "cmap": "bone_r", "vmin": deep}
+        axes.scatter(*(walls @ flat).T, s=3.0, linewidths=0.0, **shades)
+    for some, colour in ((bad, ASTRAY), (good, FITS)):
+        axes.plot(*(some @ flat).T, ".", color=colour, markersize=1.8, alpha=0.8)
+    outline = robot.apply(np.column_stack([0.8 * BODY, np.zeros(len(BODY))]))
+    axes.fill(*(outline @ flat).T, facecolor=THIRD, edgecolor=INK, linewidth=0.9, zorder=5)
+    axes.set(aspect="equal", title="Walls and returns, at an angle")
+    axes.set_axis_off()
+    axes.margins(0.04)
+    _draw_scale(axes)
+
+
+def _draw_scale(axes: Any) -> None:
+    """A bar of 2 m below what is drawn: the view at an angle keeps lengths from left to right."""
+    (left, _), (bottom, top) = axes.get_xlim(), axes.get_ylim()
+    low = bottom - 0.04 * (top - bottom)
+    axes.plot([left, left + 2.0], [low, low], color=INK, linewidth=2.0, solid_capstyle="butt")
+    axes.annotate(
+        "2 m", (left + 1.0, low), (0, 3), textcoords="offset points", ha="center", fontsize=8
+    )

@@ -1,0 +1,150 @@
+"""Surveys as pictures."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from isovist.atlas.base import Atlas
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.report.comparisons import difference_text
+from isovist.report.figures.cells import draw_cells, draw_raster
+from isovist.report.figures.figures import ACCENT, INK, PAPER, new_figure, show_between
+from isovist.report.surveys import LISTED, percent, sensor_words
+from isovist.surveying.lattice import lattice_of
+from isovist.surveying.regions import Reason
+from isovist.surveying.survey import Survey
+from isovist.types import FloatArray, IntArray
+
+STROKES = 900
+"""Most strokes of the weakest direction."""
+TICKS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+DOTS = {"s": 14, "marker": "s", "linewidths": 0}
+"""Nodes in space, from above."""
+GOOD = 0.8
+"""Strokes are drawn where less than this share is unique."""
+
+
+def draw_surveys(atlas: Atlas, surveys: Sequence[Survey]) -> Any:
+    """The picture of one survey, or where one scan is enough with each of two sensors."""
+    if len(surveys) == 1:
+        return draw_survey(atlas, surveys[0])
+    low, high = _bounds(surveys[0])
+    wide, tall = high - low
+    stacked = wide > 1.5 * tall
+    size = 9.0 * tall / wide + 1.0
+    figure = new_figure(11.0, 2.0 * size) if stacked else new_figure(13.0, 5.2 * tall / wide + 1.2)
+    panels = figure.subplots(2, 1) if stacked else figure.subplots(1, 2)
+    for axes, survey in zip(panels, surveys, strict=True):
+        _draw_verdicts(axes, atlas, survey)
+        axes.set_title(f"{percent(survey.share)} with a {sensor_words(survey.lidar)}", fontsize=10)
+    figure.suptitle(difference_text(surveys))
+    return figure
+
+
+def draw_survey(atlas: Atlas, survey: Survey) -> Any:
+    """As a picture, in space from above: share of unique answers, uncertainty, and aliases."""
+    low, high = _bounds(survey)
+    wide, tall = high - low
+    stacked = wide > 1.5 * tall
+    if stacked:
+        size = min(11.0, 24.0 * wide / (3.0 * tall))
+        figure = new_figure(size, 3.0 * (size * 0.9 * tall / wide + 0.5) + 0.5)
+    else:
+        size = min(6.5, 9.0 * wide / tall)
+        figure = new_figure(3.0 * (size + 0.9), (size - 0.9) * tall / wide + 1.6)
+    panels = figure.subplots(3, 1) if stacked else figure.subplots(1, 3)
+    _draw_verdicts(panels[0], atlas, survey)
+    _draw_uncertainty(panels[1], atlas, survey)
+    _draw_aliases(panels[2], atlas, survey)
+    figure.suptitle(
+        f"{percent(survey.share)} of the floor is uniquely localizable "
+        f"with a {sensor_words(survey.lidar)}"
+    )
+    return figure
+
+
+def _draw_verdicts(axes: Any, atlas: Atlas, survey: Survey) -> None:
+    label = "share of headings answered “unique”"
+    _draw_nodes(axes, atlas, survey, survey.unique_share, label, cmap="RdYlBu", vmin=0, vmax=1)
+    axes.set_title("Where one scan is enough")
+    _mark_areas(axes, survey)
+
+
+def _draw_uncertainty(axes: Any, atlas: Atlas, survey: Survey) -> None:
+    from matplotlib.colors import LogNorm
+
+    looks = survey.looks
+    # From 2 cm up, so that noise in a well held place is not shown as a difference.
+    most = max(0.5, float(looks.sigma_m.max()))
+    values, label = np.maximum(looks.sigma_m, TICKS[0]), "σ along the worst axis (m)"
+    norm = LogNorm(TICKS[0], most)
+    scale = _draw_nodes(axes, atlas, survey, values, label, cmap="YlOrRd", norm=norm)
+    ticks = [tick for tick in TICKS if tick <= most]
+    scale.set_ticks(ticks, labels=[f"{tick:g}" for tick in ticks], minor=False)
+    scale.minorticks_off()
+    axes.set_title("How firmly a fit holds, and the weakest direction")
+    bad = survey.unique_share < GOOD
+    step = max(1, math.ceil(math.sqrt(np.count_nonzero(bad) / STROKES)))
+    bad &= (np.stack(_lattice(atlas, survey)) % step == 0).all(axis=0)
+    low, high = _bounds(survey)
+    # Readable, whatever the size of the site.
+    length = max(0.8 * survey.spacing, 0.012 * float((high - low).max()))
+    axes.quiver(
+        *survey.places[bad, :2].T, survey.weakest[bad, 0], survey.weakest[bad, 1],
+        color=INK, pivot="mid", angles="xy", scale_units="xy", scale=1.0 / length,
+        width=0.0022, headwidth=0, headlength=0, headaxislength=0,
+    )  # fmt: skip
+
+
+def _draw_aliases(axes: Any, atlas: Atlas, survey: Survey) -> None:
+    values, label = survey.looks.alias_similarity, "similarity of the best distant alias"
+    _draw_nodes(axes, atlas, survey, values, label, cmap="PuBuGn", vmin=0, vmax=1)
+    axes.set_title("What it can be mistaken for")
+    for area in survey.areas[:LISTED]:
+        if area.reason is Reason.ALIASED and area.alias is not None:
+            arrow = {"arrowstyle": "-|>", "color": ACCENT, "linewidth": 1.4, "shrinkA": 7}
+            arrow |= {"connectionstyle": "arc3,rad=0.15"}
+            axes.annotate("", area.alias, (area.x, area.y), arrowprops=arrow, zorder=4)
+    _mark_areas(axes, survey)
+
+
+def _draw_nodes(
+    axes: Any, atlas: Atlas, survey: Survey, values: FloatArray, label: str, **colours: Any
+) -> Any:
+    """Values around the nodes, in the plane under the walls; gives the bar of colours."""
+    world = atlas.world
+    if isinstance(world, OccupancyMap):
+        draw_cells(axes, world)
+        rows, cols = _lattice(atlas, survey)
+        table = np.full((rows.max() + 1, cols.max() + 1), np.nan)
+        table[rows, cols] = values
+        colours |= {"interpolation": "nearest", "zorder": 1.0}
+        image = draw_raster(axes, world, table, survey.spacing, **colours)
+        draw_cells(axes, world, *_bounds(survey), walls=True)
+    else:
+        image = axes.scatter(*survey.places[:, :2].T, c=values, **DOTS, **colours)
+        axes.set(aspect="equal", xlabel="x (m)", ylabel="y (m)")
+    show_between(axes, *_bounds(survey))
+    return axes.figure.colorbar(image, ax=axes, shrink=0.8, label=label)
+
+
+def _lattice(atlas: Atlas, survey: Survey) -> tuple[IntArray, IntArray]:
+    """Row and column of each node in the lattice of nodes, both of shape (N,)."""
+    rows, columns = lattice_of(atlas)[survey.nodes, -2:].T
+    return rows, columns
+
+
+def _mark_areas(axes: Any, survey: Survey) -> None:
+    """The number of each area in a circle."""
+    style = {"color": INK, "fontsize": 9, "ha": "center", "va": "center", "zorder": 6}
+    circle = {"boxstyle": "circle,pad=0.25", "facecolor": PAPER, "edgecolor": INK}
+    for k, area in enumerate(survey.areas[:LISTED]):
+        axes.text(area.x, area.y, str(k + 1), bbox=circle, **style)
+
+
+def _bounds(survey: Survey) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest coordinates of the floor, with a margin, in m."""
+    flat = survey.places[:, :2]
+    return flat.min(axis=0) - 0.7, flat.max(axis=0) + 0.7

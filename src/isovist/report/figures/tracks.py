@@ -1,0 +1,145 @@
+"""Drawing the way of a tracked robot: on the plan, and over the distance that it drove."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from isovist.localization.answer import Verdict
+from isovist.maps.grid2d.occupancy_map import OccupancyMap
+from isovist.maps.grid3d.voxel_map import VoxelMap
+from isovist.poses import Pose3
+from isovist.report.figures.cells import draw_cells, known_size
+from isovist.report.figures.figures import ACCENT, INK, SECOND, THIRD, explain_below, new_figure
+from isovist.report.figures.robots import draw_ellipse, draw_robot
+from isovist.report.figures.space import slice_of
+from isovist.tracking.replay import Update
+from isovist.types import FloatArray
+
+COLOURS = {Verdict.UNIQUE: SECOND, Verdict.AMBIGUOUS: "#e2a13a", Verdict.LOST: ACCENT}
+ODOMETRY = "#7b8994"
+
+
+def draw_track(site: OccupancyMap | VoxelMap, updates: Sequence[Update]) -> Any:
+    """The plan with the way, and λ_min with the error, or the verdict, over the way driven.
+
+    A map in space is cut at the height of the robot at the end of its way.
+    """
+    world = site if isinstance(site, OccupancyMap) else _cut(site, updates)
+    width, height = known_size(world)
+    if width > 1.4 * height:
+        plan, panels = 10.2 * height / width, 2.6
+        figure = new_figure(11.0, plan + panels + 1.2)
+        rows, sizes = [["plan", "plan"], ["least", "error"]], {"height_ratios": (plan, panels)}
+    else:
+        figure = new_figure(12.0, 7.4)
+        rows, sizes = [["plan", "least"], ["plan", "error"]], {"width_ratios": (1.9, 1.0)}
+    axes = figure.subplot_mosaic(rows, **sizes)
+    draw_cells(axes["plan"], world)
+    draw_way(axes["plan"], updates, 0.03 * float(max(width, height)))
+    explain_below(figure, axes["plan"].get_legend_handles_labels()[0])
+    draw_least(axes["least"], updates)
+    if any(update.error is not None for update in updates):
+        draw_errors(axes["error"], updates)
+    else:
+        draw_verdicts(axes["error"], updates)
+    return figure
+
+
+def _cut(world: VoxelMap, updates: Sequence[Update]) -> OccupancyMap:
+    """A map in space at the height where its robot was last."""
+    best = (update.belief.best for update in reversed(updates))
+    pose = next((Pose3.lifted(e.pose) for e in best if e is not None), None)
+    return slice_of(world, float(world.bounds[:, 2].mean()) if pose is None else pose.z)
+
+
+def draw_way(axes: Any, updates: Sequence[Update], size: float) -> None:
+    """The best estimates coloured by verdict, where they became unique, and raw odometry.
+
+    Odometry is laid onto the first unique estimate.  Estimates that are not unique are dots: they
+    may jump from one update to the next.
+
+    Args:
+        axes: With the map.
+        updates: In their order.
+        size: Of the robot at the end, in m.
+    """
+    from matplotlib.collections import LineCollection
+
+    first = next((u for u in updates if u.unique and u.belief.best is not None), None)
+    if first is not None and first.belief.best is not None:
+        moved = [u.odometry for u in updates if u.odometry is not None]
+        if first.odometry is not None:
+            T_map_odom = first.belief.best.pose @ first.odometry.inverse
+            way = T_map_odom.apply([pose.position for pose in moved])
+            axes.plot(*way.T[:2], color=ODOMETRY, linewidth=0.8, label="odometry alone", zorder=2)
+    for verdict, colour in COLOURS.items():
+        dots = _places([u for u in updates if u.belief.verdict is verdict])
+        if len(dots):
+            axes.plot(*dots.T, ".", color=colour, markersize=4, label=verdict.value, zorder=3)
+    lines = [_places([a, b]) for a, b in pairwise(updates) if a.unique and b.unique]
+    axes.add_collection(
+        LineCollection(lines, colors=COLOURS[Verdict.UNIQUE], linewidths=1.8, zorder=4)
+    )
+    if first is not None and first.belief.best is not None:
+        at = first.belief.best.pose
+        axes.plot(
+            at.x, at.y, "*", color=INK, markersize=13, markeredgecolor="white", zorder=7,
+            label=f"unique after {first.belief.travelled:.1f} m",
+        )  # fmt: skip
+    last = updates[-1].belief
+    if last.best is not None:
+        draw_ellipse(axes, last.best, INK)
+        body = draw_robot(axes, last.best.pose, THIRD, size, zorder=7.0)
+        body.set_label(f"the end: {last.verdict.value}")
+
+
+def draw_least(axes: Any, updates: Sequence[Update]) -> None:
+    """λ_min of the Gramian over the way driven."""
+    least = np.array([u.belief.least for u in updates])
+    # A logarithmic axis leaves out zero: the way has said nothing yet.
+    if (least > 0.0).any():
+        axes.set_yscale("log", nonpositive="mask")
+    axes.plot(_travelled(updates), least, color=INK, linewidth=1.2)
+    _finish(axes, updates, "λ_min of the Gramian (1/m²)")
+
+
+def draw_errors(axes: Any, updates: Sequence[Update]) -> None:
+    """Distance of the best estimate from the truth, coloured by verdict."""
+    for verdict, colour in COLOURS.items():
+        known = [u for u in updates if u.belief.verdict is verdict and u.error is not None]
+        # What is exact would have no place on a logarithmic axis.
+        errors = [max(u.error[0], 1e-3) for u in known if u.error is not None]
+        axes.plot(_travelled(known), errors, ".", color=colour, markersize=3)
+    axes.set_yscale("log")
+    _finish(axes, updates, "error of the best estimate (m)")
+
+
+def draw_verdicts(axes: Any, updates: Sequence[Update]) -> None:
+    """The verdicts over the way driven, one row each."""
+    order = (Verdict.LOST, Verdict.AMBIGUOUS, Verdict.UNIQUE)
+    for row, verdict in enumerate(order):
+        x = _travelled([u for u in updates if u.belief.verdict is verdict])
+        axes.plot(x, np.full(len(x), row), "|", color=COLOURS[verdict], markersize=14)
+    axes.set_yticks(range(len(order)), [verdict.value for verdict in order])
+    axes.set_ylim(-0.6, len(order) - 0.4)
+    _finish(axes, updates, "verdict")
+
+
+def _finish(axes: Any, updates: Sequence[Update], title: str) -> None:
+    axes.set_title(title, fontsize=10)
+    axes.set_xlim(0.0, max(updates[-1].belief.travelled, 1e-3))
+    axes.set_xlabel("way driven (m)")
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(alpha=0.3)
+
+
+def _places(updates: Sequence[Update]) -> FloatArray:
+    """Best positions, shape (k, 2), in m."""
+    best = [u.belief.best for u in updates]
+    return np.array([[e.pose.x, e.pose.y] for e in best if e is not None]).reshape(-1, 2)
+
+
+def _travelled(updates: Sequence[Update]) -> FloatArray:
+    return np.array([u.belief.travelled for u in updates])

@@ -1,0 +1,222 @@
+"""A log of a drive in 2D: scans with the odometry of their moments.
+
+A log is held in memory with 4 bytes per beam: an hour of a lidar with 1000 beams at 10 Hz takes
+144 MB.  Intensities are not kept.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.poses import Pose
+from isovist.sensing.scan import Scan
+from isovist.sensing.scan_set import ScanSet
+from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, as_floats, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Log:
+    """Scans in the order of the drive, each with the odometry of its moment.
+
+    Attributes:
+        times: Of the scans in s, as the log stamps them, shape (m,).  Read-only.
+        odometry: T_odom_robot as x, y (m) and yaw (rad), shape (m, 3).  Read-only.
+        readings: Ranges in m, scan after scan, missing returns too.  Read-only.
+        starts: Where the readings of each scan begin, and the end, shape (m + 1,).  Read-only.
+        beams: First bearing and step (rad), least and largest range (m), shape (m, 4).  Read-only.
+        T_robot_sensor: Where the sensor sits on the robot.
+        frame: Name of the robot's frame.
+        truth: T_map_robot, shape (m, 3), or `None`.  Read-only.
+        held_out: Which scans did not go into the map, shape (m,), or `None`.  Read-only.
+        sweep: Time that the sensor takes for one scan, in s, to straighten it; 0 leaves it be.
+        blind: How many scans were left out, since they had no valid beam.
+        outside: How many were left out, since odometry had not begun or had ended.
+    """
+
+    times: FloatArray
+    odometry: FloatArray
+    readings: Float32Array
+    starts: IntArray
+    beams: FloatArray
+    T_robot_sensor: Pose = field(default_factory=Pose)
+    frame: str = "robot"
+    truth: FloatArray | None = None
+    held_out: BoolArray | None = None
+    sweep: float = 0.0
+    blind: int = 0
+    outside: int = 0
+
+    def __post_init__(self) -> None:
+        m = as_floats("times", self.times, (None,)).size
+        as_floats("odometry", self.odometry, (m, 3))
+        if self.truth is not None:
+            as_floats("truth", self.truth, (m, 3))
+        if self.starts.shape != (m + 1,) or self.starts[-1] != self.readings.size:
+            raise InputError.about(
+                "starts",
+                f"must have shape ({m + 1},) and end at {self.readings.size}, the number "
+                f"of readings, got {self.starts.shape} and {self.starts[-1:].tolist()}.",
+            )
+        if not 0.0 <= self.sweep < 1.0:
+            raise InputError.about("sweep", f"must be from 0 to 1 s, got {self.sweep:g}.")
+        if self.sweep > 0.0 and not (self.times[2:] > self.times[:-2]).all():
+            raise InputError(
+                "Straightening needs scans whose stamps go on. Leave out `sweep`.", code="conflict"
+            )
+        # A reading at the limit must stay at the limit when it is rounded to 4 bytes.
+        with np.errstate(over="ignore"):
+            limits = self.beams[:, 2:].astype(np.float32)
+        beams = np.concatenate([self.beams[:, :2], limits], axis=1)
+        object.__setattr__(self, "beams", beams)
+        for array in (self.times, self.odometry, self.readings, self.starts, self.beams):
+            readonly(array)
+        for known in (self.truth, self.held_out):
+            if known is not None:
+                readonly(known)
+
+    @classmethod
+    def from_set(
+        cls,
+        scans: ScanSet,
+        odometry: FloatArray,
+        truth: FloatArray | None,
+        sensor: Pose,
+        sweep: float,
+    ) -> "Log":
+        """From scans of one sensor that have times; those without a valid beam are left out."""
+        assert scans.times is not None
+        m, n = scans.ranges.shape
+        with np.errstate(over="ignore"):  # what is beyond all measure becomes infinite: missing
+            readings = scans.ranges.astype(np.float32).ravel()
+        step = scans.bearings[1] - scans.bearings[0] if n > 1 else 0.0
+        split = scans.in_map_split
+        log = cls(
+            times=scans.times.copy(),
+            odometry=odometry,
+            readings=readings,
+            starts=n * np.arange(m + 1),
+            beams=np.tile([scans.bearings[0], step, 0.0, scans.range_max], (m, 1)),
+            T_robot_sensor=sensor,
+            truth=truth,
+            held_out=None if split is None else ~split,
+            sweep=sweep,
+            blind=int((~scans.usable).sum()),
+        )
+        return log if scans.usable.all() else log.take(np.flatnonzero(scans.usable))
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    def scan(self, index: int) -> Scan:
+        """One of the scans, with the place of its sensor, straightened when there is a sweep."""
+        ranges = self.readings[self.starts[index] : self.starts[index + 1]].astype(np.float64)
+        first, step, low, high = (float(value) for value in self.beams[index])
+        bearings = np.asarray(first + step * np.arange(ranges.size), dtype=np.float64)
+        scan = Scan(bearings, ranges, low, high, None, self.T_robot_sensor, self.frame)
+        if self.sweep == 0.0 or len(self) < 3:
+            return scan
+        motion = self._during_sweep(index)
+        # A sensor that turns clockwise saw the last of its sorted bearings first.
+        return scan.straighten(motion if step > 0.0 else motion.inverse)
+
+    def _during_sweep(self, index: int) -> Pose:
+        """T_first_last of the sensor in one sweep, at the pace from the scan before to the next."""
+        a = min(max(index - 1, 0), len(self) - 3)
+        before, after = (
+            Pose.from_vector(self.odometry[k]) @ self.T_robot_sensor for k in (a, a + 2)
+        )
+        share = self.sweep / float(self.times[a + 2] - self.times[a])
+        return Pose.from_vector(share * (before.inverse @ after).vector)
+
+    def take(self, index: IntArray) -> "Log":
+        """Some of the scans, by their numbers, in this order."""
+        pieces = [self.readings[self.starts[i] : self.starts[i + 1]] for i in index]
+        return replace(
+            self,
+            times=self.times[index],
+            odometry=self.odometry[index],
+            readings=np.concatenate([*pieces, np.empty(0, dtype=np.float32)]),
+            starts=np.append(0, np.cumsum(np.diff(self.starts)[index])),
+            beams=self.beams[index],
+            truth=None if self.truth is None else self.truth[index],
+            held_out=None if self.held_out is None else self.held_out[index],
+        )
+
+    def until(self, at: float | None, count: int, apart: float) -> tuple[list[Scan], list[Pose]]:
+        """The last scans before a moment, and the motions of the robot from each to the next.
+
+        Args:
+            at: Time of the last of them, in s after the first scan; `None` for the end of the log.
+            count: How many.
+            apart: Least way between two of them by odometry, in m.
+        """
+        if count < 1:
+            raise InputError(f"At least 1 scan must be taken, got {count}.", field="count")
+        if not 0.0 <= apart < np.inf:
+            raise InputError(f"Scans must be 0 m apart or more, got {apart:g}.", field="apart")
+        last = len(self) - 1
+        if at is not None:
+            last = int(np.argmin(np.abs(self.times - self.times[0] - at)))
+        poses = [Pose.from_vector(row) for row in self.odometry[: last + 1]]
+        chosen = [last]
+        for k in range(last - 1, -1, -1):
+            step = poses[k].inverse @ poses[chosen[0]]
+            if len(chosen) < count and np.hypot(step.x, step.y) >= apart:
+                chosen.insert(0, k)
+        if len(chosen) < count:
+            raise InputError(
+                f"The log has {len(chosen)} scan{'s' if len(chosen) > 1 else ''} {apart:g} m apart "
+                f"until then, and {count} are asked for. Take fewer, or nearer to each other.",
+                code="too_large",
+            )
+        steps = [poses[a].inverse @ poses[b] for a, b in pairwise(chosen)]
+        return [self.scan(k) for k in chosen], steps
+
+    def chosen(
+        self, *, every: int = 1, start: int = 0, stop: int | None = None, held_out: bool = False
+    ) -> IntArray:
+        """Numbers of the scans that are asked for: every so many of those from `start` to `stop`.
+
+        Args:
+            every: 1 for all.
+            start: The first one.
+            stop: The one after the last; `None` for the end.
+            held_out: Only those that did not go into the map.
+        """
+        return choose_scans(len(self), self.held_out, every, start, stop, held_out)
+
+    def odometry_at(self, index: int) -> Pose:
+        """T_odom_robot at one of the scans."""
+        return Pose.from_vector(self.odometry[index])
+
+    def truth_at(self, index: int) -> Pose | None:
+        """T_map_robot at one of the scans, where it is known."""
+        return None if self.truth is None else Pose.from_vector(self.truth[index])
+
+
+def choose_scans(
+    count: int, free: BoolArray | None, every: int, start: int, stop: int | None, held_out: bool
+) -> IntArray:
+    """`Log.chosen` of `count` scans, of which those that are `free` did not go into the map."""
+    if every < 1:
+        raise InputError.about("every", f"must be 1 or more, got {every}.")
+    if not 0 <= start < count or (stop is not None and not start < stop <= count):
+        raise InputError.about(
+            ("start", "stop"),
+            f"must satisfy 0 ≤ start < stop ≤ {count}, the number of "
+            f"scans, got {start} and {count if stop is None else stop}.",
+        )
+    which = np.arange(count)[start:stop]
+    if held_out:
+        if free is None:
+            raise InputError(
+                "This log does not say which of its scans are in the map.", code="missing"
+            )
+        which = which[free[which]]
+        if which.size == 0:
+            raise InputError(
+                "None of the scans asked for is held out: all are in the map.", code="empty"
+            )
+    return which[::every]

@@ -1,0 +1,1 @@
+"""Simulated lidars in 2D and 3D."""

@@ -1,0 +1,134 @@
+"""A simulated range sensor: rays, noise, missing returns and clutter."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.base import Ending, Hits, Map
+from isovist.poses import AnyPose, unit_vectors
+from isovist.sensing.scan import Scan
+from isovist.types import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from isovist.sensing.models.spinning import SpinningLidar
+
+
+MOST_BEAMS = 10_000_000
+"""Of one scan: a hundred times those of the densest sensors."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lidar:
+    """A planar lidar.
+
+    Attributes:
+        field_of_view: In rad; 2π is all around.
+        beams: How many.
+        range_max: Beams that would be longer return nothing, in m.
+        noise: Standard deviation of a range, in m.
+        clutter: Share of beams that something unmapped cuts short.
+        range_min: Shortest range it reports, in m.
+    """
+
+    field_of_view: float = 2.0 * np.pi
+    beams: int = 360
+    range_max: float = 30.0
+    noise: float = 0.02
+    clutter: float = 0.0
+    range_min: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_view(self.field_of_view)
+        if self.beams < 1:
+            raise InputError(f"A lidar needs at least 1 beam, got {self.beams}.", field="beams")
+        check_beams(self.beams)
+        check_faults(self)
+
+    @staticmethod
+    def spinning(rings: int = 16, **options: Any) -> "SpinningLidar":
+        """A lidar in space that turns about the vertical; the options are its attributes."""
+        from isovist.sensing.models.spinning import SpinningLidar
+
+        return SpinningLidar(rings, **options)
+
+    def scan(self, world: Map, pose: AnyPose, rng: np.random.Generator) -> Scan:
+        """What the sensor at `pose` sees of a map; rays that end in no wall return nothing.
+
+        Where the map has reflectances, the returns have intensities; clutter has a random one.
+        """
+        if not world.contains([pose.x, pose.y]):
+            raise InputError(
+                f"The sensor at ({pose.x:g}, {pose.y:g}) is not in free space.",
+                code="not_free",
+                field="pose",
+            )
+        full = self.field_of_view >= 2.0 * np.pi - 1e-9
+        half = self.field_of_view / 2.0
+        bearings = np.linspace(-half, half, self.beams, endpoint=not full)
+        hits = world.cast([pose.x, pose.y], unit_vectors(bearings + pose.yaw))
+        ranges, cut = cluttered(self, hits, rng)
+        with np.errstate(invalid="ignore"):
+            ranges = ranges + rng.normal(0.0, self.noise, self.beams)
+        strengths = seen_strengths(world, hits, cut, rng)
+        return Scan(bearings, ranges, self.range_min, self.range_max, strengths)
+
+
+def check_view(field_of_view: float) -> None:
+    """An error unless an angle (rad) is a field of view."""
+    if not 0.0 < field_of_view <= 2.0 * np.pi + 1e-12:
+        raise InputError.about(
+            "field_of_view",
+            "must be more than 0° and at most 360°, as 2π rad, "
+            f"got {np.degrees(field_of_view):g}°.",
+        )
+
+
+def check_beams(count: int) -> None:
+    """An error when a scan would have more beams than any sensor."""
+    if count > MOST_BEAMS:
+        raise InputError(
+            f"A lidar has at most {MOST_BEAMS} beams, got {count}.", code="too_large", field="beams"
+        )
+
+
+def check_faults(lidar: "Lidar | SpinningLidar") -> None:
+    """An error unless clutter is a share, noise a length, and there are ranges to report."""
+    if not lidar.range_min < lidar.range_max:
+        raise InputError.about(
+            "range_max",
+            f"must be more than `range_min`, {lidar.range_min:g} m, got {lidar.range_max:g} m.",
+        )
+    if not 0.0 <= lidar.clutter < 1.0:
+        raise InputError.about("clutter", f"must lie in [0, 1), got {lidar.clutter}.")
+    if not 0.0 <= lidar.noise < np.inf:
+        raise InputError.about("noise", f"must be a length in m, 0 or more, got {lidar.noise}.")
+    if lidar.noise > lidar.range_max:
+        raise InputError.about(
+            "noise",
+            f"must be less than `range_max`, {lidar.range_max:g} m, got {lidar.noise:g} m. "
+            "Both are in m.",
+        )
+
+
+def seen_strengths(
+    world: Map, hits: Hits, cut: BoolArray, rng: np.random.Generator
+) -> FloatArray | None:
+    """Intensities of returns where the map has reflectances; clutter has a random one of them."""
+    reflectance: FloatArray | None = getattr(world, "reflectance", None)
+    if reflectance is None:
+        return None
+    strengths = np.where(hits.walls >= 0, reflectance[hits.walls], 0.0)
+    strengths[cut] = rng.choice(reflectance, int(cut.sum()))
+    return strengths
+
+
+def cluttered(
+    lidar: "Lidar | SpinningLidar", hits: Hits, rng: np.random.Generator
+) -> tuple[FloatArray, BoolArray]:
+    """Ranges before noise, infinite where no wall ends a beam, and which of them are cut short."""
+    ranges = np.where(hits.endings == Ending.WALL, hits.ranges, np.inf)
+    cut = rng.random(len(ranges)) < lidar.clutter
+    shorter = np.minimum(ranges, lidar.range_max) * rng.random(len(ranges))
+    return np.where(cut, shorter, ranges), cut

@@ -1,0 +1,93 @@
+"""A lost robot in a generated office, in the plane and in space, for `isovist demo`."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
+from isovist.localization.answer import Answer
+from isovist.localization.judge import is_same
+from isovist.localization.locate import locate
+from isovist.localization.settings import LocalizationSettings
+from isovist.maps.base import Map
+from isovist.maps.surfaces.mesh_map import MeshMap
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.poses import AnyPose, Pose, Pose3, pose_error
+from isovist.sensing.cloud_scan import CloudScan
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.spinning import SpinningLidar
+from isovist.sensing.scan import Scan
+from isovist.simulation.worlds import office_floor
+
+LIDAR = Lidar(field_of_view=1.5 * np.pi, beams=541, range_max=15.0, noise=0.03)
+CLEARANCE = 0.35  # m: a robot needs room to stand
+RINGS = SpinningLidar(16, range_max=20.0, noise=0.03, clutter=0.05)
+HEIGHT, CEILING = 1.0, 2.8  # m, of the sensor and of the rooms
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Demonstration:
+    """A robot that was dropped somewhere, and what it found.
+
+    Attributes:
+        atlas: What the robot knows: the plan, without furniture.
+        scan: What it saw: the floor as it is, through a noisy lidar.
+        truth: Where it is.
+        answer: Where it thinks it is.
+    """
+
+    atlas: Atlas
+    scan: Scan | CloudScan
+    truth: AnyPose
+    answer: Answer
+
+    @property
+    def error(self) -> tuple[float, float]:
+        """Of the best estimate, in m and rad; infinite without one."""
+        best = self.answer.best
+        return (np.inf, np.inf) if best is None else pose_error(best.pose, self.truth)
+
+    @property
+    def right(self) -> bool:
+        """Whether the best estimate is the place of the truth."""
+        best = self.answer.best
+        return best is not None and is_same(best.pose, self.truth, LocalizationSettings())
+
+
+def demonstrate(seed: int = 0) -> Demonstration:
+    """Drop a robot at a random place of the office floor of that seed, and ask where it is."""
+    floor = office_floor(seed)
+    rng = np.random.default_rng(seed)
+    truth = somewhere(floor.reality, rng)
+    return _ask(build(floor.plan), LIDAR, floor.reality, truth, rng)
+
+
+def demonstrate_in_space(seed: int = 0) -> Demonstration:
+    """The same in space: a building with floor and ceiling, and a spinning lidar of 16 rings."""
+    floor = office_floor(seed, length=24.0, rows=2)
+    atlas = build(MeshMap.extrude(floor.plan, 0.0, CEILING), height=HEIGHT)
+    rng = np.random.default_rng(seed)
+    place = somewhere(floor.reality, rng)
+    truth = Pose3(place.x, place.y, place.yaw, HEIGHT)
+    return _ask(atlas, RINGS, MeshMap.extrude(floor.reality, 0.0, CEILING), truth, rng)
+
+
+def _ask(
+    atlas: Atlas,
+    lidar: Lidar | SpinningLidar,
+    reality: Map,
+    truth: AnyPose,
+    rng: np.random.Generator,
+) -> Demonstration:
+    scan = lidar.scan(reality, truth, rng)
+    return Demonstration(atlas, scan, truth, locate(atlas, scan))
+
+
+def somewhere(world: SegmentMap, rng: np.random.Generator) -> Pose:
+    """A random pose with room to stand."""
+    low, high = world.bounds
+    while True:
+        place = rng.uniform(low, high)
+        if world.contains(place) and world.clearance(place) > CLEARANCE:
+            return Pose(float(place[0]), float(place[1]), float(rng.uniform(-np.pi, np.pi)))

@@ -1,0 +1,181 @@
+"""A lost robot that drives until it knows where it is, simulated (`simulation.robot`).
+
+Every verdict is the tracker's.  After each leg the robot asks the rule again.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from isovist.atlas.base import Atlas
+from isovist.atlas.data.surfaces import bare_walls
+from isovist.atlas.settings import checked_settings
+from isovist.errors import InputError
+from isovist.exploration.paths import Ground
+from isovist.exploration.propose import Proposal, Rule, propose
+from isovist.localization.answer import Verdict
+from isovist.localization.judge import is_same
+from isovist.poses import Pose
+from isovist.sensing.drift import Drift
+from isovist.sensing.models.lidar2d import Lidar
+from isovist.sensing.models.simulate import random_scans
+from isovist.sensing.models.spinning import SpinningLidar
+from isovist.simulation.robot import Robot, RobotSettings, Step
+from isovist.types import FloatArray, readonly
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """A drive from waking up to being sure.
+
+    Attributes:
+        rule: That chose the ways.
+        steps: One for each update.
+        distance: Driven until unique, or until the run gave up, in m.
+        unique: Whether it became unique.
+        right: Whether it did and the best estimate is within 0.5 m and 10° of the truth.
+    """
+
+    rule: Rule
+    steps: tuple[Step, ...]
+    distance: float
+    unique: bool
+    right: bool
+
+    @property
+    def poses(self) -> FloatArray:
+        """(x, y, yaw) of the truth at each update, shape (n, 3)."""
+        return readonly(np.array([step.truth.vector for step in self.steps]))
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """Of the belief at each update."""
+        return tuple(step.belief.verdict for step in self.steps)
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        """In the order in which they were followed."""
+        seen = {id(s.proposal): s.proposal for s in self.steps if s.proposal is not None}
+        return tuple(seen.values())
+
+
+def explore(
+    atlas: Atlas,
+    start: Pose,
+    lidar: Lidar | SpinningLidar,
+    rule: Rule | str = Rule.RIVALS,
+    *,
+    drift: Drift | None = None,
+    seed: int = 0,
+    limit: float = 40.0,
+    ground: Ground | None = None,
+    settings: RobotSettings | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Run:
+    """Drive until the tracker says "unique", or for `limit` m, or that it cannot get away.
+
+    Args:
+        atlas: The map; its walls are also what the sensor sees.
+        start: True pose T_world_robot at the start, unknown to the robot.
+        lidar: The sensor.
+        rule: Where to drive.
+        drift: Of the odometry, simulated and believed.
+        seed: Of sensor, odometry and random legs.
+        limit: In m.
+        ground: Of the map, when it is at hand already.
+        settings: What the robot is and how it moves.
+        progress: Told the share of the limit that is driven.
+    """
+    rule, chosen = Rule.from_text(rule), checked_settings(RobotSettings, settings)
+    if not (np.isfinite(limit) and limit > 0.0):
+        raise InputError.about("limit", f"must be a positive length in m, got {limit}.")
+    _check_seed(seed)
+    ground = Ground.from_atlas(atlas) if ground is None else ground
+    body = chosen.body[0]
+    if ground.clearance(start.position) < body:
+        raise InputError(
+            f"The robot at ({start.x:g}, {start.y:g}) is less than {body} m from a wall.",
+            code="not_free",
+        )
+    robot = Robot(atlas, ground, start, lidar, drift or Drift(), seed, chosen)
+    robot.look(None)
+    stuck = False
+    while not robot.sure and robot.distance < limit and robot.looks < chosen.looks * (1.0 + limit):
+        before = robot.distance
+        if rule is Rule.RANDOM:
+            robot.wander(limit)
+        elif stuck or robot.scan is None or robot.lost:
+            robot.wander(min(limit, before + chosen.leg))
+            stuck = False
+        else:
+            proposal = propose(robot.tracker, ground, robot.scan, rule)
+            robot.follow(proposal, limit)
+            nowhere, turns = chosen.nowhere
+            stuck = robot.distance - before < nowhere and not 1 <= robot.turns <= turns
+        if progress is not None:
+            progress(min(1.0, robot.distance / limit))
+    if not robot.steps:
+        raise InputError(
+            f"On a way of {robot.distance:.1f} m from ({start.x:g}, {start.y:g}) the sensor never "
+            "reached a wall.",
+            code="empty",
+        )
+    best = robot.steps[-1].belief.best
+    same = robot.tracker.localization
+    found = None if best is None else Pose.from_vector(best.pose.vector[:3])
+    right = robot.sure and found is not None and is_same(found, robot.truth, same)
+    return Run(rule, tuple(robot.steps), robot.distance, robot.sure, right)
+
+
+def ambiguous_starts(
+    atlas: Atlas, lidar: Lidar | SpinningLidar, count: int, *, seed: int = 0, tries: int = 40
+) -> Iterator[tuple[Pose, int]]:
+    """Random poses whose first verdict is ambiguous, each with the seed for which it is so.
+
+    Args:
+        atlas: The map.
+        lidar: The sensor.
+        count: How many at most.
+        seed: Of the poses.
+        tries: Poses looked at, for each one wanted.
+    """
+    _check_seed(seed)
+    settings = RobotSettings()
+    ground, found, height = Ground.from_atlas(atlas), 0, 0.0
+    probe: Lidar | SpinningLidar
+    if isinstance(lidar, Lidar):
+        probe = replace(lidar, beams=settings.probe, noise=0.05, clutter=0.0)
+    else:
+        probe, height = lidar, 0.0 if ground.level is None else ground.level.height
+    places = random_scans(
+        atlas.world, bare_walls(atlas.world), probe, tries * count, seed=seed,
+        clearance=settings.body[1], height=height,
+    )  # fmt: skip
+    for k, (place, _) in enumerate(places):
+        truth = Pose.from_vector(place.vector[:3])
+        if ground.clearance(truth.position) < settings.body[0]:
+            continue
+        robot = Robot(atlas, ground, truth, lidar, Drift(), seed + k, settings)
+        robot.look(None)
+        if robot.steps and robot.steps[0].belief.verdict is Verdict.AMBIGUOUS:
+            yield truth, seed + k
+            found += 1
+        if found == count:
+            return
+
+
+def lost_start(atlas: Atlas, lidar: Lidar | SpinningLidar, seed: int) -> tuple[Pose, int]:
+    """A random pose from which one scan is not enough, and the seed for which it is so."""
+    for found in ambiguous_starts(atlas, lidar, 1, seed=seed):
+        return found
+    raise InputError(
+        "One scan was enough wherever it was tried, so there is nothing to explore. "
+        "Take a shorter `range_max` or a narrower `field_of_view`.",
+        code="empty",
+    )
+
+
+def _check_seed(seed: int) -> None:
+    if seed < 0:
+        raise InputError.about("seed", f"must not be negative, got {seed}.")

@@ -1,0 +1,1 @@
+"""Generated buildings and streets that only benchmarks and tests use."""

@@ -1,0 +1,218 @@
+"""Generated worlds: an office floor, and a hall that looks the same after half a turn.
+
+The office has corridors, rooms with doors and columns, and furniture that its plan lacks; all
+lengths are in m.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from isovist.errors import InputError
+from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap
+from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.types import FloatArray
+
+DOOR = 0.9  # m
+CORRIDOR = 2.0  # m
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfficeFloor:
+    """A floor as its plan shows it, and as it is.
+
+    Attributes:
+        plan: Walls only.
+        reality: Walls and furniture.
+    """
+
+    plan: SegmentMap
+    reality: SegmentMap
+
+
+def office_floor(seed: int = 0, *, length: float = 40.0, rows: int = 4) -> OfficeFloor:
+    """An office floor, the same for the same seed.
+
+    Args:
+        seed: Of the random generator.
+        length: Of the floor along x, in m.
+        rows: Rows of rooms, stacked along y; a corridor runs between every two.
+    """
+    return draw_floor(seed, length, rows).floor()
+
+
+def draw_floor(seed: int, length: float, rows: int) -> "Drawing":
+    """What `office_floor` makes a floor of."""
+    if seed < 0:
+        raise InputError.about("seed", f"must not be negative, got {seed}.")
+    if length < 15.0 or rows < 2:
+        raise InputError(
+            f"An office floor needs length ≥ 15 m and rows ≥ 2, got {length:g} m and {rows}."
+        )
+    rng = np.random.default_rng(seed)
+    drawing, corridors = Drawing(rng), []
+    passage = float(rng.uniform(0.2, 0.7)) * length  # crosses all rows, joins all corridors
+    y = 0.0
+    for row in range(rows):
+        depth = float(rng.uniform(4.0, 7.0))
+        above = row % 2 == 0  # which side the corridor of this row is on
+        for left, right in ((0.0, passage), (passage + CORRIDOR, length)):
+            drawing.add_rooms(left, right, y, y + depth, above)
+        y += depth
+        if above and row + 1 < rows:
+            corridors.append(y)
+            y += CORRIDOR
+    for low in corridors:
+        drawing.add_columns(length, low)
+    drawing.outline = [(0.0, 0.0), (length, 0.0), (length, y), (0.0, y)]
+    return drawing
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """A room of a floor, and which of its walls and columns are its own.
+
+    Attributes:
+        sides: Lowest and highest x, lowest and highest y, in m.
+        above: Whether its door is in the upper wall.
+        walls: First and last of its walls, without the one on the left.
+        columns: The same of its columns.
+    """
+
+    sides: tuple[float, float, float, float]
+    above: bool
+    walls: slice
+    columns: slice
+
+
+@dataclass(slots=True, eq=False)
+class Drawing:
+    """What has been drawn of a floor: thin walls, columns, furniture, and (x, y) of doors."""
+
+    rng: np.random.Generator
+    walls: list[tuple[float, float, float, float]] = field(default_factory=list)
+    columns: list[FloatArray] = field(default_factory=list)
+    boxes: list[FloatArray] = field(default_factory=list)
+    doors: list[tuple[float, float]] = field(default_factory=list)
+    rooms: list[Room] = field(default_factory=list)
+    outline: list[tuple[float, float]] = field(default_factory=list)
+
+    def floor(self) -> OfficeFloor:
+        """The floor as it is drawn."""
+        lines = np.array(self.walls).reshape(-1, 2, 2)
+        plan = SegmentMap.from_polygons([self.outline], self.columns, lines)
+        reality = SegmentMap.from_polygons([self.outline], self.columns + self.boxes, lines)
+        return OfficeFloor(plan, reality)
+
+    def add_rooms(self, left: float, right: float, low: float, high: float, above: bool) -> None:
+        """Rooms side by side from x = left to x = right, each with a door to the corridor."""
+        self.walls.append((left, low, left, high))
+        x = left
+        while x < right:
+            stop = x + float(self.rng.uniform(2.8, 6.5))
+            if right - stop < 2.8:
+                stop = right
+            self.add_room(x, stop, low, high, above)
+            self._furnish(x, stop, low, high)
+            x = stop
+
+    def add_room(self, x: float, stop: float, low: float, high: float, above: bool) -> None:
+        """One room, without its wall on the left and without furniture."""
+        front, back = (high, low) if above else (low, high)
+        walls, columns = len(self.walls), len(self.columns)
+        door = float(self.rng.uniform(x + 0.2, stop - DOOR - 0.2))
+        self.doors.append((door, front))
+        self.walls += [(x, front, door, front), (door + DOOR, front, stop, front)]
+        self.walls += [(x, back, stop, back), (stop, low, stop, high)]
+        self._build_in(x, stop, low, high, back)
+        own = slice(walls, len(self.walls)), slice(columns, len(self.columns))
+        self.rooms.append(Room((x, stop, low, high), above, *own))
+
+    def _build_in(self, left: float, right: float, low: float, high: float, back: float) -> None:
+        """What makes a room unlike its neighbours: columns at the walls, perhaps a partition."""
+        for _ in range(int(self.rng.integers(2, 5))):
+            width, depth = self.rng.uniform(0.3, 0.9), self.rng.uniform(0.2, 0.5)
+            if self.rng.random() < 0.5:  # at the left or right wall
+                y = float(self.rng.uniform(low + 0.1, high - width - 0.1))
+                at, to = (left, left + depth) if self.rng.random() < 0.5 else (right, right - depth)
+                corners = [(at, y), (to, y), (to, y + width), (at, y + width)]
+            else:
+                x = float(self.rng.uniform(left + 0.1, right - width - 0.1))
+                to = back + depth if back == low else back - depth
+                corners = [(x, back), (x, to), (x + width, to), (x + width, back)]
+            self.columns.append(np.array(corners))
+        if right - left > 4.5 and self.rng.random() < 0.6:
+            x = float(self.rng.uniform(left + 1.5, right - 1.5))
+            reach = float(self.rng.uniform(0.25, 0.5)) * (high - low)
+            self.walls.append((x, back, x, back + reach if back == low else back - reach))
+
+    def add_columns(self, length: float, low: float) -> None:
+        """Columns against the walls of a corridor, a few metres apart, never before a door."""
+        x = float(self.rng.uniform(0.5, 4.0))
+        while x < length - 1.0:
+            width, depth = float(self.rng.uniform(0.2, 0.6)), float(self.rng.uniform(0.12, 0.4))
+            near = self.rng.random() < 0.5
+            at = low if near else low + CORRIDOR
+            to = at + depth if near else at - depth
+            corners = [(x, at), (x, to), (x + width, to), (x + width, at)]
+            doors = [door for door, wall in self.doors if wall == at]
+            if not any(x < door + DOOR + 0.3 and x + width > door - 0.3 for door in doors):
+                self.columns.append(np.array(corners))
+            x += float(self.rng.uniform(1.0, 4.0))
+
+    def _furnish(self, left: float, right: float, low: float, high: float) -> None:
+        """Up to four tables and shelves, turned at random, clear of the walls."""
+        for _ in range(int(self.rng.integers(0, 5))):
+            half = self.rng.uniform((0.2, 0.15), (0.7, 0.4))
+            reach = float(np.hypot(*half)) + 0.1
+            if right - left < 2.0 * reach or high - low < 2.0 * reach:
+                continue
+            centre = self.rng.uniform((left + reach, low + reach), (right - reach, high - reach))
+            turn = self.rng.uniform(0.0, np.pi)
+            c, s = np.cos(turn), np.sin(turn)
+            corners = np.array([(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)]) * half
+            self.boxes.append(centre + corners @ np.array([[c, s], [-s, c]]))
+
+
+def twofold_hall(
+    length: float = 18.0,
+    width: float = 11.0,
+    *,
+    resolution: float = 0.05,
+    seed: int = 0,
+    odd: bool = True,
+) -> OccupancyMap:
+    """A hall with pillars and blocks along its walls.
+
+    Turned by 180° about its middle it is the same, cell by cell, without the `odd` crate.
+
+    Args:
+        length: Along x, in m.
+        width: Along y, in m.
+        resolution: Side of a cell in m.
+        seed: Of what stands in it.
+        odd: Whether a crate stands near one of its ends.
+    """
+    if min(length, width) < 4.0:
+        raise InputError(f"A hall needs at least 4 m × 4 m, got {length:g} m × {width:g} m.")
+    rng = np.random.default_rng(seed)
+    rim, wall = (round(v / resolution) for v in (0.3, 0.15))
+    rows, cols = (2 * round(0.5 * v / resolution) for v in (width, length))
+    cells = np.full((rows, cols), Cell.FREE, dtype=np.uint8)
+
+    def block(x: float, y: float, wide: float, high: float) -> None:
+        left, low = (max(0, round(v / resolution)) for v in (x - 0.5 * wide, y - 0.5 * high))
+        right, top = (round(v / resolution) for v in (x + 0.5 * wide, y + 0.5 * high))
+        cells[low:top, left:right] = Cell.OCCUPIED
+
+    for x in np.arange(2.0, 0.5 * length, 3.5):
+        depth, wide = rng.uniform((0.2, 0.5), (0.6, 1.6))
+        block(x + rng.uniform(0.0, 1.5), 0.5 * depth, wide, depth)
+        block(x + rng.uniform(0.0, 1.5), width - 0.5 * depth, wide, depth)
+        for y in np.arange(2.5, width - 2.0, 4.0):
+            block(x + rng.uniform(0.0, 1.5), y + rng.uniform(0.0, 1.5), 0.4, 0.4)
+    cells = np.maximum(cells, cells[::-1, ::-1])
+    if odd:
+        block(length - 1.0, 0.4 * width, 0.8, 0.8)
+    cells = np.pad(cells, wall, constant_values=Cell.OCCUPIED)
+    return OccupancyMap(np.pad(cells, rim, constant_values=Cell.UNKNOWN), resolution)

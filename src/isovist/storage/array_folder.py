@@ -1,0 +1,334 @@
+"""Arrays in a folder: how an atlas lies on disk.
+
+A folder holds one file `NAME.TOKEN.npy` per array, and `manifest.json`: what the folder is, its
+version, a `meta` object, and for every array its file, shape, size and CRC-32, of a large one also
+that of every `PIECE`, so that what is read in part is checked too.  The manifest ends with the
+CRC-32 of itself.  CRC-32 finds every flipped byte; against forgery it is no protection.
+
+The manifest is the folder.  A writer brings files with a token of its own to the disk beside those
+that are there, and then puts its manifest in the place of the old one, in one step on every
+system: whoever looks sees the old arrays or the new ones, at whatever moment the writer is killed,
+and no file that a manifest names is ever changed.  Then the files of the old manifest go.  What a
+killed writer left goes with a later write, an hour on: before that it may be the draft of one who
+is still at work, and so nobody needs a lock.
+"""
+
+import io
+import json
+import math
+import re
+import secrets
+import zlib
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import FileError, InputError
+from isovist.storage.files import PathLike, quote, sync_folder, write_synced
+from isovist.storage.locations import MANIFEST, Place, place_of
+
+FORMAT = "isovist folder 2"
+
+PIECE = 1 << 16
+"""Bytes of a file that have a checksum of their own: few beside the rows of a map that a part
+needs, and a manifest grows by 240 kB for each GB."""
+_ATTEMPTS = 20
+_DRAFT_S = 3600.0  # no writer takes that long
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_FILE = re.compile(rf"{_NAME.pattern}\.[0-9a-f]{{8}}\.(npy|json)")
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What a manifest knows of one array.
+
+    Attributes:
+        file: Its name in the folder.
+        shape: Of the array.
+        dtype: As NumPy writes it, e.g. "<f4".
+        nbytes: Size of the file, header included.
+        crc32: Of the file, in hexadecimal.
+        pieces: The same of each `PIECE` of a file that has more than one; none where the manifest
+            was written before these were.
+    """
+
+    file: str
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+    crc32: str
+    pieces: tuple[str, ...] = ()
+
+    @classmethod
+    def write(cls, file: Path, array: Array) -> "Entry":
+        """Write an array to a new file, down to the disk."""
+        # Not np.ascontiguousarray, which would give a single number an axis.
+        array = np.asarray(array, order="C")
+        stream = io.BytesIO()
+        header = np.lib.format.header_data_from_array_1_0(array)
+        np.lib.format.write_array_header_1_0(stream, header)
+        head, data = stream.getbuffer(), array.reshape(-1).view(np.uint8).data
+        write_synced(file, head, data)
+        nbytes, crc, pieces = len(head) + len(data), 0, []
+        for end in range(PIECE, nbytes + PIECE, PIECE):
+            begin = head[end - PIECE : end]
+            rest = data[max(end - PIECE - len(head), 0) : max(end - len(head), 0)]
+            pieces.append(f"{zlib.crc32(rest, zlib.crc32(begin)):08x}")
+            crc = zlib.crc32(rest, zlib.crc32(begin, crc))
+        told = tuple(pieces) if len(pieces) > 1 else ()
+        return cls(file.name, array.shape, array.dtype.str, nbytes, f"{crc:08x}", told)
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> "Entry":
+        """From the fields in a manifest; `ValueError` when they cannot be those of an array."""
+        file, dtype, crc32 = (str(fields[key]) for key in ("file", "dtype", "crc32"))
+        shape = tuple(int(n) for n in fields["shape"])
+        if not _FILE.fullmatch(file) or min(shape, default=0) < 0 or np.dtype(dtype).hasobject:
+            raise ValueError("no array of a folder")
+        nbytes, pieces = int(fields["nbytes"]), tuple(map(str, fields.get("pieces", ())))
+        if pieces and len(pieces) != -(-nbytes // PIECE):
+            raise ValueError("no pieces of that file")
+        return cls(file, shape, dtype, nbytes, crc32, pieces)
+
+    def map(self, place: Place) -> Array:
+        """The array, read-only, from a disk mapped; `FileError` when a byte is not as it was."""
+        data = place.whole(self.file, self.nbytes)
+        if f"{zlib.crc32(data.data):08x}" != self.crc32:
+            raise FileError(f"{place.name}/{self.file} is damaged: its checksum differs.")
+        return self._array(data[self._head :], self.shape, place)
+
+    def rows(self, place: Place, first: int, last: int) -> Array:
+        """Rows `first` to `last` − 1 of the array, read-only, from pieces whose bytes are right.
+
+        A large file whose manifest was written before pieces had checksums is not checked.
+        """
+        each = math.prod(self.shape[1:]) * np.dtype(self.dtype).itemsize
+        if self._head < 0:
+            raise FileError(f"{place.name}/{self.file} does not hold the array that it should.")
+        if self.nbytes <= PIECE:
+            return self.map(place)[first:last]
+        begin, end = self._head + first * each, self._head + last * each
+        start, stop = begin, end
+        if self.pieces:
+            start, stop = begin // PIECE * PIECE, min(-(-end // PIECE) * PIECE, self.nbytes)
+        data = place.range(self.file, self.nbytes, start, stop)
+        for k in range(0, len(data), PIECE) if self.pieces else ():
+            told = self.pieces[(start + k) // PIECE]
+            if f"{zlib.crc32(data[k : k + PIECE].data):08x}" != told:
+                raise FileError(f"{place.name}/{self.file} is damaged: a checksum differs.")
+        part = data[begin - start : end - start]
+        return self._array(part, (last - first, *self.shape[1:]), place)
+
+    @property
+    def _head(self) -> int:
+        """Bytes before the numbers."""
+        return self.nbytes - math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    def _array(self, data: NDArray[np.uint8], shape: tuple[int, ...], place: Place) -> Array:
+        try:
+            return data.view(self.dtype).reshape(shape)
+        except ValueError as error:
+            what = f"{place.name}/{self.file}"
+            raise FileError(f"{what} does not hold the array that it should.") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a folder holds.
+
+    Attributes:
+        kind: What it is, e.g. "atlas".
+        version: Version of that kind.
+        meta: Whatever its writer wants to keep, as JSON.
+        arrays: What is known of every array, by name.
+    """
+
+    kind: str
+    version: int
+    meta: dict[str, Any]
+    arrays: dict[str, Entry]
+
+    def encode(self) -> bytes:
+        """As JSON that ends with the checksum of all that comes before it."""
+        content = {"format": FORMAT, **asdict(self)}
+        try:
+            return _sealed(json.dumps(content, indent=1, allow_nan=False).encode()[:-2])
+        except (TypeError, ValueError) as error:
+            text = quote(self.meta)
+            raise InputError.about(
+                "meta", f"must be JSON without NaN or infinity, got {text}."
+            ) from error
+
+    @classmethod
+    def decode(cls, data: bytes, name: str) -> "Manifest":
+        """From what `encode` gave; `FileError` about `name` when a single byte differs."""
+        try:
+            if data != _sealed(data[: -len(_sealed(b""))]):
+                raise ValueError("the checksum differs")
+            content = json.loads(data)
+            found = quote(content["format"])
+            if content["format"] == FORMAT:
+                entries = {key: Entry.from_json(value) for key, value in content["arrays"].items()}
+                return cls(str(content["kind"]), int(content["version"]), content["meta"], entries)
+        except (ValueError, TypeError, KeyError, AttributeError, SyntaxError) as error:
+            raise FileError(f"{name} is damaged, or isovist did not write it.") from error
+        raise FileError(
+            f"{name} says {found}, and this isovist reads {FORMAT!r}. Write it again.",
+            code="outdated_file",
+        )
+
+
+def write_folder(
+    path: PathLike, kind: str, version: int, meta: Mapping[str, Any], arrays: Mapping[str, Array]
+) -> None:
+    """Write arrays as a folder, all or nothing.
+
+    At whatever moment the process is killed, readers find what was there before, or the new arrays.
+
+    Args:
+        path: The folder; one that this function wrote before is replaced.
+        kind: What it is, e.g. "atlas".
+        version: Version of that kind, for `read_folder` to compare.
+        meta: Anything that JSON can hold, without NaN or infinity.
+        arrays: Arrays of plain numbers, by names of letters, digits and _.
+    """
+    path = Path(path)
+    for name, array in arrays.items():
+        if not _NAME.fullmatch(name):
+            raise InputError(
+                f"An array is named with letters, digits and _, got {quote(name)}.", field="name"
+            )
+        if array.dtype.kind not in "biufc":
+            raise InputError.about(name, f"must hold plain numbers, got {quote(str(array.dtype))}.")
+    token = secrets.token_hex(4)
+    try:
+        before, existed = _replaceable(path), path.exists()
+        path.mkdir(exist_ok=True)
+        try:
+            entries = {n: Entry.write(path / f"{n}.{token}.npy", a) for n, a in arrays.items()}
+            draft = path / f"manifest.{token}.json"
+            write_synced(draft, Manifest(kind, version, dict(meta), entries).encode())
+            sync_folder(path)
+            draft.replace(path / MANIFEST)
+            sync_folder(path)
+        finally:
+            _sweep(path, token, before)
+            if not existed:
+                with suppress(OSError):  # it is empty only when nothing was written
+                    path.rmdir()
+        sync_folder(path.absolute().parent)
+    except OSError as error:
+        raise FileError(
+            f"{path} cannot be written: {error.strerror or error}.", code="file_not_writable"
+        ) from error
+
+
+def read_folder(
+    path: PathLike, kind: str, *versions: int
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """The meta object and the arrays of a folder of that kind and of one of the versions.
+
+    The arrays are mapped into memory and read-only; every byte of them is checked.
+    """
+    place = place_of(path)
+    manifest, arrays, problems = _read(place)
+    check_kind(manifest, place.name, kind, *versions)
+    if problems:
+        raise problems[0]
+    return manifest.meta, arrays
+
+
+def check_kind(manifest: Manifest, folder: str, kind: str, *versions: int) -> None:
+    """An error unless the manifest of a folder is of that kind and of one of the versions."""
+    name, found = f"{folder}/{MANIFEST}", manifest.version
+    if manifest.kind != kind:
+        raise FileError(
+            f"{name} says kind {quote(manifest.kind)}, where {kind!r} is needed.",
+            code="unknown_format",
+        )
+    if found not in versions:
+        raise FileError(
+            f"{name} says version {found} of the {kind} format, and this isovist reads version "
+            f"{' or '.join(map(str, versions))}. "
+            f"{'Upgrade isovist' if found > max(versions) else 'Write it again'}.",
+            code="outdated_file",
+        )
+
+
+def read_manifest(path: PathLike) -> Manifest:
+    """What a folder says it holds; its arrays are not looked at."""
+    return manifest_at(place_of(path))
+
+
+def manifest_at(place: Place) -> Manifest:
+    """The same of a place."""
+    return Manifest.decode(place.manifest(), f"{place.name}/{MANIFEST}")
+
+
+def check_folder(path: PathLike) -> list[str]:
+    """Everything that is wrong with a folder, one line each; empty when every byte is right."""
+    try:
+        return [str(problem) for problem in _read(place_of(path))[2]]
+    except FileError as error:
+        return [str(error)]
+
+
+def _read(place: Place) -> tuple[Manifest, dict[str, Array], list[FileError]]:
+    """The manifest, the sound arrays and what is wrong with the others, all of one moment."""
+    for _ in range(_ATTEMPTS):
+        data = place.manifest()
+        manifest = Manifest.decode(data, f"{place.name}/{MANIFEST}")
+        arrays: dict[str, Array] = {}
+        problems: list[FileError] = []
+        for name, entry in manifest.arrays.items():
+            try:
+                arrays[name] = entry.map(place)
+            except FileError as error:
+                problems.append(error)
+        if not problems or place.manifest() == data:
+            return manifest, arrays, problems
+    raise FileError(
+        f"{place.name} was replaced {_ATTEMPTS} times while it was read.", code="file_not_readable"
+    )
+
+
+def _sealed(body: bytes) -> bytes:
+    """A manifest that begins like this, with its own checksum at the end."""
+    return body + b',\n "crc32": "%08x"\n}\n' % zlib.crc32(body)
+
+
+def _replaceable(path: Path) -> bytes:
+    """The manifest that is there; only what this module wrote is replaced, nobody's data."""
+    if not path.exists():
+        return b""
+    if path.is_dir():
+        before = (path / MANIFEST).read_bytes() if (path / MANIFEST).is_file() else b""
+        # The first format called its files NAME.npy.
+        ends = (MANIFEST, ".npy") if b"isovist folder" in before[:64] else ()
+        if all(_FILE.fullmatch(f.name) or f.name.endswith(ends) for f in path.iterdir()):
+            return before
+    raise FileError(
+        f"{path} exists and is not a folder of arrays. Choose another name.", code="file_exists"
+    )
+
+
+def _sweep(path: Path, token: str, before: bytes) -> None:
+    """Remove what the manifest in place does not name, but no draft of another writer."""
+    with suppress(OSError):
+        current = (path / MANIFEST).read_bytes() if (path / MANIFEST).exists() else b""
+        now = path.stat().st_mtime  # by the clock of the file system: we have just written there
+        for file in path.iterdir():
+            quoted = f'"{file.name}"'.encode()
+            if file.name == MANIFEST or quoted in current:
+                continue
+            with suppress(OSError):  # Windows keeps what is mapped, for a later write
+                left = _FILE.fullmatch(file.name) and file.stat().st_mtime < now - _DRAFT_S
+                if left or quoted in before or f".{token}." in file.name:
+                    file.unlink()

@@ -1,0 +1,185 @@
+"""Where folders of arrays lie: on a disk of this machine, or in object storage (extra `cloud`).
+
+Of what lies elsewhere no more is fetched than is asked for: the manifest, and ranges of bytes of
+the arrays.  URLs are those that obstore knows (s3, gs, az, https, file); credentials are taken from
+the environment, as it says.
+"""
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from isovist.errors import FileError, MissingExtraError
+from isovist.storage.files import PathLike, first_line, is_folder, read_bytes, unreadable
+
+MANIFEST = "manifest.json"
+MANIFEST_BYTES = 64 << 20
+PIECE = 8 << 20
+"""Bytes that one request asks for: large enough for its delay not to matter."""
+TOGETHER = 8
+"""Requests at a time."""
+
+Bytes = NDArray[np.uint8]
+_URL = re.compile(r"[a-z][a-z0-9+.-]*://")
+
+
+def is_url(path: PathLike) -> bool:
+    """Whether a path is an address of object storage."""
+    return isinstance(path, str) and _URL.match(path) is not None
+
+
+def place_of(path: PathLike) -> "Place":
+    """The folder at a path, or at an address of object storage."""
+    return Storage(str(path)) if is_url(path) else Disk(Path(path))
+
+
+class Place(ABC):
+    """A folder of files.
+
+    Attributes:
+        name: Of the folder, for error texts.
+    """
+
+    __slots__ = ("name",)
+
+    name: str
+
+    @abstractmethod
+    def manifest(self) -> bytes:
+        """The bytes of the manifest that is in place."""
+
+    @abstractmethod
+    def whole(self, file: str, size: int) -> Bytes:
+        """All bytes of a file, which must have so many; read-only."""
+
+    @abstractmethod
+    def range(self, file: str, size: int, first: int, last: int) -> Bytes:
+        """Bytes `first` to `last` − 1 of a file, which must have so many; read-only."""
+
+
+class Disk(Place):
+    """A folder on a disk of this machine: files are mapped into memory.
+
+    Args:
+        path: Of the folder.
+    """
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.name = path, path.name
+
+    def manifest(self) -> bytes:
+        if not is_folder(self.path):
+            raise FileError(f"{self.path}: there is no such folder.", code="not_found")
+        return read_bytes(self.path / MANIFEST, "a manifest", MANIFEST_BYTES)
+
+    def whole(self, file: str, size: int) -> Bytes:
+        path, name = self.path / file, f"{self.name}/{file}"
+        try:
+            if not path.is_file():  # opening a pipe would wait for ever
+                raise FileError(
+                    f"{name} is {'no file' if path.exists() else 'missing'}.", code="not_found"
+                )
+            with path.open("rb") as stream:
+                found = os.fstat(stream.fileno()).st_size
+                if found != size:
+                    raise FileError(f"{name} has {found} bytes instead of {size}.")
+                return np.asarray(np.memmap(stream, np.uint8, "r"))
+        except OSError as error:
+            raise unreadable(path, error) from error
+
+    def range(self, file: str, size: int, first: int, last: int) -> Bytes:
+        return self.whole(file, size)[first:last]
+
+
+class Storage(Place):
+    """A folder in object storage.
+
+    Args:
+        url: Of the folder, e.g. `s3://bucket/site/office.atlas`.
+    """
+
+    __slots__ = ("_store",)
+
+    def __init__(self, url: str) -> None:
+        self.name = re.split(r"[?#]", url)[0].rstrip("/").rpartition("/")[2]
+        self._store = store_at(url)
+
+    def manifest(self) -> bytes:
+        with self._reading(MANIFEST):
+            found = self._store.get(MANIFEST)
+            size = int(found.meta["size"])
+            if size > MANIFEST_BYTES:
+                raise FileError(
+                    f"{MANIFEST} has {size} bytes; a manifest has at most {MANIFEST_BYTES}. "
+                    "Is it the right file?",
+                    code="too_large",
+                )
+            return bytes(found.bytes())
+
+    def whole(self, file: str, size: int) -> Bytes:
+        with self._reading(file):
+            found = int(self._store.head(file)["size"])
+        if found != size:
+            raise FileError(f"{self.name}/{file} has {found} bytes instead of {size}.")
+        return self.range(file, size, 0, size)
+
+    def range(self, file: str, size: int, first: int, last: int) -> Bytes:
+        del size  # to ask for it takes as long as to ask for the bytes, whose checksums tell
+        out = np.empty(last - first, dtype=np.uint8)
+
+        def fetch(start: int) -> None:
+            piece = out[start - first : start - first + PIECE]
+            with self._reading(file):
+                data = self._store.get_range(file, start=start, end=start + len(piece))
+                piece[:] = np.frombuffer(data, dtype=np.uint8)
+
+        with ThreadPoolExecutor(TOGETHER, thread_name_prefix="isovist-fetch") as pool:
+            list(pool.map(fetch, range(first, last, PIECE)))
+        out.setflags(write=False)
+        return out
+
+    @contextmanager
+    def _reading(self, file: str) -> Iterator[None]:
+        """Whatever a store fails with is an error of the file, in one line."""
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise FileError(f"{self.name}/{file} is missing.", code="not_found") from error
+        except (OSError, ValueError, _base_error()) as error:
+            if isinstance(error, FileError):
+                raise
+            reason = first_line(error, 200)
+            raise FileError(
+                f"{self.name}/{file} cannot be read: {reason}.", code="file_not_readable"
+            ) from error
+
+
+def store_at(url: str) -> Any:
+    """The store of obstore whose root is a URL."""
+    with MissingExtraError.unless_found("Reading from object storage", "cloud"):
+        from obstore.store import from_url
+    try:
+        return from_url(url)
+    except (ValueError, OSError, _base_error()) as error:
+        kind = url.partition("://")[0]  # what is behind it may be secret
+        raise FileError(
+            f"An address of {kind}:// cannot be opened. Take s3, gs, az, https or file, or a "
+            "folder of this machine.",
+            code="unknown_format",
+        ) from error
+
+
+def _base_error() -> type[Exception]:
+    from obstore.exceptions import BaseError
+
+    return BaseError
