@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.apps.studio.app import studio
+from isovist.apps.studio.app import studio_app
 from isovist.apps.web.listening import listen
 from isovist.io.maps.read import write_map
 from isovist.io.scans.read import write_scan
@@ -134,7 +134,7 @@ def main() -> None:
 
     seconds = float(sys.argv[1]) if len(sys.argv) > 1 else 2.0
     listener = listen("127.0.0.1", 0)
-    server = uvicorn.Server(uvicorn.Config(studio(), log_level="warning", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(studio_app(), log_level="warning", ws="none"))
     threading.Thread(target=server.run, args=([listener],), daemon=True).start()
     errors: list[str] = []
     with sync_playwright() as play, tempfile.TemporaryDirectory() as folder:

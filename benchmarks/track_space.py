@@ -30,7 +30,7 @@ from isovist.maps.cloud import Cloud
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.simulation import demo as demonstration
+from isovist.simulation import demo
 from isovist.simulation.sites import streets
 from isovist.simulation.sites.drives3d import SHORT, STRIDE, building, drive, wander
 from isovist.tracking.tracker import Tracker
@@ -56,7 +56,7 @@ class Course:
 
 def office(seed: int, aided: bool) -> Course:
     site, (stride, pause) = building(seed), (STRIDE, 0.3) if aided else (SHORT, 0.1)
-    atlas = build(site.plan, height=demonstration.HEIGHT)
+    atlas = build(site.plan, height=demo.HEIGHT)
 
     def way(reach: float, rng: np.random.Generator) -> list[Pose3]:
         return wander(site.ground, reach, rng, stride)

@@ -17,7 +17,7 @@ import numpy as np
 import isovist as iv
 from benchmarks.fuzz import readers, seeds
 from benchmarks.fuzz.mutations import Random, damage, damage_tree
-from isovist.apps.studio.app import studio
+from isovist.apps.studio.app import studio_app
 from isovist.apps.studio.session_store import Named, Shelf, Site
 from isovist.io.maps.ros_map import write_ros_map
 
@@ -114,7 +114,7 @@ def door() -> Door:
         np.savez(path, ranges_m=ranges, pose=still, odom=still, t=np.arange(6.0), range_max=12.0,
                  angle_min=-np.pi, angle_inc=np.pi / 90.0)  # fmt: skip
         shelf.logs.put("seed", Named("seed", iv.read_log(path)), stays=True)
-    return Door(studio(shelf, first="seed"))
+    return Door(studio_app(shelf, first="seed"))
 
 
 @lru_cache

@@ -98,7 +98,7 @@ def refused_at_start(*words):
 @contextmanager
 def noted():
     """The lines of the log of requests, each when its request is done."""
-    logger, lines = logging.getLogger("isovist.apps.server.requests"), SimpleQueue()
+    logger, lines = logging.getLogger("isovist.serve.requests"), SimpleQueue()
     handler, level = QueueHandler(lines), logger.level
     logger.addHandler(handler)
     logger.setLevel(logging.INFO)

@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 from tests.support.sites import PLANE, SPACE
 
-from isovist.apps import STATIC, Named, Shelf, Site, drive, studio
+from isovist.apps import STATIC, Named, Shelf, Site, drive, studio_app
 
 FLAGS = (
     "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
@@ -48,7 +48,7 @@ def ask_within(method, path, **options):
     """The answer of a studio in this process to a request that passes no socket."""
 
     async def send():
-        way = httpx.ASGITransport(studio())
+        way = httpx.ASGITransport(studio_app())
         async with httpx.AsyncClient(transport=way, base_url="http://127.0.0.1") as client:
             return await client.request(method, path, **options)
 
@@ -64,7 +64,7 @@ def running(first="plane", host="127.0.0.1"):
     shelf.sites.put("space", Site("space", SPACE.atlas, SPACE.world), stays=True)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(studio(shelf, host, first), log_level="warning", ws="none")
+    config = uvicorn.Config(studio_app(shelf, host, first), log_level="warning", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

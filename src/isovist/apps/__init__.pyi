@@ -37,7 +37,7 @@ from isovist.apps.server.start import room_for as room_for
 from isovist.apps.server.start import share_arenas as share_arenas
 from isovist.apps.server.zenoh_queries import ZenohDoor as ZenohDoor
 from isovist.apps.studio.app import STATIC as STATIC
-from isovist.apps.studio.app import studio as studio
+from isovist.apps.studio.app import studio_app as studio_app
 from isovist.apps.studio.playback import carried as carried
 from isovist.apps.studio.reception import receive as receive
 from isovist.apps.studio.samples import drive as drive

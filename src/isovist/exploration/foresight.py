@@ -63,14 +63,14 @@ def separate(
         δ when i is true and j is not, shape (V, i, j, m), 0 where there is no return; and where
         there is one, shape (V, i, m).
     """
-    from isovist.compute.likelihood import score2d as score
+    from isovist.compute.likelihood import score2d
 
     z = predict(walls, poses, bearings, longest).astype(np.float32)
     cells = atlas.to_cells(poses.vector)
     along = unit_vectors(cells[..., 2:] + bearings).astype(np.float32)
     V, K, m = z.shape
     delta = np.empty((V, K, K, m), dtype=np.float32)
-    score.separate(
+    score2d.separate(
         atlas.wall_distance, atlas.world.resolution, atlas.model(replace(model, noise=blur)), z,
         along, cells[..., :2].astype(np.float32, order="C"), delta,
     )  # fmt: skip

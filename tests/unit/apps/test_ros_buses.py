@@ -85,7 +85,7 @@ def test_a_latched_map_reaches_who_comes_late_and_a_damaged_message_goes_to_the_
             assert until(late, lambda: maps)
             assert messages.map_of(maps[0]).cells.shape == PLANE.world.cells.shape
             damaged = lambda: robot._session.put(f"8/{KEY}", b"\0\1\0\0xyz")  # noqa: E731
-            with caplog.at_level(logging.WARNING, "isovist.apps.ros"):
+            with caplog.at_level(logging.WARNING, "isovist.ros"):
                 assert until(late, lambda: caplog.messages, damaged)
             assert caplog.messages[0].startswith("/robot/scan: ")
             assert scans == []

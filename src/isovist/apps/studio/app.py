@@ -25,12 +25,15 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from isovist import __version__
-from isovist.apps.studio import handlers as verbs
-from isovist.apps.studio import playback as drives
-from isovist.apps.studio import reception, share
-from isovist.apps.studio import samples as demo
-from isovist.apps.studio import theory_view as lesson
-from isovist.apps.studio import view_models as scenes
+from isovist.apps.studio import (
+    handlers,
+    playback,
+    reception,
+    samples,
+    share,
+    theory_view,
+    view_models,
+)
 from isovist.apps.studio.session_store import GoneError, Shelf
 from isovist.apps.web import streams, uploads
 from isovist.apps.web.origin import TOO_LARGE, Guard, TooLargeError
@@ -56,7 +59,9 @@ def inline_hashes(html: str) -> list[str]:
     return [f"sha256-{base64.b64encode(digest).decode()}" for digest in digests]
 
 
-def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "office") -> Starlette:
+def studio_app(
+    shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "office"
+) -> Starlette:
     """The application.
 
     Args:
@@ -65,7 +70,7 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
         first: Key of the map that is shown at the start.
     """
     kept = Shelf() if shelf is None else shelf
-    demo.offer(kept)
+    samples.offer(kept)
 
     async def ask_of(request: Request) -> Ask:
         data = bytearray()
@@ -101,12 +106,12 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
         key, what = request.path_params["key"], request.path_params.get("what", "")
         found = await run_in_threadpool(kept.sites.get, key)
         if what == "":
-            return JSONResponse(await run_in_threadpool(scenes.site_json, key, found))
+            return JSONResponse(await run_in_threadpool(view_models.site_json, key, found))
         if what == "plan.png":
-            data = await run_in_threadpool(scenes.plan_png, found)
+            data = await run_in_threadpool(view_models.plan_png, found)
             return Response(data, media_type="image/png")
         if what == "points":
-            data = await run_in_threadpool(scenes.wall_points, found)
+            data = await run_in_threadpool(view_models.wall_points, found)
             return Response(data, media_type="application/octet-stream")
         raise HTTPException(404, "There is nothing of this name.")
 
@@ -149,11 +154,13 @@ def studio(shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "of
         Route("/sites/{key}", site),
         Route("/sites/{key}/{what}", site),
         Route("/read", read, methods=["POST"]),
-        Route("/locate", answering(verbs.locate_scan), methods=["POST"]),
-        Route("/theory", answering(lambda _shelf, ask: lesson.theory_at(ask)), methods=["POST"]),
-        Route("/track", streaming(drives.track_log), methods=["POST"]),
-        Route("/survey", working(verbs.survey_site), methods=["POST"]),
-        Route("/explore", working(drives.explore_site), methods=["POST"]),
+        Route("/locate", answering(handlers.locate_scan), methods=["POST"]),
+        Route(
+            "/theory", answering(lambda _shelf, ask: theory_view.theory_at(ask)), methods=["POST"]
+        ),
+        Route("/track", streaming(playback.track_log), methods=["POST"]),
+        Route("/survey", working(handlers.survey_site), methods=["POST"]),
+        Route("/explore", working(playback.explore_site), methods=["POST"]),
         Route("/share", shared, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]

@@ -37,7 +37,7 @@ def start(
         import python_multipart  # noqa: F401
         import uvicorn
 
-        from isovist.apps.studio.app import studio
+        from isovist.apps.studio.app import studio_app
     from isovist.apps.studio.session_store import Named, Shelf, Site
     from isovist.apps.web.uploads import read_drive, read_site
 
@@ -61,6 +61,6 @@ def start(
     if browser:
         webbrowser.open(address)
     config = uvicorn.Config(
-        studio(shelf, host, first), log_level="warning", server_header=False, ws="none"
+        studio_app(shelf, host, first), log_level="warning", server_header=False, ws="none"
     )
     uvicorn.Server(config).run(sockets=[listener])

@@ -104,6 +104,7 @@ def registry() -> tuple[Statement, ...]:
     """All statements, in the order of the paper."""
     from isovist.paper.statements import (
         dynamic,
+        errata,
         genericity,
         heading,
         localization,
@@ -113,11 +114,10 @@ def registry() -> tuple[Statement, ...]:
         stability,
         weights,
     )
-    from isovist.paper.statements import errata as second_reading
     from isovist.paper.statements.worlds import buildings
 
     signals = (weights, signal_space, metric, stability)
-    places = (map_space, buildings, localization, dynamic, heading, second_reading, genericity)
+    places = (map_space, buildings, localization, dynamic, heading, errata, genericity)
     return tuple(statement for part in (*signals, *places) for statement in part.STATEMENTS)
 
 
