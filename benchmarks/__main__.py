@@ -42,6 +42,8 @@ RUNS = {
     "static_bound_3d": ("6",),
     "certificate": ("200",),
     "complete": ("300", "2"),
+    "exhaustive": ("--plans", "2", "--scans", "2", "--every", "2"),
+    "baselines": ("descriptors", "DATA/maps/tb3_sandbox.yaml", "--count", "2"),
     "twins": ("--scans", "12", "--copies", "2,4"),
     "dynamic_bound": ("30",),
     "growth": ("4", "4"),

@@ -15,6 +15,7 @@ import numpy as np
 
 from benchmarks.lean import HEIGHT as INDOORS
 from benchmarks.lean import LIDAR
+from benchmarks.worlds.streets import HEIGHT, quarter
 from isovist.atlas.base import AnyScan, Atlas
 from isovist.atlas.build import build
 from isovist.evaluation.protocols import simulated_trials
@@ -22,7 +23,6 @@ from isovist.io.maps.read import read_map
 from isovist.localization.locate import locate
 from isovist.maps.cloud import Cloud
 from isovist.maps.grid3d.voxel_map import VoxelMap
-from isovist.simulation.sites.streets import HEIGHT, quarter
 
 SIZE = 150.0
 LEAN = float(np.radians(5.0))

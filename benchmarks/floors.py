@@ -2,7 +2,7 @@
 
     python -m benchmarks.floors [--scans 1000] [--seed 0] [--of NAME] [LOG.log.gz …]
 
-The storeys (`isovist.simulation.sites.similar_floors`) share 75 to 85 % of their walls two by two;
+The storeys (`isovist.simulation.similar_floors`) share 75 to 85 % of their walls two by two;
 scans are taken all over them, in rooms that are furnished, and each asks where it is and on which
 storey.  A storey differs within view when from the same pose on every other one at least 5 % of the
 beams, of those that end at a wall here, would be longer or shorter by 0.2 m or more.  Right is
@@ -32,7 +32,7 @@ from isovist.poses import Pose, unit_vectors
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
-from isovist.simulation.sites.similar_floors import shared, storeys
+from isovist.simulation.similar_floors import shared, storeys
 from isovist.simulation.worlds import OfficeFloor
 from isovist.types import FloatArray, IntArray
 

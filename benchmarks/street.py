@@ -3,7 +3,7 @@
     python -m benchmarks.street [COUNT [SIZE [SEED [TILT]]]]
 
 The map is the cloud of drives along one lane of every street of a generated quarter of SIZE m
-(`isovist.simulation.sites.streets`), with a scan every 16 m, in the cells that suit it as
+(`benchmarks.worlds.streets`), with a scan every 16 m, in the cells that suit it as
 `read_map` takes them; COUNT scans are asked 2 to 10 m from these, each alone, without a prior.
 Nobody tells their roll and pitch, up to TILT ° each.  Right is within 0.5 m and 3°.
 """
@@ -13,12 +13,12 @@ import time
 
 import numpy as np
 
+from benchmarks.worlds.streets import HEIGHT, quarter
 from isovist.atlas.build import build
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.maps.cloud import Cloud
 from isovist.poses import Pose3, wrap_angle
-from isovist.simulation.sites.streets import HEIGHT, quarter
 
 
 def turn_between(a: Pose3, b: Pose3) -> float:

@@ -17,6 +17,7 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.worlds.drives3d import building
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import InputError
@@ -27,7 +28,6 @@ from isovist.localization.settings import LocalizationSettings
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation.demo import HEIGHT
-from isovist.simulation.sites.drives3d import building
 from isovist.surveying.regions import SELDOM
 from isovist.surveying.settings import SurveyingSettings
 from isovist.surveying.survey import Survey, survey

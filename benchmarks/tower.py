@@ -2,7 +2,7 @@
 
     python -m benchmarks.tower [--scans 200] [--seed 0]
 
-Three storeys of 24 × 13 m under one roof (`isovist.simulation.sites.tower`), one map of 0.1 m
+Three storeys of 24 × 13 m under one roof (`benchmarks.worlds.tower`), one map of 0.1 m
 voxels without furniture that is cut into storeys; half of the rooms of each are built anew.  A
 lidar of 16 rings and 360 azimuths, σ = 0.02 m, 5 % of the beams cut short, sees them furnished,
 from anywhere.  Exits with 1 when more than one answer in 200 is unique and of the wrong storey.
@@ -14,6 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
+from benchmarks.worlds.tower import tower
 from isovist.atlas.build import build
 from isovist.localization.answer import Verdict
 from isovist.localization.judge import is_same
@@ -23,9 +24,8 @@ from isovist.maps.grid3d.building_floors import storeys
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation.demo import HEIGHT, somewhere
-from isovist.simulation.sites.similar_floors import shared
-from isovist.simulation.sites.similar_floors import storeys as drawn
-from isovist.simulation.sites.tower import tower
+from isovist.simulation.similar_floors import shared
+from isovist.simulation.similar_floors import storeys as drawn
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)
 

@@ -21,6 +21,8 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from benchmarks.worlds import streets
+from benchmarks.worlds.drives3d import SHORT, STRIDE, building, drive, wander
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.errors import InputError
@@ -31,8 +33,6 @@ from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.poses import Pose3
 from isovist.sensing.models.spinning import SpinningLidar
 from isovist.simulation import demo
-from isovist.simulation.sites import streets
-from isovist.simulation.sites.drives3d import SHORT, STRIDE, building, drive, wander
 from isovist.tracking.tracker import Tracker
 
 LIDAR = SpinningLidar(16, azimuths=360, range_max=30.0, noise=0.02, clutter=0.05)

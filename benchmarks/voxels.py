@@ -21,12 +21,12 @@ import numba
 import numpy as np
 
 import isovist as iv
+from benchmarks.worlds.streets import LIDAR, quarter
 from isovist.basis.directional_basis import fibonacci_sphere
 from isovist.io.maps.octomap import read_octomap
 from isovist.maps.grid3d.blocks import Blocks
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.sweep.sweep3d import VoxelSweep, free_voxels
-from isovist.simulation.sites.streets import LIDAR, quarter
 
 CELL = 0.2  # m
 

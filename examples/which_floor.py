@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import isovist as iv
-from isovist.simulation.sites.similar_floors import storeys
+from isovist.simulation.similar_floors import storeys
 
 NAMES = ("ground", "first", "second")
 ROOM, ALIKE = iv.Pose(15.6, 2.2, 0.7), iv.Pose(11.1, 2.4, 0.3)

@@ -23,7 +23,7 @@ from isovist.maps.floor import standing_places
 from isovist.sensing.models.simulate import random_scans as scans_from
 from isovist.sensing.scan_set import ScanSet
 from isovist.simulation.plans import draw_plan
-from isovist.simulation.sites.similar_floors import storeys
+from isovist.simulation.similar_floors import storeys
 
 FREE, OCCUPIED = 0, 1
 SITES = ("intel", "seattle", "freiburg-079", "aces", "fhw", "infinite-corridor")

@@ -13,10 +13,10 @@ import numpy as np
 import isovist as iv
 from benchmarks.reference.plane_sets import vector
 from benchmarks.reference.shards import Shard, write_arrays
+from benchmarks.worlds.streets import HEIGHT, quarter
 from isovist.evaluation.protocols import simulated_trials
 from isovist.maps.cloud import Cloud
 from isovist.sensing.models.spinning import SpinningLidar
-from isovist.simulation.sites.streets import HEIGHT, quarter
 
 BUILDING = "3d/geb079.bt"
 STEEP = math.radians(15.0)

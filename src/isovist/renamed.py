@@ -19,12 +19,13 @@ Kind = TypeVar("Kind", bound=type)
 
 MODULES = {
     "isovist.bench.explore": "isovist.simulation.lost_robot",
-    "isovist.bench.storeys": "isovist.simulation.sites.similar_floors",
+    "isovist.bench.storeys": "isovist.simulation.similar_floors",
     "isovist.bench.worlds": "isovist.simulation.worlds",
     "isovist.descriptor.descriptor": "isovist.paper.descriptor.descriptor",
     "isovist.descriptor.moments": "isovist.paper.descriptor.moments",
     "isovist.descriptor.norms": "isovist.paper.descriptor.norms",
     "isovist.descriptor.quadrature": "isovist.paper.descriptor.quadrature",
+    "isovist.maps.segments": "isovist.maps.surfaces.segment_map",
     "isovist.roses": "isovist.basis",
     "isovist.theory.autograd": "isovist.paper.descriptor.torch_operator",
     "isovist.theory.completeness": "isovist.paper.completeness",
@@ -41,6 +42,13 @@ MODULES = {
     "isovist.viz.theory": "isovist.paper.report.theory_figures",
 }
 """Modules by their earlier names."""
+
+GONE = {
+    "bench calibrate --brute": "moved to `python -m benchmarks.exhaustive` of a checkout.",
+    "bench descriptors": "moved to `python -m benchmarks.baselines descriptors` of a checkout.",
+    "bench space": "moved to `python -m benchmarks.baselines space` of a checkout.",
+}
+"""Commands and options of earlier versions, and what to use instead."""
 
 
 class RenamedModules:

@@ -22,6 +22,12 @@ CHANGED = {
     "Check(advice)": ("renamed", "reasons"),
     "locate(certificate)": ("renamed", "iv.certify"),
     "locate_many(certificate)": ("renamed", "iv.certify"),
+    "isovist bench descriptors office.yaml --count 4 --only vlad --condition clean"
+    " --spacing 0.8 --json": ("renamed", "benchmarks.baselines descriptors"),
+    "isovist bench space site.stl --simulate 1 --only isovist --json": (
+        "renamed",
+        "benchmarks.baselines space",
+    ),
 }
 """What no longer works, by the code of its error and the name that this says to use instead: a
 program, a command line, a file, `state NAME`, a parameter `function(name)`, an attribute

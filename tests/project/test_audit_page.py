@@ -31,7 +31,9 @@ def test_every_item_has_its_state_and_every_partial_one_is_explained():
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
 def test_what_a_row_names_is_there(row):
     (module,) = re.findall(r"`([^`]+)`", row[3])
-    found = importlib.import_module(f"isovist.{module}")
+    found = importlib.import_module(
+        module if module.startswith("benchmarks.") else f"isovist.{module}"
+    )
     file, test = re.fullmatch(r"`([\w/]+)::(\w+)`", row[5]).groups()
     text = (TESTS / f"{file}.py").read_text(encoding="utf-8")
     assert re.search(rf"^def {test}\(", text, re.M), row[5]

@@ -92,7 +92,7 @@ def verbs(command, path=()):
         return {" ".join(path): command}
     rows = {}
     for name, verb in command.commands.items():
-        rows |= verbs(verb, (*path, name))
+        rows |= {} if verb.hidden else verbs(verb, (*path, name))
     return rows
 
 

@@ -4,13 +4,15 @@ from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from benchmarks.worlds.streets import HEIGHT as STREET_HEIGHT
+from benchmarks.worlds.streets import LIDAR as ON_THE_ROOF
+from benchmarks.worlds.streets import quarter
+from benchmarks.worlds.tower import tower
 from tests.support.reference_space import LIDAR as INDOORS
 
 import isovist as iv
 from isovist.evaluation import run_trials, simulated_trials, summarise
-from isovist.simulation import LIDAR as ON_THE_ROOF
-from isovist.simulation import office_floor, quarter, somewhere, storeys, tower, twofold_hall
-from isovist.simulation.sites.streets import HEIGHT as STREET_HEIGHT
+from isovist.simulation import office_floor, somewhere, storeys, twofold_hall
 
 __all__ = ["FEW", "TALL", "office_floor", "storeys", "tower", "twofold_hall"]
 

@@ -7,14 +7,9 @@ The share of wrong and unique answers has its 95 % interval (Clopper and Pearson
     low  = B(0.025; k, n − k + 1),      high = B(0.975; k + 1, n − k),                     (1)
 
 B being quantiles of the beta law.  It takes scans to be independent; those of one plan are less so.
-
-Caution alone makes no wrong answers, and no answers.  So on some scans brute force rates every
-place of the map (`brute`), and of the scans that it calls unique the share is told, with the same
-interval, that `locate` calls unique too.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from multiprocessing import get_context
@@ -27,13 +22,11 @@ from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.compute.infra import threads
 from isovist.errors import FileError, InputError
-from isovist.evaluation.exhaustive.verdict import rate_everywhere, withheld
 from isovist.evaluation.metrics import Outcome, calibration, outcome_of
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.locate import locate
-from isovist.localization.settings import LocalizationSettings
 from isovist.maps.floor import standing_places
-from isovist.poses import Pose, pose_error
+from isovist.poses import Pose
 from isovist.sensing.models.lidar2d import Lidar
 from isovist.sensing.models.simulate import random_scans
 from isovist.sensing.scan import Scan
@@ -47,18 +40,15 @@ SENSORS = {
     "120°, 8 m": Lidar(2.0 * np.pi / 3.0, 241, 8.0, noise=0.02),
     "90°, 6 m": Lidar(0.5 * np.pi, 181, 6.0, noise=0.02),
 }
-LEVELS = (0.99, 0.998)
-"""Probabilities by brute force above which the share is told, too."""
 CLEARANCE = 0.3
 """Of a sensor from walls and furniture, in m."""
 Line = dict[str, Any]
+Rate = Callable[[int, PlaneAtlas, Scan, Answer, Pose], Line]
+"""More keys for the line of a scan, from its number, atlas, scan, answer and true pose."""
 
 
-def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
-    """Locate scans on one plan; the same for the same number and seed.
-
-    Of `brute` scans of a run one is rated by brute force too; none where that is 0.
-    """
+def try_plan(number: int, scans: int, seed: int, rate: Rate | None = None) -> Line:
+    """Locate scans on one plan; the same for the same number and seed."""
     kind = kind_of(number)
     plan = draw_plan(kind, (seed, number))
     atlas = build(plan.world)
@@ -76,10 +66,10 @@ def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
         asked.append({"sensor": name, "verdict": str(came.verdict), "right": came.right,
                       "listed": came.listed, "probability": came.probability,
                       "off": min(came.off, 1e9), "error_m": min(came.error_m, 1e9)})  # fmt: skip
-        if _is_rated(number * scans + k, brute):
+        if rate is not None:
             assert isinstance(atlas, PlaneAtlas)
             assert isinstance(scan, Scan)
-            asked[-1]["brute"] = by_brute_force(atlas, scan, answer, there)
+            asked[-1] |= rate(number * scans + k, atlas, scan, answer, there)
     return {"plan": number, "kind": kind, "scale": plan.scale, "area_m2": atlas.area,
             "asked": asked}  # fmt: skip
 
@@ -87,31 +77,6 @@ def try_plan(number: int, scans: int, seed: int, brute: int = 0) -> Line:
 def kind_of(number: int) -> str:
     """Of the plan of that number: kinds come in turn."""
     return list(KINDS)[number % len(KINDS)]
-
-
-def _is_rated(number: int, brute: int) -> bool:
-    """Whether a scan is the one of `brute` of a run, any of them: sensors come in turn, and each is
-    to be rated.
-    """
-    if brute == 0:
-        return False
-    some = int(np.random.SeedSequence(number // brute).generate_state(1)[0])
-    return number % brute == some % brute
-
-
-def by_brute_force(atlas: PlaneAtlas, scan: Scan, answer: Answer, truth: Pose) -> Line:
-    """What brute force says of a scan, and what keeps an answer from being unique.
-
-    Truth and answer say where it pays to begin; the rating is the same without.
-    """
-    poses = [truth, *(estimate.pose for estimate in answer.estimates)]
-    known = np.array([(pose @ scan.T_robot_level).vector for pose in poses])
-    told = rate_everywhere(atlas, scan, known)
-    near, turned = LocalizationSettings().same
-    gap = (np.inf, np.inf) if told.pose is None else pose_error(told.pose, truth)
-    return {"unique": told.unique, "right": gap[0] <= near and gap[1] <= turned,
-            "probability": told.probability, "ahead": float(np.clip(told.ahead, -1e9, 1e9)),
-            "judged": str(told.judged), "withheld": withheld(answer)}  # fmt: skip
 
 
 def run(
@@ -122,7 +87,7 @@ def run(
     progress: Callable[[float], None] = lambda _share: None,
     *,
     jobs: int = 1,
-    brute: int = 0,
+    rate: Rate | None = None,
 ) -> list[Line]:
     """Lines of all plans; those that a file has are not tried again, and new ones are added to it.
 
@@ -133,18 +98,16 @@ def run(
         resume: A file of lines of an earlier run, or that is to be.
         progress: Told the share that is done.
         jobs: Processes that try plans side by side; lines come as they end, and are the same.
-        brute: Of so many scans one is rated by brute force too; none where that is 0.
+        rate: Gives more keys for the line of each scan.
     """
     if min(plans, scans, jobs) < 1:
         raise InputError(
             f"`plans`, `scans` and `jobs` must be 1 or more, got {plans}, {scans} and {jobs}."
         )
-    if brute < 0:
-        raise InputError.about("brute", f"must be 0 or more, got {brute}.")
     head = {"seed": seed, "scans": scans}
     done = {} if resume is None else read_lines(resume, head)
     missing = [number for number in range(plans) if number not in done]
-    for line in _tried(missing, scans, seed, jobs, brute):
+    for line in _tried(missing, scans, seed, jobs, rate):
         done[line["plan"]] = line
         if resume is not None:
             with resume.open("ab") as stream:
@@ -153,9 +116,11 @@ def run(
     return [done[number] for number in range(plans)]
 
 
-def _tried(numbers: list[int], scans: int, seed: int, jobs: int, brute: int) -> Iterator[Line]:
+def _tried(
+    numbers: list[int], scans: int, seed: int, jobs: int, rate: Rate | None
+) -> Iterator[Line]:
     """Lines of plans, in the order in which they are done."""
-    ask = partial(try_plan, scans=scans, seed=seed, brute=brute)
+    ask = partial(try_plan, scans=scans, seed=seed, rate=rate)
     if jobs == 1:
         yield from map(ask, numbers)
         return
@@ -196,67 +161,37 @@ def _line(row: Line) -> bytes:
 
 def rows_of(lines: Sequence[Line]) -> list[Line]:
     """A row for all scans, one for the kinds that are held out, and one per kind and sensor."""
+    return [{"what": name, **summary(some)} for name, some in groups_of(lines)]
+
+
+def groups_of(lines: Sequence[Line]) -> list[tuple[str, list[Line]]]:
+    """Return the scans of each row, with its name."""
     flat = [(line["kind"], asked) for line in lines for asked in line["asked"]]
     groups = [("all", [a for _, a in flat])]
     groups.append(("held out", [a for kind, a in flat if kind in HELD_OUT]))
     groups += [(name, [a for kind, a in flat if kind == name]) for name in KINDS]
     groups += [(name, [a for _, a in flat if a["sensor"] == name]) for name in SENSORS]
-    return [{"what": name, **summary(some)} for name, some in groups if some]
+    return [(name, some) for name, some in groups if some]
 
 
 def summary(asked: Sequence[Line]) -> Line:
     """Shares of one group of scans, with the interval (1), and what `calibration` says of them."""
     n = len(asked)
-    wrong = sum(_is_unique(a) and not a["right"] for a in asked)
+    wrong = sum(is_unique(a) and not a["right"] for a in asked)
     told = calibration([_outcome(a) for a in asked])
     return {
         "scans": n,
         "right": sum(a["right"] for a in asked) / n,
-        "unique": sum(_is_unique(a) for a in asked) / n,
+        "unique": sum(is_unique(a) for a in asked) / n,
         "listed": sum(a["listed"] for a in asked) / n,
         "wrong_and_unique": wrong,
         "interval": clopper_pearson(wrong, n),
         **{f"ellipse{level}": share for level, share in told["ellipses"].items()},
         "probabilities": told["probabilities"],
-        **({"brute": share_of(asked)} if any("brute" in a for a in asked) else {}),
     }
 
 
-def share_of(asked: Sequence[Line]) -> Line:
-    """Of scans that brute force calls unique, how many are so by `locate`, and why others are not.
-
-    `unique` counts those of brute force, `too` those among them that `locate` calls unique, `share`
-    is their share, `None` of nothing; `wrong` counts where brute force calls a wrong place unique,
-    `wrong_too` where `locate` does on the same scans; `given_up` those that took too long.
-    `levels` has the same of scans whose place is so probable by brute force.
-    """
-    rated = [a for a in asked if "brute" in a]
-    unique = [a for a in rated if a["brute"]["unique"]]
-    reasons = Counter(a["brute"]["withheld"] for a in unique if not _is_unique(a))
-    likely = {p: [a for a in unique if a["brute"]["probability"] >= p] for p in LEVELS}
-    return {
-        "rated": len(rated),
-        "given_up": sum(a["brute"]["unique"] is None for a in rated),
-        **_both(unique),
-        "wrong_too": sum(_is_unique(a) and not a["right"] for a in rated),
-        "withheld": dict(reasons.most_common()),
-        "levels": [{"probability": p, **_both(some)} for p, some in likely.items()],
-    }
-
-
-def _both(unique: Sequence[Line]) -> Line:
-    """Of scans that are unique by brute force, how many are so by `locate` too."""
-    too, n = sum(_is_unique(a) for a in unique), len(unique)
-    return {
-        "unique": n,
-        "too": too,
-        "share": too / n if n else None,
-        "interval": clopper_pearson(too, n),
-        "wrong": sum(not a["brute"]["right"] for a in unique),
-    }
-
-
-def _is_unique(asked: Line) -> bool:
+def is_unique(asked: Line) -> bool:
     return bool(asked["verdict"] == Verdict.UNIQUE)
 
 
@@ -269,7 +204,7 @@ def clopper_pearson(k: int, n: int) -> tuple[float, float]:
 
 
 def text_of(rows: Iterable[Line]) -> str:
-    """The rows as a table, with the probabilities of all scans and brute force below it."""
+    """The rows as a table, with the probabilities of all scans below it."""
     heads = ("what", "scans", "right", "unique", "listed", "wrong and unique (95 %)", "ellipses")
     lines, rows = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"], list(rows)
     for row in rows:
@@ -282,35 +217,7 @@ def text_of(rows: Iterable[Line]) -> str:
         lines.append(
             f"p from {low:g} to {high:g}: {count:.0f} answers, mean {mean:.3f}, {share:.1%} right"
         )
-    return "\n".join([*lines, *_brute_lines([row for row in rows if "brute" in row])])
-
-
-def _brute_lines(rows: Sequence[Line]) -> list[str]:
-    """A second table, of the scans that brute force rated; nothing where it rated none."""
-    if not rows:
-        return []
-    heads = ("brute force", "rated", "given up", "unique", "of these unique by locate (95 %)",
-             "brute force unique and wrong", "locate unique and wrong")  # fmt: skip
-    lines = ["", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
-    for row in rows:
-        told = row["brute"]
-        of = _share_text(told)
-        wrong = [f"{told[key]} ({told[key] / told['rated']:.2%})" for key in ("wrong", "wrong_too")]
-        cells = (row["what"], told["rated"], told["given_up"], told["unique"], of, *wrong)
-        lines.append(f"| {' | '.join(map(str, cells))} |")
-    for level in rows[0]["brute"]["levels"]:
-        lines.append(
-            f"Brute force unique with p from {level['probability']:g}: {level['unique']}, "
-            f"{level['wrong']} of them wrong; of these unique by locate {_share_text(level)}"
-        )
-    kept = ", ".join(f"{name} {count}" for name, count in rows[0]["brute"]["withheld"].items())
-    return [*lines, f"What keeps locate from calling those unique: {kept or 'nothing'}."]
-
-
-def _share_text(told: Line) -> str:
-    low, high = told["interval"]
-    share = "–" if told["share"] is None else f"{told['share']:.1%}"
-    return f"{told['too']}: {share} ({low:.1%} to {high:.1%})"
+    return "\n".join(lines)
 
 
 def _outcome(asked: Line) -> Outcome:

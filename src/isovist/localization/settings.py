@@ -120,7 +120,7 @@ class LocalizationSettings:
             neighbouring blocks are not quite independent; and what s₀ has besides, in cells: in
             the plane, 0.02 m together on cells of 5 cm, and in space, where cells of 0.1 to 0.4 m
             leave so much; reckoned from the errors of a few dozen scans of
-            `isovist.simulation.sites.streets`.
+            `benchmarks.worlds.streets`.
     """
 
     short: float = 0.25

@@ -5,11 +5,9 @@ import pytest
 from tests.support.command_line import run
 from tests.support.corridor_drive import BEARINGS, corridor_drive, seen_from
 from tests.support.reference_locate import building
-from tests.support.sites import SPACE
 from tests.support.worlds import office
 
 import isovist as iv
-from isovist.evaluation import has_fpfh
 
 pytestmark = pytest.mark.slow
 
@@ -45,32 +43,11 @@ def drive_in_a_building(folder):
     )  # fmt: skip
 
 
-def house_of_points(folder):
-    """A cloud as the map, scans in a folder, and their poses in both formats."""
-
-    def cloud(path, points):
-        path.write_bytes(np.c_[points, np.zeros(len(points))].astype("<f4").tobytes())
-
-    cloud(folder / "house.bin", SPACE.world.centres(np.flatnonzero(SPACE.world.cells == 1)))
-    for name in ("scans", "empty"):
-        (folder / name).mkdir()
-    places = SPACE.places[:2]
-    for k, place in enumerate(places):
-        cloud(folder / "scans" / f"{k}.bin", SPACE.look(place).points)
-    np.savetxt(
-        folder / "poses.tum", [[k, *p.position, *p.quaternion] for k, p in enumerate(places)]
-    )
-    np.savetxt(folder / "poses.txt", [np.c_[p.rotation, p.position].ravel() for p in places])
-    (folder / "one.txt").write_text("0 0 0 0 0 0 0 1\n")
-    iv.write_map(iv.SegmentMap.room(4, 3), folder / "plan.geojson")
-
-
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     logs_of_offices(folder)
     drive_in_a_building(folder)
-    house_of_points(folder)
     return folder
 
 
@@ -115,48 +92,7 @@ def test_scans_of_each_site_are_asked_on_the_map_of_the_other(bench):
     assert bench("cross a.log b.log --count 3")["asked"] == 6
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        "scans --poses poses.tum",
-        "scans/0.bin scans/1.bin --poses poses.txt",
-        "--simulate 2 --seed 3",
-    ],
-)
-def test_scans_in_space_have_poses_or_are_simulated(bench, words):
-    (row,) = bench(f"space house.bin {words} --only isovist")
-    assert (row["site"], row["queries"], row["right"]) == ("house", 2, 1.0)
-
-
-def test_descriptors_have_a_row_for_each_refinement(bench):
-    rows = bench("descriptors map.yaml --count 1 --basin")
-    assert len({row["refinement"] for row in rows}) == len(rows) > 4
-    (near,) = [key for key in rows[0] if " m " in key][:1]
-    assert all(row[near] == 1.0 for row in rows[:4])
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("wrong_dimension", "space plan.geojson --simulate 2"),
-        ("conflict", "space house.bin scans --simulate 2"),
-        ("missing", "space house.bin scans"),
-        ("invalid_file", "space house.bin scans --poses one.txt"),
-        ("invalid_file", "space house.bin empty --poses one.txt"),
-        ("invalid_value", "space house.bin --only teaser"),
-        ("missing", "cross a.log"),
-        ("invalid_value", "descriptors map.yaml --count 1 --field-of-view 170 --only rays"
-         " --condition view_180°"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_asked_is_refused(files, monkeypatch, code, words):
+def test_one_log_has_no_map_of_another(files, monkeypatch):
     monkeypatch.chdir(files)
-    line = run("bench", *(word.replace("_", " ") for word in words.split()))
-    assert (line.code, line.reason) == (2, code)
-
-
-@pytest.mark.skipif(has_fpfh(), reason="Open3D is there")
-def test_a_method_without_its_library_is_refused_if_it_is_the_only_one(files, monkeypatch):
-    monkeypatch.chdir(files)
-    line = run(*["bench", "descriptors", "map.yaml", "--count", "1", "--only", "fpfh"])
+    line = run("bench", "cross", "a.log")
     assert (line.code, line.reason) == (2, "missing")

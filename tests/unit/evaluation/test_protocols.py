@@ -5,6 +5,8 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from benchmarks.worlds.drives3d import ROOM, SHORT, STRIDE, drive, wander
+from benchmarks.worlds.drives3d import building as office
 from tests.support.corridor_drive import BEARINGS, corridor_drive
 from tests.support.errors import refused
 from tests.support.readers import ScanSet
@@ -32,8 +34,7 @@ from isovist.evaluation import (
 )
 from isovist.maps import standing_room
 from isovist.poses import way_of, wrap_angle
-from isovist.simulation import HEIGHT, ROOM, SHORT, STRIDE, drive, shared, storeys, wander
-from isovist.simulation import building as office
+from isovist.simulation import HEIGHT, shared, storeys
 from isovist.tracking import Update
 
 pytestmark = pytest.mark.slow

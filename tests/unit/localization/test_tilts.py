@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from benchmarks.worlds.streets import quarter
 from tests.support.attitudes import TURNS, look
 from tests.support.errors import refused
 from tests.support.fits import USUAL, fits_at
@@ -16,7 +17,6 @@ from isovist.localization import last_fit, upright
 from isovist.maps import close_floor
 from isovist.poses import swing
 from isovist.sensing import ground_of, levelled, ups_of
-from isovist.simulation import quarter
 
 HERE = at(5.0, 0.0, 0.7)
 HIGH = replace(LIDAR, rings=24, low=0.0, high=0.6)

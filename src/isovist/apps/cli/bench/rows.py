@@ -59,10 +59,10 @@ def simulated(
     from isovist.io.maps.read import read_map
 
     for path in all_there(paths, "a map"):
-        yield path.stem, *_simulated(read_map(path), lidar, count, seed, height, **turned)
+        yield path.stem, *simulated_on(read_map(path), lidar, count, seed, height, **turned)
 
 
-def _simulated(
+def simulated_on(
     world: AnyMap,
     lidar: "Lidar | SpinningLidar",
     count: int,
@@ -70,55 +70,13 @@ def _simulated(
     height: float,
     **turned: Any,
 ) -> tuple[AnyMap, list[Trial]]:
+    """Return a map as cells, with simulated scans that are asked on it."""
     from isovist.atlas.build import as_cells
 
     cells, seen = as_cells(world), world if isinstance(world, MeshMap) else None
     return cells, simulated_trials(
         cells, count, lidar, seed=seed, height=height, reality=seen, **turned
     )
-
-
-def asked_in_space(
-    path: Path,
-    scans: Sequence[Path],
-    poses: Path | None,
-    simulate: int | None,
-    lidar: "SpinningLidar",
-    seed: int,
-    height: float,
-) -> tuple[AnyMap, list[Trial]]:
-    """A map with clouds whose poses are known, or with so many simulated ones."""
-    from isovist.evaluation.baselines.contest3d import posed_trials
-    from isovist.io.maps.read import read_map
-
-    if bool(scans) == (simulate is not None):
-        raise InputError(
-            "Give scans with `--poses`, or `--simulate N`: one of the two.", code="conflict"
-        )
-    if (given := read_map(path)).dimension != 3:
-        raise InputError(
-            f"{path.name} is of the plane, and peers in space need a map in space.",
-            code="wrong_dimension",
-        )
-    if simulate is None:
-        return given, posed_trials(scans, poses)
-    return _simulated(given, lidar, simulate, seed, height)
-
-
-def sites_of(
-    paths: Iterable[Path], lidar: "Lidar", count: int, seed: int
-) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
-    """Logs with held-out scans, and maps with simulated ones, at most `count` queries each."""
-    from isovist.apps.cli.support.inputs import all_there, carmen_of
-    from isovist.evaluation.protocols import carmen_trials
-
-    for path in all_there(paths, "a log or a map"):
-        if path.suffix in (".gz", ".bz2", ".log"):
-            world, trials = carmen_trials(carmen_of(path))
-            few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
-            yield path.name.split(".")[0], world, [trials[int(k)] for k in few]
-        else:
-            yield from simulated([path], lidar, count, seed)
 
 
 def report(

@@ -9,13 +9,12 @@ from typing import Annotated
 import typer
 
 from isovist.apps.cli.bench.calibrate import calibrate
-from isovist.apps.cli.bench.descriptors import descriptors
-from isovist.apps.cli.bench.space import space
 from isovist.apps.cli.bench.tracking import follow, kidnap, starts
 from isovist.apps.cli.support import options
 from isovist.apps.cli.support.command import Verb
 from isovist.apps.cli.support.examples import example_of
 from isovist.errors import InputError
+from isovist.renamed import GONE
 
 bench = typer.Typer(help="Measured rows; every query alone, heading unknown, no prior.")
 
@@ -147,6 +146,17 @@ def cross(
     typer.echo(json.dumps(row) if as_json else text.format(**row))
 
 
-LOCATING = (carmen, scans, simulate, simulate3d, space, cross, descriptors, calibrate)
+LOCATING = (carmen, scans, simulate, simulate3d, cross, calibrate)
 for verb in (*LOCATING, starts, follow, kidnap):
     bench.command(epilog=example_of(f"bench {verb.__name__}"), cls=Verb)(verb)
+
+
+def gone(ctx: typer.Context) -> None:
+    """Refuse a command of an earlier version, and say where it is now."""
+    command = f"bench {ctx.info_name}"
+    raise InputError(f"`isovist {command}` {GONE[command]}", code="renamed")
+
+
+for name in ("descriptors", "space"):
+    words = {"allow_extra_args": True, "ignore_unknown_options": True}
+    bench.command(name, hidden=True, context_settings=words)(gone)

@@ -1,11 +1,21 @@
-"""`isovist bench space`: ours beside others, on the same scans in space."""
+"""`python -m benchmarks.baselines space`: ours beside others, on the same scans in 3D."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from benchmarks.baselines.contest3d import absences, arena_of, chosen_peers, peer_rows, posed_trials
+from isovist.apps.cli.bench.rows import print_rows, simulated_on
 from isovist.apps.cli.support import options
+from isovist.apps.cli.support.inputs import described
+from isovist.apps.cli.support.progress import bar
+from isovist.errors import InputError
+from isovist.evaluation.protocols import Trial
+from isovist.io.maps.read import read_map
+from isovist.maps.kinds import AnyMap
+from isovist.sensing.models.spinning import SpinningLidar
 
 Clouds = Annotated[
     list[Path] | None,
@@ -37,12 +47,6 @@ def space(
     as_json: options.Json = False,
 ) -> None:
     """Ours, KISS-Matcher, FPFH with RANSAC and Scan Context, GICP after each, on one map."""
-    from isovist.apps.cli.bench.rows import asked_in_space, print_rows
-    from isovist.apps.cli.support.inputs import described
-    from isovist.apps.cli.support.progress import bar
-    from isovist.evaluation.baselines.contest3d import absences, arena_of, chosen_peers, peer_rows
-    from isovist.sensing.models.spinning import SpinningLidar
-
     peers = chosen_peers(only)
     for why in absences(peers):
         typer.echo(why, err=True)
@@ -53,3 +57,27 @@ def space(
     with bar(world.stem) as advance:
         rows = list(peer_rows(world.stem, arena, trials, peers, advance))
     print_rows(rows, as_json)
+
+
+def asked_in_space(
+    path: Path,
+    scans: Sequence[Path],
+    poses: Path | None,
+    simulate: int | None,
+    lidar: SpinningLidar,
+    seed: int,
+    height: float,
+) -> tuple[AnyMap, list[Trial]]:
+    """A map with clouds whose poses are known, or with so many simulated ones."""
+    if bool(scans) == (simulate is not None):
+        raise InputError(
+            "Give scans with `--poses`, or `--simulate N`: one of the two.", code="conflict"
+        )
+    if (given := read_map(path)).dimension != 3:
+        raise InputError(
+            f"{path.name} is of the plane, and peers in space need a map in space.",
+            code="wrong_dimension",
+        )
+    if simulate is None:
+        return given, posed_trials(scans, poses)
+    return simulated_on(given, lidar, simulate, seed, height)

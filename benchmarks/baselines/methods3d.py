@@ -20,10 +20,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from benchmarks.baselines.availability import histograms, left_out
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.compute.infra.threads import COUNT
-from isovist.evaluation.baselines.availability import histograms, left_out
 from isovist.localization.answer import Verdict
 from isovist.localization.locate import locate
 from isovist.poses import Pose3

@@ -6,12 +6,14 @@ from functools import lru_cache
 import numpy as np
 import pytest
 from benchmarks.complete import free_poses, random_site
+from benchmarks.exhaustive.calibrate import by_brute_force
+from benchmarks.exhaustive.search import SIZES, Worth, boxes
+from benchmarks.exhaustive.verdict import rate_everywhere, withheld
 from tests.support.errors import refused
 from tests.support.reference_space import atlas_of
 
 import isovist as iv
 from isovist import Answer, Cell, Estimate, LocalizationSettings, OccupancyMap, Reason, Verdict
-from isovist.evaluation import SIZES, Worth, boxes, by_brute_force, rate_everywhere, withheld
 from isovist.localization import Ceilings, Fits, chances_of, is_same, polish, refit, unlike
 
 pytestmark = pytest.mark.slow

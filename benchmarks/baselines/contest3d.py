@@ -12,11 +12,11 @@ from time import perf_counter, process_time
 
 import numpy as np
 
+from benchmarks.baselines.availability import left_out
+from benchmarks.baselines.methods3d import PEERS, Arena, Finder, Found, Peer, gicp
 from isovist.atlas.base import Atlas
 from isovist.atlas.data.atlas3d import SpaceAtlas
 from isovist.errors import FileError, InputError
-from isovist.evaluation.baselines.availability import left_out
-from isovist.evaluation.baselines.methods3d import PEERS, Arena, Finder, Found, Peer, gicp
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import Trial
 from isovist.io.clouds import read_cloud

@@ -4,29 +4,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from tests.support.errors import refused
-from tests.support.sites import PLANE, SPACE
-
-import isovist as iv
-from isovist.evaluation import (
-    BINS,
+from benchmarks.baselines.availability import BINS, fpfh, has_fpfh
+from benchmarks.baselines.descriptors import (
     METHODS,
-    NEW_MAP,
     RAYS,
     TURNLESS,
     Contest,
     Method,
     Rings,
-    Trial,
-    changed,
-    changed_map,
     chosen_methods,
     contest_rows,
     features,
-    fpfh,
-    has_fpfh,
     weights_of,
 )
+from benchmarks.worlds.perturbations import NEW_MAP, changed, changed_map
+from tests.support.errors import refused
+from tests.support.sites import PLANE, SPACE
+
+import isovist as iv
+from isovist.evaluation import Trial
 
 pytestmark = pytest.mark.slow
 

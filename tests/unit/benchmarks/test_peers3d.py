@@ -5,25 +5,13 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from benchmarks.baselines.contest3d import NEAR, absences, arena_of, chosen_peers, peer_rows
+from benchmarks.baselines.methods3d import PEERS, RINGS, SECTORS, Arena, Found, Peer, context
 from tests.support.errors import refused
 from tests.support.sites import PLANE, SPACE
 
 from isovist import Pose3
-from isovist.evaluation import (
-    NEAR,
-    PEERS,
-    RINGS,
-    SECTORS,
-    Arena,
-    Found,
-    Peer,
-    Trial,
-    absences,
-    arena_of,
-    chosen_peers,
-    context,
-    peer_rows,
-)
+from isovist.evaluation import Trial
 from isovist.poses import way_of
 
 TRIALS = [Trial(lambda p=p: SPACE.look(p, mount=SPACE.mount), p) for p in SPACE.places]

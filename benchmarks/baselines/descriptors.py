@@ -26,13 +26,14 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.baselines.availability import MISSING, fpfh, has_fpfh
+from benchmarks.worlds.perturbations import CONDITIONS, NEW_MAP, changed, changed_map
 from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bridge_gaps
 from isovist.basis import Rose
 from isovist.errors import InputError
-from isovist.evaluation.baselines.availability import MISSING, fpfh, has_fpfh
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import Trial
 from isovist.localization.settings import LocalizationSettings
@@ -43,7 +44,6 @@ from isovist.paper.gram.gram import Gram
 from isovist.paper.gram.partial_distances import NORMS, Norm, distances, truncation
 from isovist.poses import wrap_angle
 from isovist.sensing.scan import Scan
-from isovist.simulation.sites.perturbations import CONDITIONS, NEW_MAP, changed, changed_map
 from isovist.types import BoolArray, FloatArray, IntArray
 
 RAYS = 256

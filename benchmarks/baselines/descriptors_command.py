@@ -1,13 +1,24 @@
-"""`isovist bench descriptors`: the paper's descriptor beside others, on the same rays."""
+"""`python -m benchmarks.baselines descriptors`: descriptors side by side, on the same rays."""
 
 import math
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from benchmarks.baselines.basins import basin_rows
+from benchmarks.baselines.descriptors import Contest, chosen_methods, contest_rows, left_out
+from isovist.apps.cli.bench.rows import print_rows, simulated
 from isovist.apps.cli.support import options
+from isovist.apps.cli.support.inputs import all_there, carmen_of
+from isovist.apps.cli.support.progress import bar
+from isovist.atlas.build import build
 from isovist.errors import InputError
+from isovist.evaluation.protocols import Trial, carmen_trials
+from isovist.maps.kinds import AnyMap
+from isovist.sensing.models.lidar2d import Lidar
 
 Sites = Annotated[
     list[Path], typer.Argument(metavar="LOG_OR_MAP", help="CARMEN logs, or maps of the plane.")
@@ -31,18 +42,6 @@ def descriptors(
     as_json: options.Json = False,
 ) -> None:
     """Recall of descriptors, norms, channels and widths, under noise, people and narrow views."""
-    from isovist.apps.cli.bench.rows import print_rows, sites_of
-    from isovist.apps.cli.support.progress import bar
-    from isovist.atlas.build import build
-    from isovist.evaluation.baselines.basins import basin_rows
-    from isovist.evaluation.baselines.descriptors import (
-        Contest,
-        chosen_methods,
-        contest_rows,
-        left_out,
-    )
-    from isovist.sensing.models.lidar2d import Lidar
-
     methods = chosen_methods(only)
     for line in [] if basin else left_out(methods):
         typer.echo(line, err=True)
@@ -60,3 +59,16 @@ def descriptors(
     if not rows:
         raise InputError("No scan of these sites sees more than this condition leaves of it.")
     print_rows(rows, as_json)
+
+
+def sites_of(
+    paths: Iterable[Path], lidar: Lidar, count: int, seed: int
+) -> Iterator[tuple[str, AnyMap, list[Trial]]]:
+    """Logs with held-out scans, and maps with simulated ones, at most `count` queries each."""
+    for path in all_there(paths, "a log or a map"):
+        if path.suffix in (".gz", ".bz2", ".log"):
+            world, trials = carmen_trials(carmen_of(path))
+            few = np.linspace(0, len(trials) - 1, min(count, len(trials))).astype(np.int64)
+            yield path.name.split(".")[0], world, [trials[int(k)] for k in few]
+        else:
+            yield from simulated([path], lidar, count, seed)

@@ -24,9 +24,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.exhaustive.search import Worth, boxes
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.errors import InputError
-from isovist.evaluation.exhaustive.search import Worth, boxes
 from isovist.localization.answer import Answer, Verdict
 from isovist.localization.judge import chances_of, judge
 from isovist.localization.reasons import Reason

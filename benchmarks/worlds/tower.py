@@ -8,7 +8,7 @@ from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.simulation.demo import CEILING
-from isovist.simulation.sites.similar_floors import storeys
+from isovist.simulation.similar_floors import storeys
 
 
 @dataclass(frozen=True, slots=True, eq=False)
