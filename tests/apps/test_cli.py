@@ -182,6 +182,16 @@ def test_a_lean_is_fitted_told_or_noticed(files):
 
 
 @pytest.mark.slow
+def test_the_sample_files_are_read_and_answered(tmp_path):
+    assert run("sample", tmp_path / "s").code == 0
+    for pair in (("office.yaml", "scan.json"), ("building.ply", "cloud.npz")):
+        world, scan = (tmp_path / "s" / name for name in pair)
+        assert iv.locate(iv.build(iv.read_map(world)), iv.read_scan(scan)).verdict == "unique"
+    assert len(iv.read_log(tmp_path / "s" / "drive.mcap")) == 300
+    assert one_line("sample", tmp_path / "s" / "scan.json").reason == "file_exists"
+
+
+@pytest.mark.slow
 def test_the_demonstration_needs_no_matplotlib(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     line = run("demo", "--figure", tmp_path / "demo.png")

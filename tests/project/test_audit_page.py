@@ -35,7 +35,8 @@ def test_what_a_row_names_is_there(row):
         module if module.startswith("benchmarks.") else f"isovist.{module}"
     )
     file, test = re.fullmatch(r"`([\w/]+)::(\w+)`", row[5]).groups()
-    text = (TESTS / f"{file}.py").read_text(encoding="utf-8")
+    folder = ROOT if file.startswith("benchmarks/") else TESTS
+    text = (folder / f"{file}.py").read_text(encoding="utf-8")
     assert re.search(rf"^def {test}\(", text, re.M), row[5]
     for way in re.findall(r"`([^`]+)`", row[4]):
         _there(way, found)

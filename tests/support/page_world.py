@@ -35,6 +35,9 @@ def write_files(folder: Path) -> None:
     for name in ("ground", "first"):
         iv.write_atlas(atlas, folder / "site" / f"{name}.atlas")
     iv.write_scan(seen(walls), folder / "scan.json")
+    (folder / "isovist-demo").mkdir()
+    iv.write_map(office, folder / "isovist-demo" / "office.yaml")
+    iv.write_scan(seen(walls), folder / "isovist-demo" / "scan.json")
     messages, poses = [], []
     for k in range(16):
         pose = iv.Pose(TRUTH.x + 0.1 * k, TRUTH.y, TRUTH.yaw)

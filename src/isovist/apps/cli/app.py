@@ -17,6 +17,7 @@ from isovist.apps.cli.commands.explore import explore
 from isovist.apps.cli.commands.info import info
 from isovist.apps.cli.commands.locate import locate
 from isovist.apps.cli.commands.map import map_log
+from isovist.apps.cli.commands.sample import sample
 from isovist.apps.cli.commands.survey import survey
 from isovist.apps.cli.commands.track import track
 from isovist.apps.cli.paper.fit_basis import optimise
@@ -52,7 +53,7 @@ app = typer.Typer(
 FIND, SITE, DOORS = "Find a robot", "Know a site", "In the browser and on robots"
 PAPER, MEASURE = "The paper", "Measure"
 VERBS = {
-    FIND: (demo, build, info, locate, track),
+    FIND: (demo, sample, build, info, locate, track),
     SITE: (survey, explore, convert),
     DOORS: (studio, ros, serve),
     PAPER: (paper, verify, optimise, metric),

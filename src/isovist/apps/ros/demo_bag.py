@@ -46,19 +46,22 @@ TOPICS = {
 }
 
 
-def write_demonstration(path: Path, *, seed: int = 0, seconds: float = 30.0) -> int:
-    """Write the bag, and its map beside it as .yaml; how many scans it has.
+def write_demonstration(
+    path: Path, *, seed: int = 0, seconds: float = 30.0, plan: Path | None = None
+) -> int:
+    """Write the bag and its map; return how many scans it has.
 
     Args:
         path: An .mcap file that is not there yet.
         seed: Of the office, the start and the noise.
         seconds: That the drive takes.
+        plan: A .yaml file for the map that is not there yet; by default beside the bag.
     """
     if not 1.0 <= seconds <= 3600.0:
         raise InputError(f"A drive takes from 1 to 3600 s, got {seconds:g}.", field="seconds")
     floor, random = office_floor(seed), np.random.default_rng(seed)
     world = OccupancyMap.from_segments(floor.plan.walls.reshape(-1, 2, 2), 0.05)
-    plan = path.with_suffix(".yaml")
+    plan = plan or path.with_suffix(".yaml")
     if plan.exists():
         raise FileError(
             f"{plan} is there already. Take another name, or remove it.", code="file_exists"

@@ -26,6 +26,7 @@ def demo(
 ) -> None:
     """A robot wakes up in an office whose plan it has, and finds out where it is."""
     from isovist.apps.cli.support.progress import busy
+    from isovist.apps.cli.support.samples import check_folder, write_building, write_office
     from isovist.apps.ros.demo_bag import write_demonstration
     from isovist.compute.fitting.align2d import align
     from isovist.compute.fitting.align3d import align_in_space
@@ -45,6 +46,8 @@ def demo(
         typer.echo(f"{scans} scans of a drive of {seconds:g} s {where}")
         return
     check_suffix(figure)
+    folder = figure.with_suffix("")
+    check_folder(folder)
     drawn = can_draw()
     fitting = (align_in_space, score_in_space) if in_space else (align, score)
     compile_beside(correlate, spread, *fitting)
@@ -52,6 +55,11 @@ def demo(
         shown = demonstrate_in_space(seed) if in_space else demonstrate(seed)
     if drawn:
         save(draw_answer(shown.atlas, shown.scan, shown.answer, shown.truth), figure)
+    with busy("Writing the map, the scan and a drive"):
+        if in_space:
+            files = write_building(folder, shown, seed)
+        else:
+            files = write_office(folder, shown.scan, seed)
     gap, turn = shown.error
     truth = shown.truth
     if as_json:
@@ -65,5 +73,6 @@ def demo(
         f"{answer_text(shown.answer)}\n"
         f"  truth: x {truth.x:.3f} m, y {truth.y:.3f} m, yaw {math.degrees(truth.yaw):.2f}°; "
         f"the answer is {gap:.3f} m and {math.degrees(turn):.2f}° off\n"
-        f"  picture: {figure if drawn else NO_PICTURE}"
+        f"  picture: {figure if drawn else NO_PICTURE}\n"
+        f"  files in {folder}: {', '.join(path.name for path in files)}"
     )

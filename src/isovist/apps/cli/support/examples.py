@@ -2,6 +2,7 @@
 
 EXAMPLES = (
     "isovist demo --figure demo.png",
+    "isovist sample samples",
     "isovist build office.yaml -o office.atlas",
     "isovist info office.atlas --check",
     "isovist map run.log.gz -o office.yaml",
