@@ -50,6 +50,36 @@ GONE = {
 }
 """Commands and options of earlier versions, and what to use instead."""
 
+COMMANDS = {
+    "convert": "map convert",
+    "metric": "paper metric",
+    "optimise": "paper fit-basis",
+    "steer": "paper steer",
+    "verify": "paper verify",
+}
+"""Commands by their earlier names."""
+HELP = ("-h", "--help")
+
+
+def todays_words(words: list[str]) -> list[str]:
+    """Return the words of a command line of an earlier version as they are typed today."""
+    first, *rest = words or [""]
+    if first in COMMANDS:
+        return [*COMMANDS[first].split(), *rest]
+    if first == "map" and rest and rest[0] not in ("make", "convert", *HELP):
+        return ["map", "make", *rest]
+    if first == "paper" and (not rest or (rest[0].startswith("-") and rest[0] not in HELP)):
+        return ["paper", "tables", *rest]
+    if first in ("locate", "track"):
+        rest = [
+            part for word in rest for part in word.replace("--method=", "--method\0").split("\0")
+        ]
+        for method, group in (("paper", ["paper"]), ("isovist", [])):
+            for k in range(len(rest) - 1):
+                if rest[k : k + 2] == ["--method", method]:
+                    return [*group, first, *rest[:k], *rest[k + 2 :]]
+    return words
+
 
 class RenamedModules:
     """Import modules by their earlier names; it stands last among the finders of Python."""

@@ -1,6 +1,5 @@
 """The command line as a whole: one name for one option, and the answers of the library."""
 
-import re
 import sys
 from collections import defaultdict
 from dataclasses import replace
@@ -51,7 +50,7 @@ def test_every_verb_explains_itself(verb):
 
 def test_the_first_help_groups_the_verbs_and_shells_complete_them(monkeypatch):
     shown = run("--help").out
-    panels = ["Find a robot", "Know a site", "In the browser", "The paper", "Measure"]
+    panels = ["Find a robot", "Know a site", "In the browser", "Measure", "The paper"]
     places = [shown.index(f"─ {panel}") for panel in panels]
     assert places == sorted(places)
     assert "`isovist demo`" in shown
@@ -63,22 +62,15 @@ def test_the_first_help_groups_the_verbs_and_shells_complete_them(monkeypatch):
     assert run().out.split() == ["locate"]
 
 
-@pytest.mark.parametrize("verb", ["locate", "track"])
-def test_what_counts_for_the_method_of_the_paper_alone_is_shown_apart(verb):
-    _, usual, papers = re.split("─ Options|─ With --method paper", help_of(verb))
-    words = ("channels", "temperature", "profile", "norm", "transform", "spacing", "rose")
-    assert [f"--{word}" for word in words] == re.findall(r"│ (--\w+)", papers)
-    assert "│ --method " in usual
-
-
 def test_one_name_stands_for_one_option_and_says_its_unit():
     known = defaultdict(dict)
     for verb, command in VERBS.items():
         for option in command.params:
             if option.param_type_name == "option":
                 known[option.opts[-1]][verb] = (option.help, option.metavar, option.nargs)
-    assert set(known["--scan-topic"]) == {"locate", "check", "track", "studio"}
-    sensors = {"locate", "check", "track", "ros", "bench follow", "bench kidnap"}
+    by_paper = {"paper locate", "paper track"}
+    assert set(known["--scan-topic"]) == {"locate", "check", "track", "studio", *by_paper}
+    sensors = {"locate", "check", "track", "ros", "bench follow", "bench kidnap", *by_paper}
     assert set(known["--sensor"]) == sensors
     # Counts are of different things, a map may be a file or one of several by name; the others say
     # when they count or what is written.

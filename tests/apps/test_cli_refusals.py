@@ -17,12 +17,12 @@ usage          follow             bench foo
 usage          MAP_OR_ATLAS       {locate, locate PLAN, track ATLAS}
 usage          MAP                build
 usage          ATLAS              info
-usage          TARGET             convert PLAN
+usage          TARGET             map convert PLAN
 usage          LOG                bench carmen
 usage          --output           build PLAN
 usage          -o                 build PLAN -o
 usage          --library          serve
-system         xxx                map LONG -o made.yaml
+system         xxx                map make LONG -o made.yaml
 not_found      no.yaml            locate {NO.yaml SCAN, NO.yaml ATLAS SCAN}
 not_found      no.json            locate PLAN NO.json
 not_found      no.foo             locate NO.foo SCAN
@@ -30,7 +30,7 @@ not_found      no                 {locate NO SCAN, info NO}
 not_found      no.yaml            build NO.yaml -o OUT
 not_found      manifest.json      info DIR
 not_found      room.geojson       info PLAN
-not_found      no.yaml            convert NO.yaml OUT.geojson
+not_found      no.yaml            map convert NO.yaml OUT.geojson
 not_found      no.log             track ATLAS NO.log
 not_found      no.yaml            track {NO.yaml LOG, ATLAS LOG --links NO.yaml}
 not_found      no.yaml            {explore NO.yaml, survey NO.yaml}
@@ -44,7 +44,7 @@ unknown_format no.foo             locate PLAN NO.foo
 unknown_format folder             {locate PLAN DIR, build DIR -o OUT}
 unknown_format scan.json          {locate SCAN SCAN, track ATLAS SCAN, locate PLAN SCAN --scans 2}
 unknown_format room.geojson       locate PLAN PLAN
-unknown_format out                {convert PLAN OUT.foo, map SCAN -o OUT.geojson}
+unknown_format out                {map convert PLAN OUT.foo, map make SCAN -o OUT.geojson}
 unknown_format out.bag            demo --bag OUT.bag
 unknown_format set.npz            bench carmen NPZ
 invalid_file   scan.json          bench scans ROS SCAN
@@ -52,9 +52,9 @@ invalid_file   nav_ranges_m       bench scans ROS NPZ --prefix nav_
 invalid_file   odom               bench follow ROS NPZ
 invalid_file   drive.log          ros --replay LOG
 file_exists    folder             build PLAN -o DIR
-file_not_writable no/deep         {build PLAN -o NO/deep/a, convert PLAN NO/deep/a.geojson}
+file_not_writable no/deep         {build PLAN -o NO/deep/a, map convert PLAN NO/deep/a.geojson}
 unknown_format a.doc              locate PLAN SCAN --figure a.doc
-unknown_format a.doc              {demo, demo --3d, paper} --figure a.doc
+unknown_format a.doc              {demo, demo --3d, paper tables} --figure a.doc
 unknown_format a.doc              {survey ATLAS, track ATLAS LOG} --figure a.doc
 unknown_format a.csv              survey ATLAS -o a.csv
 unknown_format a.bmp              explore ATLAS --figure a.bmp
@@ -64,15 +64,11 @@ missing        --highest          build PLAN -o OUT --highest 2
 conflict       --height           {locate ATLAS SCAN, track ATLAS LOG} --height 1
 conflict       --at               locate PLAN SCAN {--at 1, --scan-topic /a}
 conflict       --scan-topic       track ATLAS {LOG --scan-topic /a, LOG --odometry-topic /a}
-conflict       --prefix           {track ATLAS LOG, map SCAN -o OUT.yaml} --prefix a
+conflict       --prefix           {track ATLAS LOG, map make SCAN -o OUT.yaml} --prefix a
 conflict       --near             locate ATLAS PLAN SCAN --near 1 1 1
 conflict       given              locate ATLAS ATLAS SCAN
 conflict       --tum              track ATLAS PLAN LOG --tum OUT.tum
-conflict       paper              {track ATLAS PLAN LOG, locate ATLAS PLAN SCAN} --method paper
 conflict       --links            track ATLAS LOG --links LINKS
-conflict       --prove            locate ATLAS SCAN --method paper --prove
-conflict       --channels         locate ATLAS SCAN --channels 3
-invalid_value  --method           locate ATLAS SCAN --method foo
 conflict       --map              check ATLAS SCAN 4 2 0 --map a
 missing        map                {track ATLAS LOG, bench scans ROS NPZ} --held-out
 missing        index              bench scans ROS NPZ --index NPZ
@@ -83,9 +79,9 @@ wrong_dimension any               {track ATLAS LOG --any-attitude, locate ATLAS 
 invalid_value  best               explore ATLAS --rule best
 usage          --spacing          build PLAN -o OUT --spacing x
 invalid_value  --spacing          build PLAN -o OUT --spacing {nan, inf, 1e308, -1, 0}
-usage          --resolution       convert PLAN OUT.yaml --resolution x
-invalid_value  --resolution       convert PLAN OUT.yaml --resolution {nan, 1e308, 1e-9, -1, 11}
-invalid_value  --tolerance        convert ROS OUT.geojson --tolerance {nan, -1, 1e308, inf}
+usage          --resolution       map convert PLAN OUT.yaml --resolution x
+invalid_value  --resolution       map convert PLAN OUT.yaml --resolution {nan, 1e308, 1e-9, -1, 11}
+invalid_value  --tolerance        map convert ROS OUT.geojson --tolerance {nan, -1, 1e308, inf}
 usage          --at               locate ATLAS SCAN --at x
 usage          --sensor           locate ATLAS SCAN --sensor {1 2, 0 0 x}
 invalid_value  --sensor           locate ATLAS SCAN --sensor {0 0 inf, nan 0 0, 0 1e308 0}

@@ -191,7 +191,6 @@ def test_what_does_not_fit_together_is_one_line(home, tmp_path):
         ((plane, home / "00"), "wrong_dimension", "map"),
         ((space, home / "00", "--sweep", 0.1), "wrong_dimension", "--sweep"),
         ((space, home / "00", "--prefix", "a"), "conflict", "--prefix"),
-        ((space, home / "00", "--method", "paper"), "wrong_dimension", "paper"),
         ((space, home / "run", "--scan-topic", "/lidar"), "invalid_value", "/points"),
         ((space, home / "run", "--height", 1), "conflict", "--height"),
         ((space, empty), "empty", "empty.bag"),

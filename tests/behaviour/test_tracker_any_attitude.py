@@ -169,12 +169,11 @@ def test_the_command_line_follows_in_any_attitude(tmp_path, typed):
     assert turn < 2.5
 
 
-def test_the_command_line_refuses_the_plane_and_the_paper_in_a_line(tmp_path, typed):
+def test_the_command_line_refuses_the_plane_in_a_line(tmp_path, typed):
     log = tmp_path / "run.log"
     log.write_text("FLASER 3 1.0 1.0 1.0 0 0 0 0 0 0 1.0 host 1.0\n" * 2)
     write_atlas(PLANE.atlas, tmp_path / "building")
-    for more in ((), ("--method", "paper")):
-        code, out, err = typed("track", tmp_path / "building", log, "--any-attitude", *more)
-        assert (code, out) == (2, "")
-        assert err.count("\n") == 1
-        assert "attitude`" in err
+    code, out, err = typed("track", tmp_path / "building", log, "--any-attitude")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "attitude`" in err

@@ -324,7 +324,7 @@ def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path, typed):
     drifted = [(x, y + 0.05 * k, yaw) for k, (x, y, yaw) in enumerate(truths)]
     log, out = tmp_path / "room.log", tmp_path / "map.yaml"
     laid(log, scan_lines(truths, drifted))
-    code, told, _ = typed("map", log, "-o", out)
+    code, told, _ = typed("map", "make", log, "-o", out)
     assert not code
     world = read_map(out)
     for number in (*world.shape, f"{world.free_area:.0f}", 20):
@@ -335,12 +335,12 @@ def test_a_corrected_log_or_a_set_of_scans_becomes_a_ros_map(tmp_path, typed):
     laid(tmp_path / "room.npz", npz(ranges_m=[scan.ranges for scan in scans], pose=truths,
          angle_min=-np.pi / 2, angle_inc=np.pi / 180))  # fmt: skip
     coarse = tmp_path / "coarse.yaml"
-    assert typed("map", tmp_path / "room.npz", "-o", coarse, "--resolution", 0.1)[0] is None
+    assert typed("map", "make", tmp_path / "room.npz", "-o", coarse, "--resolution", 0.1)[0] is None
     assert read_map(coarse).resolution == 0.1
     made = OccupancyMap.from_scans(scans, np.array(truths))
     np.testing.assert_array_equal(made.cells, world.cells)
     laid(tmp_path / "raw.log", scan_lines(truths, truths))
     (tmp_path / "drive").mkdir()
     for name in ("raw.log", "run.bag", "drive", "scan.json"):
-        assert typed("map", tmp_path / name, "-o", tmp_path / "none.yaml")[0] == 2
-    assert typed("map", log, "-o", tmp_path / "none.png")[0] == 2
+        assert typed("map", "make", tmp_path / name, "-o", tmp_path / "none.yaml")[0] == 2
+    assert typed("map", "make", log, "-o", tmp_path / "none.png")[0] == 2

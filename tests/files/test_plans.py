@@ -99,7 +99,7 @@ def test_walls_become_cells_and_cells_become_walls_or_others(tmp_path, typed):
     write_map(SegmentMap.room(6, 4), room)
     assert read_map(room).free.equals(SegmentMap.room(6, 4).free)
     for paths in ((room, grid), (grid, walls), (grid, same), (grid, coarse, "--resolution", 0.12)):
-        assert not typed("convert", *paths)[0]
+        assert not typed("map", "convert", *paths)[0]
     world, made = read_map(grid), read_map(coarse)
     cells = OccupancyMap.from_segments(SegmentMap.room(6, 4).walls.reshape(-1, 2, 2), 0.05)
     np.testing.assert_array_equal(world.cells, cells.cells)
@@ -110,7 +110,7 @@ def test_walls_become_cells_and_cells_become_walls_or_others(tmp_path, typed):
         hits = found.cast([3.0, 2.0], along(0.0, np.pi / 2))
         np.testing.assert_allclose(hits.ranges, [3.0, 2.0], atol=off)
     for some, side in ((room, 0.1), (grid, 11), (grid, 1e-4)):
-        code, _, told = typed("convert", some, other, "--resolution", side)
+        code, _, told = typed("map", "convert", some, other, "--resolution", side)
         assert code == 2
         assert "--resolution" in told
 

@@ -46,7 +46,7 @@ SIGMA_WITHOUT_SHADOW = {
 
 @pytest.fixture(scope="module")
 def rows():
-    return run("paper", "--json").json
+    return run("paper", "tables", "--json").json
 
 
 @pytest.mark.parametrize("place", EXACT_F)

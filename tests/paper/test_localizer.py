@@ -196,7 +196,7 @@ def test_distances_agree_with_their_definitions():
 def test_the_command_gives_the_path_of_the_paper(tmp_path):
     write_map(ROOM, tmp_path / "room.geojson")
     write_scan(full_scan(), tmp_path / "scan.json")
-    words = ("locate", tmp_path / "room.geojson", tmp_path / "scan.json", "--method", "paper",
+    words = ("paper", "locate", tmp_path / "room.geojson", tmp_path / "scan.json",
              "--channels", 8, "--temperature", 0.5, "--spacing", 0.5, "--profile", "softmax",
              "--norm", "euclid", "--heading", 0, 1)  # fmt: skip
     line = run(*words, "--json")
@@ -215,8 +215,8 @@ def test_the_command_locates_in_space(tmp_path):
     world, truth, lidar = space_case("mesh")
     trimesh.Trimesh(world.vertices, world.faces, process=False).export(tmp_path / "room.ply")
     write_scan(lidar.scan(world, truth, np.random.default_rng(1)), tmp_path / "scan.npz")
-    told = ("--method", "paper", "--channels", 48, "--spacing", 0.5, "--height", 1, "--json")
-    line = run("locate", tmp_path / "room.ply", tmp_path / "scan.npz", *told)
+    told = ("--channels", 48, "--spacing", 0.5, "--height", 1, "--json")
+    line = run("paper", "locate", tmp_path / "room.ply", tmp_path / "scan.npz", *told)
     assert line.code == 1, line
     row = line.json
     assert np.linalg.norm([row["x"] - 1.3, row["y"] - 1.7, row["z"] - 1.0]) < 0.15

@@ -45,10 +45,12 @@ def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
     write_map(ROOM, plan)
     seen = iv.Lidar(noise=0.005).scan(ROOM, iv.Pose(1.3, 1.7, 0.4), np.random.default_rng(0))
     write_scan(seen, scan)
-    told = run("optimise", plan, "-o", rose, "--channels", 12, "--count", 12, "--json").json
+    told = run(
+        "paper", "fit-basis", plan, "-o", rose, "--channels", 12, "--count", 12, "--json"
+    ).json
     assert set(told) == {"fitted", "held_out", "lowest"}
-    paper = ("--method", "paper", "--rose", rose, "--heading", 22.918, 1, "--json")
-    row = run("locate", plan, scan, *paper).json
+    paper = ("--rose", rose, "--heading", 22.918, 1, "--json")
+    row = run("paper", "locate", plan, scan, *paper).json
     assert abs(row["x"] - 1.3) + abs(row["y"] - 1.7) < 0.1
     other, atlas = tmp_path / "other.geojson", tmp_path / "room.atlas"
     write_map(iv.SegmentMap.room(6.0, 5.0), other)
@@ -56,7 +58,7 @@ def test_a_rose_is_fitted_and_used_by_the_commands(tmp_path):
     np.testing.assert_allclose(iv.read_atlas(atlas).rose.directions, read_rose(rose).directions)
     best = run("locate", atlas, scan, "--json").pose
     assert abs(best.x - 1.3) + abs(best.y - 1.7) < 0.1
-    for verb in (["locate", other, scan, "--method", "paper"], ["build", other, "-o", atlas]):
+    for verb in (["paper", "locate", other, scan], ["build", other, "-o", atlas]):
         assert one_line(*verb, "--rose", rose).reason == "outdated_file"
 
 
@@ -89,7 +91,7 @@ def test_the_slope_of_the_metric_is_that_of_the_whitened_jacobian():
 
 def test_the_metric_is_told_and_drawn(tmp_path):
     write_map(PLANE.world, tmp_path / "map.yaml")
-    told = ("metric", tmp_path / "map.yaml", "--channels", 16, "--spacing", 0.5)
+    told = ("paper", "metric", tmp_path / "map.yaml", "--channels", 16, "--spacing", 0.5)
     row = run(*told, "--json").json
     assert set(row) == {"nodes", "spacing", "resolution", "without_alias", "aliases"}
     picture = tmp_path / "metric.png"

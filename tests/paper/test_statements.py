@@ -1,4 +1,4 @@
-"""`isovist verify`: every statement of the paper, tried."""
+"""`isovist paper verify`: every statement of the paper, tried."""
 
 import json
 

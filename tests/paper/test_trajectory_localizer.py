@@ -147,7 +147,7 @@ def test_the_command_follows_a_log_with_the_method_of_the_paper(tmp_path):
         odom=np.stack([pose.vector for pose in truth]),
         t=np.arange(3.0),
     )
-    words = ("track", tmp_path / "map.yaml", tmp_path / "log.npz", "--method", "paper",
+    words = ("paper", "track", tmp_path / "map.yaml", tmp_path / "log.npz",
              "--channels", 24, "--norm", "truncated")  # fmt: skip
     line = run(*words, "--json")
     assert line.code == 1, line
@@ -179,7 +179,7 @@ def test_every_leg_is_the_best_one_of_its_place(space):
 def test_the_command_line_drives_and_says_where(tmp_path):
     path = tmp_path / "plan.geojson"
     write_map(PLAN, path)
-    words = ("steer", path, 2.0, 0.8, "--legs", 2, "--length", 0.6)
+    words = ("paper", "steer", path, 2.0, 0.8, "--legs", 2, "--length", 0.6)
     said = run(*words, "--json").json["places"]
     drive = drive_legs(field_of(PLAN), [2.0, 0.8], legs=2, length=0.6)
     assert [row["place"] for row in said] == drive.places.tolist()

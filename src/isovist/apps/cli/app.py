@@ -3,7 +3,9 @@
 import gc
 import logging
 import os
+import shlex
 import sys
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import typer
@@ -11,19 +13,21 @@ import typer
 from isovist.apps.cli.bench.scans import bench
 from isovist.apps.cli.commands.build import build
 from isovist.apps.cli.commands.check import check
-from isovist.apps.cli.commands.convert import convert
 from isovist.apps.cli.commands.demo import demo
 from isovist.apps.cli.commands.explore import explore
 from isovist.apps.cli.commands.info import info
 from isovist.apps.cli.commands.locate import locate
-from isovist.apps.cli.commands.map import map_log
 from isovist.apps.cli.commands.sample import sample
 from isovist.apps.cli.commands.survey import survey
 from isovist.apps.cli.commands.track import track
-from isovist.apps.cli.paper.fit_basis import optimise
+from isovist.apps.cli.maps.convert import convert
+from isovist.apps.cli.maps.make import make
+from isovist.apps.cli.paper.fit_basis import fit_basis
+from isovist.apps.cli.paper.locate import locate as locate_by_paper
 from isovist.apps.cli.paper.metric import metric
 from isovist.apps.cli.paper.steer import steer
-from isovist.apps.cli.paper.tables import paper
+from isovist.apps.cli.paper.tables import tables
+from isovist.apps.cli.paper.track import track as track_by_paper
 from isovist.apps.cli.paper.verify import verify
 from isovist.apps.cli.services.ros import ros
 from isovist.apps.cli.services.serve import serve
@@ -32,6 +36,7 @@ from isovist.apps.cli.services.warm_up import warm_up
 from isovist.apps.cli.support.command import Verb
 from isovist.apps.cli.support.examples import example_of
 from isovist.errors import IsovistError, one_line
+from isovist.renamed import todays_words
 
 UsageError: type[Exception] = typer.BadParameter.__mro__[1]
 """What typer raises on a wrong command line, whether it brings its own click or not."""
@@ -40,44 +45,52 @@ INTERRUPTED = 130
 """Exit code of a program that is ended by Ctrl-C."""
 
 NEGATIVE = {"ignore_unknown_options": True}
-"""For verbs with numbers as arguments, which may begin with a minus."""
 
 app = typer.Typer(
     name="isovist",
-    help="Where am I on this map?  Localization from one range scan, with an honest verdict.",
+    help="Find a robot's pose on a known map from a single lidar scan.",
     epilog="Begin with `isovist demo`; `isovist VERB -h` explains a verb with an example.",
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
 )
-FIND, SITE, DOORS = "Find a robot", "Know a site", "In the browser and on robots"
-PAPER, MEASURE = "The paper", "Measure"
-VERBS = {
-    FIND: (demo, sample, build, info, locate, track),
-    SITE: (survey, explore, convert),
-    DOORS: (studio, ros, serve),
-    PAPER: (paper, verify, optimise, metric),
-}
-for panel, verbs in VERBS.items():
-    for verb in verbs:
-        app.command(epilog=example_of(verb.__name__), cls=Verb, rich_help_panel=panel)(verb)
-for panel, signed in ((FIND, check), (PAPER, steer)):
-    app.command(
-        epilog=example_of(signed.__name__),
-        cls=Verb,
-        context_settings=NEGATIVE,
-        rich_help_panel=panel,
-    )(signed)
-app.command(name="map", epilog=example_of("map"), cls=Verb, rich_help_panel=SITE)(map_log)
-app.command(name="warm-up", epilog=example_of("warm-up"), cls=Verb, rich_help_panel=MEASURE)(
-    warm_up
+maps = typer.Typer(help="Make and convert 2D maps.", no_args_is_help=True)
+paper = typer.Typer(
+    help="The reference paper: its tables, statements and localizer.", no_args_is_help=True
 )
+SIGNED = (check, steer)
+"""Commands with numbers as arguments, which may begin with a minus."""
+
+
+def add(group: typer.Typer, noun: str, panel: str | None, *commands: Callable[..., None]) -> None:
+    """Add commands to a group, each with its example."""
+    for command in commands:
+        name = command.__name__.replace("_", "-")
+        settings = NEGATIVE if command in SIGNED else None
+        example = example_of(f"{noun}{name}")
+        group.command(
+            name, epilog=example, cls=Verb, context_settings=settings, rich_help_panel=panel
+        )(command)
+
+
+FIND, SITE, SERVICES = "Find a robot", "Know a site", "In the browser and on robots"
+PAPER, MEASURE = "The paper", "Measure"
+add(app, "", FIND, demo, sample, build, info, locate, check, track)
+add(app, "", SITE, survey, explore)
+add(maps, "map ", None, make, convert)
+app.add_typer(maps, name="map", rich_help_panel=SITE)
+add(app, "", SERVICES, studio, ros, serve)
+add(
+    paper, "paper ", None, tables, verify, locate_by_paper, track_by_paper, fit_basis, metric, steer
+)
+app.add_typer(paper, name="paper", rich_help_panel=PAPER)
 app.add_typer(bench, name="bench", rich_help_panel=MEASURE)
+add(app, "", MEASURE, warm_up)
 
 
 @app.callback(invoke_without_command=True)
 def version(show: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    """Where am I on this map?"""
+    """Find a robot's pose on a known map from a single lidar scan."""
     if show:
         from isovist import __version__
 
@@ -97,8 +110,11 @@ def main() -> None:
     logging.getLogger("isovist").setLevel(logging.INFO)
     if any("\0" in word for word in sys.argv):  # of no shell; a program that calls this can
         _refuse("A word of the command line holds a zero byte.")
+    words = todays_words(sys.argv[1:])
+    if words != sys.argv[1:]:
+        sys.stderr.write(f"isovist: this command is `isovist {shlex.join(words)}` now.\n")
     try:
-        code = app(prog_name="isovist", standalone_mode=bare)
+        code = app(words, prog_name="isovist", standalone_mode=bare)
         if code == INTERRUPTED:  # typer has caught it
             raise KeyboardInterrupt
     except IsovistError as error:

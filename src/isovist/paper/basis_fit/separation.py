@@ -117,7 +117,7 @@ def read_rose(path: PathLike, world: Map | None = None) -> Rose:
         )
     if world is not None and mark is not None and mark != map_mark(world):
         raise FileError(
-            f"{path.name} was fitted to another map. Fit one to this map: `isovist optimise`.",
+            f"{path.name} is of another map. Fit one to this map: `isovist paper fit-basis`.",
             code="outdated_file",
         )
     return rose

@@ -1,4 +1,4 @@
-"""The table of `isovist verify`."""
+"""The table of `isovist paper verify`."""
 
 from collections.abc import Sequence
 

@@ -6,9 +6,6 @@ from typing import Annotated
 import typer
 
 from isovist.apps.cli.support import options
-from isovist.errors import InputError
-
-PLANE = "`--method paper` follows robots in the plane, and `--any-attitude` is in space."
 
 
 def track(
@@ -30,44 +27,27 @@ def track(
     highest: options.Highest = None,
     any_attitude: options.AnyAttitude = False,
     every: options.Every = 1,
-    start: Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")] = 0,
-    stop: Annotated[
-        int | None, typer.Option(help="Number of the scan after the last, counted from 0.")
-    ] = None,
+    start: options.Start = 0,
+    stop: options.Stop = None,
     tum: Annotated[
         Path | None, typer.Option(help="Write the unique poses to this file as TUM text (s and m).")
     ] = None,
     csv: Annotated[
         Path | None, typer.Option(help="Write every update to this file as a row of CSV.")
     ] = None,
-    method: options.Method = "isovist",
-    channels: options.PaperChannels = None,
-    temperature: options.PaperTemperature = None,
-    profile: options.PaperProfile = None,
-    norm: options.PaperNorm = None,
-    transform: options.PaperTransform = None,
-    spacing: options.PaperSpacing = None,
-    rose: options.PaperRose = None,
     figure: options.Figure = None,
     as_json: options.JsonLines = False,
 ) -> None:
     """Follow a robot, start unknown.  Exit code 0: unique at the end, 1: not, 2: bad input."""
-    from isovist.apps.cli.commands.locate_methods import PaperOptions, is_paper
-    from isovist.apps.cli.commands.track_methods import track_paper, track_product
+    from isovist.apps.cli.commands.following import follow_log
     from isovist.apps.cli.support.inputs import drive_in, place_of
     from isovist.report.figures.figures import check_suffix
 
     check_suffix(figure)
-    told = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
-    paper = is_paper(method, told)
     seen = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     which = seen.chosen(every=every, start=start, stop=stop, held_out=held_out)
-    if paper and any_attitude:
-        raise InputError(PLANE, code="wrong_dimension")
-    if paper:
-        raise typer.Exit(track_paper(maps, seen.take(which), told, as_json))
     above = {"height": height, "highest": highest}
     files = tum, csv, figure
-    code = track_product(maps, links, seen, which, files, as_json, any_attitude, **above)
+    code = follow_log(maps, links, seen, which, files, as_json, any_attitude, **above)
     raise typer.Exit(code)

@@ -1,4 +1,4 @@
-"""`isovist optimise`: a rose for one building."""
+"""`isovist paper fit-basis`: a rose for one building."""
 
 import json
 from dataclasses import asdict
@@ -10,7 +10,7 @@ import typer
 from isovist.apps.cli.support import options
 
 
-def optimise(
+def fit_basis(
     world: options.Map,
     output: Annotated[Path, options.output("the rose as this .json file")],
     channels: Annotated[int, options.CHANNELS] = 32,

@@ -1,4 +1,4 @@
-"""`isovist metric`: the map as its descriptors see it."""
+"""`isovist paper metric`: the map as its descriptors see it."""
 
 import json
 
@@ -17,7 +17,7 @@ def metric(
     as_json: options.Json = False,
 ) -> None:
     """Distances of descriptors between places: how finely they resolve, and which look alike."""
-    from isovist.apps.cli.commands.locate_methods import PaperOptions, localizer_of
+    from isovist.apps.cli.paper.localizer import PaperOptions, localizer_of
     from isovist.apps.cli.support.progress import busy
     from isovist.paper.gram.metric import map_metric
     from isovist.paper.report.answers import metric_json, metric_text

@@ -1,4 +1,4 @@
-"""`isovist steer`: where to drive by the paper, from a known place."""
+"""`isovist paper steer`: where to drive by the paper, from a known place."""
 
 import json
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""`isovist paper`: every table of the paper's example, beside the exact values."""
+"""`isovist paper tables`: every table of the paper's example, beside the exact values."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import typer
 from isovist.apps.cli.support import options
 
 
-def paper(
+def tables(
     channels: Annotated[int, options.CHANNELS] = 8,
     temperature: Annotated[float, options.TEMPERATURE] = 0.5,
     profile: Annotated[str, options.PROFILE] = "softmax",

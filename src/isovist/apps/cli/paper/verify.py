@@ -1,4 +1,4 @@
-"""`isovist verify`: every statement of the paper with its numerical evidence."""
+"""`isovist paper verify`: every statement of the paper with its numerical evidence."""
 
 import json
 from typing import Annotated

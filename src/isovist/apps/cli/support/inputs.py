@@ -41,7 +41,7 @@ def plan_of(path: Path) -> "SegmentMap":
     if not isinstance(world, SegmentMap):
         raise InputError(
             f"{path.name}: this needs a plan of walls (.geojson). "
-            "A ROS map becomes one with `isovist convert`.",
+            "A ROS map becomes one with `isovist map convert`.",
             code="unknown_format",
         )
     return world

@@ -1,6 +1,5 @@
 """Options that several verbs share: one name, one text."""
 
-from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -194,9 +193,6 @@ Signal = Annotated[
 ]
 
 # The paper's method
-Method = Annotated[
-    str, typer.Option(help="How: isovist, or paper for the paper's own method and bound.")
-]
 CHANNELS = typer.Option(help="Number of directions of the rose.")
 TEMPERATURE = typer.Option(help="ε, how wide the weights are; small is sharp.")
 PROFILE = typer.Option("--profile", help="How weights fall off: softmax, bump or cosine.")
@@ -205,25 +201,17 @@ TRANSFORM = typer.Option(
     help="Signal of a range: linear as in the paper, logarithmic or saturating."
 )
 ROSE = typer.Option(
-    "--rose", help="A rose that `isovist optimise` wrote, instead of a uniform one."
+    "--rose", help="A rose that `isovist paper fit-basis` wrote, instead of a uniform one."
 )
-
-
-def _paper(option: Any) -> Any:
-    """An option of verbs that take another method by default, shown in a panel of its own."""
-    shown = copy(option)
-    shown.rich_help_panel = "With --method paper"
-    return shown
 
 
 Channels = Annotated[int | None, CHANNELS]
 Temperature = Annotated[float | None, TEMPERATURE]
 ProfileName = Annotated[str | None, PROFILE]
-PaperChannels = Annotated[int | None, _paper(CHANNELS)]
-PaperTemperature = Annotated[float | None, _paper(TEMPERATURE)]
-PaperProfile = Annotated[str | None, _paper(PROFILE)]
-PaperNorm = Annotated[str | None, _paper(NORM)]
-PaperTransform = Annotated[str | None, _paper(TRANSFORM)]
-PaperSpacing = Annotated[float | None, _paper(SPACING)]
+Norm = Annotated[str | None, NORM]
+Transform = Annotated[str | None, TRANSFORM]
 RoseFile = Annotated[Path | None, ROSE]
-PaperRose = Annotated[Path | None, _paper(ROSE)]
+Start = Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")]
+Stop = Annotated[
+    int | None, typer.Option(help="Number of the scan after the last, counted from 0.")
+]

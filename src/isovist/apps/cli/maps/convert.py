@@ -1,4 +1,4 @@
-"""`isovist convert`: one map format into another."""
+"""`isovist map convert`: one map format into another."""
 
 from pathlib import Path
 from typing import Annotated

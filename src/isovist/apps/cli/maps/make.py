@@ -1,4 +1,4 @@
-"""`isovist map`: a ROS map of a log whose poses are known."""
+"""`isovist map make`: a ROS map of a log whose poses are known."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from isovist.apps.cli.support import options
 
 
-def map_log(
+def make(
     log: Annotated[
         Path, typer.Argument(metavar="LOG", help="A corrected CARMEN log, or scans with poses.")
     ],

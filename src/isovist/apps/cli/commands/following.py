@@ -1,4 +1,4 @@
-"""The two ways of `isovist track`: that of the product and that of the paper."""
+"""What `isovist track` prints and writes."""
 
 import json
 from dataclasses import replace
@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from isovist.apps.cli.commands.locate_methods import PaperOptions, localizer_of, only
 from isovist.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,33 +14,7 @@ if TYPE_CHECKING:
     from isovist.types import IntArray
 
 
-def track_paper(maps: list[Path], log: "AnyLog", told: PaperOptions, as_json: bool) -> int:
-    """Print what the paper's method says of a way; 0 when the dynamic bound holds, else 1."""
-    from isovist.apps.cli.support.progress import busy
-    from isovist.paper.dynamic.trajectory_localizer import follow_way
-    from isovist.paper.report.answers import way_json, way_text
-    from isovist.poses import Pose
-    from isovist.sensing.log import Log
-
-    if not isinstance(log, Log):
-        raise InputError(
-            "`--method paper` follows robots in the plane, and this log has clouds.",
-            code="wrong_dimension",
-        )
-    localizer = localizer_of(only(maps), told, None, None)
-    scans = [log.scan(index) for index in range(len(log))]
-    odometry = [Pose.from_vector(row) for row in log.odometry]
-    with busy("Following the way"):
-        way = follow_way(localizer, scans, odometry)
-    if as_json:
-        for row in way_json(way, log.times):
-            typer.echo(json.dumps(row))
-    else:
-        typer.echo(way_text(way))
-    return 0 if way.bound.holds else 1
-
-
-def track_product(
+def follow_log(
     maps: list[Path],
     links: Path | None,
     seen: "AnyLog",

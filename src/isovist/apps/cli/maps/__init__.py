@@ -1,0 +1,1 @@
+"""`isovist map`: make and convert 2D maps."""

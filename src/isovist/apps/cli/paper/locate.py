@@ -1,0 +1,50 @@
+"""`isovist paper locate`: one scan, by the method of the paper."""
+
+import json
+import math
+
+import typer
+
+from isovist.apps.cli.support import options
+from isovist.errors import InputError
+
+
+def locate(
+    world: options.Map,
+    scan: options.ScanFile,
+    channels: options.Channels = None,
+    temperature: options.Temperature = None,
+    profile: options.ProfileName = None,
+    norm: options.Norm = None,
+    transform: options.Transform = None,
+    spacing: options.Spacing = None,
+    rose: options.RoseFile = None,
+    scan_topic: options.ScanTopic = None,
+    at: options.At = None,
+    sensor: options.Sensor = None,
+    heading: options.Heading = None,
+    roll: options.Roll = None,
+    pitch: options.Pitch = None,
+    height: options.Height = None,
+    highest: options.Highest = None,
+    as_json: options.Json = False,
+) -> None:
+    """Locate a scan by the paper's own method, with its bound.  Exit code 0: the bound holds."""
+    from isovist.apps.cli.paper.localizer import PaperOptions, localizer_of
+    from isovist.apps.cli.support.inputs import leaning, seen_of
+    from isovist.apps.cli.support.progress import busy
+    from isovist.paper.localizer import band_of
+    from isovist.paper.report.answers import paper_json, paper_text
+    from isovist.sensing.cloud_scan import CloudScan
+    from isovist.sensing.scan import Scan
+
+    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
+    seen = leaning(seen_of(scan, scan_topic, at, sensor, 1, 0.5, False), roll, pitch)
+    if not isinstance(seen, Scan | CloudScan):
+        raise InputError("The paper's method takes one scan.", code="conflict")
+    localizer = localizer_of(world, given, height, highest, band_of(seen))
+    yaw = None if heading is None else math.radians(heading[0])
+    with busy("Describing and locating"):
+        answer = localizer.locate(seen, yaw)
+    typer.echo(json.dumps(paper_json(answer), indent=1) if as_json else paper_text(answer))
+    raise typer.Exit(0 if answer.bound.holds else 1)

@@ -1,0 +1,64 @@
+"""`isovist paper track`: a drive in 2D, by the method of the paper."""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from isovist.apps.cli.support import options
+from isovist.errors import InputError
+
+
+def track(
+    world: options.Map,
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="A bag, a CARMEN log, or scans with odometry.")
+    ],
+    channels: options.Channels = None,
+    temperature: options.Temperature = None,
+    profile: options.ProfileName = None,
+    norm: options.Norm = None,
+    transform: options.Transform = None,
+    spacing: options.Spacing = None,
+    rose: options.RoseFile = None,
+    scan_topic: options.ScanTopic = None,
+    odometry_topic: options.OdometryTopic = None,
+    sensor: options.Sensor = None,
+    sweep: options.Sweep = 0.0,
+    prefix: options.Prefix = "",
+    held_out: options.HeldOut = False,
+    every: options.Every = 1,
+    start: options.Start = 0,
+    stop: options.Stop = None,
+    as_json: options.JsonLines = False,
+) -> None:
+    """Find the start of a drive by the paper's method.  Exit code 0: the dynamic bound holds."""
+    from isovist.apps.cli.paper.localizer import PaperOptions, localizer_of
+    from isovist.apps.cli.support.inputs import drive_in, place_of
+    from isovist.apps.cli.support.progress import busy
+    from isovist.paper.dynamic.trajectory_localizer import follow_way
+    from isovist.paper.report.answers import way_json, way_text
+    from isovist.poses import Pose
+    from isovist.sensing.log import Log
+
+    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
+    whole = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
+                     T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
+    drive = whole.take(whole.chosen(every=every, start=start, stop=stop, held_out=held_out))
+    if not isinstance(drive, Log):
+        raise InputError(
+            "The paper's method tracks robots in 2D, and this log has 3D clouds.",
+            code="wrong_dimension",
+        )
+    localizer = localizer_of(world, given, None, None)
+    scans = [drive.scan(index) for index in range(len(drive))]
+    odometry = [Pose.from_vector(row) for row in drive.odometry]
+    with busy("Following the drive"):
+        way = follow_way(localizer, scans, odometry)
+    if as_json:
+        for row in way_json(way, drive.times):
+            typer.echo(json.dumps(row))
+    else:
+        typer.echo(way_text(way))
+    raise typer.Exit(0 if way.bound.holds else 1)
