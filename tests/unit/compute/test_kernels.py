@@ -64,7 +64,7 @@ def test_a_command_that_must_compile_says_so_once_and_not_in_its_output(tmp_path
         tmp_path / "log.npz",
         ranges_m=np.full((2, 90), 2.0), pose=np.zeros((2, 3)), angle_min=0.0, angle_inc=turn,
     )  # fmt: skip
-    command = (sys.executable, "-m", "isovist", "map", "log.npz", "-o", "map.yaml")
+    command = (sys.executable, "-m", "isovist", "map", "make", "log.npz", "-o", "map.yaml")
     runs = [
         subprocess.run(
             command, capture_output=True, text=True, check=True, cwd=tmp_path,
