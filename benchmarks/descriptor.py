@@ -12,11 +12,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, Exact
-from isovist.paper.example import paper_room, paper_rose
+from isovist.paper.example import paper_basis, paper_room
 from isovist.poses import unit_vectors
 from isovist.simulation.worlds import office_floor
 from isovist.types import FloatArray
@@ -37,11 +37,13 @@ def seconds_per_point(work: Callable[[], object], points: int, least: float = 0.
     return best
 
 
-def numpy_sum(world: SegmentMap, points: FloatArray, rose: Rose, terms: int) -> FloatArray:
+def numpy_sum(
+    world: SegmentMap, points: FloatArray, basis: DirectionalBasis, terms: int
+) -> FloatArray:
     """The S-term sum in plain NumPy, all walls against all rays."""
     directions = unit_vectors(2.0 * np.pi * np.arange(terms) / terms)
-    weights = 2.0 * np.pi / terms * rose.weights(directions)
-    out = np.empty((len(points), len(rose)))
+    weights = 2.0 * np.pi / terms * basis.weights(directions)
+    out = np.empty((len(points), len(basis)))
     for i, p in enumerate(points):
         nearest = np.full(terms, np.inf)
         for walls in np.array_split(world.walls, max(1, len(world.walls) * terms // 2_000_000)):
@@ -56,12 +58,14 @@ def numpy_sum(world: SegmentMap, points: FloatArray, rose: Rose, terms: int) -> 
     return out
 
 
-def fewest_terms(world: SegmentMap, points: FloatArray, rose: Rose, error: float) -> int:
+def fewest_terms(
+    world: SegmentMap, points: FloatArray, basis: DirectionalBasis, error: float
+) -> int:
     """Smallest power of two S whose sum errs by at most `error` at the median point."""
-    exact, _ = Descriptor(rose, quadrature=Exact(1e-14)).at(world, points)
+    exact, _ = Descriptor(basis, quadrature=Exact(1e-14)).at(world, points)
     terms = 64
     while True:
-        F, _ = Descriptor(rose, quadrature=CircleSum(terms)).at(world, points)
+        F, _ = Descriptor(basis, quadrature=CircleSum(terms)).at(world, points)
         if np.median(np.abs(F - exact).max(axis=1)) <= error or terms >= 2**22:
             return terms
         terms *= 2
@@ -69,23 +73,23 @@ def fewest_terms(world: SegmentMap, points: FloatArray, rose: Rose, error: float
 
 def rows(name: str, world: SegmentMap, points: FloatArray, error: float) -> None:
     """Print the rows of one map at one error."""
-    rose = paper_rose()
-    ours = Descriptor(rose, quadrature=Exact(error / 10.0))
-    best, _ = Descriptor(rose, quadrature=Exact(1e-14)).at(world, points)
+    basis = paper_basis()
+    ours = Descriptor(basis, quadrature=Exact(error / 10.0))
+    best, _ = Descriptor(basis, quadrature=Exact(1e-14)).at(world, points)
     reached = np.abs(ours.at(world, points)[0] - best).max()
     fast = 1.0 / seconds_per_point(lambda: ours.at(world, points), len(points))
     both = 1.0 / seconds_per_point(lambda: ours.at(world, points, jacobian=True), len(points))
     print(f"| {name} | exact | {reached:.0e} (worst) | {fast:.0f} | 1 | {both:.0f} |")
     few = points[:8]
-    terms = fewest_terms(world, few, rose, error)
-    plain = Descriptor(rose, quadrature=CircleSum(terms))
+    terms = fewest_terms(world, few, basis, error)
+    plain = Descriptor(basis, quadrature=CircleSum(terms))
     slow = 1.0 / seconds_per_point(lambda: plain.at(world, few), len(few))
     print(
         f"| | S-term sum, S = {terms} | {error:.0e} (median) | {slow:.2g} | {fast / slow:.0f} | |"
     )
     if terms * len(world.walls) <= 10**9:
         plainest = 1.0 / seconds_per_point(
-            lambda: numpy_sum(world, points[:1], rose, terms), 1, least=0.2
+            lambda: numpy_sum(world, points[:1], basis, terms), 1, least=0.2
         )
         print(f"| | the same in NumPy | | {plainest:.2g} | {fast / plainest:.0f} | |")
 

@@ -15,7 +15,7 @@ from time import perf_counter
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
 from isovist.paper.dynamic.dynamic_bound import dynamic_bound
@@ -54,8 +54,8 @@ def try_cases(held: int, *, heading: bool, seed: int = 0, per_room: int = 20) ->
     rng = np.random.default_rng([seed, int(heading)])
     tally = Tally()
     while tally.held < held:
-        rose = Rose.circle(int(rng.integers(6, 17)), rng.uniform(0.2, 0.8))
-        descriptor = Descriptor(rose, quadrature=Exact(1e-9))
+        basis = DirectionalBasis.circle(int(rng.integers(6, 17)), rng.uniform(0.2, 0.8))
+        descriptor = Descriptor(basis, quadrature=Exact(1e-9))
         world = random_room(rng, clutter=bool(rng.random() < 0.8))
         for place in free_points(world, rng, per_room, 0.5):
             if tally.held < held:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.static.descriptor_grid import DescriptorGrid
@@ -55,7 +55,7 @@ def try_cases(cases: int, seed: int = 0, per_room: int = 25) -> Tally:
     """Count violations over random cases."""
     rng = np.random.default_rng(seed)
     tally = Tally()
-    descriptor = Descriptor(Rose.circle(8, 0.5))
+    descriptor = Descriptor(DirectionalBasis.circle(8, 0.5))
     while tally.cases < cases:
         world = random_hall(rng)
         grid = DescriptorGrid.over(world, descriptor, float(rng.uniform(0.08, 0.3)))

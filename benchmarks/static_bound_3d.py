@@ -15,7 +15,7 @@ import sys
 import numpy as np
 
 from benchmarks.static_bound import Tally
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import Exact
@@ -42,7 +42,7 @@ def try_cases(cases: int, seed: int = 0) -> Tally:
     """Count violations over random cases."""
     rng = np.random.default_rng(seed)
     tally = Tally()
-    descriptor = Descriptor(Rose.fibonacci(10, 0.5), quadrature=Exact(1e-5))
+    descriptor = Descriptor(DirectionalBasis.fibonacci(10, 0.5), quadrature=Exact(1e-5))
     while tally.cases < cases:
         world = random_room(rng)
         low, high = world.bounds

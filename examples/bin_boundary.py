@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.quadrature import EqualArea
 from isovist.paper.gram.hard_bins import localization_errors, sectors, votes, walk
 from isovist.paper.report.theory_figures import draw_channels, draw_errors, draw_steps
@@ -27,20 +27,20 @@ def wall_points(width: float, height: float, spacing: float) -> FloatArray:
 
 
 def compare_in_space() -> None:
-    """A sensor that turns by 0.05° at a time: hard sectors, SHOT's shared ones, a rose."""
+    """A sensor that turns by 0.05° at a time: hard sectors, SHOT's shared ones, a basis."""
     box = BoxScene.from_size([6.0, 5.0, 3.0], [[4.0, 3.5, 1.2, 0.5]])
     rule = EqualArea(600).rule()
     ranges = box.cast([2.0, 2.0, 1.5], rule.directions).ranges * rule.coefficients
     azimuth = 0.25 * np.pi * (np.arange(8) + 0.5)
     grid = np.array([[np.cos(a), np.sin(a), z] for z in (-0.6, 0.6) for a in azimuth])
-    rose = Rose.from_directions(grid, 0.2)
-    series: dict[str, list[FloatArray]] = {"hard sectors": [], "shared sectors": [], "rose": []}
+    basis = DirectionalBasis.from_directions(grid, 0.2)
+    series: dict[str, list[FloatArray]] = {"hard sectors": [], "shared sectors": [], "basis": []}
     for yaw in np.deg2rad(0.05 * np.arange(200)):
         c, s = np.cos(yaw), np.sin(yaw)
         theta = rule.directions @ np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
         series["hard sectors"].append(ranges @ sectors(theta, shared=False))
         series["shared sectors"].append(ranges @ sectors(theta, shared=True))
-        series["rose"].append(votes(rose, theta, ranges))
+        series["basis"].append(votes(basis, theta, ranges))
     for name, F in series.items():
         step = np.linalg.norm(np.diff(F, axis=0), axis=1)
         bend = np.linalg.norm(np.diff(F, n=2, axis=0), axis=1)
@@ -66,7 +66,7 @@ def compare_with_fpfh() -> None:
         print("FPFH: left out, since open3d is not installed (pip install open3d)")
         return
     cloud, normals = corner_of_a_box()
-    rose = Rose.fibonacci(33, 0.05)
+    basis = DirectionalBasis.fibonacci(33, 0.05)
     search = open3d.geometry.KDTreeSearchParamRadius(9.0)  # everything: no point comes or goes
     series: dict[str, list[FloatArray]] = {"FPFH, 33 bins": [], "33 hard bins": [], "33 soft": []}
     for t in np.linspace(0.0, 0.1, 201):
@@ -78,8 +78,8 @@ def compare_with_fpfh() -> None:
         gap = cloud - p
         theta = gap / np.linalg.norm(gap, axis=1, keepdims=True)
         ones = np.ones(len(cloud))
-        series["33 hard bins"].append(votes(rose, theta, ones, hard=True))
-        series["33 soft"].append(votes(rose, theta, ones))
+        series["33 hard bins"].append(votes(basis, theta, ones, hard=True))
+        series["33 soft"].append(votes(basis, theta, ones))
     for name, F in series.items():
         step = np.linalg.norm(np.diff(F, axis=0), axis=1) / np.linalg.norm(F[0])
         print(f"3D, keypoint on a floor, {name:13s} change per 0.6 mm: median "
@@ -88,8 +88,8 @@ def compare_with_fpfh() -> None:
 
 def main(out: Path = Path("out/bin_boundary.png")) -> None:
     cloud = wall_points(6.0, 4.0, 0.1)
-    rose = Rose.circle(8, 0.5)
-    steps = walk(rose, cloud, [2.0, 1.5], [3.0, 2.2], steps=800)
+    basis = DirectionalBasis.circle(8, 0.5)
+    steps = walk(basis, cloud, [2.0, 1.5], [3.0, 2.2], steps=800)
     print(f"2D, {len(cloud)} points, 8 bins, 1.5 mm a step: largest change of F "
           f"hard {steps.hard_steps.max():.4f}, soft {steps.soft_steps.max():.4f}; "
           f"slope promised hard {steps.hard_slope.max():.2f}, soft {steps.soft_slope.max():.2f} "
@@ -98,7 +98,7 @@ def main(out: Path = Path("out/bin_boundary.png")) -> None:
     noise = np.array([0.0, 0.01, 0.02, 0.05])
     medians = np.array(
         [
-            [float(np.median(e)) for e in localization_errors(rose, cloud, places, noise=float(s))]
+            [float(np.median(e)) for e in localization_errors(basis, cloud, places, noise=float(s))]
             for s in noise
         ]
     )

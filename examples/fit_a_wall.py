@@ -3,7 +3,7 @@
 import numpy as np
 
 import isovist as iv
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.differentiate import Plan
 from isovist.paper.descriptor.torch_operator import describe
@@ -16,10 +16,10 @@ def room(wall: np.ndarray) -> iv.SegmentMap:
     return iv.SegmentMap.room(5.0, 4.0, walls=[wall], pillars=[(3.7, 2.4, 4.2, 2.9)])
 
 
-def scans(places: np.ndarray, rose: Rose) -> np.ndarray:
+def scans(places: np.ndarray, basis: DirectionalBasis) -> np.ndarray:
     """Descriptors of scans in the right room, with noise of 5 mm, shape (P, n)."""
     lidar = iv.Lidar(2.0 * np.pi, 1440, 20.0, 0.005)
-    rng, world, descriptor = np.random.default_rng(1), room(RIGHT), Descriptor(rose)
+    rng, world, descriptor = np.random.default_rng(1), room(RIGHT), Descriptor(basis)
     return np.array([descriptor.of_scan(lidar.scan(world, iv.Pose(*p), rng)).F for p in places])
 
 
@@ -27,11 +27,11 @@ def main(steps: int = 120, places: int = 60) -> float:
     """Fit both ends of the wall; the larger error that is left, in m."""
     import torch
 
-    rose = Rose.circle(16)
+    basis = DirectionalBasis.circle(16)
     world = room(DRAWN)
     inside = np.random.default_rng(0).uniform(0.2, (4.8, 3.8), (4 * places, 2))
     inside = inside[world.contains(inside) & (world.clearance(inside) > 0.3)][:places]
-    seen = torch.from_numpy(scans(inside, rose))
+    seen = torch.from_numpy(scans(inside, basis))
     plan = Plan.from_map(world)
     ends = [int(np.linalg.norm(plan.corners - end, axis=1).argmin()) for end in DRAWN]
     wall = torch.tensor(DRAWN, requires_grad=True)
@@ -40,8 +40,8 @@ def main(steps: int = 120, places: int = 60) -> float:
     for step in range(steps):
         corners = torch.from_numpy(plan.corners.copy()).index_put((torch.tensor(ends),), wall)
         F = describe(
-            plan, inside, corners=corners, directions=rose.directions.copy(),
-            temperature=rose.temperature,
+            plan, inside, corners=corners, directions=basis.directions.copy(),
+            temperature=basis.temperature,
         )  # fmt: skip
         loss = ((F - seen) ** 2).mean()
         descent.zero_grad()

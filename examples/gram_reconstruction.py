@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
-from isovist.basis import Rose
-from isovist.paper.completeness import fine_roses, parseval_gap, parseval_gap_of
+from isovist.basis import DirectionalBasis
+from isovist.paper.completeness import fine_bases, parseval_gap, parseval_gap_of
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.norms import squared_norms
 from isovist.paper.example import paper_room
@@ -21,20 +21,20 @@ def main(out: Path = Path("out/gram_reconstruction.png")) -> None:
 
     projections = {}
     for n in (8, 32):
-        rose = Rose.circle(n)
-        gram = Gram.from_rose(rose)
-        F, _ = Descriptor(rose).at(room, place)
+        basis = DirectionalBasis.circle(n)
+        gram = Gram.from_basis(basis)
+        F, _ = Descriptor(basis).at(room, place)
         projections[f"n = {n}"] = gram.projection(F)
         print(f"n = {n:3d}, ε = h²: rank {gram.rank}, condition {gram.condition:.3g}, "
               f"|f| = {float(gram.seminorm(F)):.6f} of {np.sqrt(energy):.6f} m")  # fmt: skip
-    flat = Rose.circle(64, 0.5)
-    gram = Gram.from_rose(flat)
+    flat = DirectionalBasis.circle(64, 0.5)
+    gram = Gram.from_basis(flat)
     F, _ = Descriptor(flat).at(room, place)
     print(f"n =  64, ε = 0.5: rank {gram.rank} of 64, |f| = {float(gram.seminorm(F)):.6f} m")
 
-    roses = fine_roses(2)
-    jumping = parseval_gap(roses, room, place)
-    smooth = parseval_gap_of(roses, lambda t: np.exp(2.0 * t[:, 0]))
+    bases = fine_bases(2)
+    jumping = parseval_gap(bases, room, place)
+    smooth = parseval_gap_of(bases, lambda t: np.exp(2.0 * t[:, 0]))
     print("   n   gap, jumping (m²)   gap, smooth")
     for n, a, b in zip(jumping.sizes, jumping.values, smooth.values, strict=True):
         print(f"{n:4.0f}   {a:17.6f}   {b:11.3e}")

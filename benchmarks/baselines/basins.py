@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from isovist.atlas.base import Atlas
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import Trial
 from isovist.paper.localizer import PaperLocalizer
@@ -47,10 +47,10 @@ def basin_rows(
     h = np.pi / CHANNELS
     ways: dict[str, PaperLocalizer | None] = {"walls": None}
     for width in (HARD, *WIDTHS):
-        rose = Rose.circle(CHANNELS, width * h * h)
+        basis = DirectionalBasis.circle(CHANNELS, width * h * h)
         signal = Range(atlas.settings.reach, "logarithmic")
         name = "F, hard bins" if width == HARD else f"F, ε = {width:g} h²"
-        ways[name] = PaperLocalizer(atlas.world, rose, signal)
+        ways[name] = PaperLocalizer(atlas.world, basis, signal)
     both = f"F, ε = {BOTH:g} h², then walls"
     ways[both] = ways[f"F, ε = {BOTH:g} h²"]
     rows: list[Row] = []

@@ -5,7 +5,7 @@ method turns rings into features of n channels; turned by a heading, features of
 with those of nodes.  So all methods have the same rays, the same headings, the same nodes, and
 differ in nothing but what they make of them:
 
-    soft        the rose of the atlas, ε = ½h², or times a factor
+    soft        the basis of the atlas, ε = ½h², or times a factor
     hard        bins of equal width
     shared      bins whose votes are shared linearly with the neighbour, as in SHOT
     rays        one ray per channel
@@ -14,7 +14,7 @@ differ in nothing but what they make of them:
     vlad        residuals of patches of the ring to their words, summed: no heading needed
     fisher      the same with second moments
     fpfh        VLAD of the FPFH histograms of points of the ring (`peers`): no heading needed
-    learned     a soft rose whose directions were fitted to the map (`paper.basis_fit.separation`)
+    learned     a soft basis whose directions were fitted to the map (`paper.basis_fit.separation`)
 
 Methods without a heading take that of the rays at each node.
 """
@@ -32,7 +32,7 @@ from isovist.atlas.base import Atlas
 from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bridge_gaps
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.evaluation.metrics import Row
 from isovist.evaluation.protocols import Trial
@@ -59,7 +59,7 @@ KEPT = 20
 TURNLESS = ("fft", "vlad", "fisher", "fpfh")
 """Methods that know no heading."""
 FITTED = 40
-"""Places that a learned rose is fitted to."""
+"""Places that a learned basis is fitted to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class Rings:
         return Rings(self.values[0][index], self.known[0][index])
 
 
-def weights_of(method: Method, learned: Rose | None = None) -> FloatArray:
+def weights_of(method: Method, learned: DirectionalBasis | None = None) -> FloatArray:
     """What each channel takes of each ray, shape (R, n), for methods that are sums over rays."""
     n = method.channels
     angles = 2.0 * np.pi * np.arange(RAYS) / RAYS
@@ -166,8 +166,8 @@ def weights_of(method: Method, learned: Rose | None = None) -> FloatArray:
         return learned.weights(np.stack([np.cos(angles), np.sin(angles)], axis=1))
     at = np.arange(RAYS) * n / RAYS
     if method.name == "soft":
-        rose = Rose.circle(n, 0.5 * method.factor * (np.pi / n) ** 2)
-        return rose.weights(np.stack([np.cos(angles), np.sin(angles)], axis=1))
+        basis = DirectionalBasis.circle(n, 0.5 * method.factor * (np.pi / n) ** 2)
+        return basis.weights(np.stack([np.cos(angles), np.sin(angles)], axis=1))
     off = np.abs((at[:, None] - np.arange(n) + 0.5 * n) % n - 0.5 * n)
     if method.name == "shared":
         return np.maximum(1.0 - off, 0.0)
@@ -177,7 +177,7 @@ def weights_of(method: Method, learned: Rose | None = None) -> FloatArray:
 
 
 def features(
-    method: Method, rings: Rings, words: FloatArray, learned: Rose | None = None
+    method: Method, rings: Rings, words: FloatArray, learned: DirectionalBasis | None = None
 ) -> tuple[FloatArray, BoolArray]:
     """Features of rings and which channels they know, both of shape (P, channels)."""
     if method.name in ("soft", "hard", "shared", "rays", "learned"):
@@ -241,7 +241,7 @@ class Contest:
         clear = bridge_gaps(atlas.world, atlas.settings.gap)
         self.rings = Rings.of_nodes(clear, self.places)
         self._words: dict[str, FloatArray] = {}
-        self._learned: dict[int, Rose] = {}
+        self._learned: dict[int, DirectionalBasis] = {}
 
     def words(self, method: Method) -> FloatArray:
         """Those of local features; none for methods without."""
@@ -252,12 +252,12 @@ class Contest:
             self._words[name] = words_of(self.rings, name)
         return self._words[name]
 
-    def learned(self, method: Method) -> Rose | None:
-        """The rose that was fitted to the map."""
+    def learned(self, method: Method) -> DirectionalBasis | None:
+        """The basis that was fitted to the map."""
         n = method.channels
         if method.name == "learned" and n not in self._learned:
             found = fit_to_map(self.atlas.world, n, count=FITTED)
-            self._learned[n] = found.rose
+            self._learned[n] = found.basis
         return self._learned.get(n)
 
     def features(self, method: Method, rings: Rings) -> tuple[FloatArray, BoolArray]:
@@ -286,8 +286,8 @@ class Contest:
         G = None
         if method.norm == "gram":
             n = method.channels
-            rose = Rose.circle(n, 0.5 * method.factor * (np.pi / n) ** 2)
-            G = Gram.from_rose(rose).matrix
+            basis = DirectionalBasis.circle(n, 0.5 * method.factor * (np.pi / n) ** 2)
+            G = Gram.from_basis(basis).matrix
         if method.name == "context":
             table = _unequal(*nodes, *seen)
         else:

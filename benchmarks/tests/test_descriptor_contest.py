@@ -53,7 +53,7 @@ def test_a_method_whose_library_is_missing_is_refused():
 
 
 def test_a_fitted_basis_takes_the_place_of_the_channels():
-    basis = iv.Rose.circle(16, 0.5)
+    basis = iv.DirectionalBasis.circle(16, 0.5)
     weights = weights_of(Method("learned", 16), basis)
     np.testing.assert_allclose(weights.sum(axis=1), 1.0)
     assert weights.shape == (RAYS, 16)

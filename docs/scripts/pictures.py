@@ -35,12 +35,12 @@ def describe(shown: Demonstration) -> Any:
         show_between(axes, place - AROUND, place + AROUND)
     draw_isovist(left, world, place, 30.0)
     left.set_title("What can be seen from here: the isovist")
-    rose = iv.Rose.circle(64)
+    basis = iv.DirectionalBasis.circle(64)
     scan = iv.Lidar(noise=0.0, beams=1440, range_max=30.0).scan(
         world, iv.Pose(*place, 0.0), np.random.default_rng(0)
     )
-    F = iv.Descriptor(rose, iv.Range()).of_scan(scan).F
-    draw_petals(right, rose, F, place, 3.5)
+    F = iv.Descriptor(basis, iv.Range()).of_scan(scan).F
+    draw_petals(right, basis, F, place, 3.5)
     right.set_title("The same in 64 numbers: the descriptor")
     return figure
 

@@ -6,7 +6,7 @@ from isovist.atlas.library import Library as Library
 from isovist.atlas.library import read_library as read_library
 from isovist.atlas.settings import AtlasSettings as AtlasSettings
 from isovist.atlas.settings import BeamModel as BeamModel
-from isovist.basis import Rose as Rose
+from isovist.basis import DirectionalBasis as DirectionalBasis
 from isovist.errors import FileError as FileError
 from isovist.errors import InputError as InputError
 from isovist.errors import IsovistError as IsovistError

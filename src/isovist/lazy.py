@@ -19,7 +19,11 @@ def lazy_names(package: str) -> tuple[Callable[[str], Any], Callable[[], list[st
     def get(name: str) -> Any:
         if name == "__all__":
             return sorted(modules_of(package))
-        if name.startswith("__") or name not in modules_of(package):
+        if not name.startswith("__") and name not in modules_of(package):
+            from isovist.renamed import todays_name
+
+            name = todays_name(name)
+        if name not in modules_of(package):
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         value = getattr(import_module(modules_of(package)[name]), name)
         setattr(sys.modules[package], name, value)

@@ -50,6 +50,17 @@ GONE = {
 }
 """Commands and options of earlier versions, and what to use instead."""
 
+NAMES = {
+    "Rose": "DirectionalBasis",
+    "draw_rose_over_map": "draw_basis_over_map",
+    "fine_roses": "fine_bases",
+    "fit_rose": "fit_basis",
+    "from_rose": "from_basis",
+    "rose": "basis",
+}
+"""Public classes, functions, parameters and attributes by their earlier names."""
+OPTIONS = {"--rose": "--basis"}
+"""Options of the command line by their earlier names."""
 COMMANDS = {
     "convert": "map convert",
     "metric": "paper metric",
@@ -63,7 +74,7 @@ HELP = ("-h", "--help")
 
 def todays_words(words: list[str]) -> list[str]:
     """Return the words of a command line of an earlier version as they are typed today."""
-    first, *rest = words or [""]
+    first, *rest = [OPTIONS.get(word, word) for word in words] or [""]
     if first in COMMANDS:
         return [*COMMANDS[first].split(), *rest]
     if first == "map" and rest and rest[0] not in ("make", "convert", *HELP):
@@ -78,7 +89,7 @@ def todays_words(words: list[str]) -> list[str]:
             for k in range(len(rest) - 1):
                 if rest[k : k + 2] == ["--method", method]:
                     return [*group, first, *rest[:k], *rest[k + 2 :]]
-    return words
+    return [first, *rest] if words else []
 
 
 class RenamedModules:
@@ -96,9 +107,11 @@ class RenamedModules:
     @staticmethod
     def create_module(spec: ModuleSpec) -> ModuleType:
         """Return the module of today, and warn."""
-        text = f"{spec.name} is {MODULES[spec.name]} now, and will be gone in version 1.0."
-        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        warn(spec.name, MODULES[spec.name])
         module = import_module(MODULES[spec.name])
+        for old, new in NAMES.items():
+            if new in vars(module):
+                setattr(module, old, getattr(module, new))
         spec.loader_state = module.__spec__
         return module
 
@@ -107,6 +120,63 @@ class RenamedModules:
         """Leave the module as it is: importing gave it the earlier name."""
         assert module.__spec__ is not None
         module.__spec__ = module.__spec__.loader_state
+
+
+def warn(old: str, new: str) -> None:
+    """Warn that a name has another one now."""
+    text = f"{old} is {new} now, and will be gone in version 1.0."
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+
+
+def todays_name(name: str) -> str:
+    """Return what a public name is called now; warn if it has changed."""
+    if name not in NAMES:
+        return name
+    warn(name, NAMES[name])
+    return NAMES[name]
+
+
+def rename_keyword(old: str, new: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Decorate a function whose keyword has another name now: the old one works, and warns."""
+
+    def decorate(function: Callable[P, R]) -> Callable[P, R]:
+        @wraps(function)
+        def called(*args: Any, **kwargs: Any) -> R:
+            if old in kwargs:
+                warn(f"`{old}`", f"`{new}`")
+                kwargs[new] = kwargs.pop(old)
+            return function(*args, **kwargs)
+
+        return called
+
+    return decorate
+
+
+def rename_argument(old: str, new: str) -> Callable[[Kind], Kind]:
+    """Decorate a class that is made with a keyword that has another name now."""
+
+    def decorate(kind: Kind) -> Kind:
+        made: Any = kind
+        made.__init__ = rename_keyword(old, new)(made.__init__)
+        return kind
+
+    return decorate
+
+
+def rename_attributes(
+    otherwise: Callable[[object, str], Any] | None = None, /, **today: str
+) -> Callable[[object, str], Any]:
+    """Return a `__getattr__` for a class whose attributes have other names now."""
+
+    def get(thing: object, name: str) -> Any:
+        if name in today:
+            warn(f"`{name}`", f"`{today[name]}`")
+            return getattr(thing, today[name])
+        if otherwise is not None:
+            return otherwise(thing, name)
+        raise AttributeError(f"{type(thing).__name__!r} object has no attribute {name!r}")
+
+    return get
 
 
 def refuse_keyword(keyword: str, instead: str) -> Callable[[Callable[P, R]], Callable[P, R]]:

@@ -95,7 +95,7 @@ def test_a_descriptor_takes_the_intensities_of_a_scan():
     directions = np.stack([np.cos(bearings), np.sin(bearings)], axis=1)
     hits = corridor().cast(TRUTH.position, directions)
     scan = iv.Scan(bearings, hits.ranges, intensities=corridor().reflectance[hits.walls])
-    descriptor = iv.Descriptor(iv.Rose.circle(12), iv.Intensity())
+    descriptor = iv.Descriptor(iv.DirectionalBasis.circle(12), iv.Intensity())
     F, _ = descriptor.at(corridor(), TRUTH.position)
     np.testing.assert_allclose(descriptor.of_scan(scan).F, F, atol=2e-3)
 

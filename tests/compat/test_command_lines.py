@@ -10,7 +10,7 @@ from tests.compat.shared import CHANGED, FILES, FIXTURES, parsed, stored
 from tests.support.paths import ROOT
 
 from isovist.renamed import GONE as MOVED
-from isovist.renamed import todays_words
+from isovist.renamed import OPTIONS, todays_words
 
 LINES = stored("lines")
 WORDS = {"advice", "text", "note", "example"}
@@ -75,9 +75,10 @@ def test_every_option_is_taken_as_it_was():
     was = options_of((FIXTURES / "command-line.md").read_text(encoding="utf-8"))
     assert len(was) > 200
     moved = tuple(f"isovist {name}" for name in MOVED)
-    by_paper = ("channels", "temperature", "profile", "norm", "transform", "spacing", "rose")
+    by_paper = ("channels", "temperature", "profile", "norm", "transform", "spacing", "basis")
     for key, said in was.items():
-        verb, _, name = key.removeprefix("isovist ").rpartition(" ")
+        verb, _, option = key.removeprefix("isovist ").rpartition(" ")
+        name = OPTIONS.get(option, option)
         if key.startswith(moved) or name == "--method":
             continue
         words = todays_words(verb.replace("map", "map LOG").split())

@@ -152,7 +152,7 @@ SPACE = [
     ("no_size.bt", HEAD + b"res 0.1\ndata\n12", "invalid_file", "size"),
     ("zero.bt", HEAD + b"size 0\nres 0.1\ndata\n", "empty"),
     ("bare.bt", HEAD + b"size 1\nres 0.1\ndata\n\0\0", "empty"),
-    ("rose.bt", HEAD + b"id Rose\nsize 1\nres 0.1\ndata\n\0\0", *NO_FORMAT),
+    ("basis.bt", HEAD + b"id DirectionalBasis\nsize 1\nres 0.1\ndata\n\0\0", *NO_FORMAT),
     ("cut.bt", OCTREE[:-5]),
     ("long.bt", OCTREE + b"xy"),
     ("deep.bt", HEAD + b"size 99\nres 0.1\ndata\n" + b"\xff" * 64),

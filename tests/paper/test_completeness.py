@@ -5,13 +5,13 @@ import pytest
 from tests.support.angles import unit_vectors
 from tests.support.paper_parts import Bump, CosinePower
 
-from isovist import Rose
+from isovist import DirectionalBasis
 from isovist.paper import (
     annihilation,
     change_bound,
     far_weight,
     far_weight_bound,
-    fine_roses,
+    fine_bases,
     interpolation,
     least_total,
     paper_constant,
@@ -34,7 +34,7 @@ def lobe(theta):
 
 @pytest.fixture(scope="module")
 def jumping():
-    return parseval_gap(fine_roses(2), paper_room(), [1.5, 2.0])
+    return parseval_gap(fine_bases(2), paper_room(), [1.5, 2.0])
 
 
 def test_the_parseval_gap_of_the_paper_room_falls_from_4_to_256_directions(jumping):
@@ -46,22 +46,22 @@ def test_the_parseval_gap_of_the_paper_room_falls_from_4_to_256_directions(jumpi
 
 def test_the_gap_of_a_jumping_signal_falls_like_h_and_of_a_smooth_one_like_h_squared(jumping):
     assert np.allclose(jumping.rates[-3:], 1.0, atol=0.05)
-    smooth = parseval_gap_of(fine_roses(2), lobe)
+    smooth = parseval_gap_of(fine_bases(2), lobe)
     assert (smooth.rates[-3:] > 1.9).all()
     assert smooth.values[-1] < 1e-3 * jumping.values[-1]
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_on_finer_roses_far_weights_vanish_and_interpolants_and_signals_are_found(dimension):
-    roses = fine_roses(dimension, (6, 32, 128, 512))
-    for rose in roses[:3]:
-        reach = 1.5 * rose.mesh_norm
-        assert 0.0 < far_weight(rose, reach) <= far_weight_bound(rose, reach) < len(rose)
-    errors = interpolation(roses, lobe)
+def test_on_finer_bases_far_weights_vanish_and_interpolants_and_signals_are_found(dimension):
+    bases = fine_bases(dimension, (6, 32, 128, 512))
+    for basis in bases[:3]:
+        reach = 1.5 * basis.mesh_norm
+        assert 0.0 < far_weight(basis, reach) <= far_weight_bound(basis, reach) < len(basis)
+    errors = interpolation(bases, lobe)
     assert errors.falls
     assert errors.values[-1] < 0.05 * errors.values[0]
     # A wave that 6 directions on the circle annihilate; its norm is √π there, √2π on the sphere.
-    some = fine_roses(dimension, (6, 96))
+    some = fine_bases(dimension, (6, 96))
     wave = annihilation(some, lambda u: np.sin(6.0 * np.arctan2(u[:, 1], u[:, 0]))).values
     total = np.sqrt(np.pi * (dimension - 1))
     assert wave[0] < (1e-9 if dimension == 2 else 0.35 * total)
@@ -71,26 +71,28 @@ def test_on_finer_roses_far_weights_vanish_and_interpolants_and_signals_are_foun
 def test_separation_tends_to_the_distance_of_the_signals_from_below():
     p, q = [1.5, 2.0], [1.3, 1.7]
     truth = signal_distances(paper_room(), [p], [q])[0]
-    d = separation(fine_roses(2, (8, 32, 128)), paper_room(), p, q).values
+    d = separation(fine_bases(2, (8, 32, 128)), paper_room(), p, q).values
     assert 0.0 < d[0] < d[1] < d[2] <= truth < d[2] / 0.8
 
 
 def test_the_paper_constant_is_useless_where_the_sharp_one_is_20():
-    rose = Rose.circle(16, 0.05)
-    assert paper_constant(rose) == pytest.approx(17 / 16 * np.exp(40.0) / 0.05)
-    assert sharp_constant(rose) == pytest.approx(20.0)
+    basis = DirectionalBasis.circle(16, 0.05)
+    assert paper_constant(basis) == pytest.approx(17 / 16 * np.exp(40.0) / 0.05)
+    assert sharp_constant(basis) == pytest.approx(20.0)
     # All directions move along one chord of 0.01 rad.
-    moved = Rose.from_directions(unit_vectors(2.0 * np.pi * np.arange(16) / 16 + 0.01), 0.05)
-    bound = change_bound(rose, moved, 3.0)
+    moved = DirectionalBasis.from_directions(
+        unit_vectors(2.0 * np.pi * np.arange(16) / 16 + 0.01), 0.05
+    )
+    bound = change_bound(basis, moved, 3.0)
     assert bound == pytest.approx(20.0 * 3.0 * 2.0 * np.sin(0.005))
-    assert 0.0 < 3.0 * weight_change(rose, moved).max() <= bound
+    assert 0.0 < 3.0 * weight_change(basis, moved).max() <= bound
 
 
 @pytest.mark.parametrize("profile", [Bump(1.0), CosinePower(4.0)])
 def test_profiles_that_vanish_have_no_sharp_constant_but_a_summed_one(profile):
-    rose = Rose.circle(12, profile=profile)
-    assert np.isinf(sharp_constant(rose))
+    basis = DirectionalBasis.circle(12, profile=profile)
+    assert np.isinf(sharp_constant(basis))
     least = np.exp(profile.log(np.array([np.cos(np.pi / 12)]))[0])
-    assert paper_constant(rose) == pytest.approx(13 * profile.lipschitz / least)
-    assert summed_constant(rose) == pytest.approx(24 * profile.lipschitz / least)
-    assert least_total(rose) >= least
+    assert paper_constant(basis) == pytest.approx(13 * profile.lipschitz / least)
+    assert summed_constant(basis) == pytest.approx(24 * profile.lipschitz / least)
+    assert least_total(basis) >= least

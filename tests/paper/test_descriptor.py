@@ -6,7 +6,15 @@ from tests.support.angles import unit_vectors
 from tests.support.differences import richardson
 from tests.support.reference import describe_plainly, random_point, random_room
 
-from isovist import Descriptor, Intensity, Range, Rose, Scan, SegmentMap, SurfaceGradient
+from isovist import (
+    Descriptor,
+    DirectionalBasis,
+    Intensity,
+    Range,
+    Scan,
+    SegmentMap,
+    SurfaceGradient,
+)
 from isovist.basis import Bump, CosinePower
 from isovist.paper import (
     EqualArea,
@@ -22,13 +30,13 @@ from isovist.paper import (
 pytestmark = pytest.mark.slow
 
 seeds = st.integers(0, 2**32 - 1)
-ROSES = {
-    "paper": Rose.circle(8, 0.5),
-    "many": Rose.circle(48),
-    "sharp": Rose.circle(8, 0.004),
-    "uneven": Rose.from_directions(unit_vectors([0.1, 0.5, 1.9, 3.0, 3.1, 5.0]), 0.2),
-    "bump": Rose.circle(8, profile=Bump(1.2)),
-    "power": Rose.circle(8, profile=CosinePower(4.0)),
+BASES = {
+    "paper": DirectionalBasis.circle(8, 0.5),
+    "many": DirectionalBasis.circle(48),
+    "sharp": DirectionalBasis.circle(8, 0.004),
+    "uneven": DirectionalBasis.from_directions(unit_vectors([0.1, 0.5, 1.9, 3.0, 3.1, 5.0]), 0.2),
+    "bump": DirectionalBasis.circle(8, profile=Bump(1.2)),
+    "power": DirectionalBasis.circle(8, profile=CosinePower(4.0)),
 }
 SIGNALS = {
     "range": Range(),
@@ -38,16 +46,16 @@ SIGNALS = {
 }
 
 
-@pytest.mark.parametrize("name", ROSES)
+@pytest.mark.parametrize("name", BASES)
 def test_the_exact_quadrature_agrees_with_a_long_sum(name):
     rng = np.random.default_rng(7)
-    rose = ROSES[name]
+    basis = BASES[name]
     for _ in range(2):
         world = random_room(rng)
         p = random_point(rng, world)
-        F = [Descriptor(rose, signal).at(world, p)[0] for signal in SIGNALS.values()]
+        F = [Descriptor(basis, signal).at(world, p)[0] for signal in SIGNALS.values()]
         long = describe_plainly(
-            world, p, rose, 100_000, lambda r: np.stack([s.of_ranges(r) for s in SIGNALS.values()])
+            world, p, basis, 100_000, lambda r: np.stack([s.of_ranges(r) for s in SIGNALS.values()])
         )
         np.testing.assert_allclose(F, long, atol=4e-4)
 
@@ -56,20 +64,20 @@ def test_the_exact_quadrature_agrees_with_a_long_sum(name):
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-8, 1e-12])
 def test_the_exact_quadrature_keeps_its_tolerance(name, tolerance):
     rng = np.random.default_rng(11)
-    rose = ROSES[name]
+    basis = BASES[name]
     for _ in range(10):
         world = random_room(rng)
         p = random_point(rng, world)
-        F, _ = Descriptor(rose, quadrature=Exact(tolerance)).at(world, p)
-        best, _ = Descriptor(rose, quadrature=Exact(1e-15)).at(world, p)
+        F, _ = Descriptor(basis, quadrature=Exact(tolerance)).at(world, p)
+        best, _ = Descriptor(basis, quadrature=Exact(1e-15)).at(world, p)
         assert np.abs(F - best).max() <= tolerance * best.sum()
 
 
 def test_grazing_walls_cost_no_accuracy():
     """A corridor 200 m long and 2 m wide: r grows a hundredfold within a degree."""
     world = SegmentMap.room(200.0, 2.0)
-    F, _ = Descriptor(ROSES["paper"]).at(world, [70.0, 0.7])
-    best, _ = Descriptor(ROSES["paper"], quadrature=Exact(1e-15)).at(world, [70.0, 0.7])
+    F, _ = Descriptor(BASES["paper"]).at(world, [70.0, 0.7])
+    best, _ = Descriptor(BASES["paper"], quadrature=Exact(1e-15)).at(world, [70.0, 0.7])
     assert np.abs(F - best).max() <= 1e-12 * best.sum()
     # ∫ r dθ over one wall at distance c between angles φ is c·[artanh sin φ].
     total = 0.0
@@ -80,11 +88,11 @@ def test_grazing_walls_cost_no_accuracy():
     assert F.sum() == pytest.approx(total, rel=1e-13)
 
 
-@pytest.mark.parametrize("name", ROSES)
+@pytest.mark.parametrize("name", BASES)
 @pytest.mark.parametrize("kind", SIGNALS)
-def test_the_jacobian_agrees_with_differences_for_every_rose_and_signal(name, kind):
+def test_the_jacobian_agrees_with_differences_for_every_basis_and_signal(name, kind):
     rng = np.random.default_rng(5)
-    descriptor = Descriptor(ROSES[name], SIGNALS[kind], Exact(1e-14))
+    descriptor = Descriptor(BASES[name], SIGNALS[kind], Exact(1e-14))
     for _ in range(6):
         world = random_room(rng)
         p = random_point(rng, world)
@@ -97,13 +105,13 @@ def test_the_jacobian_agrees_with_differences_for_every_rose_and_signal(name, ki
         assert np.linalg.norm(J - D) <= 2e-6 * np.linalg.norm(J)
 
 
-def test_row_sums_of_the_jacobian_are_the_gradient_of_the_energy_whatever_the_rose():
+def test_row_sums_of_the_jacobian_are_the_gradient_of_the_energy_whatever_the_basis():
     world = paper_room()
     places = free_points(world, np.random.default_rng(2), 20)
-    moments = Moments.from_segments(world, places, ROSES["paper"])
+    moments = Moments.from_segments(world, places, BASES["paper"])
     slope = np.add.reduceat(moments.values[:, 1:], moments.offsets[:-1])
     for name in ("paper", "many", "uneven"):
-        field = MapField(Descriptor(ROSES[name]), world)
+        field = MapField(Descriptor(BASES[name]), world)
         assert row_sum_defect(field, places, slope).max() < 1e-8
 
 
@@ -112,7 +120,7 @@ def test_what_is_not_in_view_does_not_count(seed):
     rng = np.random.default_rng(seed)
     world = random_room(rng)
     p = random_point(rng, world)
-    descriptor = Descriptor(ROSES["paper"])
+    descriptor = Descriptor(BASES["paper"])
     a, b = np.sort(rng.uniform(0.0, 2.0 * np.pi, 2))
     whole, J = descriptor.at(world, p, jacobian=True)
     inside, J_in = descriptor.at(world, p, view=[[a, b]], jacobian=True)
@@ -126,7 +134,7 @@ def test_a_scan_gives_the_descriptor_of_the_place_it_was_taken_from():
     world = paper_room()
     bearings = 2.0 * np.pi * np.arange(1440) / 1440
     ranges = world.cast([1.3, 1.7], unit_vectors(bearings)).ranges
-    descriptor = Descriptor(ROSES["paper"])
+    descriptor = Descriptor(BASES["paper"])
     observed = descriptor.of_scan(Scan(bearings, ranges))
     F, _ = descriptor.at(world, [1.3, 1.7])
     np.testing.assert_allclose(observed.F, F, atol=5e-3)
@@ -136,7 +144,7 @@ def test_a_scan_gives_the_descriptor_of_the_place_it_was_taken_from():
 def test_a_sensor_with_two_returns_gives_the_descriptor_of_one_with_one():
     bearings = 2.0 * np.pi * np.arange(720) / 720
     ranges = paper_room().cast([1.3, 1.7], unit_vectors(bearings)).ranges
-    descriptor = Descriptor(ROSES["paper"])
+    descriptor = Descriptor(BASES["paper"])
     once = descriptor.of_scan(Scan(bearings, ranges))
     twice = descriptor.of_scan(Scan(np.repeat(bearings, 2), np.repeat(ranges, 2)))
     np.testing.assert_allclose(twice.F, once.F, rtol=1e-12)
@@ -151,13 +159,13 @@ def test_missing_beams_leave_a_hole_in_the_mass():
     bearings = np.linspace(-np.pi / 2, np.pi / 2, 181)
     ranges = np.full(181, 2.0)
     ranges[60:120] = np.nan
-    observed = Descriptor(Rose.circle(8, 0.02)).of_scan(Scan(bearings, ranges))
+    observed = Descriptor(DirectionalBasis.circle(8, 0.02)).of_scan(Scan(bearings, ranges))
     step = np.pi / 180
     assert observed.mass.sum() == pytest.approx(121 * step, rel=1e-9)
     np.testing.assert_allclose(observed.F, 2.0 * observed.mass, rtol=1e-12)
     assert observed.mass[4] < 1e-6  # behind: never seen
     view = [[-np.pi / 2 - step / 2, -30.5 * step], [29.5 * step, np.pi / 2 + step / 2]]
-    F, _ = Descriptor(Rose.circle(8, 0.02)).at(
+    F, _ = Descriptor(DirectionalBasis.circle(8, 0.02)).at(
         SegmentMap.from_polygons([2.0 * unit_vectors(np.arange(720) * np.pi / 360)]),
         [0.0, 0.0],
         view=view,
@@ -168,7 +176,7 @@ def test_missing_beams_leave_a_hole_in_the_mass():
 def test_walls_that_differ_only_in_reflectance_make_a_shadow_term_of_their_own():
     square = [[[0, 0], [4, 0]], [[4, 0], [4, 4]], [[4, 4], [0, 4]], [[0, 4], [0, 0]]]
     world = SegmentMap.from_segments(square, reflectance=[0.1, 0.9, 0.4, 0.6])
-    descriptor = Descriptor(ROSES["paper"], Intensity(), Exact(1e-14))
+    descriptor = Descriptor(BASES["paper"], Intensity(), Exact(1e-14))
     p = np.array([1.3, 2.2])
     _, J = descriptor.at(world, p, jacobian=True)
     D = richardson(lambda q: descriptor.at(world, q)[0], p, 8e-4)
@@ -189,7 +197,7 @@ def furnished(rng, world):
 @pytest.mark.parametrize("signal", [Intensity(2.5, 0.3), SurfaceGradient(maximum=2.0)])
 def test_a_signal_that_jumps_at_its_longest_range_has_the_jacobian_of_its_rims(name, signal):
     rng = np.random.default_rng(17)
-    descriptor = Descriptor(ROSES[name], signal, Exact(1e-14))
+    descriptor = Descriptor(BASES[name], signal, Exact(1e-14))
     tried = 0
     for _ in range(8):
         world = furnished(rng, random_room(rng))
@@ -202,14 +210,14 @@ def test_a_signal_that_jumps_at_its_longest_range_has_the_jacobian_of_its_rims(n
             continue
         tried += 1
         assert np.linalg.norm(J - D) <= 1e-5 * np.linalg.norm(J)
-        moments = Moments.from_segments(world, p[None], ROSES[name], signal)
-        np.testing.assert_allclose(moments.describe(ROSES[name])[1][0], J, atol=1e-9)
+        moments = Moments.from_segments(world, p[None], BASES[name], signal)
+        np.testing.assert_allclose(moments.describe(BASES[name])[1][0], J, atol=1e-9)
     assert tried >= 4
 
 
 def test_rims_count_within_the_view_alone():
     world = furnished(np.random.default_rng(2), SegmentMap.room(9.0, 6.0))
-    descriptor = Descriptor(ROSES["paper"], Intensity(2.5), Exact(1e-14))
+    descriptor = Descriptor(BASES["paper"], Intensity(2.5), Exact(1e-14))
     p = np.array([2.0, 2.2])
     _, J = descriptor.at(world, p, jacobian=True)
     _, left = descriptor.at(world, p, jacobian=True, view=[[0.0, 3.0]])

@@ -19,11 +19,11 @@ from tests.support.errors import refused
 from tests.support.paper_parts import CircleSum, EqualArea, paper_room
 
 import isovist as iv
-from isovist import Descriptor, MissingExtraError, Rose
+from isovist import Descriptor, DirectionalBasis, MissingExtraError
 
 has_torch = importlib.util.find_spec("torch") is not None
 needs_torch = pytest.mark.skipif(not has_torch, reason="PyTorch is not installed")
-SIGNAL, CIRCLE = of_a_field(), iv.Rose.circle(8, 0.5)
+SIGNAL, CIRCLE = of_a_field(), iv.DirectionalBasis.circle(8, 0.5)
 MESH = iv.MeshMap.extrude(iv.SegmentMap.room(3.0, 2.0), 0.0, 2.0)
 
 
@@ -33,12 +33,12 @@ def test_what_a_loss_is_worth_in_everything_agrees_with_differences(signal):
     plan, u = room(), RNG.normal(size=(len(POINTS), len(DIRECTIONS)))
 
     def loss(points, corners, directions, epsilon):
-        rose = Rose.from_directions(directions, epsilon)
-        return (u * plan.moved(corners).moments(points, rose, signal).describe(rose)[0]).sum()
+        basis = DirectionalBasis.from_directions(directions, epsilon)
+        return (u * plan.moved(corners).moments(points, basis, signal).describe(basis)[0]).sum()
 
     given = [POINTS, plan.corners, DIRECTIONS, np.array(EPSILON)]
-    rose = Rose.from_directions(DIRECTIONS, EPSILON)
-    pulled = plan.pull(plan.moments(POINTS, rose, signal), rose, u)
+    basis = DirectionalBasis.from_directions(DIRECTIONS, EPSILON)
+    pulled = plan.pull(plan.moments(POINTS, basis, signal), basis, u)
     lengths = np.linalg.norm(DIRECTIONS, axis=1)
     told = [pulled.points, pulled.corners, pulled.directions / lengths[:, None], pulled.parameter]
     step = 1e-5
@@ -55,13 +55,13 @@ def test_what_a_loss_is_worth_in_everything_agrees_with_differences(signal):
 
 
 def test_moving_all_corners_is_moving_the_places_the_other_way():
-    plan, rose = room(), Rose.circle(8, 0.3)
-    moments = plan.moments(POINTS, rose)
-    _, J = Descriptor(rose).at(plan.world, POINTS, jacobian=True)
+    plan, basis = room(), DirectionalBasis.circle(8, 0.3)
+    moments = plan.moments(POINTS, basis)
+    _, J = Descriptor(basis).at(plan.world, POINTS, jacobian=True)
     for channel in range(8):
         u = np.zeros((len(POINTS), 8))
         u[:, channel] = 1.0
-        pulled = plan.pull(moments, rose, u)
+        pulled = plan.pull(moments, basis, u)
         np.testing.assert_allclose(pulled.points, J[:, channel], atol=1e-10)
         np.testing.assert_allclose(
             pulled.corners.sum(axis=0), -J[:, channel].sum(axis=0), atol=1e-9
@@ -72,14 +72,14 @@ def test_a_plan_is_the_map_it_came_from():
     world = paper_room()
     plan = Plan.from_map(world)
     np.testing.assert_array_equal(plan.world.walls, world.walls)
-    rose = Rose.circle(8, 0.5)
-    F, _ = Descriptor(rose).at(world, [[1.5, 1.5]])
-    np.testing.assert_array_equal(plan.moments([[1.5, 1.5]], rose).describe(rose)[0], F)
+    basis = DirectionalBasis.circle(8, 0.5)
+    F, _ = Descriptor(basis).at(world, [[1.5, 1.5]])
+    np.testing.assert_array_equal(plan.moments([[1.5, 1.5]], basis).describe(basis)[0], F)
 
 
 def test_signals_that_hang_on_places_are_refused():
     with refused(code="conflict"):
-        room().moments(POINTS, Rose.circle(4), iv.SurfaceGradient())
+        room().moments(POINTS, DirectionalBasis.circle(4), iv.SurfaceGradient())
 
 
 @pytest.mark.skipif(has_torch, reason="torch is installed")
@@ -95,19 +95,19 @@ def test_a_wall_is_found_to_a_millimetre_from_scans():
     from examples.fit_a_wall import room as room_with
     from scipy.optimize import minimize
 
-    rose, world = Rose.circle(16), room_with(DRAWN)
+    basis, world = DirectionalBasis.circle(16), room_with(DRAWN)
     places = np.random.default_rng(0).uniform(0.2, (4.8, 3.8), (240, 2))
     places = places[world.contains(places) & (world.clearance(places) > 0.3)][:60]
-    seen, plan = scans(places, rose), Plan.from_map(world)
+    seen, plan = scans(places, basis), Plan.from_map(world)
     ends = [int(np.linalg.norm(plan.corners - end, axis=1).argmin()) for end in DRAWN]
 
     def cost(x):
         corners = plan.corners.copy()
         corners[ends] = x.reshape(2, 2)
         here = plan.moved(corners)
-        moments = here.moments(places, rose)
-        gap = moments.describe(rose)[0] - seen
-        pulled = here.pull(moments, rose, 2.0 * gap / gap.size)
+        moments = here.moments(places, basis)
+        gap = moments.describe(basis)[0] - seen
+        pulled = here.pull(moments, basis, 2.0 * gap / gap.size)
         return (gap**2).mean(), pulled.corners[ends].ravel()
 
     found = minimize(
@@ -165,17 +165,24 @@ def test_a_wall_is_found_to_a_millimetre_by_the_example():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("world", "rose", "quadrature", "places", "step", "atol"),
+    ("world", "basis", "quadrature", "places", "step", "atol"),
     [
         (paper_room(), CIRCLE, None, [[1.5, 1.5], [3.6, 2.2], [5.5, 3.1]], 1e-4, 1e-4),
-        (MESH, iv.Rose.fibonacci(6, 0.5), EqualArea(20_000), [[1.3, 0.9, 0.8]], 1e-2, 5e-3),
+        (
+            MESH,
+            iv.DirectionalBasis.fibonacci(6, 0.5),
+            EqualArea(20_000),
+            [[1.3, 0.9, 0.8]],
+            1e-2,
+            5e-3,
+        ),
     ],
     ids=["plane", "space"],
 )
 def test_the_jacobian_of_a_field_agrees_with_differences_behind_shadows_too(
-    world, rose, quadrature, places, step, atol
+    world, basis, quadrature, places, step, atol
 ):
-    descriptor = Descriptor(rose, SIGNAL, quadrature)
+    descriptor = Descriptor(basis, SIGNAL, quadrature)
     for p in np.array(places):
         _, J = descriptor.at(world, p, jacobian=True)
         steps = step * np.eye(len(p))
@@ -192,5 +199,5 @@ def test_the_sum_of_a_field_over_rays_agrees_with_the_exact_quadrature():
 def test_of_a_field_beyond_the_maximum_there_is_nothing():
     world = iv.SegmentMap.room(6.0, 4.0)
     near = of_a_field(maximum=1e-3, missing=0.25)
-    F, _ = Descriptor(iv.Rose.circle(4), near).at(world, [3.0, 2.0])
+    F, _ = Descriptor(iv.DirectionalBasis.circle(4), near).at(world, [3.0, 2.0])
     assert F.sum() == pytest.approx(0.25 * 2.0 * np.pi)

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from isovist import Cell, Descriptor, MeshMap, OccupancyMap, Pose, Range, Rose, SegmentMap
+from isovist import (
+    Cell,
+    Descriptor,
+    DirectionalBasis,
+    MeshMap,
+    OccupancyMap,
+    Pose,
+    Range,
+    SegmentMap,
+)
 from isovist.paper import (
     CircleSum,
     EqualArea,
@@ -20,14 +29,14 @@ from isovist.paper import (
 
 pytestmark = pytest.mark.slow
 
-ROSE = Rose.circle(8, 0.5)
+BASIS = DirectionalBasis.circle(8, 0.5)
 ROOM = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)])
 DRIVE = [Pose(0.08 * k, 0.01 * k, 0.1 * k) for k in range(6)]
 
 
 def place_course(world=ROOM, signal=None):
     places = [[p.x, p.y] for p in DRIVE]
-    field = MapField(Descriptor(ROSE, Range() if signal is None else signal), world)
+    field = MapField(Descriptor(BASIS, Range() if signal is None else signal), world)
     return PlaceCourse.along(field, places, 0.2 * np.arange(6))
 
 
@@ -49,7 +58,7 @@ def test_each_assumption_is_reported_by_name_with_its_value():
 
 
 def test_a_heading_counts_by_the_arm():
-    course = PoseCourse.along(Descriptor(ROSE), ROOM, DRIVE, 0.2 * np.arange(6), arm=2.5)
+    course = PoseCourse.along(Descriptor(BASIS), ROOM, DRIVE, 0.2 * np.arange(6), arm=2.5)
     start = np.array([1.5, 1.5, 0.2])
     F, J = course.at(start)
     answer = dynamic_bound(course, start, F, radius=0.005)
@@ -76,7 +85,7 @@ def test_in_space_the_bound_is_not_violated_either():
 
 @pytest.mark.parametrize(("quadrature", "exact"), [(Exact(), True), (EqualArea(99), False)])
 def test_the_derivative_in_a_mesh_is_exact_face_by_face_alone(quadrature, exact):
-    field = MapField(Descriptor(Rose.fibonacci(8), quadrature=quadrature),
+    field = MapField(Descriptor(DirectionalBasis.fibonacci(8), quadrature=quadrature),
                      MeshMap.box((0, 0, 0), (4, 4, 3)))  # fmt: skip
     assert PlaceCourse.along(field, np.zeros((2, 3))).exact is exact
 
@@ -116,7 +125,7 @@ def test_a_wall_within_the_ball_leaves_nothing_verified():
 def test_on_cells_the_derivative_is_not_verified_and_the_way_is_known_only_at_samples():
     cells = np.full((80, 120), Cell.OCCUPIED, dtype=np.uint8)
     cells[2:78, 2:118] = Cell.FREE
-    descriptor = Descriptor(ROSE, quadrature=CircleSum(256))
+    descriptor = Descriptor(BASIS, quadrature=CircleSum(256))
     course = PoseCourse.along(descriptor, OccupancyMap(cells, 0.05), DRIVE[:2])
     answer = dynamic_bound(course, [1.5, 1.5, 0.2], np.zeros((2, 8)), radius=0.01, samples=6)
     assert not answer.holds
@@ -127,7 +136,7 @@ def test_on_cells_the_derivative_is_not_verified_and_the_way_is_known_only_at_sa
 
 
 def test_noise_and_drift_widen_the_bound():
-    course = PoseCourse.along(Descriptor(ROSE), ROOM, DRIVE, 0.2 * np.arange(6))
+    course = PoseCourse.along(Descriptor(BASIS), ROOM, DRIVE, 0.2 * np.arange(6))
     start = np.array([1.5, 1.5, 0.2])
     F = course.at(start)[0]
     bounds = [

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from tests.support.command_line import run
-from tests.support.paper_parts import Exact, paper_room, paper_rose
+from tests.support.paper_parts import Exact, paper_basis, paper_room
 
 from isovist import Descriptor
 
@@ -51,7 +51,7 @@ def rows():
 
 @pytest.mark.parametrize("place", EXACT_F)
 def test_exact_descriptors_and_jacobians_agree_with_independent_values(place):
-    descriptor = Descriptor(paper_rose(), quadrature=Exact(1e-13))
+    descriptor = Descriptor(paper_basis(), quadrature=Exact(1e-13))
     F, J = descriptor.at(paper_room(), place, jacobian=True)
     np.testing.assert_allclose(F, EXACT_F[place], rtol=1e-12)
     sigma = np.linalg.svd(J, compute_uv=False)

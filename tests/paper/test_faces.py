@@ -11,8 +11,8 @@ from isovist import Descriptor, MeshMap
 
 pytestmark = pytest.mark.slow
 
-ROSE = iv.Rose.fibonacci(12, 0.5)
-EXACT = Descriptor(ROSE, quadrature=Exact(1e-11))
+BASIS = iv.DirectionalBasis.fibonacci(12, 0.5)
+EXACT = Descriptor(BASIS, quadrature=Exact(1e-11))
 POINT = np.array([1.3, 1.7, 1.2])
 SIZE = np.array([6.0, 4.0, 3.0])
 LOW, HIGH = np.array([4.0, 1.0, 0.0]), np.array([4.6, 1.8, 0.9])
@@ -48,7 +48,7 @@ def on_plane(axis, value, u, v, area, f):
     r = np.linalg.norm(gap, axis=1)
     theta = gap / r[:, None]
     weight = np.ravel(area) * abs(value - POINT[axis]) / r**3
-    return (weight * f(theta, r)) @ ROSE.weights(theta)
+    return (weight * f(theta, r)) @ BASIS.weights(theta)
 
 
 def cut_by(low, high, kinks, panels=3):
@@ -78,7 +78,7 @@ def over_side(axis, value, u_range, v_range, f):
         return POINT[k] + walls(k) / t
 
     corners = [reach(axis, value), *(reach(two, v) for v in v_range)]
-    F = np.zeros(len(ROSE))
+    F = np.zeros(len(BASIS))
     for u, cu in zip(*cut_by(*u_range, np.ravel([where(one, t) for t in corners])), strict=True):
         kinks = np.ravel([where(two, t) for t in (reach(axis, value), reach(one, u))])
         v, cv = cut_by(*v_range, kinks)
@@ -88,7 +88,7 @@ def over_side(axis, value, u_range, v_range, f):
 
 def box_and_cube():
     """The room by its six walls, less what the cube cuts off in front of them."""
-    F = np.zeros(len(ROSE))
+    F = np.zeros(len(BASIS))
     for axis in range(3):
         u, v = (k for k in range(3) if k != axis)
         for value in (0.0, SIZE[axis]):
@@ -115,7 +115,7 @@ def test_a_box_with_a_cube_agrees_with_an_independent_integral():
 def extruded_twin(plan, point, low, high, panels=6):
     """F of an extruded plan: exact pieces of the plan around, and up and down in three parts."""
     pieces = plan.see(point[None, :2])
-    F = np.zeros(len(ROSE))
+    F = np.zeros(len(BASIS))
     for k in range(int(pieces.counts[0])):
         start, stop, wall = pieces.angles[0, k], pieces.angles[0, k + 1], pieces.walls[0, k]
         if stop - start < 1e-15:
@@ -147,7 +147,7 @@ def extruded_twin(plan, point, low, high, panels=6):
                 axis=-1,
             )
             weight = (c * (ends[part + 1] - ends[part]))[:, None] * cx * np.cos(el) * r
-            F += weight.ravel() @ ROSE.weights(theta.reshape(-1, 3))
+            F += weight.ravel() @ BASIS.weights(theta.reshape(-1, 3))
     return F  # fmt: skip
 
 
@@ -175,9 +175,9 @@ def test_the_jacobian_agrees_with_differences_to_1e_6(world):
 
 def test_reflectances_count_face_by_face_too():
     world = MeshMap.box((0, 0, 0), SIZE, reflectance=[0.1, 0.9, 0.4, 0.5, 0.2, 0.7])
-    exact = Descriptor(ROSE, iv.Intensity(), Exact(1e-10))
+    exact = Descriptor(BASIS, iv.Intensity(), Exact(1e-10))
     F, J = exact.at(world, POINT, jacobian=True)
-    summed, _ = Descriptor(ROSE, iv.Intensity(), EqualArea(200_000)).at(world, POINT)
+    summed, _ = Descriptor(BASIS, iv.Intensity(), EqualArea(200_000)).at(world, POINT)
     np.testing.assert_allclose(F, summed, atol=2e-4)
     step = 1e-4 * np.eye(3)
     moved = exact.at(world, np.concatenate([POINT + step, POINT - step]))[0]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.angles import unit_vectors
 from tests.support.paths import ROOT
 
-from isovist import Descriptor, Gram, Range, Rose, Scan
+from isovist import Descriptor, DirectionalBasis, Gram, Range, Scan
 from isovist.basis import Bump, CosinePower
 from isovist.paper import (
     KEEP,
@@ -37,8 +37,8 @@ PLACE = np.array([1.5, 2.0])
 
 @pytest.mark.parametrize(("n", "temperature"), [(8, 0.5), (8, 0.1), (9, 0.3), (16, 0.5)])
 def test_the_circulant_matrix_is_the_one_a_quadrature_gives(n, temperature):
-    rose = Rose.circle(n, temperature)
-    by_fft, by_rule = Gram.from_rose(rose), Gram.from_rule(rose, circle_rule(rose))
+    basis = DirectionalBasis.circle(n, temperature)
+    by_fft, by_rule = Gram.from_basis(basis), Gram.from_rule(basis, circle_rule(basis))
     np.testing.assert_allclose(by_fft.matrix, by_rule.matrix, atol=1e-13)
     np.testing.assert_allclose(by_fft.spectrum, by_rule.spectrum, rtol=1e-6)
     np.testing.assert_allclose(
@@ -50,39 +50,43 @@ def test_the_circulant_matrix_is_the_one_a_quadrature_gives(n, temperature):
     ("n", "temperature", "condition"), [(8, 0.5, 1.0e3), (16, 0.5, 3.4e9), (8, 0.1, 2.84)]
 )
 def test_condition_numbers_grow_with_the_overlap_of_the_weights(n, temperature, condition):
-    found = Gram.from_rose(Rose.circle(n, temperature)).condition
+    found = Gram.from_basis(DirectionalBasis.circle(n, temperature)).condition
     assert found == pytest.approx(condition, rel=0.02)
 
 
 def test_conditions_beyond_rounding_are_seen_since_the_factor_keeps_twice_the_digits():
-    assert Gram.from_rose(Rose.circle(32, 0.5)).condition > 1e16
+    assert Gram.from_basis(DirectionalBasis.circle(32, 0.5)).condition > 1e16
 
 
 @pytest.mark.parametrize("profile", [Bump(1.2), CosinePower(3.0)])
 def test_profiles_with_an_edge_are_integrated_to_1e_9(profile):
-    rose = Rose.circle(8, profile=profile)
-    fine = gram_sum(rose, CircleSum(200_000).rule())
-    np.testing.assert_allclose(Gram.from_rose(rose).matrix, fine, atol=1e-9)
+    basis = DirectionalBasis.circle(8, profile=profile)
+    fine = gram_sum(basis, CircleSum(200_000).rule())
+    np.testing.assert_allclose(Gram.from_basis(basis).matrix, fine, atol=1e-9)
 
 
 def test_on_the_sphere_the_product_rule_settles_where_lebedev_agrees():
-    rose = Rose.fibonacci(20, 0.3)
-    G = Gram.from_rose(rose).matrix
-    np.testing.assert_allclose(G, gram_sum(rose, Lebedev(131).rule()), atol=1e-11)
+    basis = DirectionalBasis.fibonacci(20, 0.3)
+    G = Gram.from_basis(basis).matrix
+    np.testing.assert_allclose(G, gram_sum(basis, Lebedev(131).rule()), atol=1e-11)
     assert G.sum() == pytest.approx(4.0 * np.pi, rel=1e-13)
 
 
 @pytest.mark.parametrize(
-    ("rose", "rank"),
-    [(Rose.circle(64, 0.5), 23), (Rose.fibonacci(64, 0.5), 64), (Rose.fibonacci(64, 2.0), None)],
+    ("basis", "rank"),
+    [
+        (DirectionalBasis.circle(64, 0.5), 23),
+        (DirectionalBasis.fibonacci(64, 0.5), 64),
+        (DirectionalBasis.fibonacci(64, 2.0), None),
+    ],
 )
-def test_64_flat_weights_neither_fail_nor_return_garbage(rose, rank):
+def test_64_flat_weights_neither_fail_nor_return_garbage(basis, rank):
     """n = 64, ε = 0.5: the seminorm is the norm of the projection computed without F or G."""
-    gram = Gram.from_rose(rose)
+    gram = Gram.from_basis(basis)
     assert gram.condition > 1e9
     assert gram.rank == rank if rank is not None else gram.rank < 64
-    rule = CircleSum(5000).rule() if rose.dimension == 2 else sphere_rule(101)
-    A = np.sqrt(rule.coefficients)[:, None] * rose.weights(rule.directions)
+    rule = CircleSum(5000).rule() if basis.dimension == 2 else sphere_rule(101)
+    A = np.sqrt(rule.coefficients)[:, None] * basis.weights(rule.directions)
     Q, s, _ = np.linalg.svd(A, full_matrices=False)
     Q = Q[:, s > KEEP * s[0]]
     assert Q.shape[1] == gram.rank
@@ -94,13 +98,13 @@ def test_64_flat_weights_neither_fail_nor_return_garbage(rose, rank):
 
 def test_64_flat_weights_on_the_paper_room_against_an_orthonormal_basis():
     """A jumping signal, integrated exactly against the Fourier modes that span the kept space."""
-    rose = Rose.circle(64, 0.5)
-    gram = Gram.from_rose(rose)
+    basis = DirectionalBasis.circle(64, 0.5)
+    gram = Gram.from_basis(basis)
     assert gram.rank == 23
-    F, _ = Descriptor(rose).at(ROOM, PLACE)
-    # Kept modes 0…11 of the rose; each is one function Σ_i e^(2πi m i/n) w_i, normalised here.
+    F, _ = Descriptor(basis).at(ROOM, PLACE)
+    # Kept modes 0…11 of the basis; each is one function Σ_i e^(2πi m i/n) w_i, normalised here.
     fine = CircleSum(4096).rule()
-    W = rose.weights(fine.directions)
+    W = basis.weights(fine.directions)
     captured = 0.0
     for m in range(12):
         for part in (np.cos, np.sin) if m else (np.cos,):
@@ -133,8 +137,8 @@ def test_the_distance_of_signals_is_that_of_densely_sampled_ones():
 @given(seed=st.integers(0, 10_000), n=st.integers(3, 20), three=st.booleans())
 def test_gap_bounds_and_projection_fit_together(seed, n, three):
     rng = np.random.default_rng(seed)
-    rose = Rose.fibonacci(n) if three else Rose.circle(n)
-    gram = Gram.from_rule(rose, plain_rule(3 if three else 2))
+    basis = DirectionalBasis.fibonacci(n) if three else DirectionalBasis.circle(n)
+    gram = Gram.from_rule(basis, plain_rule(3 if three else 2))
     c = gram.rule.coefficients
     f = random_signal(rng, gram.rule.directions)
     F = gram.features(f)
@@ -149,10 +153,10 @@ def test_gap_bounds_and_projection_fit_together(seed, n, three):
 
 def test_restricted_to_a_field_of_view_everything_is_an_integral_over_it():
     view = np.array([[-2.0, 1.0]])
-    rose = Rose.circle(12, 0.2)
-    gram = Gram.from_rose(rose, view=view)
+    basis = DirectionalBasis.circle(12, 0.2)
+    gram = Gram.from_basis(basis, view=view)
     assert gram.matrix.sum() == pytest.approx(3.0, rel=1e-13)
-    F, _ = Descriptor(rose).at(ROOM, PLACE, view=view)
+    F, _ = Descriptor(basis).at(ROOM, PLACE, view=view)
     energy = float(squared_norms(ROOM, PLACE[None], view=view)[0])
     assert 0.0 < float(gram.gap(F, energy)) < 0.05 * energy
     whole = squared_norms(ROOM, PLACE[None])[0]
@@ -162,7 +166,7 @@ def test_restricted_to_a_field_of_view_everything_is_an_integral_over_it():
 
 def test_a_band_of_the_sphere_has_its_own_gram_matrix():
     band = Sector(azimuth=(0.3, 2.8), elevation=(-0.2, 0.7))
-    gram = Gram.from_rose(Rose.fibonacci(16, 0.4), view=band)
+    gram = Gram.from_basis(DirectionalBasis.fibonacci(16, 0.4), view=band)
     assert gram.matrix.sum() == pytest.approx(band.area, rel=1e-12)
     assert gram.condition > 1e6
 
@@ -172,9 +176,9 @@ def test_a_scan_with_missing_beams_is_compared_only_where_it_saw():
     ranges = ROOM.cast(PLACE, unit_vectors(bearings)).ranges.copy()
     ranges[40:90] = np.nan
     scan = Scan(bearings, ranges)
-    rose = Rose.circle(16)
-    gram = Gram.from_scan(rose, scan)
-    F = Descriptor(rose, signal=Range()).of_scan(scan).F
+    basis = DirectionalBasis.circle(16)
+    gram = Gram.from_scan(basis, scan)
+    F = Descriptor(basis, signal=Range()).of_scan(scan).F
     seen = scan.valid
     energy = float(scan.beam_widths[seen] @ scan.ranges[seen] ** 2)
     assert 0.0 < float(gram.gap(F, energy)) < 0.02 * energy
@@ -182,8 +186,8 @@ def test_a_scan_with_missing_beams_is_compared_only_where_it_saw():
 
 
 def test_a_signal_in_the_span_is_captured_whole():
-    gram = Gram.from_rose(Rose.circle(32, 0.1))
-    f = gram.rose.weights(gram.rule.directions) @ np.linspace(1.0, 2.0, 32)
+    gram = Gram.from_basis(DirectionalBasis.circle(32, 0.1))
+    f = gram.basis.weights(gram.rule.directions) @ np.linspace(1.0, 2.0, 32)
     assert float(gram.gap(gram.features(f), gram.rule.coefficients @ f**2)) == pytest.approx(
         0.0, abs=1e-10
     )

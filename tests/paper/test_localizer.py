@@ -14,8 +14,8 @@ from isovist.paper import (
     band_of,
     distances,
     layer,
+    paper_basis,
     paper_room,
-    paper_rose,
 )
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def full_scan(heading=0.0, beams=1024):
 
 
 def test_the_table_of_the_paper_is_the_path_of_its_localizer():
-    answer = PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(full_scan(), 0.0)
+    answer = PaperLocalizer(ROOM, paper_basis(), spacing=0.5).locate(full_scan(), 0.0)
     np.testing.assert_allclose(answer.path[:4], PATH, atol=6e-4)
     np.testing.assert_allclose(answer.residuals[:4], RESIDUALS, atol=6e-5)
     np.testing.assert_array_equal(answer.nodes.places[:4], [(1.5, 1.5), (1.5, 2), (1, 2), (1, 1.5)])
@@ -43,8 +43,8 @@ def test_the_table_of_the_paper_is_the_path_of_its_localizer():
 
 @pytest.mark.parametrize("norm", ["euclid", "gram", "truncated"])
 def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm):
-    descriptor = Descriptor(iv.Rose.circle(16))
-    localizer = PaperLocalizer(ROOM, descriptor.rose, norm=norm, spacing=0.25)
+    descriptor = Descriptor(iv.DirectionalBasis.circle(16))
+    localizer = PaperLocalizer(ROOM, descriptor.basis, norm=norm, spacing=0.25)
     F, J = descriptor.at(ROOM, PLACE, jacobian=True)
     known = localizer.locate(F, 0.0)
     np.testing.assert_allclose(known.pose.vector, [*PLACE, 0.0], atol=1e-9)
@@ -56,7 +56,7 @@ def test_a_given_descriptor_is_found_to_rounding_with_and_without_a_heading(norm
 
 @pytest.mark.parametrize("norm", ["euclid", "truncated"])
 def test_scans_of_the_plane_are_located_on_cells(norm):
-    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0), norm)
+    localizer = PaperLocalizer(PLANE.world, iv.DirectionalBasis.circle(32), iv.Range(20.0), norm)
     looks = [(place, None, PLANE.look(place)) for place in PLANE.places]
     first = PLANE.places[0]
     mounted = PLANE.look(first, mount=PLANE.mount)
@@ -69,7 +69,9 @@ def test_scans_of_the_plane_are_located_on_cells(norm):
 def test_half_a_view_is_compared_where_it_was_seen():
     lidar, truth = iv.Lidar(field_of_view=np.pi, beams=181, noise=0.01), PLANE.places[1]
     scan = lidar.scan(PLANE.world, truth, np.random.default_rng(2))
-    answer = PaperLocalizer(PLANE.world, iv.Rose.circle(32), iv.Range(20.0)).locate(scan)
+    answer = PaperLocalizer(PLANE.world, iv.DirectionalBasis.circle(32), iv.Range(20.0)).locate(
+        scan
+    )
     away, turn = gap(answer.pose, truth)
     assert away < 0.1
     assert turn < 0.03
@@ -91,7 +93,7 @@ def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
     world, truth, lidar = space_case(kind)
     scan = lidar.scan(world, truth, np.random.default_rng(1))
     localizer = PaperLocalizer(
-        world, iv.Rose.fibonacci(48), iv.Range(20.0), spacing=0.5,
+        world, iv.DirectionalBasis.fibonacci(48), iv.Range(20.0), spacing=0.5,
         region=layer(world), view=band_of(scan),
     )  # fmt: skip
     away, turn = gap(localizer.locate(scan).pose, truth)
@@ -103,8 +105,8 @@ def test_scans_in_space_are_located_on_voxels_and_meshes(kind):
 
 def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
     world = iv.SegmentMap.room(1.9, 1.2)
-    descriptor = Descriptor(iv.Rose.circle(8, 0.5))
-    localizer = PaperLocalizer(world, descriptor.rose, spacing=0.02)
+    descriptor = Descriptor(iv.DirectionalBasis.circle(8, 0.5))
+    localizer = PaperLocalizer(world, descriptor.basis, spacing=0.02)
     rng = np.random.default_rng(5)
     held = 0
     for place in rng.uniform((0.2, 0.2), (1.7, 1.0), (12, 2)):
@@ -126,7 +128,7 @@ def test_the_bound_holds_where_nothing_varies_much_and_is_not_exceeded():
 
 
 def test_the_bound_names_every_assumption():
-    answer = PaperLocalizer(ROOM, paper_rose(), spacing=0.5).locate(full_scan(), 0.0)
+    answer = PaperLocalizer(ROOM, paper_basis(), spacing=0.5).locate(full_scan(), 0.0)
     names = [assumption.name for assumption in answer.bound.assumptions]
     assert names == ["derivative", "room", "variation", "node", "noise", "alias"]
     # Symmetric halves: another node explains it as well, so nothing is claimed.
@@ -142,9 +144,9 @@ def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
     hits = world.cast(truth.position, unit_vectors(bearings + truth.yaw))
     strengths = world.reflectance[hits.walls]
     scan = iv.Scan(bearings, hits.ranges, intensities=strengths)
-    rose = iv.Rose.circle(32)
-    alone = PaperLocalizer(world, rose, iv.Range()).locate(scan)
-    both = PaperLocalizer(world, rose, [iv.Range(), iv.Intensity()]).locate(scan)
+    basis = iv.DirectionalBasis.circle(32)
+    alone = PaperLocalizer(world, basis, iv.Range()).locate(scan)
+    both = PaperLocalizer(world, basis, [iv.Range(), iv.Intensity()]).locate(scan)
     # The room turned by 180° looks the same to ranges alone.
     assert alone.nodes.distances[1] < 1.3 * alone.nodes.distances[0]
     away, turn = gap(both.pose, truth)
@@ -157,8 +159,12 @@ def test_range_and_intensity_stacked_tell_what_range_alone_cannot():
 def test_the_grid_covers_cells_voxels_and_meshes():
     rng, mesh = np.random.default_rng(4), iv.MeshMap.extrude(iv.SegmentMap.room(3, 2), 0, 2)
     for world in (ROOM, PLANE.world, SPACE.world, mesh):
-        rose = iv.Rose.circle(8) if world.dimension == 2 else iv.Rose.fibonacci(8)
-        grid = DescriptorGrid.over(world, Descriptor(rose, iv.Range(20.0)), 0.8)
+        basis = (
+            iv.DirectionalBasis.circle(8)
+            if world.dimension == 2
+            else iv.DirectionalBasis.fibonacci(8)
+        )
+        grid = DescriptorGrid.over(world, Descriptor(basis, iv.Range(20.0)), 0.8)
         places = rng.uniform(*world.bounds, (3000, world.dimension))
         places = places[world.contains(places)]
         gaps = np.linalg.norm(places[:, None] - grid.nodes, axis=2).min(axis=1)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from tests.support.angles import unit_vectors
 from tests.support.reference import random_point, random_room
 
-from isovist import Cell, Descriptor, Intensity, OccupancyMap, Pose, Rose, SegmentMap
+from isovist import Cell, Descriptor, DirectionalBasis, Intensity, OccupancyMap, Pose, SegmentMap
 from isovist.basis import Bump
 from isovist.paper import (
     Exact,
@@ -27,7 +27,7 @@ from isovist.tracking import Gramian, carry, whiten
 pytestmark = pytest.mark.slow
 
 seeds = st.integers(0, 2**32 - 1)
-ROSE = Rose.circle(8, 0.5)
+BASIS = DirectionalBasis.circle(8, 0.5)
 few = settings(max_examples=25)
 
 
@@ -38,7 +38,7 @@ def pose_course(rng, world, start, arm=1.0):
         for _ in range(9):
             poses.append(poses[-1] @ Pose(rng.uniform(0.0, 0.06), 0.0, rng.normal(0.0, 0.3)))
         when = np.cumsum(rng.uniform(0.05, 0.3, 10))
-        course = PoseCourse.along(Descriptor(ROSE), world, poses, when, arm=arm)
+        course = PoseCourse.along(Descriptor(BASIS), world, poses, when, arm=arm)
         if course.free(start):
             return course
 
@@ -52,29 +52,29 @@ def check_slopes(descriptor, world, poses, atol=3e-6):
 
 
 def test_the_derivative_by_the_pose_agrees_with_differences():
-    rng, bump = np.random.default_rng(0), Rose.circle(9, profile=Bump(1.2))
-    for rose in (ROSE, Rose.circle(5, 0.9), Rose.circle(8, 0.02), bump):
+    rng, bump = np.random.default_rng(0), DirectionalBasis.circle(9, profile=Bump(1.2))
+    for basis in (BASIS, DirectionalBasis.circle(5, 0.9), DirectionalBasis.circle(8, 0.02), bump):
         world = random_room(rng)
         points = np.stack([random_point(rng, world, 0.1) for _ in range(4)])
-        check_slopes(Descriptor(rose), world, np.column_stack([points, rng.uniform(-7.0, 7.0, 4)]))
+        check_slopes(Descriptor(basis), world, np.column_stack([points, rng.uniform(-7.0, 7.0, 4)]))
     # The rims of a longest range move too.
     square = [[0, 0, 9, 0], [9, 0, 9, 6], [9, 6, 0, 6], [0, 6, 0, 0]]
     world = SegmentMap.from_segments(square, reflectance=[0.9, 0.2, 0.5, 0.7])
     poses = np.array([[2.0, 2.2, 0.7], [7.1, 4.9, -2.0]])
-    check_slopes(Descriptor(ROSE, Intensity(2.5, 0.1)), world, poses)
+    check_slopes(Descriptor(BASIS, Intensity(2.5, 0.1)), world, poses)
 
 
-def test_the_body_observes_the_descriptor_of_the_turned_rose():
+def test_the_body_observes_the_descriptor_of_the_turned_basis():
     rng = np.random.default_rng(1)
     world = random_room(rng)
     point = random_point(rng, world, 0.1)
     for yaw in (-2.0, 0.3, 4.0):
-        F, K = observe(Descriptor(ROSE), world, np.array([[*point, yaw]]))
-        F_turned, J_turned = Descriptor(turned(ROSE, yaw)).at(world, point, jacobian=True)
+        F, K = observe(Descriptor(BASIS), world, np.array([[*point, yaw]]))
+        F_turned, J_turned = Descriptor(turned(BASIS, yaw)).at(world, point, jacobian=True)
         np.testing.assert_allclose(F[0], F_turned, atol=1e-12)
         np.testing.assert_allclose(K[0, :, :2], J_turned, atol=1e-11)
     # Turning by a channel is a shift, and all channels together do not see the heading.
-    F, K = observe(Descriptor(ROSE), world, np.array([[*point, 0.2], [*point, 0.2 + np.pi / 4]]))
+    F, K = observe(Descriptor(BASIS), world, np.array([[*point, 0.2], [*point, 0.2 + np.pi / 4]]))
     np.testing.assert_allclose(F[1], np.roll(F[0], -1), atol=1e-12)
     np.testing.assert_allclose(K[:, :, 2].sum(axis=1), 0.0, atol=1e-10)
 
@@ -85,12 +85,12 @@ def test_by_parts_the_heading_derivative_is_that_of_the_weights():
     for _ in range(5):
         world = random_room(rng)
         point, yaw = random_point(rng, world, 0.1)[None], rng.uniform(-4.0, 4.0)
-        _, K = observe(Descriptor(ROSE), world, np.array([[*point[0], yaw]]))
-        rose = turned(ROSE, yaw)
-        nodes = place_exact(world, point, world.see(point), rose, Exact(), (), check_view(None))
+        _, K = observe(Descriptor(BASIS), world, np.array([[*point[0], yaw]]))
+        basis = turned(BASIS, yaw)
+        nodes = place_exact(world, point, world.see(point), basis, Exact(), (), check_view(None))
         theta = nodes.seen.directions
         across = np.stack([-theta[:, 1], theta[:, 0]], axis=1)
-        slopes = np.einsum("mnd,md->mn", rose.gradient(theta), across)
+        slopes = np.einsum("mnd,md->mn", basis.gradient(theta), across)
         twin = -(nodes.coefficients * nodes.seen.ranges) @ slopes
         np.testing.assert_allclose(K[0, :, 2], twin, atol=1e-9)
 
@@ -100,7 +100,7 @@ def test_on_cells_the_heading_derivative_is_that_of_the_sum():
     cells[2:78, 2:98] = Cell.FREE
     cells[20:30, 60:64] = Cell.OCCUPIED
     world = OccupancyMap(cells, 0.05)
-    descriptor = Descriptor(ROSE)
+    descriptor = Descriptor(BASIS)
     pose = np.array([[1.51, 2.02, 0.4]])
     F, K = observe(descriptor, world, pose)
     step = np.array([0.0, 0.0, 1e-5])
@@ -113,7 +113,7 @@ def test_at_the_centre_of_a_round_room_turning_on_the_spot_never_shows_the_headi
     ring = 3.0 * unit_vectors(2.0 * np.pi * np.arange(256) / 256)
     world = SegmentMap.from_segments(np.stack([ring, np.roll(ring, -1, axis=0)], axis=1))
     drive = [Pose(0.0, 0.0, 0.4 * k) for k in range(6)]
-    gramian = gramian_along(PoseCourse.along(Descriptor(ROSE), world, drive), [0.0, 0.0, 0.1])
+    gramian = gramian_along(PoseCourse.along(Descriptor(BASIS), world, drive), [0.0, 0.0, 0.1])
     assert abs(gramian.least) < 1e-6 * np.trace(gramian.W)
     np.testing.assert_allclose(np.abs(gramian.weakest), [0.0, 0.0, 1.0], atol=1e-6)
 

@@ -9,7 +9,7 @@ from tests.support.errors import refused
 from tests.support.paper_parts import EqualArea, Exact, Softmax, paper_room
 from tests.support.reference import describe_plainly, random_point, random_room
 
-from isovist import Descriptor, MeshMap, Rose
+from isovist import Descriptor, DirectionalBasis, MeshMap
 
 
 def test_the_rules_are_those_of_gauss_and_legendre():
@@ -67,29 +67,29 @@ class Narrower(Softmax):
 @pytest.mark.parametrize("profile", [Gaussian(0.3), Gaussian(0.02), Parabola(1.3), Narrower(0.5)])
 def test_a_profile_of_ones_own_is_summed_as_it_is(profile):
     rng = np.random.default_rng(23)
-    rose = Rose.circle(8, profile=profile)
+    basis = DirectionalBasis.circle(8, profile=profile)
     for _ in range(2):
         world = random_room(rng)
         p = random_point(rng, world)
-        F, J = Descriptor(rose).at(world, p, jacobian=True)
-        np.testing.assert_allclose(F, describe_plainly(world, p, rose, 200_000), atol=4e-4)
-        exactly, _ = Descriptor(rose, quadrature=Exact(1e-14)).at(world, p)
+        F, J = Descriptor(basis).at(world, p, jacobian=True)
+        np.testing.assert_allclose(F, describe_plainly(world, p, basis, 200_000), atol=4e-4)
+        exactly, _ = Descriptor(basis, quadrature=Exact(1e-14)).at(world, p)
         assert np.abs(F - exactly).max() <= 1e-11 * exactly.sum()
-        D = richardson(lambda q, world=world: Descriptor(rose).at(world, q)[0], p, 8e-4)
+        D = richardson(lambda q, world=world: Descriptor(basis).at(world, q)[0], p, 8e-4)
         assert np.linalg.norm(J - D) <= 3e-6 * np.linalg.norm(J)
 
 
 def test_a_profile_of_ones_own_is_summed_as_it_is_in_space():
     box = MeshMap.box([0, 0, 0], [6.0, 5.0, 3.0])
-    rose = Rose.fibonacci(10, profile=Gaussian(0.3))
+    basis = DirectionalBasis.fibonacci(10, profile=Gaussian(0.3))
     rule = EqualArea(6000).rule()
     values = box.cast([2.0, 2.0, 1.0], rule.directions).ranges
-    expected = rule.coefficients * values @ rose.weights(rule.directions)
-    F, _ = Descriptor(rose, quadrature=EqualArea(6000)).at(box, [2.0, 2.0, 1.0])
+    expected = rule.coefficients * values @ basis.weights(rule.directions)
+    F, _ = Descriptor(basis, quadrature=EqualArea(6000)).at(box, [2.0, 2.0, 1.0])
     np.testing.assert_allclose(F, expected, rtol=1e-12)
 
 
 @pytest.mark.slow
 def test_a_profile_that_does_not_settle_is_refused():
     with refused():
-        Descriptor(Rose.circle(8, profile=Tent(np.pi))).at(paper_room(), [1.0, 1.0])
+        Descriptor(DirectionalBasis.circle(8, profile=Tent(np.pi))).at(paper_room(), [1.0, 1.0])

@@ -7,7 +7,17 @@ from tests.support.errors import refused
 from tests.support.sites import PLANE, SPACE
 
 import isovist as iv
-from isovist import Descriptor, Gram, Intensity, Lidar, Pose, Range, Rose, Scan, SegmentMap
+from isovist import (
+    Descriptor,
+    DirectionalBasis,
+    Gram,
+    Intensity,
+    Lidar,
+    Pose,
+    Range,
+    Scan,
+    SegmentMap,
+)
 from isovist import SurfaceGradient as Surface
 from isovist.basis import Band
 from isovist.paper import (
@@ -23,23 +33,23 @@ from isovist.paper import (
     Sector,
     change_bound,
     check_view,
-    crowded_rose,
+    crowded_basis,
     descriptor_noise,
     displacement,
     drive_legs,
     dynamic_bound,
     field_of,
-    fine_roses,
-    fit_rose,
+    fine_bases,
+    fit_basis,
     follow_way,
     gauss_newton,
     hard_features,
     jacobian_bounds,
     mean_injectivity,
     observe,
+    paper_basis,
     paper_localizer,
     paper_room,
-    paper_rose,
     refine_course,
     settled_sphere_rule,
     squared_norms,
@@ -49,20 +59,22 @@ from isovist.paper import (
 )
 from isovist.tracking import Gramian, least_needed, refine_chain, refine_start
 
-ROOM, ROSE, FLAT = paper_room(), paper_rose(), SegmentMap.room(2.0, 2.0)
-F, BALL = Descriptor(ROSE), Rose.fibonacci(8)
+WIDE = DirectionalBasis.circle(4, 0.2)
+ROOM, BASIS, FLAT = paper_room(), paper_basis(), SegmentMap.room(2.0, 2.0)
+F, BALL = Descriptor(BASIS), DirectionalBasis.fibonacci(8)
+BALL_6, FOUR = DirectionalBasis.fibonacci(6, 5e-4), DirectionalBasis.circle(4, 0.1)
 SCAN = Scan(np.arange(3.0), np.ones(3))
 SEEN = Lidar(beams=64).scan(ROOM, Pose(1.3, 1.7), np.random.default_rng(0))
 CUBE = iv.MeshMap.box((0, 0, 0), (6, 4, 3))
 OPEN = iv.MeshMap.from_triangles([[[0, 0, 0], [4, 0, 0], [0, 4, 1]]], free="everywhere")
 HALF = SegmentMap.from_segments([[[0, 0], [1, 0]]])
-FACES = Descriptor(Rose.fibonacci(12, 0.5), quadrature=Exact())
+FACES = Descriptor(DirectionalBasis.fibonacci(12, 0.5), quadrature=Exact())
 FIELD = MapField(F, ROOM)
 POSES = [Pose(0.1 * k) for k in range(3)]
 
 
-def paper(rose=ROSE, signal=None, **options):
-    return PaperLocalizer(ROOM, rose, signal or Range(), spacing=0.5, **options)
+def paper(basis=BASIS, signal=None, **options):
+    return PaperLocalizer(ROOM, basis, signal or Range(), spacing=0.5, **options)
 
 
 def bound(observed=(3, 8), **options):
@@ -98,7 +110,7 @@ def chain(odometry, drift):
         ("points", "invalid_value", lambda: F.at(ROOM, [1.0, 2.0, 3.0])),
         (None, "wrong_dimension", lambda: Descriptor(BALL).at(ROOM, [1.0, 2.0])),
         ("world", "empty", lambda: F.at(HALF, [0.5, 1.0])),
-        ("reflectance", "missing", lambda: Descriptor(ROSE, Intensity()).at(ROOM, [1.0, 1.0])),
+        ("reflectance", "missing", lambda: Descriptor(BASIS, Intensity()).at(ROOM, [1.0, 1.0])),
         ("tolerance", "invalid_value", lambda: Exact(0.0)),
         (None, "invalid_value", lambda: CircleSum(0).rule()),
         ("terms", "invalid_value", lambda: CircleSum(2.5).rule()),
@@ -107,34 +119,34 @@ def chain(odometry, drift):
         (None, "invalid_value", lambda: check_view([[0.0, 2.0], [1.0, 3.0]])),
         ("maximum", "invalid_value", lambda: Range(maximum=0.0)),
         ("transform", "invalid_value", lambda: Range(transform="square")),
-        (None, "not_free", lambda: Descriptor(ROSE, quadrature=CircleSum(64)).at(
+        (None, "not_free", lambda: Descriptor(BASIS, quadrature=CircleSum(64)).at(
             ROOM, [0.01, 2.0], jacobian=True)),
         (None, "invalid_value", lambda: Band(0.3, 0.2)),
         ("of", "invalid_value", lambda: Surface("colour")),
         ("steepest", "invalid_value", lambda: Surface(steepest=0.0)),
         ("attribute", "missing", lambda: Descriptor(BALL, Surface()).at(CUBE, [1, 1, 1])),
-        ("world", "wrong_dimension", lambda: Descriptor(ROSE, Surface("height")).at(FLAT, [1, 1])),
+        ("world", "wrong_dimension", lambda: Descriptor(BASIS, Surface("height")).at(FLAT, [1, 1])),
         ("view", "conflict", lambda: Descriptor(BALL).at(CUBE, [1, 1, 1], view=[[0, 1]])),
         (None, "conflict", lambda: F.at(FLAT, [1, 1], view=Band())),
         (None, "conflict", lambda: FACES.at(OPEN, [1.3, 1.7, 1.2])),
         (None, "conflict", lambda: Descriptor(BALL, Range(2.0), Exact()).at(CUBE, [1, 2, 1])),
-        # The Gram matrix, roses and what they are moved by.
-        ("F", "invalid_value", lambda: Gram.from_rose(ROSE).seminorm(np.zeros(7))),
-        ("keep", "invalid_value", lambda: Gram.from_rose(ROSE, keep=2.0)),
-        (None, "invalid_value", lambda: Gram.from_rose(BALL, view=[[0.0, 1.0]])),
-        (None, "invalid_value", lambda: Gram.from_rose(ROSE, view=Sector())),
-        ("groups", "invalid_value", lambda: Gram.from_rose(ROSE).merge([0, 1, 2])),
+        # The Gram matrix, bases and what they are moved by.
+        ("F", "invalid_value", lambda: Gram.from_basis(BASIS).seminorm(np.zeros(7))),
+        ("keep", "invalid_value", lambda: Gram.from_basis(BASIS, keep=2.0)),
+        (None, "invalid_value", lambda: Gram.from_basis(BALL, view=[[0.0, 1.0]])),
+        (None, "invalid_value", lambda: Gram.from_basis(BASIS, view=Sector())),
+        ("groups", "invalid_value", lambda: Gram.from_basis(BASIS).merge([0, 1, 2])),
         (None, "not_free", lambda: squared_norms(ROOM, [[-1.0, 0.0]])),
-        (None, "invalid_value", lambda: settled_sphere_rule(Rose.fibonacci(6, 5e-4), 1e-15)),
-        ("dimension", "invalid_value", lambda: fine_roses(4)),
-        (None, "invalid_value", lambda: crowded_rose(8, 0.05)),
-        (None, "conflict", lambda: displacement(Rose.circle(4), Rose.circle(5))),
-        (None, "conflict", lambda: change_bound(Rose.circle(4, 0.1), Rose.circle(4, 0.2), 1.0)),
+        (None, "invalid_value", lambda: settled_sphere_rule(BALL_6, 1e-15)),
+        ("dimension", "invalid_value", lambda: fine_bases(4)),
+        (None, "invalid_value", lambda: crowded_basis(8, 0.05)),
+        (None, "conflict", lambda: displacement(FOUR, DirectionalBasis.circle(5))),
+        (None, "conflict", lambda: change_bound(FOUR, WIDE, 1.0)),
         (None, "wrong_dimension", lambda: hard_features(ROOM, [[1.0, 1.0]], BALL)),
-        (None, "invalid_value", lambda: walk(ROSE, np.ones((9, 2)), [0.0, 0.0], [0.0, 0.0])),
-        (None, "not_free", lambda: Moments.from_segments(ROOM, [[3.0, 2.0]], ROSE)),
-        ("parameter_range", "invalid_value", lambda: fit_rose(
-            ROSE, mean_injectivity(Moments.from_segments(ROOM, [[1.0, 1.0]], ROSE)),
+        (None, "invalid_value", lambda: walk(BASIS, np.ones((9, 2)), [0.0, 0.0], [0.0, 0.0])),
+        (None, "not_free", lambda: Moments.from_segments(ROOM, [[3.0, 2.0]], BASIS)),
+        ("parameter_range", "invalid_value", lambda: fit_basis(
+            BASIS, mean_injectivity(Moments.from_segments(ROOM, [[1.0, 1.0]], BASIS)),
             parameter_range=(1.0, 0.5))),
         ("low", "invalid_value", lambda: box([1.0, 1.0], [0.5, 2.0])),
         (None, "not_free", lambda: box([2.5, 1.5], [3.5, 2.5])),
@@ -153,13 +165,13 @@ def chain(odometry, drift):
         ("scan", "wrong_dimension", lambda: iv.certify(ROOM, SPACE.elsewhere(), SPACE.places[0])),
         # The localizer.
         (None, "wrong_dimension", lambda: paper(BALL)),
-        (None, "wrong_dimension", lambda: PaperLocalizer(SPACE.world, ROSE)),
+        (None, "wrong_dimension", lambda: PaperLocalizer(SPACE.world, BASIS)),
         ("norm", "invalid_value", lambda: paper(norm="taxi")),
         ("profile", "invalid_value", lambda: paper_localizer(ROOM, profile="triangle")),
         ("observation", "invalid_value", lambda: paper().locate(np.ones(7))),
         (None, "conflict", lambda: paper().locate(np.ones(8), 0.3)),
         (None, "missing", lambda: paper(
-            Rose.from_directions([[1, 0], [0, 1], [-1, -1]], 0.5)).locate(np.ones(3))),
+            DirectionalBasis.from_directions([[1, 0], [0, 1], [-1, -1]], 0.5)).locate(np.ones(3))),
         (None, "wrong_dimension", lambda: paper().locate(SPACE.elsewhere())),
         ("intensities", "missing", lambda: paper(signal=Intensity()).locate(SEEN)),
         ("signal", "conflict", lambda: paper(signal=Surface()).locate(SEEN)),

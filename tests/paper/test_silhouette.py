@@ -7,14 +7,22 @@ import pytest
 import shapely
 from tests.support.paper_parts import Band, EqualArea, Exact
 
-from isovist import Descriptor, Intensity, MeshMap, Range, Rose, SegmentMap, SurfaceGradient
+from isovist import (
+    Descriptor,
+    DirectionalBasis,
+    Intensity,
+    MeshMap,
+    Range,
+    SegmentMap,
+    SurfaceGradient,
+)
 from isovist.paper import rim_term, silhouette_term
 from isovist.paper.descriptor import faces
 from isovist.sensing import Seen
 
 pytestmark = pytest.mark.slow
 
-ROSE = Rose.fibonacci(24)
+BASIS = DirectionalBasis.fibonacci(24)
 POINT = np.array([0.1, 0.2, 0.1])
 
 
@@ -53,9 +61,9 @@ def sloping(room):
 
 @lru_cache(1)
 def dense_rays(terms):
-    """Directions, and the weights of the rose with which signals along them are summed."""
+    """Directions, and the weights of the basis with which signals along them are summed."""
     rule = EqualArea(terms).rule()
-    return rule.directions, rule.coefficients[0] * ROSE.weights(rule.directions)
+    return rule.directions, rule.coefficients[0] * BASIS.weights(rule.directions)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -71,7 +79,7 @@ def differences(world, signals, step=0.025, terms=400_000, view=None):
     if view is not None:
         inside = view.mask(theta)
         theta, W = theta[inside], W[inside]
-    slopes = np.zeros((len(signals), len(ROSE), 3))
+    slopes = np.zeros((len(signals), len(BASIS), 3))
     for k in range(3):
         for sign in (1.0, -1.0):
             hits = world.cast(POINT + sign * step * np.eye(3)[k], theta)
@@ -85,7 +93,7 @@ def errors(world, signals, view=None, **dense):
     """Relative errors of J with and without the silhouette term, for each signal."""
     found = []
     for signal, truth in zip(signals, differences(world, signals, view=view, **dense), strict=True):
-        descriptor = Descriptor(ROSE, signal)
+        descriptor = Descriptor(BASIS, signal)
         for shadow in (True, False):
             _, J = descriptor.at(world, POINT, jacobian=True, shadow=shadow, view=view)
             found.append(np.linalg.norm(J - truth) / np.linalg.norm(truth))
@@ -98,7 +106,7 @@ def test_in_a_convex_room_only_intensities_have_a_silhouette_term(seed):
     errs = errors(world, [Range(), Intensity()], step=0.05)
     assert errs[0] < 2e-3
     assert errs[1] == pytest.approx(errs[0], rel=1e-6)
-    assert np.abs(silhouette_term(world, POINT, ROSE, Range())).max() < 1e-6
+    assert np.abs(silhouette_term(world, POINT, BASIS, Range())).max() < 1e-6
     # An intensity moves with every edge between unlike faces.
     assert errs[2] < 1.5e-2
     assert errs[3] == pytest.approx(1.0)
@@ -123,8 +131,8 @@ def test_a_signal_that_jumps_at_its_longest_range_needs_its_rims(seed):
     signals = [Intensity(2.2, 0.3), SurfaceGradient(maximum=2.2)]
     truths = differences(world, signals)
     for signal, truth in zip(signals, truths, strict=True):
-        _, J = Descriptor(ROSE, signal).at(world, POINT, jacobian=True)
-        bare = J - rim_term(world, POINT, ROSE, signal)
+        _, J = Descriptor(BASIS, signal).at(world, POINT, jacobian=True)
+        bare = J - rim_term(world, POINT, BASIS, signal)
         # J is small here, and the differences err: 3 million terms halve what is left.
         assert np.linalg.norm(J - truth) < 6e-2 * np.linalg.norm(truth)
         assert np.linalg.norm(bare - truth) > 0.3 * np.linalg.norm(truth)
@@ -136,14 +144,14 @@ def test_the_rim_on_a_plane_has_the_integral_of_its_circle():
     world = MeshMap.from_arrays(
         floor.vertices, floor.faces, reflectance=np.full(len(floor.faces), 0.8), free="everywhere"
     )
-    term = rim_term(world, np.array([0.0, 0.0, 1.0]), ROSE, Intensity(2.0, 0.3))
+    term = rim_term(world, np.array([0.0, 0.0, 1.0]), BASIS, Intensity(2.0, 0.3))
     beta = 2.0 * np.pi * np.arange(4000) / 4000
     flat = np.sqrt(0.75)
     theta = np.stack([flat * np.cos(beta), flat * np.sin(beta), np.full(4000, -0.5)], axis=1)
-    expected = 0.5 / 2.0 * 2.0 * np.pi * ROSE.weights(theta).mean(axis=0)
+    expected = 0.5 / 2.0 * 2.0 * np.pi * BASIS.weights(theta).mean(axis=0)
     np.testing.assert_allclose(term[:, 2], -expected, rtol=1e-5, atol=1e-7)
     np.testing.assert_allclose(term[:, :2], 0.0, atol=1e-12)
-    assert np.abs(rim_term(world, POINT, ROSE, Range(maximum=2.0))).max() < 1e-12
+    assert np.abs(rim_term(world, POINT, BASIS, Range(maximum=2.0))).max() < 1e-12
 
 
 def edge_on():
@@ -176,8 +184,8 @@ def test_the_term_does_not_depend_on_how_the_faces_are_cut():
     ab, bc, ca = (a + b) / 2, (b + c) / 2, (c + a) / 2
     parts = [(a, ab, ca), (ab, b, bc), (ca, bc, c), (ab, bc, ca)]
     fine = MeshMap.from_triangles(np.concatenate([np.stack(part, axis=1) for part in parts]))
-    expected = silhouette_term(coarse, POINT, ROSE, Range())
-    found = silhouette_term(fine, POINT, ROSE, Range())
+    expected = silhouette_term(coarse, POINT, BASIS, Range())
+    found = silhouette_term(fine, POINT, BASIS, Range())
     assert np.linalg.norm(found - expected) < 1e-3 * np.linalg.norm(expected)
 
 
@@ -185,11 +193,11 @@ def test_an_extruded_plan_has_the_silhouettes_of_its_free_standing_wall():
     plan = SegmentMap.room(6.0, 4.0, walls=[[[3.0, 1.0], [3.0, 3.0]]])
     world = MeshMap.extrude(plan, -1.0, 1.0)
     band = Band(-0.05, 0.05)
-    rose = Rose.rings(1, 12, temperature=0.3)
-    _, J = Descriptor(rose, quadrature=EqualArea(400_000)).at(
+    basis = DirectionalBasis.rings(1, 12, temperature=0.3)
+    _, J = Descriptor(basis, quadrature=EqualArea(400_000)).at(
         world, [1.5, 1.5, 0.0], jacobian=True, view=band
     )
-    flat = Rose.circle(12, temperature=0.3)
+    flat = DirectionalBasis.circle(12, temperature=0.3)
     _, expected = Descriptor(flat, quadrature=Exact()).at(plan, [1.5, 1.5], jacobian=True)
     # A thin band around the equator is 0.1 rad times the circle.
     assert np.linalg.norm(J[:, :2] / 0.1 - expected) < 0.02 * np.linalg.norm(expected)

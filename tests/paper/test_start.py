@@ -12,12 +12,12 @@ from tests.support.reference_locate import building
 from isovist import (
     Cell,
     Descriptor,
+    DirectionalBasis,
     Gram,
     Lidar,
     OccupancyMap,
     Pose,
     Range,
-    Rose,
     Scan,
     SegmentMap,
     StartFit,
@@ -40,7 +40,7 @@ from isovist.tracking.start import _backwards
 
 pytestmark = pytest.mark.slow
 
-DESCRIPTOR = Descriptor(Rose.circle(12, 0.3), quadrature=Exact(1e-13))
+DESCRIPTOR = Descriptor(DirectionalBasis.circle(12, 0.3), quadrature=Exact(1e-13))
 ROOM = SegmentMap.room(6.0, 4.0, pillars=[(4.5, 1.5, 5.0, 2.5)], walls=[[[3.0, 1.0], [3.0, 3.0]]])
 DRIVE = [Pose(0.1 * k, 0.02 * k * k, 0.15 * k) for k in range(5)]
 
@@ -124,11 +124,11 @@ def test_with_noisy_ranges_the_start_lies_within_its_covariance():
 
 
 def test_the_noise_of_even_beams_is_the_gram_matrix():
-    rose = Rose.circle(8, 0.5)
+    basis = DirectionalBasis.circle(8, 0.5)
     bearings = 2.0 * np.pi * np.arange(720) / 720
     scan = Scan(bearings, np.full(720, 3.0))
-    noise = descriptor_noise(Descriptor(rose), scan, 0.02)
-    expected = 0.02**2 * (2.0 * np.pi / 720) * Gram.from_rose(rose).matrix
+    noise = descriptor_noise(Descriptor(basis), scan, 0.02)
+    expected = 0.02**2 * (2.0 * np.pi / 720) * Gram.from_basis(basis).matrix
     np.testing.assert_allclose(noise, expected, rtol=1e-9, atol=1e-15)
 
 
@@ -144,7 +144,7 @@ def test_the_start_is_refined_once_a_niche_has_told_enough():
     line = [[-60.0, 2.0], [5.0, 2.0], [5.0, 2.8], [6.0, 2.8], [6.0, 2.0], [60.0, 2.0]]
     walls = [[[-60.0, 0.0], [60.0, 0.0]], *[list(pair) for pair in pairwise(line)]]
     world = SegmentMap.from_segments(walls)
-    descriptor = Descriptor(Rose.circle(12, 0.3), signal=Range(maximum=3.0))
+    descriptor = Descriptor(DirectionalBasis.circle(12, 0.3), signal=Range(maximum=3.0))
     path = [Pose(0.3 * k, 0.9, 0.02 * k) for k in range(20)]
     course = PoseCourse.along(descriptor, world, path)
     truth, guess = path[0].vector, path[0].vector + np.array([0.15, 0.05, 0.02])
@@ -186,7 +186,9 @@ def test_from_within_the_convergence_radius_every_start_converges():
         assert (errors[1:] < np.maximum(errors[:-1], 1e-12)).all()
         assert errors[-1] < 1e-11
     corridor = SegmentMap.room(60.0, 2.0)
-    blind = PoseCourse.along(Descriptor(Rose.circle(6, 0.5)), corridor, [Pose(), Pose(0.1)])
+    blind = PoseCourse.along(
+        Descriptor(DirectionalBasis.circle(6, 0.5)), corridor, [Pose(), Pose(0.1)]
+    )
     assert convergence_radius(blind, [30.0, 1.0, 0.0], largest=0.2) < radius
 
 

@@ -9,13 +9,13 @@ from isovist.paper import (
     DescriptorGrid,
     gauss_newton,
     injectivity,
+    paper_basis,
     paper_room,
-    paper_rose,
     static_bound,
 )
 
 seeds = st.integers(0, 2**32 - 1)
-DESCRIPTOR = Descriptor(paper_rose())
+DESCRIPTOR = Descriptor(paper_basis())
 
 
 @pytest.mark.slow

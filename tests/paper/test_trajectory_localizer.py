@@ -47,7 +47,7 @@ def test_a_way_on_cells_is_found_and_its_gramian_grows(mounted):
     truth = way_from(PLANE.places[0])
     mount = PLANE.mount if mounted else None
     scans = [PLANE.look(pose, mount=mount, seed=k) for k, pose in enumerate(truth)]
-    localizer = PaperLocalizer(PLANE.world, iv.Rose.circle(24), iv.Range(20.0))
+    localizer = PaperLocalizer(PLANE.world, iv.DirectionalBasis.circle(24), iv.Range(20.0))
     odometry = [Pose(7.0, -3.0, 1.0) @ pose for pose in truth]
     way = follow_way(localizer, scans, odometry)
     for pose, true in zip(way.poses, truth, strict=True):
@@ -65,7 +65,7 @@ def test_a_way_in_space_is_found():
     lidar = SpinningLidar(12, -0.6, 0.6, 80, 20.0, 0.01)
     scans = [lidar.scan(SPACE.world, p, np.random.default_rng(k)) for k, p in enumerate(truth)]
     localizer = PaperLocalizer(
-        SPACE.world, iv.Rose.fibonacci(32), iv.Range(20.0), spacing=0.9,
+        SPACE.world, iv.DirectionalBasis.fibonacci(32), iv.Range(20.0), spacing=0.9,
         region=layer(SPACE.world), view=band_of(scans[0]),
     )  # fmt: skip
     way = follow_way(localizer, scans, truth)
@@ -83,7 +83,7 @@ def test_a_way_tells_apart_what_one_scan_cannot():
     )
     truth = way_from(Pose(1.0, 4.0, 0.0), [Pose(1.2, 0.0, 0.0)] * 5)
     scans = [full_scan(world, pose, 360) for pose in truth]
-    localizer = PaperLocalizer(world, iv.Rose.circle(24), iv.Range(4.0), spacing=0.3)
+    localizer = PaperLocalizer(world, iv.DirectionalBasis.circle(24), iv.Range(4.0), spacing=0.3)
     first = localizer.locate(scans[0])
     rival = first.nodes.beyond(1.5)
     assert rival < 1.01 * first.nodes.distances[0] + 1e-9
@@ -96,7 +96,7 @@ def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
     world = paper_room()
     truth = way_from(Pose(1.3, 1.7, 0.3))
     scans = [full_scan(world, pose) for pose in truth]
-    localizer = PaperLocalizer(world, iv.Rose.circle(12), spacing=0.1)
+    localizer = PaperLocalizer(world, iv.DirectionalBasis.circle(12), spacing=0.1)
     way = follow_way(localizer, scans, truth)
     assert gap(way.poses[0], truth[0])[0] < 2e-3
     assert {a.name: a.holds for a in way.bound.assumptions}["T3"]
@@ -104,7 +104,10 @@ def test_on_walls_the_way_is_exact_and_its_bound_is_not_exceeded():
 
 
 def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
-    truth, descriptor = way_from(PLANE.places[0]), Descriptor(iv.Rose.circle(12), iv.Range(20.0))
+    truth, descriptor = (
+        way_from(PLANE.places[0]),
+        Descriptor(iv.DirectionalBasis.circle(12), iv.Range(20.0)),
+    )
     beams = [Beams.of(PLANE.look(pose, seed=k), [iv.Range(20.0)]) for k, pose in enumerate(truth)]
     motions = np.array([(truth[0].inverse @ pose).vector for pose in truth])
     course = BeamCourse(PLANE.world, descriptor, beams, motions, np.ones(5))
@@ -118,9 +121,9 @@ def test_the_derivative_of_a_course_of_scans_is_that_of_its_sums():
 @pytest.mark.parametrize("space", [False, True])
 def test_legs_are_tried_as_far_as_they_go_since_the_rate_does_not_know_directions(space):
     world = iv.MeshMap.extrude(PLAN, 0.0, 1.6) if space else PLAN
-    rose = iv.Rose.fibonacci(12) if space else iv.Rose.circle(12)
+    basis = iv.DirectionalBasis.fibonacci(12) if space else iv.DirectionalBasis.circle(12)
     place = np.array([3.0, 0.8, 0.8][: world.dimension])
-    descriptor = Descriptor(rose, quadrature=EqualArea(1500) if space else None)
+    descriptor = Descriptor(basis, quadrature=EqualArea(1500) if space else None)
     field = MapField(descriptor, world)
     J = field.at(place[None])[1][0]
     legs = try_legs(field, place, J.T @ J, length=0.6, count=16)

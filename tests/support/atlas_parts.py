@@ -12,8 +12,8 @@ __all__ = [
     "bridge_gaps",
     "change_part",
     "check_atlas",
+    "search_basis",
     "search_rings",
-    "search_rose",
     "write_as",
 ]
 
@@ -36,11 +36,11 @@ def write_as(path, kind=KIND, version=VERSION, old=None):
     write_folder(path, kind, version, *parts)
 
 
-def search_rose(channels):
-    """The usual rose of the plane: ε = h²/2."""
-    return iv.Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
+def search_basis(channels):
+    """The usual basis of the plane: ε = h²/2."""
+    return iv.DirectionalBasis.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
 
 def search_rings(rings, channels):
-    """The usual rose of space, as sharp as that of the plane."""
-    return iv.Rose.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
+    """The usual basis of space, as sharp as that of the plane."""
+    return iv.DirectionalBasis.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)

@@ -108,15 +108,16 @@ class Anything(SimpleNamespace):
 
 def names() -> dict[str, object]:
     """What the pages speak of and do not define."""
-    from isovist import Descriptor, Gram, Rose
+    from isovist import Descriptor, DirectionalBasis, Gram
 
-    world, rose = plan(), Rose.circle(32)
+    world, basis = plan(), DirectionalBasis.circle(32)
     points = np.array([[1.3, 1.7], [1.5, 2.0]])
-    F, _ = Descriptor(rose).at(world, points)
+    F, _ = Descriptor(basis).at(world, points)
     look = seen(world)
     return {
-        "iv": iv, "world": world, "points": points, "rose": rose, "F": F[0], "F2": F[1],
-        "squared_norm": 60.0, "Descriptor": Descriptor, "Rose": Rose, "Gram": Gram,
+        "iv": iv, "world": world, "points": points, "basis": basis, "F": F[0], "F2": F[1],
+        "squared_norm": 60.0, "Descriptor": Descriptor, "Gram": Gram,
+        "DirectionalBasis": DirectionalBasis,
         "scan": look, "odometry": iv.Pose(), "stamp": 0.0, "covariance": 0.01 * np.eye(3),
         "atlas": iv.build(world), "LaserScan": LaserScan, "msg": LaserScan(),
         "PoseWithCovarianceStamped": Anything,

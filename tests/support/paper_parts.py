@@ -8,12 +8,24 @@ from isovist.paper import (
     Lebedev,
     fit_to_map,
     free_points,
+    paper_basis,
     paper_room,
-    paper_rose,
     squared_norms,
 )
 
 __all__ = [
-    "Band", "Bump", "CircleSum", "CosinePower", "EqualArea", "Exact", "Lebedev", "Softmax",
-    "fibonacci_sphere", "fit_to_map", "free_points", "paper_room", "paper_rose", "squared_norms",
+    "Band",
+    "Bump",
+    "CircleSum",
+    "CosinePower",
+    "EqualArea",
+    "Exact",
+    "Lebedev",
+    "Softmax",
+    "fibonacci_sphere",
+    "fit_to_map",
+    "free_points",
+    "paper_basis",
+    "paper_room",
+    "squared_norms",
 ]  # fmt: skip

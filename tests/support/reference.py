@@ -3,7 +3,7 @@
 import numpy as np
 from tests.support.angles import unit_vectors
 
-from isovist import Rose, SegmentMap
+from isovist import DirectionalBasis, SegmentMap
 
 
 def cast_all(walls, origin, direction):
@@ -32,13 +32,15 @@ def see_all(world, point):
     return angles[:-1][keep], walls[keep]
 
 
-def weights_plainly(rose, theta):
+def weights_plainly(basis, theta):
     """w_i(θ) straight from the definition; only for temperatures that do not overflow."""
-    psi = np.exp(rose.profile.log(np.clip(theta @ rose.directions.T, -1.0, 1.0)))
+    psi = np.exp(basis.profile.log(np.clip(theta @ basis.directions.T, -1.0, 1.0)))
     return psi / psi.sum(axis=-1, keepdims=True)
 
 
-def describe_plainly(world: SegmentMap, point, rose: Rose, terms: int, signal=lambda r: r):
+def describe_plainly(
+    world: SegmentMap, point, basis: DirectionalBasis, terms: int, signal=lambda r: r
+):
     """F by the plain S-term sum, all walls against all rays."""
     theta = 2.0 * np.pi * (np.arange(terms) + 0.5) / terms
     directions = unit_vectors(theta)
@@ -48,7 +50,7 @@ def describe_plainly(world: SegmentMap, point, rose: Rose, terms: int, signal=la
     with np.errstate(divide="ignore", invalid="ignore"):
         t = (a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]) / (cb - ca)
     t = np.where(((ca > 0.0) != (cb > 0.0)) & (t > 0.0), t, np.inf).min(axis=1)
-    return 2.0 * np.pi / terms * signal(t) @ rose.weights(directions)
+    return 2.0 * np.pi / terms * signal(t) @ basis.weights(directions)
 
 
 def random_room(rng: np.random.Generator) -> SegmentMap:

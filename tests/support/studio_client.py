@@ -3,7 +3,7 @@
 import json
 
 import numpy as np
-from tests.support.paper_parts import paper_room, paper_rose
+from tests.support.paper_parts import paper_basis, paper_room
 from tests.support.reports import plainly, update_json
 
 import isovist as iv
@@ -51,4 +51,4 @@ def replayed(log, atlas=None):
 
 def of_the_paper(point):
     """F and J of the example of the paper."""
-    return iv.Descriptor(paper_rose()).at(paper_room(), np.array(point), jacobian=True)
+    return iv.Descriptor(paper_basis()).at(paper_room(), np.array(point), jacobian=True)

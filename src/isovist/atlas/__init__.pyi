@@ -24,8 +24,8 @@ from isovist.atlas.matching.channels import PHASES as PHASES
 from isovist.atlas.matching.channels import RAYS as RAYS
 from isovist.atlas.matching.channels import Window as Window
 from isovist.atlas.matching.windows import kept_rings as kept_rings
+from isovist.atlas.matching.windows import search_basis as search_basis
 from isovist.atlas.matching.windows import search_rings as search_rings
-from isovist.atlas.matching.windows import search_rose as search_rose
 from isovist.atlas.matching.windows import window_of_cloud as window_of_cloud
 from isovist.atlas.matching.windows import window_of_scan as window_of_scan
 from isovist.atlas.multimap import SideBySide as SideBySide

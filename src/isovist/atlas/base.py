@@ -29,7 +29,7 @@ from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.ray_fields import Near, Walk
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.poses import AnyPose
-from isovist.renamed import refuse_attributes
+from isovist.renamed import refuse_attributes, rename_attributes
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
 from isovist.types import BoolArray, Float32Array, FloatArray, IntArray, once_for_each, readonly
@@ -213,7 +213,9 @@ class Atlas(Site):
     dimension: ClassVar[int]
 
     if not TYPE_CHECKING:  # a type checker would take every name for one of an atlas
-        __getattr__ = refuse_attributes(note="Use `ignored_intensities(scan)`.")
+        __getattr__ = rename_attributes(
+            refuse_attributes(note="Use `ignored_intensities(scan)`."), rose="basis"
+        )
 
     @property
     @abstractmethod

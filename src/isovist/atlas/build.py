@@ -9,9 +9,9 @@ from isovist.atlas.data.atlas2d import SIGNALS, build_plane
 from isovist.atlas.data.atlas3d import COARSE, Height, build_space
 from isovist.atlas.description.cluster import connected
 from isovist.atlas.description.tiles import Crew
-from isovist.atlas.matching.windows import check_rose
+from isovist.atlas.matching.windows import check_basis
 from isovist.atlas.settings import AtlasSettings, checked_settings
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.compute.backend import using
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
@@ -19,14 +19,16 @@ from isovist.maps.grid3d.voxel_map import WIDEST, VoxelMap
 from isovist.maps.kinds import AnyMap
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import SegmentMap
+from isovist.renamed import rename_keyword
 
 
+@rename_keyword("rose", "basis")
 def build(
     world: AnyMap,
     *,
     spacing: float | None = None,
     height: Height = None,
-    rose: Rose | None = None,
+    basis: DirectionalBasis | None = None,
     signal: str = SIGNALS[0],
     settings: AtlasSettings | None = None,
     progress: Callable[[float], None] | None = None,
@@ -41,7 +43,7 @@ def build(
             became); that of the settings when `None`, in space at least three cells.
         height: In space, of the sensor above the floor, in m, or the lowest and the highest of a
             drone; that of the settings when `None`.
-        rose: Any directions with any profile, fixed to the map; `None` for the usual ones, in the
+        basis: Any directions with any profile, fixed to the map; `None` for the usual ones, in the
             plane as many in equal steps as the settings say, in space rings of them.
         signal: In the plane, what the search compares: "range", or "range+intensity" on maps whose
             walls differ in reflectance.  Places are rated by both, whatever is said here.
@@ -66,17 +68,17 @@ def build(
             what = "a positive length" if not spacing > 0.0 else f"at most {WIDEST:g}"
             raise InputError.about("spacing", f"must be {what} in m, got {spacing}.")
         chosen = replace(chosen, spacing=float(spacing))
-    if rose is not None:
-        check_rose(rose, cells.dimension)
-    if rose is not None and cells.dimension == 2:
-        chosen = replace(chosen, channels=len(rose))
+    if basis is not None:
+        check_basis(basis, cells.dimension)
+    if basis is not None and cells.dimension == 2:
+        chosen = replace(chosen, channels=len(basis))
     if isinstance(cells, OccupancyMap):
         if height is not None:
             raise InputError.about(
                 "height", "is for maps in space; this map is of the plane.", code="wrong_dimension"
             )
         with using(backend), _crew(cluster) as crew:
-            return build_plane(cells, chosen, tell, rose, crew, signal)
+            return build_plane(cells, chosen, tell, basis, crew, signal)
     if signal != SIGNALS[0]:
         raise InputError.about(
             "signal",
@@ -86,7 +88,7 @@ def build(
     if spacing is None:
         chosen = replace(chosen, spacing=max(chosen.spacing, COARSE * cells.resolution))
     with _crew(cluster) as crew:
-        return build_space(cells, chosen, height, tell, crew, rose)
+        return build_space(cells, chosen, height, tell, crew, basis)
 
 
 def _crew(cluster: str | None) -> AbstractContextManager[Crew | None]:

@@ -1,5 +1,5 @@
 from isovist.basis.band import Band as Band
-from isovist.basis.directional_basis import Rose as Rose
+from isovist.basis.directional_basis import DirectionalBasis as DirectionalBasis
 from isovist.basis.directional_basis import fibonacci_sphere as fibonacci_sphere
 from isovist.basis.profiles import Bump as Bump
 from isovist.basis.profiles import CosinePower as CosinePower

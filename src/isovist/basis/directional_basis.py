@@ -30,7 +30,7 @@ from isovist.types import ArrayLike, FloatArray, IntArray, as_floats, check_whol
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rose:
+class DirectionalBasis:
     """Directions and the weights that share the sphere out among them.
 
     Attributes:
@@ -50,7 +50,7 @@ class Rose:
         temperature: float | None = None,
         *,
         profile: Profile | None = None,
-    ) -> "Rose":
+    ) -> "DirectionalBasis":
         """From any vectors of the plane or of space, shape (n, 2) or (n, 3); they are normalised.
 
         Without a temperature or a profile, ε = h_n²: the weights are about as wide as the
@@ -62,7 +62,7 @@ class Rose:
                 "directions", f"must have shape (n, 2) or (n, 3), got {d.shape}."
             )
         if len(d) < 2:
-            raise InputError(f"A rose needs at least 2 directions, got {len(d)}.")
+            raise InputError(f"A basis needs at least 2 directions, got {len(d)}.")
         lengths = np.linalg.norm(d, axis=1)
         if (lengths < 1e-12).any():
             raise InputError.about("directions", "must not contain a zero vector.")
@@ -84,7 +84,7 @@ class Rose:
     @classmethod
     def circle(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
-    ) -> "Rose":
+    ) -> "DirectionalBasis":
         """n equally spaced directions of the plane, the first along x."""
         _check_count(n)
         angles = 2.0 * np.pi * np.arange(n) / n
@@ -93,7 +93,7 @@ class Rose:
     @classmethod
     def fibonacci(
         cls, n: int, temperature: float | None = None, *, profile: Profile | None = None
-    ) -> "Rose":
+    ) -> "DirectionalBasis":
         """n nearly equally spaced directions of space, on a Fibonacci spiral."""
         _check_count(n)
         return cls.from_directions(fibonacci_sphere(n), temperature, profile=profile)
@@ -106,7 +106,7 @@ class Rose:
         temperature: float | None = None,
         *,
         profile: Profile | None = None,
-    ) -> "Rose":
+    ) -> "DirectionalBasis":
         """Rings of latitude with equally many, equally spaced azimuths each, ring after ring.
 
         The rings share the sphere out in bands of equal area, from the bottom up, so turning by
@@ -143,7 +143,7 @@ class Rose:
 
     @property
     def is_uniform_circle(self) -> bool:
-        """Whether the directions are those of `Rose.circle`, so that turning is shifting."""
+        """Whether the directions are those of `circle`, so that turning is shifting."""
         if self.dimension != 2:
             return False
         n = len(self)
@@ -210,7 +210,7 @@ class Rose:
 def _check_count(n: int) -> None:
     check_whole("n", n)
     if n < 2:
-        raise InputError(f"A rose needs at least 2 directions, got {n}.")
+        raise InputError(f"A basis needs at least 2 directions, got {n}.")
 
 
 def fibonacci_sphere(n: int) -> FloatArray:

@@ -20,7 +20,7 @@ import numpy as np
 
 from isovist.atlas.base import Site
 from isovist.atlas.matching.beams import Fit
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Estimate, Verdict
 from isovist.localization.maps import Prior, Regions, seek
@@ -100,7 +100,7 @@ def in_any_attitude(
     assert isinstance(last, CloudScan)  # as the map is in space
     answer, stance = _best(atlas, scan, prior, ups_of(last), ask, settings)
     if answer.verdict is Verdict.LOST:
-        more = Rose.fibonacci(ALL_ROUND).directions
+        more = DirectionalBasis.fibonacci(ALL_ROUND).directions
         again, other = _best(atlas, scan, prior, more, ask, settings)
         if _score(again) > _score(answer):
             answer, stance = again, other

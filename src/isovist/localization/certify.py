@@ -1,6 +1,6 @@
 """How far the descriptors certify an answer.
 
-The directions Ω of the beams that agree with the map at the estimate are put through a rose in the
+The directions Ω of the beams that agree with the map at the estimate are put through a basis in the
 level frame of the sensor, once with the ranges that were measured and once with those that the map
 predicts, in the plane on a much finer set of rays:
 
@@ -30,7 +30,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Atlas
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.localization.answer import Answer, Certificate
 from isovist.localization.maps import AnyMaps
@@ -44,7 +44,7 @@ from isovist.types import FloatArray
 STEP = 0.5
 """Of the differences, as a share of R and T: the largest that stays within them twice."""
 CHANNELS = 32
-"""Of the rose in the plane; twice as many in space."""
+"""Of the basis in the plane; twice as many in space."""
 FAN = 8
 """Rays of the map to a beam of the plane, so that (1) is an integral and not a sum."""
 
@@ -120,9 +120,11 @@ def certify(
     )
     if agree.sum() < CHANNELS // 4:
         return Certificate(0.0, np.inf, False, separation, assumptions)
-    rose = Rose.circle(CHANNELS) if d == 2 else Rose.fibonacci(2 * CHANNELS)
+    basis = (
+        DirectionalBasis.circle(CHANNELS) if d == 2 else DirectionalBasis.fibonacci(2 * CHANNELS)
+    )
     along = rays.along[agree]
-    W = rays.width / along.shape[1] * rose.weights(along.reshape(-1, d))
+    W = rays.width / along.shape[1] * basis.weights(along.reshape(-1, d))
     predicted = _predict(world, along.reshape(-1, d), sensor, offsets)
     F = np.einsum("sm,mc->sc", predicted, W)  # by BLAS its last digits hang on the number of cores
     F = F.reshape(len(ball), len(star), -1)
@@ -136,7 +138,7 @@ def certify(
         return Certificate(mu, np.inf, False, separation, assumptions)
     kappa = margin * float(np.linalg.norm(J[1:, :d] - J[0, :d], ord=2, axis=(1, 2)).max())
     nu = margin * float(np.linalg.norm(J[:, d], axis=1).max())
-    F_obs = rays.width * (rays.measured[agree] @ rose.weights(rays.beams[agree]))
+    F_obs = rays.width * (rays.measured[agree] @ basis.weights(rays.beams[agree]))
     misfit = float(np.linalg.norm(F_obs - F[0, 0]))
     bound = (2.0 * misfit + nu * turn) / (mu - kappa) if kappa < mu else np.inf
     inside = bool(np.all(world.contains(sensor.position + offsets[:, :d])))

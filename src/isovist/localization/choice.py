@@ -64,10 +64,10 @@ class Glances:
             for name, floors in zip(library, made, strict=True):
                 if floors.n == 1:
                     raise InputError(
-                        f"Among many maps scans are compared by roses of equal steps; {name!r} has "
-                        "another. Build it without `rose`.",
+                        f"Among many maps scans are compared by bases of equal steps; {name!r} has "
+                        "another. Build it without `basis`.",
                         code="conflict",
-                        field="rose",
+                        field="basis",
                     )
             # In the plane the first ring alone, that of ranges, is compared on several maps.
             rows = made[0].n if library[next(iter(library))].dimension == 2 else None

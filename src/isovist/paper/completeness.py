@@ -1,6 +1,6 @@
-"""Completeness: what sequences of ever finer roses can tell apart.
+"""Completeness: what sequences of ever finer bases can tell apart.
 
-A rose smooths a continuous function g into its interpolant
+A basis smooths a continuous function g into its interpolant
 
     g⁽ⁿ⁾(θ) = Σ_i g(d_i) w_i(θ),                                              (1)
 
@@ -31,7 +31,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -48,7 +48,7 @@ Function = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Convergence:
-    """A quantity measured along a sequence of roses.
+    """A quantity measured along a sequence of bases.
 
     Attributes:
         sizes: n, shape (k,).
@@ -74,54 +74,58 @@ class Convergence:
         return bool((np.diff(self.values) < 0.0).all())
 
 
-def fine_roses(
+def fine_bases(
     dimension: int, sizes: Sequence[int] = SIZES, *, factor: float = 1.0
-) -> tuple[Rose, ...]:
-    """Uniform (2D) or Fibonacci (3D) roses with ε_n = factor·h_n², equation (3)."""
+) -> tuple[DirectionalBasis, ...]:
+    """Uniform (2D) or Fibonacci (3D) bases with ε_n = factor·h_n², equation (3)."""
     if dimension not in (2, 3):
         raise InputError.about("dimension", f"must be 2 or 3, got {dimension}.")
     if factor <= 0.0:
         raise InputError.about("factor", f"must be positive, got {factor}.")
-    make = Rose.circle if dimension == 2 else Rose.fibonacci
+    make = DirectionalBasis.circle if dimension == 2 else DirectionalBasis.fibonacci
     plain = [make(n) for n in sizes]
     return tuple(
-        Rose(r.directions, r.profile.with_parameter(factor * r.mesh_norm**2), r.mesh_norm)
+        DirectionalBasis(
+            r.directions, r.profile.with_parameter(factor * r.mesh_norm**2), r.mesh_norm
+        )
         for r in plain
     )
 
 
-def far_weight_bound(rose: Rose, delta: float) -> float:
+def far_weight_bound(basis: DirectionalBasis, delta: float) -> float:
     """The right-hand side of (2) for δ in rad."""
-    exponent = (np.cos(delta) - np.cos(rose.mesh_norm)) / rose.temperature
-    return float(np.exp(min(np.log(len(rose)) + exponent, 700.0)))
+    exponent = (np.cos(delta) - np.cos(basis.mesh_norm)) / basis.temperature
+    return float(np.exp(min(np.log(len(basis)) + exponent, 700.0)))
 
 
-def far_weight(rose: Rose, delta: float, theta: FloatArray | None = None) -> float:
+def far_weight(basis: DirectionalBasis, delta: float, theta: FloatArray | None = None) -> float:
     """R_n(δ): the largest total weight of directions farther than δ rad from θ, over samples."""
-    points = spread(rose.dimension) if theta is None else theta
-    far = points @ rose.directions.T < np.cos(delta)
-    return float((rose.weights(points) * far).sum(axis=1).max())
+    points = spread(basis.dimension) if theta is None else theta
+    far = points @ basis.directions.T < np.cos(delta)
+    return float((basis.weights(points) * far).sum(axis=1).max())
 
 
-def interpolant(rose: Rose, g: Function) -> Function:
+def interpolant(basis: DirectionalBasis, g: Function) -> Function:
     """g⁽ⁿ⁾ of equation (1) as a function of unit vectors, shape (m, d)."""
-    values = np.asarray(g(rose.directions), dtype=np.float64)
-    return lambda theta: rose.weights(theta) @ values
+    values = np.asarray(g(basis.directions), dtype=np.float64)
+    return lambda theta: basis.weights(theta) @ values
 
 
-def interpolation_error(rose: Rose, g: Function, theta: FloatArray | None = None) -> float:
+def interpolation_error(
+    basis: DirectionalBasis, g: Function, theta: FloatArray | None = None
+) -> float:
     """sup |g⁽ⁿ⁾ − g| over samples of the directions."""
-    points = spread(rose.dimension) if theta is None else theta
-    return float(np.abs(interpolant(rose, g)(points) - g(points)).max())
+    points = spread(basis.dimension) if theta is None else theta
+    return float(np.abs(interpolant(basis, g)(points) - g(points)).max())
 
 
-def interpolation(roses: Sequence[Rose], g: Function) -> Convergence:
+def interpolation(bases: Sequence[DirectionalBasis], g: Function) -> Convergence:
     """The uniform error of the interpolant along a sequence."""
-    return _along(roses, [interpolation_error(rose, g) for rose in roses])
+    return _along(bases, [interpolation_error(basis, g) for basis in bases])
 
 
-def crowded_rose(size: int, temperature: float, *, surplus: float = 20.0) -> Rose:
-    """A rose of the plane whose mesh norm is small and whose completeness fails.
+def crowded_basis(size: int, temperature: float, *, surplus: float = 20.0) -> DirectionalBasis:
+    """A basis of the plane whose mesh norm is small and whose completeness fails.
 
     `size` equal steps, and surplus·size·e^(2/ε) more directions packed within 1e-3 rad of the
     first.  With ε → 0 and `size` → ∞ all assumptions of the paper's theorem hold, yet the
@@ -133,59 +137,61 @@ def crowded_rose(size: int, temperature: float, *, surplus: float = 20.0) -> Ros
     angles = np.concatenate(
         [2.0 * np.pi * np.arange(size) / size, 1e-3 * (np.arange(crowd) + 0.5) / crowd]
     )
-    return Rose.from_directions(unit_vectors(angles), temperature)
+    return DirectionalBasis.from_directions(unit_vectors(angles), temperature)
 
 
 def parseval_gap(
-    roses: Sequence[Rose], world: SegmentMap, point: ArrayLike, *, keep: float = 1e-8
+    bases: Sequence[DirectionalBasis], world: SegmentMap, point: ArrayLike, *, keep: float = 1e-8
 ) -> Convergence:
     """‖r_p‖² − |r_p|_n² of the range seen from a point, in m², along a sequence on the circle."""
     p = as_floats("point", point, (2,))
     energy = float(squared_norms(world, p[None])[0])
     gaps = []
-    for rose in roses:
-        F, _ = Descriptor(rose).at(world, p)
-        gaps.append(float(Gram.from_rose(rose, keep=keep).gap(F, energy)))
-    return _along(roses, gaps)
+    for basis in bases:
+        F, _ = Descriptor(basis).at(world, p)
+        gaps.append(float(Gram.from_basis(basis, keep=keep).gap(F, energy)))
+    return _along(bases, gaps)
 
 
-def parseval_gap_of(roses: Sequence[Rose], f: Function) -> Convergence:
+def parseval_gap_of(bases: Sequence[DirectionalBasis], f: Function) -> Convergence:
     """The same for a function f of directions, integrated by the rule of each Gram matrix.
 
     Right for smooth f; a jump is seen only as finely as the rule's nodes lie.
     """
     gaps = []
-    for rose in roses:
-        gram = Gram.from_rose(rose)
+    for basis in bases:
+        gram = Gram.from_basis(basis)
         values = np.asarray(f(gram.rule.directions), dtype=np.float64)
         energy = float(gram.rule.coefficients @ values**2)
         gaps.append(float(gram.gap(gram.features(values), energy)))
-    return _along(roses, gaps)
+    return _along(bases, gaps)
 
 
-def separation(roses: Sequence[Rose], world: SegmentMap, p: ArrayLike, q: ArrayLike) -> Convergence:
+def separation(
+    bases: Sequence[DirectionalBasis], world: SegmentMap, p: ArrayLike, q: ArrayLike
+) -> Convergence:
     """d_n(p, q) along a sequence on the circle; its limit is ‖r_p − r_q‖."""
     ends = np.stack([as_floats("p", p, (2,)), as_floats("q", q, (2,))])
     values = []
-    for rose in roses:
-        F, _ = Descriptor(rose).at(world, ends)
-        values.append(float(Gram.from_rose(rose).distance(F[0], F[1])))
-    return _along(roses, values)
+    for basis in bases:
+        F, _ = Descriptor(basis).at(world, ends)
+        values.append(float(Gram.from_basis(basis).distance(F[0], F[1])))
+    return _along(bases, values)
 
 
-def annihilation(roses: Sequence[Rose], f: Function) -> Convergence:
+def annihilation(bases: Sequence[DirectionalBasis], f: Function) -> Convergence:
     """|f|_n along a sequence: it stays 0 only for a signal that every functional annihilates."""
     values = []
-    for rose in roses:
-        gram = Gram.from_rose(rose)
+    for basis in bases:
+        gram = Gram.from_basis(basis)
         values.append(float(gram.seminorm(gram.features(f(gram.rule.directions)))))
-    return _along(roses, values)
+    return _along(bases, values)
 
 
-def _along(roses: Sequence[Rose], values: Sequence[float]) -> Convergence:
+def _along(bases: Sequence[DirectionalBasis], values: Sequence[float]) -> Convergence:
     return Convergence(
-        readonly(np.array([len(r) for r in roses], dtype=np.float64)),
-        readonly(np.array([r.mesh_norm for r in roses])),
-        readonly(np.array([r.profile.parameter for r in roses])),
+        readonly(np.array([len(r) for r in bases], dtype=np.float64)),
+        readonly(np.array([r.mesh_norm for r in bases])),
+        readonly(np.array([r.profile.parameter for r in bases])),
         readonly(np.array(values, dtype=np.float64)),
     )

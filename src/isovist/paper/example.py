@@ -1,14 +1,14 @@
 """The worked example of the paper, beside its exact values, or the same with other values.
 
 The room is [0, 6] × [0, 4] m with a wall x = 3, y ∈ [1, 3] and a pillar [4.5, 5] × [1.5, 2.5];
-the signal is the range, the rose has 8 directions at i·π/4 and temperature 0.5.
+the signal is the range, the basis has 8 directions at i·π/4 and temperature 0.5.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.basis.profiles import Bump, CosinePower, Profile, Softmax
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -35,14 +35,14 @@ class Setup:
 
     Attributes:
         world: The room.
-        rose: The directions and their weights.
+        basis: The directions and their weights.
         place: Where the robot is, (x, y) in m.
         described: Where sums of S terms are compared, (x, y) in m.
         region: The box (x0, y0, x1, y1) that the nodes lie in, in m, or `None` for all of it.
     """
 
     world: SegmentMap
-    rose: Rose
+    basis: DirectionalBasis
     place: tuple[float, float] = TRUE_PLACE
     described: tuple[float, float] = CONVERGENCE_AT
     region: tuple[float, float, float, float] | None = REGION
@@ -59,14 +59,14 @@ class Setup:
         """With other values than the paper's.
 
         Args:
-            channels: Directions of the rose.
+            channels: Directions of the basis.
             temperature: How wide the weights are (`profile_of`).
             profile: softmax, bump or cosine.
             room: A plan of walls; the paper's room when `None`.
             place: Where the robot is, in m; where there is most room when `None`, in the paper's
                 room where the paper has it.
         """
-        rose = Rose.circle(channels, profile=profile_of(profile, temperature))
+        basis = DirectionalBasis.circle(channels, profile=profile_of(profile, temperature))
         world = paper_room() if room is None else room
         if place is not None and not world.contains(place):
             raise InputError.about(
@@ -75,9 +75,9 @@ class Setup:
                 code="not_free",
             )
         if room is None:
-            return cls(world, rose, TRUE_PLACE if place is None else place)
+            return cls(world, basis, TRUE_PLACE if place is None else place)
         chosen = _roomiest(room) if place is None else place
-        return cls(world, rose, chosen, chosen, None)
+        return cls(world, basis, chosen, chosen, None)
 
 
 def profile_of(name: str, temperature: float) -> Profile:
@@ -152,20 +152,20 @@ def paper_room() -> SegmentMap:
     )
 
 
-def paper_rose() -> Rose:
+def paper_basis() -> DirectionalBasis:
     """The 8 directions of the paper's example, temperature 0.5."""
-    return Rose.circle(CHANNELS, TEMPERATURE)
+    return DirectionalBasis.circle(CHANNELS, TEMPERATURE)
 
 
 def run_example(setup: Setup | None = None) -> Example:
     """Compute the whole example, with the paper's values unless others are given."""
-    setup = Setup(paper_room(), paper_rose()) if setup is None else setup
-    world, rose, place = setup.world, setup.rose, setup.place
-    exact = Descriptor(rose, quadrature=Exact(1e-14))
+    setup = Setup(paper_room(), paper_basis()) if setup is None else setup
+    world, basis, place = setup.world, setup.basis, setup.place
+    exact = Descriptor(basis, quadrature=Exact(1e-14))
     phi = np.stack(
-        [Descriptor(rose, quadrature=CircleSum(S)).at(world, setup.described)[0] for S in TERMS]
+        [Descriptor(basis, quadrature=CircleSum(S)).at(world, setup.described)[0] for S in TERMS]
     )
-    plain = Descriptor(rose, quadrature=CircleSum(1024), step=STEP)
+    plain = Descriptor(basis, quadrature=CircleSum(1024), step=STEP)
     grid = DescriptorGrid.over(world, plain, SPACING, region=setup.region)
     F_obs, _ = plain.at(world, place)
     order, distances = grid.nearest(F_obs, len(grid.nodes))
@@ -222,9 +222,9 @@ def as_json(example: Example) -> dict[str, object]:
             "nodes": len(nodes),
             "spacing": SPACING,
             "covering_radius": example.grid.covering_radius,
-            "channels": len(setup.rose),
-            "profile": type(setup.rose.profile).__name__,
-            "parameter": setup.rose.profile.parameter,
+            "channels": len(setup.basis),
+            "profile": type(setup.basis.profile).__name__,
+            "parameter": setup.basis.profile.parameter,
             "described": list(setup.described),
             "true_place": list(setup.place),
             "nearest_error": _gap(nodes[0], place),
@@ -252,7 +252,7 @@ def _static_and_dynamic(example: Example) -> dict[str, float]:
     The way is 0.5 m long, a second, diagonal and centred there; the observations are off by η.
     """
     setup = example.setup
-    exact = Descriptor(setup.rose, quadrature=Exact(1e-12))
+    exact = Descriptor(setup.basis, quadrature=Exact(1e-12))
     place = np.array(setup.place)
     along = np.linspace(-0.25, 0.25, 21)[:, None] * np.sqrt(0.5)
     way = place + along[setup.world.contains(place + along)]

@@ -5,7 +5,7 @@ up,
 
     p̂ = argmin_k ‖F(p_k) − F_obs‖,                                                          (1)
 
-over headings too when none is known: a scan is turned in steps of the mesh norm of the rose, a
+over headings too when none is known: a scan is turned in steps of the mesh norm of the basis, a
 given F by whole channels.  From there Gauss–Newton goes to where F is F_obs: with exact F and J of
 the map (`static`) when F_obs is given, over the scan's own beams (`beam_fit`) for a scan.
 """
@@ -19,7 +19,7 @@ import numpy as np
 from isovist.atlas.base import MAJORITY
 from isovist.atlas.data.surfaces import bridge_gaps
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis import Band, Rose
+from isovist.basis import Band, DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.floor import floor_levels
@@ -108,7 +108,7 @@ class PaperLocalizer:
 
     Attributes:
         world: The map.  On cells, unknown ones between rays of the map's maker are made free.
-        rose: The directions and their weights.
+        basis: The directions and their weights.
         signal: What is put on directions, or several, stacked; each then counts in units of its
             standard deviation over the grid.
         norm: "euclid", "gram" or "truncated", of (1); the last refines like the first.
@@ -118,7 +118,7 @@ class PaperLocalizer:
     """
 
     world: Map
-    rose: Rose
+    basis: DirectionalBasis
     signal: Signal | Sequence[Signal] = field(default_factory=Range)
     norm: Norm = "euclid"
     spacing: float = 0.25
@@ -127,9 +127,9 @@ class PaperLocalizer:
 
     def __post_init__(self) -> None:
         check_norm(self.norm)
-        if self.rose.dimension != self.world.dimension:
+        if self.basis.dimension != self.world.dimension:
             raise InputError(
-                f"A rose of dimension {self.rose.dimension} cannot describe a map of dimension "
+                f"A basis of dimension {self.basis.dimension} cannot describe a map of dimension "
                 f"{self.world.dimension}.",
                 code="wrong_dimension",
             )
@@ -141,7 +141,7 @@ class PaperLocalizer:
     def descriptors(self) -> tuple[Descriptor, ...]:
         """One for each signal."""
         signals = self.signal if isinstance(self.signal, Sequence) else (self.signal,)
-        return tuple(Descriptor(self.rose, signal, step=STEP) for signal in signals)
+        return tuple(Descriptor(self.basis, signal, step=STEP) for signal in signals)
 
     @cached_property
     def grid(self) -> DescriptorGrid:
@@ -170,13 +170,13 @@ class PaperLocalizer:
 
     @cached_property
     def gram(self) -> Gram:
-        """Of the rose, over all directions."""
-        return Gram.from_rose(self.rose)
+        """Of the basis, over all directions."""
+        return Gram.from_basis(self.basis)
 
     @property
     def headings(self) -> FloatArray:
-        """Those that are tried when none is known, in rad: one for each mesh norm of the rose."""
-        count = int(np.ceil(2.0 * np.pi / self.rose.mesh_norm - 1e-9))
+        """Those that are tried when none is known, in rad: one for each mesh norm of the basis."""
+        count = int(np.ceil(2.0 * np.pi / self.basis.mesh_norm - 1e-9))
         return 2.0 * np.pi * np.arange(count) / count
 
     def locate(
@@ -190,7 +190,7 @@ class PaperLocalizer:
 
         Args:
             observation: A scan, or F, shape (n,): in the axes of the map, for which `heading` is 0,
-                or of a robot whose heading is unknown, for which the rose needs equal steps.
+                or of a robot whose heading is unknown, for which the basis needs equal steps.
             heading: Of the robot in rad; `None` when it is not known.
             noise: η, bound on ‖F_obs − F(p*)‖; for a scan that of the estimate when `None`.
         """
@@ -222,11 +222,11 @@ class PaperLocalizer:
     def observe(self, beams: Beams, yaws: FloatArray) -> tuple[FloatArray, BoolArray]:
         """F of a scan for each of some headings, as `rank` takes it, and what it knows of it."""
         # In space, how much a beam stands for depends on the sensor: well seen channels say it.
-        part = beams.describe(self.rose, float(yaws[0]))[1] / np.maximum(self._whole, 1e-9)
+        part = beams.describe(self.basis, float(yaws[0]))[1] / np.maximum(self._whole, 1e-9)
         usual = 1.0 if self.world.dimension == 2 else float(np.quantile(part, 0.9))
         rows, seen = [], []
         for yaw in yaws:
-            F, mass = beams.describe(self.rose, float(yaw))
+            F, mass = beams.describe(self.basis, float(yaw))
             known = well_seen(mass, self._whole * usual, MAJORITY)
             filled = np.where(known, F * self._whole / np.where(known, mass, 1.0), 0.0)
             rows.append((filled / self.scales[:, None]).ravel())
@@ -256,7 +256,7 @@ class PaperLocalizer:
         mu = _least(J)
         around = isinstance(self.world, SegmentMap) and self.sees_all(beams)
         if around and len(self.descriptors) == 1:
-            F_obs = beams.describe(self.rose, 0.0 if known is None else known)[0][0]
+            F_obs = beams.describe(self.basis, 0.0 if known is None else known)[0][0]
             course = self._course(heading is None)
             if noise is None:
                 noise = float(np.linalg.norm(course.at(path[-1])[0][0] - F_obs))
@@ -272,7 +272,7 @@ class PaperLocalizer:
 
     def sees_all(self, beams: Beams) -> bool:
         """Whether a scan saw all of every channel."""
-        mass = beams.describe(self.rose, 0.0)[1]
+        mass = beams.describe(self.basis, 0.0)[1]
         return bool(well_seen(mass, self._whole, WHOLE).all())
 
     def _descend(
@@ -289,7 +289,7 @@ class PaperLocalizer:
     def _of_vector(
         self, observation: ArrayLike, heading: float | None, noise: float
     ) -> PaperAnswer:
-        n = len(self.rose)
+        n = len(self.basis)
         if len(self.descriptors) > 1:
             raise InputError("Stacked signals need a scan; give F of one signal.", code="conflict")
         F_obs = as_floats("observation", observation, (n,))
@@ -299,9 +299,9 @@ class PaperLocalizer:
                 "turned.",
                 code="conflict",
             )
-        if heading is None and not self.rose.is_uniform_circle:
+        if heading is None and not self.basis.is_uniform_circle:
             raise InputError(
-                "Without a heading, F needs a rose of equal steps on the circle; give a `heading` "
+                "Without a heading, F needs a basis of equal steps on the circle; give a `heading` "
                 "or a scan, which can be turned.",
                 code="missing",
             )
@@ -356,7 +356,7 @@ class PaperLocalizer:
         """∫ w_i over the view, shape (n,)."""
         rule = (CircleSum() if self.world.dimension == 2 else EqualArea()).rule()
         rule = rule if self.view is None else rule.within(self.view)
-        return np.asarray(rule.coefficients @ self.rose.weights(rule.directions))
+        return np.asarray(rule.coefficients @ self.basis.weights(rule.directions))
 
 
 def _start(nodes: Candidates, turning: bool) -> FloatArray:
@@ -397,31 +397,31 @@ def paper_localizer(
     norm: str = "euclid",
     transform: str = "linear",
     spacing: float = 0.25,
-    rose: Rose | None = None,
+    basis: DirectionalBasis | None = None,
     height: float | None = None,
     highest: float | None = None,
     view: Band | None = None,
 ) -> PaperLocalizer:
-    """The paper's localizer with the usual rose and the range as signal.
+    """The paper's localizer with the usual basis and the range as signal.
 
     Args:
         world: The map.
-        channels: Directions of the rose: equal steps on the circle, a Fibonacci spiral in space.
+        channels: Directions of the basis: equal steps on the circle, a Fibonacci spiral in space.
         temperature: ε, or how wide another profile is (`example.profile_of`); the square of the
-            mesh norm of the rose when `None`.
+            mesh norm of the basis when `None`.
         profile: softmax, bump or cosine.
         norm: euclid, gram or truncated.
         transform: Of the range, as in `Range`.
         spacing: Of the nodes, in m.
-        rose: Instead of one of these channels and profile.
+        basis: Instead of one of these channels and profile.
         height: In space, of the sensor above the floor, in m; the usual one when `None`.
         highest: The same at its highest, when it flies.
         view: In space, what the sensor sees.
     """
-    if rose is None:
-        make = Rose.circle if world.dimension == 2 else Rose.fibonacci
+    if basis is None:
+        make = DirectionalBasis.circle if world.dimension == 2 else DirectionalBasis.fibonacci
         width = make(channels).mesh_norm ** 2 if temperature is None else temperature
-        rose = make(channels, profile=profile_of(profile, width))
+        basis = make(channels, profile=profile_of(profile, width))
     check_norm(norm)
     if world.dimension == 2 and height is not None:
         raise InputError.about(
@@ -429,7 +429,7 @@ def paper_localizer(
         )
     signal = Range(AtlasSettings().reach, transform)
     region = None if world.dimension == 2 else layer(world, height, highest)
-    return PaperLocalizer(world, rose, signal, norm, spacing, region, view)  # type: ignore[arg-type]
+    return PaperLocalizer(world, basis, signal, norm, spacing, region, view)  # type: ignore[arg-type]
 
 
 def layer(world: Map, height: float | None = None, highest: float | None = None) -> FloatArray:

@@ -1,10 +1,10 @@
-"""Stability: how much F can change when the directions of a rose move.
+"""Stability: how much F can change when the directions of a basis move.
 
 Let δ = max_i ‖d_i − d_i′‖.  The paper bounds each weight by
 
     |w_i − w_i′| ≤ C δ,     C = (n + 1) L_ψ / Z_min,                          (1)
 
-with L_ψ a Lipschitz constant of ψ and Z_min the smallest Σ_j ψ(θ·d_j) of either rose; hence
+with L_ψ a Lipschitz constant of ψ and Z_min the smallest Σ_j ψ(θ·d_j) of either basis; hence
 |F_i − F_i′| ≤ C δ ‖f‖₁ and ‖F − F′‖₂ ≤ √n C δ ‖f‖₁.  For softmax Z_min ≥ n e^(−1/ε) gives
 C ≤ (n + 1) e^(2/ε)/(n ε): 8e19 at n = 16, ε = 0.05, too large to be of use.
 
@@ -39,7 +39,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose, Softmax
+from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.paper.gram.weight_rules import spread
 from isovist.types import FloatArray, readonly
@@ -63,70 +63,74 @@ class Tradeoff:
     sharpness: FloatArray
 
 
-def displacement(rose: Rose, other: Rose) -> float:
+def displacement(basis: DirectionalBasis, other: DirectionalBasis) -> float:
     """δ = max_i ‖d_i − d_i′‖."""
-    if rose.directions.shape != other.directions.shape:
+    if basis.directions.shape != other.directions.shape:
         raise InputError(
-            "The two roses must have the same number of directions and dimension.", code="conflict"
+            "The two bases must have the same number of directions and dimension.", code="conflict"
         )
-    return float(np.linalg.norm(rose.directions - other.directions, axis=1).max())
+    return float(np.linalg.norm(basis.directions - other.directions, axis=1).max())
 
 
-def least_total(rose: Rose, theta: FloatArray | None = None) -> float:
+def least_total(basis: DirectionalBasis, theta: FloatArray | None = None) -> float:
     """Z_min = inf_θ Σ_j ψ(θ·d_j), as found at samples of θ."""
-    points = spread(rose.dimension) if theta is None else theta
-    logs = rose.profile.log(np.clip(points @ rose.directions.T, -1.0, 1.0))
+    points = spread(basis.dimension) if theta is None else theta
+    logs = basis.profile.log(np.clip(points @ basis.directions.T, -1.0, 1.0))
     return float(np.exp(np.logaddexp.reduce(logs, axis=1).min()))
 
 
-def paper_constant(rose: Rose, other: Rose | None = None) -> float:
+def paper_constant(basis: DirectionalBasis, other: DirectionalBasis | None = None) -> float:
     """C of equation (1): in closed form for softmax, otherwise with Z_min ≥ ψ(cos h_n)."""
-    n = len(rose)
-    if isinstance(rose.profile, Softmax):
-        eps = rose.temperature
+    n = len(basis)
+    if isinstance(basis.profile, Softmax):
+        eps = basis.temperature
         with np.errstate(over="ignore"):
             return float((n + 1) / n * np.exp(2.0 / eps) / eps)
-    return (n + 1) * rose.profile.lipschitz / _least_of_both(rose, other)
+    return (n + 1) * basis.profile.lipschitz / _least_of_both(basis, other)
 
 
-def sharp_constant(rose: Rose) -> float:
+def sharp_constant(basis: DirectionalBasis) -> float:
     """K of equation (2), `inf` for a profile that vanishes somewhere."""
-    return 1.0 / rose.temperature if isinstance(rose.profile, Softmax) else np.inf
+    return 1.0 / basis.temperature if isinstance(basis.profile, Softmax) else np.inf
 
 
-def summed_constant(rose: Rose, other: Rose | None = None) -> float:
+def summed_constant(basis: DirectionalBasis, other: DirectionalBasis | None = None) -> float:
     """The constant of ‖F − F′‖₁ that is best known: (2) where finite, (4) otherwise."""
-    if isinstance(rose.profile, Softmax):
-        return sharp_constant(rose)
-    return 2.0 * len(rose) * rose.profile.lipschitz / _least_of_both(rose, other)
+    if isinstance(basis.profile, Softmax):
+        return sharp_constant(basis)
+    return 2.0 * len(basis) * basis.profile.lipschitz / _least_of_both(basis, other)
 
 
-def change_bound(rose: Rose, other: Rose, signal_mass: float) -> float:
-    """Bound on ‖F − F′‖₁ for two roses of one profile and a signal with ∫|f| = `signal_mass`."""
-    if rose.profile != other.profile:
-        raise InputError("The two roses must share their profile.", code="conflict")
-    return summed_constant(rose, other) * displacement(rose, other) * signal_mass
+def change_bound(basis: DirectionalBasis, other: DirectionalBasis, signal_mass: float) -> float:
+    """Bound on ‖F − F′‖₁ for two bases of one profile and a signal with ∫|f| = `signal_mass`."""
+    if basis.profile != other.profile:
+        raise InputError("The two bases must share their profile.", code="conflict")
+    return summed_constant(basis, other) * displacement(basis, other) * signal_mass
 
 
-def weight_change(rose: Rose, other: Rose, theta: FloatArray | None = None) -> FloatArray:
+def weight_change(
+    basis: DirectionalBasis, other: DirectionalBasis, theta: FloatArray | None = None
+) -> FloatArray:
     """Σ_i |w_i − w_i′| at each θ, shape (m,)."""
-    points = spread(rose.dimension) if theta is None else theta
-    return np.abs(rose.weights(points) - other.weights(points)).sum(axis=1)
+    points = spread(basis.dimension) if theta is None else theta
+    return np.abs(basis.weights(points) - other.weights(points)).sum(axis=1)
 
 
-def tradeoff(rose: Rose, temperatures: Sequence[float], *, samples: int = 4096) -> Tradeoff:
-    """The curve of the paper's remark for the directions of a rose, averaged over samples of θ."""
-    theta = spread(rose.dimension, samples)
-    roses = [Rose.from_directions(rose.directions, float(t)) for t in temperatures]
+def tradeoff(
+    basis: DirectionalBasis, temperatures: Sequence[float], *, samples: int = 4096
+) -> Tradeoff:
+    """The curve of the paper's remark for the directions of a basis, averaged over samples of θ."""
+    theta = spread(basis.dimension, samples)
+    bases = [DirectionalBasis.from_directions(basis.directions, float(t)) for t in temperatures]
     return Tradeoff(
         readonly(np.array(temperatures, dtype=np.float64)),
-        readonly(np.array([paper_constant(r) for r in roses])),
-        readonly(np.array([sharp_constant(r) for r in roses])),
-        readonly(np.array([float(r.weights(theta).max(axis=1).mean()) for r in roses])),
+        readonly(np.array([paper_constant(r) for r in bases])),
+        readonly(np.array([sharp_constant(r) for r in bases])),
+        readonly(np.array([float(r.weights(theta).max(axis=1).mean()) for r in bases])),
     )
 
 
-def _least_of_both(rose: Rose, other: Rose | None) -> float:
+def _least_of_both(basis: DirectionalBasis, other: DirectionalBasis | None) -> float:
     """A lower bound of Z_min: some d_j lies within h_n of any θ, and ψ rises, so Z ≥ ψ(cos h_n)."""
-    h = rose.mesh_norm if other is None else max(rose.mesh_norm, other.mesh_norm)
-    return float(np.exp(rose.profile.log(np.array([np.cos(h)]))[0]))
+    h = basis.mesh_norm if other is None else max(basis.mesh_norm, other.mesh_norm)
+    return float(np.exp(basis.profile.log(np.array([np.cos(h)]))[0]))

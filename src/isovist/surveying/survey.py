@@ -164,9 +164,9 @@ def survey(
     most = chosen.affordable(len(atlas.nodes), atlas.dimension) if most is None else most
     check_lidar(atlas.world, lidar)
     _check(seed, most)
-    if isinstance(atlas, PlaneAtlas) and not is_even(atlas.rose):
+    if isinstance(atlas, PlaneAtlas) and not is_even(atlas.basis):
         raise InputError(
-            "A survey compares views by a rose of equal steps; build the atlas without `rose`.",
+            "A survey compares views by a basis of equal steps; build the atlas without `basis`.",
             code="conflict",
         )
     tell = progress if progress is not None else lambda _share: None

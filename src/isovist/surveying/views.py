@@ -8,7 +8,7 @@ How firmly: `compute.fitting.information.hold` gives the normal matrix that a fi
 what an answer would report at that place.
 
 How distinctly: over the directions Ω in which a wall is in reach, with f(r) = log(1 + r) and the
-rose of `localization.certify`,
+basis of `localization.certify`,
 
     J_i = ∫_Ω ∂f(r(p, θ))/∂(x, y, yaw) w_i(θ) dθ,                                           (1)
     S = G_pp − G_pk G_kp / G_kk,    G = Σ_i J_iᵀ J_i,     μ = √λ_min(S),                    (2)
@@ -30,8 +30,8 @@ from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.surfaces import bare_walls
 from isovist.atlas.matching.beams import Fit
 from isovist.atlas.matching.channels import RAYS
-from isovist.atlas.matching.windows import search_rose
-from isovist.basis.directional_basis import Rose
+from isovist.atlas.matching.windows import search_basis
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.localization.certify import CHANNELS
 from isovist.localization.settings import LocalizationSettings
 from isovist.localization.spread import covariances, information
@@ -99,8 +99,8 @@ class PlaneViews(Views):
         """As of a scan, from the swept ranges."""
         assert isinstance(atlas, PlaneAtlas)
         rays = len(self.ranges)
-        rose = search_rose(atlas.settings.channels) if atlas.rose is None else atlas.rose
-        W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
+        basis = search_basis(atlas.settings.channels) if atlas.basis is None else atlas.basis
+        W = basis.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
         in_view = self.in_view[heading][:, None]
         ranges = np.where(in_view, self.ranges[:, self.asked], np.inf).T
         returned = np.isfinite(ranges)
@@ -197,7 +197,7 @@ def _sweep(
     step = max(1, round(aside / walls.resolution))
     all_rows = np.concatenate([rows, rows, rows, rows + step, rows - step])
     all_cols = np.concatenate([cols, cols + step, cols - step, cols, cols])
-    W = Rose.circle(CHANNELS).weights(unit_vectors(angles)).astype(np.float32)
+    W = DirectionalBasis.circle(CHANNELS).weights(unit_vectors(angles)).astype(np.float32)
     W *= np.float32(2.0 * np.pi / rays)
     ranges = np.empty((rays, len(rows)), dtype=np.float32)
     J = np.zeros((3, len(rows), CHANNELS), dtype=np.float32)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 
 from isovist.atlas.base import AnyScan, Site
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.localization import attitudes
 from isovist.localization.attitudes import ASKED, Stance, held, stances, tilt_of
 from isovist.localization.maps import Prior
@@ -119,7 +119,9 @@ def _ways(
 ) -> list[Stance]:
     ways = stances(site, scan, prior, ups_of(scan), settings)
     if all_round and not _best(ways) >= settings.poor[0]:
-        more = stances(site, scan, prior, Rose.fibonacci(attitudes.ALL_ROUND).directions, settings)
+        more = stances(
+            site, scan, prior, DirectionalBasis.fibonacci(attitudes.ALL_ROUND).directions, settings
+        )
         ways = more if _best(more) > _best(ways) else ways
     return ways
 

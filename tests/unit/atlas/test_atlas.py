@@ -87,9 +87,9 @@ ROOM, OPEN = SegmentMap.room(4.0, 3.0), OccupancyMap(np.zeros((20, 20), np.uint8
         (house, {"height": 9.0}, "height", "empty"),
         (house, {"height": (2.0, 1.0)}, "height", "invalid_value"),
         (lambda: "a", {}, "world", "invalid_value"),
-        (lambda: ROOM, {"rose": iv.Rose.fibonacci(12)}, "rose", "wrong_dimension"),
-        (lambda: ROOM, {"rose": 64}, "rose", "invalid_value"),
-        (house, {"rose": iv.Rose.circle(12)}, "rose", "wrong_dimension"),
+        (lambda: ROOM, {"basis": iv.DirectionalBasis.fibonacci(12)}, "basis", "wrong_dimension"),
+        (lambda: ROOM, {"basis": 64}, "basis", "invalid_value"),
+        (house, {"basis": iv.DirectionalBasis.circle(12)}, "basis", "wrong_dimension"),
     ],
 )
 def test_what_cannot_be_built_is_refused(world, options, field, code):

@@ -94,7 +94,7 @@ def damage(shelf):
     ("change", "kind", "code"),
     [
         (lambda shelf: (shelf / "loose").mkdir(), FileError, "unknown_format"),
-        (lambda shelf: write_as(shelf / "rose", "rose", 1), FileError,
+        (lambda shelf: write_as(shelf / "basis", "basis", 1), FileError,
          "unknown_format"),
         (damage, FileError, "invalid_file"),
         (lambda shelf: shutil.copytree(shelf / "third.atlas", shelf / "third"), FileError,

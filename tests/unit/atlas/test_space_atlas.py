@@ -32,14 +32,14 @@ def test_a_drone_has_nodes_at_several_heights():
 @pytest.mark.slow
 def test_descriptors_are_those_of_rays_cast_one_by_one():
     atlas = house_atlas()
-    rose, world = search_rings(16, 64), house()
+    basis, world = search_rings(16, 64), house()
     azimuth = 2.0 * np.pi * np.arange(64 * 2) / (64 * 2)
     z = (2.0 * (np.arange(2, 14)[:, None] + (np.arange(2) + 0.5) / 2) / 16 - 1.0).ravel()
     flat = np.sqrt(1.0 - z * z)[:, None]
     rays = np.stack(
         np.broadcast_arrays(flat * np.cos(azimuth), flat * np.sin(azimuth), z[:, None]), -1
     ).reshape(-1, 3)
-    W = rose.weights(rays).reshape(len(rays), 16, 64)[:, 2:14].reshape(len(rays), -1)
+    W = basis.weights(rays).reshape(len(rays), 16, 64)[:, 2:14].reshape(len(rays), -1)
     some = np.linspace(0, len(atlas.nodes) - 1, 7).astype(int)
     r = world.cast(atlas.positions[some][:, None], rays).ranges
     exact = np.log1p(np.minimum(r, 30.0)) @ W / W.sum(axis=0)

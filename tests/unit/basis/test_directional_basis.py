@@ -13,7 +13,7 @@ from tests.support.paper_parts import (
 )
 from tests.support.reference import weights_plainly
 
-from isovist import Rose
+from isovist import DirectionalBasis
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -24,105 +24,107 @@ def random_directions(rng, n, d):
 
 
 @st.composite
-def roses(draw, dimension=None):
+def bases(draw, dimension=None):
     d = draw(st.sampled_from([2, 3])) if dimension is None else dimension
     kind = draw(st.sampled_from(["uniform", "random", "bump", "power"]))
     n = draw(st.integers(4, 24))
     rng = np.random.default_rng(draw(seeds))
     temperature = 10.0 ** draw(st.floats(-2.0, 2.0))
     if kind == "random":
-        return Rose.from_directions(random_directions(rng, n, d), temperature)
-    make = Rose.circle if d == 2 else Rose.fibonacci
+        return DirectionalBasis.from_directions(random_directions(rng, n, d), temperature)
+    make = DirectionalBasis.circle if d == 2 else DirectionalBasis.fibonacci
     if kind == "uniform":
         return make(n, temperature)
     if kind == "bump":
-        rose = make(n, 1.0)
-        return make(n, profile=Bump(min(1.6 * rose.mesh_norm, 3.0)))
+        basis = make(n, 1.0)
+        return make(n, profile=Bump(min(1.6 * basis.mesh_norm, 3.0)))
     return make(max(n, 8), profile=CosinePower(draw(st.floats(2.1, 9.0))))
 
 
 @pytest.mark.slow
-@given(roses(), seeds)
-def test_weights_share_every_direction_out(rose, seed):
-    theta = random_directions(np.random.default_rng(seed), 50, rose.dimension)
-    w = rose.weights(theta)
+@given(bases(), seeds)
+def test_weights_share_every_direction_out(basis, seed):
+    theta = random_directions(np.random.default_rng(seed), 50, basis.dimension)
+    w = basis.weights(theta)
     assert (w >= 0.0).all()
     np.testing.assert_allclose(w.sum(axis=-1), 1.0, atol=1e-14)
 
 
 @pytest.mark.slow
-@given(roses(), seeds)
-def test_weights_are_those_of_the_definition(rose, seed):
-    theta = random_directions(np.random.default_rng(seed), 50, rose.dimension)
-    np.testing.assert_allclose(rose.weights(theta), weights_plainly(rose, theta), atol=1e-12)
+@given(bases(), seeds)
+def test_weights_are_those_of_the_definition(basis, seed):
+    theta = random_directions(np.random.default_rng(seed), 50, basis.dimension)
+    np.testing.assert_allclose(basis.weights(theta), weights_plainly(basis, theta), atol=1e-12)
 
 
 @pytest.mark.slow
-@given(roses(), seeds)
-def test_gradient_in_theta_agrees_with_differences(rose, seed):
+@given(bases(), seeds)
+def test_gradient_in_theta_agrees_with_differences(basis, seed):
     rng = np.random.default_rng(seed)
-    theta = random_directions(rng, 8, rose.dimension)
+    theta = random_directions(rng, 8, basis.dimension)
     v = rng.normal(size=theta.shape)
     v -= np.einsum("ij,ij->i", v, theta)[:, None] * theta
-    h = 1e-5 * min(1.0, getattr(rose.profile, "temperature", 1.0))
+    h = 1e-5 * min(1.0, getattr(basis.profile, "temperature", 1.0))
 
     def moved(t):
         p = theta + t * v
-        return rose.weights(p / np.linalg.norm(p, axis=1, keepdims=True))
+        return basis.weights(p / np.linalg.norm(p, axis=1, keepdims=True))
 
     slope = (moved(h) - moved(-h)) / (2.0 * h)
-    expected = np.einsum("inj,ij->in", rose.gradient(theta), v)
+    expected = np.einsum("inj,ij->in", basis.gradient(theta), v)
     np.testing.assert_allclose(expected, slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
 
 
 @pytest.mark.slow
-@given(roses(), seeds)
-def test_gradient_is_tangent_to_the_sphere(rose, seed):
-    theta = random_directions(np.random.default_rng(seed), 8, rose.dimension)
-    along = np.einsum("inj,ij->in", rose.gradient(theta), theta)
-    assert np.abs(along).max() <= 1e-12 * max(1.0, np.abs(rose.gradient(theta)).max())
+@given(bases(), seeds)
+def test_gradient_is_tangent_to_the_sphere(basis, seed):
+    theta = random_directions(np.random.default_rng(seed), 8, basis.dimension)
+    along = np.einsum("inj,ij->in", basis.gradient(theta), theta)
+    assert np.abs(along).max() <= 1e-12 * max(1.0, np.abs(basis.gradient(theta)).max())
 
 
 @pytest.mark.slow
-@given(roses(), seeds)
-def test_slopes_in_directions_and_parameter_agree_with_differences(rose, seed):
+@given(bases(), seeds)
+def test_slopes_in_directions_and_parameter_agree_with_differences(basis, seed):
     rng = np.random.default_rng(seed)
-    theta = random_directions(rng, 6, rose.dimension)
-    j = int(rng.integers(len(rose)))
-    d = rose.directions[j]
-    v = rng.normal(size=rose.dimension)
+    theta = random_directions(rng, 6, basis.dimension)
+    j = int(rng.integers(len(basis)))
+    d = basis.directions[j]
+    v = rng.normal(size=basis.dimension)
     v -= (v @ d) * d
-    h = 1e-5 * min(1.0, getattr(rose.profile, "temperature", 1.0))
+    h = 1e-5 * min(1.0, getattr(basis.profile, "temperature", 1.0))
 
     def turned(t):
-        moved = np.array(rose.directions)
+        moved = np.array(basis.directions)
         moved[j] = (d + t * v) / np.linalg.norm(d + t * v)
-        return Rose(moved, rose.profile, rose.mesh_norm).weights(theta)
+        return DirectionalBasis(moved, basis.profile, basis.mesh_norm).weights(theta)
 
     slope = (turned(h) - turned(-h)) / (2.0 * h)
-    expected = rose.direction_slopes(theta)[:, :, j] * (theta @ v)[:, None]
+    expected = basis.direction_slopes(theta)[:, :, j] * (theta @ v)[:, None]
     np.testing.assert_allclose(expected, slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
 
-    step = 1e-6 * rose.profile.parameter
+    step = 1e-6 * basis.profile.parameter
 
     def sharpened(t):
-        profile = rose.profile.with_parameter(rose.profile.parameter + t)
-        return Rose(rose.directions, profile, rose.mesh_norm).weights(theta)
+        profile = basis.profile.with_parameter(basis.profile.parameter + t)
+        return DirectionalBasis(basis.directions, profile, basis.mesh_norm).weights(theta)
 
     slope = (sharpened(step) - sharpened(-step)) / (2.0 * step)
-    expected = rose.parameter_slopes(theta)
+    expected = basis.parameter_slopes(theta)
     np.testing.assert_allclose(expected, slope, atol=2e-6 * max(1.0, np.abs(slope).max()))
 
 
-@pytest.mark.parametrize("make", [lambda e: Rose.circle(8, e), lambda e: Rose.fibonacci(20, e)])
+@pytest.mark.parametrize(
+    "make", [lambda e: DirectionalBasis.circle(8, e), lambda e: DirectionalBasis.fibonacci(20, e)]
+)
 def test_no_temperature_overflows_and_large_ones_are_flat(make):
-    rose = make(1e-4)
-    theta = random_directions(np.random.default_rng(0), 500, rose.dimension)
-    w = rose.weights(theta)
+    basis = make(1e-4)
+    theta = random_directions(np.random.default_rng(0), 500, basis.dimension)
+    w = basis.weights(theta)
     assert np.isfinite(w).all()
-    assert np.isfinite(rose.gradient(theta)).all()
+    assert np.isfinite(basis.gradient(theta)).all()
     flat = make(1e4).weights(theta)
-    np.testing.assert_allclose(flat, 1.0 / len(rose), atol=1e-4)
+    np.testing.assert_allclose(flat, 1.0 / len(basis), atol=1e-4)
 
 
 @pytest.mark.slow
@@ -133,27 +135,27 @@ def test_sharp_weights_become_hard_bins(d, n, seed):
     theta = random_directions(rng, 200, d)
     t = np.sort(theta @ directions.T, axis=1)
     clear = t[:, -1] - t[:, -2] > 1e-2  # away from the boundaries between bins
-    rose = Rose.from_directions(directions, 1e-4)
+    basis = DirectionalBasis.from_directions(directions, 1e-4)
     np.testing.assert_allclose(
-        rose.weights(theta)[clear], rose.hard_weights(theta)[clear], atol=1e-12
+        basis.weights(theta)[clear], basis.hard_weights(theta)[clear], atol=1e-12
     )
 
 
 def test_hard_bins_share_a_boundary_equally():
-    rose = Rose.circle(4)
-    np.testing.assert_array_equal(rose.hard_weights(np.array([1.0, 1.0])), [0.5, 0.5, 0.0, 0.0])
+    basis = DirectionalBasis.circle(4)
+    np.testing.assert_array_equal(basis.hard_weights(np.array([1.0, 1.0])), [0.5, 0.5, 0.0, 0.0])
 
 
 @pytest.mark.parametrize("n", [2, 3, 8, 64])
 def test_mesh_norm_of_a_uniform_circle_is_half_the_spacing(n):
-    assert Rose.circle(n).mesh_norm == pytest.approx(np.pi / n, abs=1e-14)
+    assert DirectionalBasis.circle(n).mesh_norm == pytest.approx(np.pi / n, abs=1e-14)
 
 
 @pytest.mark.slow
 @given(st.integers(4, 40), seeds)
 def test_mesh_norm_on_the_sphere_is_the_largest_hole(n, seed):
     directions = random_directions(np.random.default_rng(seed), n, 3)
-    h = Rose.from_directions(directions, 1.0).mesh_norm
+    h = DirectionalBasis.from_directions(directions, 1.0).mesh_norm
     sampled = np.arccos((fibonacci_sphere(20000) @ directions.T).max(axis=1).clip(-1.0, 1.0)).max()
     assert sampled <= h + 1e-9
     assert h <= sampled + 0.03
@@ -168,7 +170,9 @@ def test_mesh_norm_on_the_sphere_is_the_largest_hole(n, seed):
     ],
 )
 def test_mesh_norm_of_directions_in_one_plane(directions, hole):
-    assert Rose.from_directions(directions, 1.0).mesh_norm == pytest.approx(hole, abs=1e-9)
+    assert DirectionalBasis.from_directions(directions, 1.0).mesh_norm == pytest.approx(
+        hole, abs=1e-9
+    )
 
 
 @pytest.mark.slow
@@ -177,13 +181,13 @@ def test_turning_by_one_step_shifts_the_weights_of_circles_and_rings(azimuths, r
     rng = np.random.default_rng(seed)
     turn = 2.0 * np.pi / azimuths
     c, s = np.cos(turn), np.sin(turn)
-    circle = Rose.circle(azimuths, 0.3)
+    circle = DirectionalBasis.circle(azimuths, 0.3)
     theta = random_directions(rng, 40, 2)
     R = np.array([[c, -s], [s, c]])
     np.testing.assert_allclose(
         circle.weights(theta @ R.T), np.roll(circle.weights(theta), 1, axis=-1), atol=1e-13
     )
-    rings = Rose.rings(rings_, azimuths, 0.3)
+    rings = DirectionalBasis.rings(rings_, azimuths, 0.3)
     theta = random_directions(rng, 40, 3)
     R3 = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1.0]])
     before = rings.weights(theta).reshape(-1, rings_, azimuths)
@@ -192,13 +196,13 @@ def test_turning_by_one_step_shifts_the_weights_of_circles_and_rings(azimuths, r
 
 
 @pytest.mark.slow
-@given(roses(), seeds)
-def test_channels_sum_to_the_integral_and_are_linear(rose, seed):
+@given(bases(), seeds)
+def test_channels_sum_to_the_integral_and_are_linear(basis, seed):
     """Energy and linearity, for signals with random coefficients on the circle and sphere."""
-    rule = (CircleSum(4096) if rose.dimension == 2 else Lebedev(131)).rule()
+    rule = (CircleSum(4096) if basis.dimension == 2 else Lebedev(131)).rule()
     rng = np.random.default_rng(seed)
-    w = rule.coefficients[:, None] * rose.weights(rule.directions)
-    A = rng.normal(size=(2, rose.dimension))
+    w = rule.coefficients[:, None] * basis.weights(rule.directions)
+    A = rng.normal(size=(2, basis.dimension))
     f, g = np.abs(rule.directions @ A[0]), np.cos(3.0 * rule.directions @ A[1])
     np.testing.assert_allclose((f @ w).sum(), rule.coefficients @ f, rtol=1e-12)
     np.testing.assert_allclose((2.0 * f - 3.0 * g) @ w, 2.0 * (f @ w) - 3.0 * (g @ w), atol=1e-10)
@@ -214,11 +218,11 @@ def test_channels_move_continuously_with_the_directions(d, n, seed):
     mass = rule.coefficients @ f
 
     def F(t):
-        rose = Rose.from_directions(directions + t * step, 0.3)
-        return (rule.coefficients * f) @ rose.weights(rule.directions)
+        basis = DirectionalBasis.from_directions(directions + t * step, 0.3)
+        return (rule.coefficients * f) @ basis.weights(rule.directions)
 
     for t in (1e-2, 1e-4, 1e-6):
-        moved = Rose.from_directions(directions + t * step, 0.3).directions
+        moved = DirectionalBasis.from_directions(directions + t * step, 0.3).directions
         gap, delta = np.abs(F(t) - F(0.0)).sum(), np.linalg.norm(moved - directions, axis=1).max()
         assert gap <= delta / 0.3 * mass * (1.0 + 1e-9) + 1e-12
 
@@ -226,33 +230,41 @@ def test_channels_move_continuously_with_the_directions(d, n, seed):
 @pytest.mark.parametrize(
     ("field", "code", "make"),
     [
-        (None, "invalid_value", lambda: Rose.circle(1)),
-        ("temperature", "invalid_value", lambda: Rose.circle(8, 0.0)),
-        ("temperature", "invalid_value", lambda: Rose.circle(8, float("nan"))),
-        (None, "conflict", lambda: Rose.circle(4, profile=Bump(0.5))),  # vanishes between them
-        ("directions", "invalid_value", lambda: Rose.from_directions([[1.0, 0.0], [0.0, 0.0]])),
-        ("directions", "invalid_value", lambda: Rose.from_directions(np.ones((3, 4)))),
-        (None, "conflict", lambda: Rose.circle(8, 0.5, profile=Softmax(0.5))),
+        (None, "invalid_value", lambda: DirectionalBasis.circle(1)),
+        ("temperature", "invalid_value", lambda: DirectionalBasis.circle(8, 0.0)),
+        ("temperature", "invalid_value", lambda: DirectionalBasis.circle(8, float("nan"))),
+        (
+            None,
+            "conflict",
+            lambda: DirectionalBasis.circle(4, profile=Bump(0.5)),
+        ),  # vanishes between them
+        (
+            "directions",
+            "invalid_value",
+            lambda: DirectionalBasis.from_directions([[1.0, 0.0], [0.0, 0.0]]),
+        ),
+        ("directions", "invalid_value", lambda: DirectionalBasis.from_directions(np.ones((3, 4)))),
+        (None, "conflict", lambda: DirectionalBasis.circle(8, 0.5, profile=Softmax(0.5))),
         ("radius", "invalid_value", lambda: Bump(4.0)),
         ("power", "invalid_value", lambda: CosinePower(1.0)),
-        ("theta", "invalid_value", lambda: Rose.circle(8).weights([1.0, 0.0, 0.0])),
-        (None, "invalid_value", lambda: Rose.rings(0, 8)),
-        (None, "missing", lambda: Rose.circle(8, profile=Bump(1.0)).temperature),
-        ("n", "invalid_value", lambda: Rose.circle(2.5)),
-        ("n", "invalid_value", lambda: Rose.circle(8.0)),
-        ("n", "invalid_value", lambda: Rose.circle(True)),
-        ("n", "invalid_value", lambda: Rose.fibonacci(20.5)),
-        ("rings", "invalid_value", lambda: Rose.rings(2.5, 8)),
-        ("azimuths", "invalid_value", lambda: Rose.rings(2, 8.5)),
+        ("theta", "invalid_value", lambda: DirectionalBasis.circle(8).weights([1.0, 0.0, 0.0])),
+        (None, "invalid_value", lambda: DirectionalBasis.rings(0, 8)),
+        (None, "missing", lambda: DirectionalBasis.circle(8, profile=Bump(1.0)).temperature),
+        ("n", "invalid_value", lambda: DirectionalBasis.circle(2.5)),
+        ("n", "invalid_value", lambda: DirectionalBasis.circle(8.0)),
+        ("n", "invalid_value", lambda: DirectionalBasis.circle(True)),
+        ("n", "invalid_value", lambda: DirectionalBasis.fibonacci(20.5)),
+        ("rings", "invalid_value", lambda: DirectionalBasis.rings(2.5, 8)),
+        ("azimuths", "invalid_value", lambda: DirectionalBasis.rings(2, 8.5)),
     ],
 )
-def test_bad_roses_are_refused(field, code, make):
+def test_bad_bases_are_refused(field, code, make):
     with refused(field, code):
         make()
 
 
 def test_a_number_of_directions_may_be_one_of_numpy():
-    assert len(Rose.circle(np.int64(8))) == 8
+    assert len(DirectionalBasis.circle(np.int64(8))) == 8
 
 
 @given(st.sampled_from([Softmax(0.4), Bump(0.9), Bump(2.5), CosinePower(3.0)]))

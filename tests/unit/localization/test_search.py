@@ -16,7 +16,7 @@ from tests.support.sites import PLANE, SITES, SPACE, gap
 from tests.support.sizes import count_as_large
 
 import isovist as iv
-from isovist.atlas import FAR, PHASES, RAYS, Window, search_rose
+from isovist.atlas import FAR, PHASES, RAYS, Window, search_basis
 from isovist.localization import ROUGHLY, TOGETHER, Floors, best_headings, likely, outlined, unlike
 from isovist.localization.complete import complete
 from isovist.localization.glance import glance
@@ -339,7 +339,7 @@ def test_the_second_ring_is_the_brightness_of_the_walls_that_rays_meet():
     world, both = rooms(), described(BOTH_SIGNALS)
     n, dull, bright = both.settings.channels, *both.shine
     rays = unit_vectors(2.0 * np.pi * np.arange(RAYS * n) / (RAYS * n))
-    W = search_rose(n).weights(rays)
+    W = search_basis(n).weights(rays)
     worst = []
     for k in np.flatnonzero((both.descriptors < FAR).all(axis=(1, 2)))[::97]:
         hits = world.cast(both.positions[k], rays)

@@ -7,7 +7,7 @@ from tests.support.errors import refused
 from tests.support.reference_3d import sweep_voxels_twin
 from tests.support.reference_occupancy import sweep_twin
 
-from isovist import Cell, OccupancyMap, Pose, Range, Rose, VoxelMap
+from isovist import Cell, DirectionalBasis, OccupancyMap, Pose, Range, VoxelMap
 from isovist.compute import computing
 from isovist.maps import VoxelSweep, describe_field, free_nodes, free_voxels, sweep_ranges
 
@@ -165,7 +165,7 @@ def test_sweeps_in_space_agree_with_the_slow_twin(shape, share):
     cells = clutter(shape, 3, share)
     world = VoxelMap.from_array(cells, 1.0)
     nodes = free_voxels(world)
-    directions = np.concatenate([Rose.fibonacci(14).directions, np.eye(3), -np.eye(3)])
+    directions = np.concatenate([DirectionalBasis.fibonacci(14).directions, np.eye(3), -np.eye(3)])
     ranges, endings = VoxelSweep.over(world, nodes).ranges(directions)
     for s, along in enumerate(directions):
         for k in range(s % 5, nodes.size, 5):
@@ -187,7 +187,7 @@ def room():
 def test_sweeps_err_by_about_the_side_of_a_cell():
     world = room()
     nodes = free_voxels(world, 3)
-    directions = Rose.fibonacci(20).directions
+    directions = DirectionalBasis.fibonacci(20).directions
     ranges, _ = VoxelSweep.over(world, nodes).ranges(directions)
     exact = world.cast(world.centres(nodes), directions[:, None])
     error = np.abs(ranges - exact.ranges)
@@ -199,7 +199,7 @@ def test_sweeps_stop_at_the_maximum():
     world = room()
     nodes = free_voxels(world, 5)
     ranges, endings = VoxelSweep.over(world, nodes).ranges(
-        Rose.fibonacci(9).directions, maximum=1.0
+        DirectionalBasis.fibonacci(9).directions, maximum=1.0
     )
     assert ranges.max() == pytest.approx(1.0)
     assert np.array_equal(endings == Ending.MAXIMUM, ranges >= np.float32(1.0))
@@ -211,7 +211,7 @@ def test_descriptors_are_sums_over_the_swept_ranges():
     heights = world.centres(nodes)[:, 2]
     assert heights.min() >= 3.9
     assert heights.max() <= 4.3
-    directions = Rose.fibonacci(37).directions
+    directions = DirectionalBasis.fibonacci(37).directions
     W = np.random.default_rng(0).random((37, 6))
     sweep = VoxelSweep.over(world, nodes)
     ranges, endings = sweep.ranges(directions)

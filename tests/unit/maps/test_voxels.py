@@ -10,7 +10,7 @@ from tests.support.large_maps import by_blocks
 from tests.support.paper_parts import EqualArea
 from tests.support.reference_3d import cast_voxels_twin
 
-from isovist import Cell, Descriptor, MeshMap, OccupancyMap, Rose, SegmentMap, VoxelMap
+from isovist import Cell, Descriptor, DirectionalBasis, MeshMap, OccupancyMap, SegmentMap, VoxelMap
 
 # Coordinates on faces and at middles of cells make ties common, directions with zeros grazing.
 halves = st.integers(-1, 18).map(lambda k: k / 2)
@@ -109,7 +109,7 @@ def unit(v):
 @pytest.mark.slow
 def test_the_descriptor_of_cells_comes_near_that_of_faces():
     _, mesh, voxels = building(0.05)
-    descriptor = Descriptor(Rose.fibonacci(24), quadrature=EqualArea(20_000), step=0.1)
+    descriptor = Descriptor(DirectionalBasis.fibonacci(24), quadrature=EqualArea(20_000), step=0.1)
     F, J = descriptor.at(mesh, [1.0, 2.5, 1.2], jacobian=True)
     G, K = descriptor.at(voxels, [1.0, 2.5, 1.2], jacobian=True)
     assert np.linalg.norm(G - F) < 0.04 * np.linalg.norm(F)

@@ -7,7 +7,7 @@ import numpy as np
 
 from isovist.apps.studio.view_models import rounded
 from isovist.apps.web.parameters import Ask
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -33,9 +33,11 @@ def room() -> SegmentMap:
 
 
 @lru_cache(maxsize=32)
-def _tools(channels: int, temperature: float, profile: str) -> tuple[Rose, Descriptor, Gram]:
-    rose = Rose.circle(channels, profile=profile_of(profile, temperature))
-    return rose, Descriptor(rose, quadrature=Exact(1e-10)), Gram.from_rose(rose)
+def _tools(
+    channels: int, temperature: float, profile: str
+) -> tuple[DirectionalBasis, Descriptor, Gram]:
+    basis = DirectionalBasis.circle(channels, profile=profile_of(profile, temperature))
+    return basis, Descriptor(basis, quadrature=Exact(1e-10)), Gram.from_basis(basis)
 
 
 def theory_at(ask: Ask) -> dict[str, Any]:
@@ -46,7 +48,7 @@ def theory_at(ask: Ask) -> dict[str, Any]:
         raise InputError.about("profile", f"must be {', '.join(PROFILES)}, got {profile}.")
     channels = ask.count("channels", 8, low=3, high=64)
     temperature = ask.number("temperature", 0.5, low=0.02, high=2.0)
-    rose, descriptor, gram = _tools(channels, temperature, profile)
+    basis, descriptor, gram = _tools(channels, temperature, profile)
     point = np.array(ask.place() if ask.has("x") else TRUE_PLACE)
     other = np.array(ask.place("other_x", "other_y")) if ask.has("other_x") else None
     for place in (point, other):
@@ -66,8 +68,8 @@ def theory_at(ask: Ask) -> dict[str, Any]:
         "outline": rounded(outline_of(world, point)),
         "range": rounded(world.cast(point, theta).ranges, 4),
         "remembered": rounded(gram.projection(F)(theta), 4),
-        "weights": rounded(rose.weights(theta).T, 4),
-        "directions": rounded(rose.directions, 5),
+        "weights": rounded(basis.weights(theta).T, 4),
+        "directions": rounded(basis.directions, 5),
         "F": F.tolist(),
         "J": J.tolist(),
         "J_without_shadow": without.tolist(),

@@ -28,14 +28,14 @@ from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
 from isovist.atlas.matching.windows import KEPT as KEPT_SCANS
 from isovist.atlas.matching.windows import (
+    basis_from_json,
+    basis_json,
     rings_of,
-    rose_from_json,
-    rose_json,
     units_of,
     window_of_scan,
 )
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.compute.backend import Described, Rated, Rays, computing, rated_room
 from isovist.errors import InputError
 from isovist.maps.grid2d.occupancy_map import Cell, OccupancyMap, distance_to_walls
@@ -64,10 +64,10 @@ class PlaneAtlas(Atlas):
     Attributes:
         shine: Of the walls (`atlas.data.reflectance`).
         gleam: Reflectance of the wall nearest to each cell, or `None`.
-        rose: That it was described with; `None` for the usual one.
+        basis: That it was described with; `None` for the usual one.
 
     The first ring of the descriptors is of ranges, a second one of intensities ((3) of `shine`);
-    where the rose has unequal steps, so are the first n rings of one channel and the second n.
+    where the basis has unequal steps, so are the first n rings of one channel and the second n.
     """
 
     world: OccupancyMap
@@ -76,7 +76,7 @@ class PlaneAtlas(Atlas):
     bare: NDArray[np.uint8]
     shine: Shine = None
     gleam: Float32Array | None = None
-    rose: Rose | None = None
+    basis: DirectionalBasis | None = None
 
     dimension: ClassVar[int] = 2
 
@@ -131,7 +131,7 @@ class PlaneAtlas(Atlas):
         flat, lit = _planar(scan), None
         if self.signal == SIGNALS[1] and flat.intensities is not None:
             lit = self.shine if comparable(self.shine, flat.intensities[flat.valid]) else None
-        return window_of_scan(flat, self.settings, share, self.rose, lit)
+        return window_of_scan(flat, self.settings, share, self.basis, lit)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """At most `thin[0]` valid beams, evenly chosen."""
@@ -290,7 +290,7 @@ class PlaneAtlas(Atlas):
         return kept
 
     def meta(self) -> dict[str, Any]:
-        told = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        told = {} if self.basis is None else {"rose": basis_json(self.basis)}
         return told | {
             "signal": self.signal,
             "resolution": self.world.resolution,
@@ -311,7 +311,7 @@ class PlaneAtlas(Atlas):
             world, **{name: arrays[name] for name in names}, spacing=float(meta["spacing"]),
             settings=AtlasSettings.from_json(meta["settings"]),
             shine=shine_of(world), gleam=spread_reflectance(world),
-            rose=rose_from_json(meta["rose"], int(meta["settings"]["channels"]))
+            basis=basis_from_json(meta["rose"], int(meta["settings"]["channels"]))
             if "rose" in meta else None,
         )  # fmt: skip
 
@@ -320,7 +320,7 @@ def build_plane(
     world: OccupancyMap,
     settings: AtlasSettings,
     progress: Callable[[float], None],
-    rose: Rose | None = None,
+    basis: DirectionalBasis | None = None,
     crew: Crew | None = None,
     signal: str = SIGNALS[0],
 ) -> PlaneAtlas:
@@ -342,15 +342,15 @@ def build_plane(
         per_cell * world.cells.size + (per_node << (shine is not None)) * count,
         "Take a larger `spacing`, make the cells larger, or crop the map.",
     )
-    parts = _in_one_piece(world, stride, settings, rose) if crew is None else None
+    parts = _in_one_piece(world, stride, settings, basis) if crew is None else None
     if parts is None:
-        parts = _in_blocks(world, stride, settings, rose, crew, progress)
-    rings, near = [rings_of(parts.descriptors, rose)], spread_reflectance(world)
+        parts = _in_blocks(world, stride, settings, basis, crew, progress)
+    rings, near = [rings_of(parts.descriptors, basis)], spread_reflectance(world)
     if shine is not None and near is not None:
         clear, b = bridge_gaps(world, settings.gap), brightness(shine, near)
         nodes = np.divmod(parts.nodes, world.shape[1])
-        B = describe_shine(clear, b, nodes, *rays_of(settings, rose), settings.reach)
-        rings.append(rings_of(B, rose))
+        B = describe_shine(clear, b, nodes, *rays_of(settings, basis), settings.reach)
+        rings.append(rings_of(B, basis))
     atlas = PlaneAtlas(
         world,
         readonly(parts.nodes),
@@ -362,7 +362,7 @@ def build_plane(
         settings,
         shine_of(world),
         near,
-        rose,
+        basis,
     )
     progress(1.0)
     return atlas
@@ -388,10 +388,10 @@ def _shining(world: OccupancyMap, signal: str) -> Shine:
 
 
 def _in_one_piece(
-    world: OccupancyMap, stride: int, settings: AtlasSettings, rose: Rose | None
+    world: OccupancyMap, stride: int, settings: AtlasSettings, basis: DirectionalBasis | None
 ) -> Described | None:
     """What a backend makes of a map that does all of it at once; `None` when it does not."""
-    turns, W = rays_of(settings, rose)
+    turns, W = rays_of(settings, basis)
     options = summing(world, settings.reach, "logarithmic", 1.0, KNOWN)
     return computing().plane(
         world.cells, stride, (settings.gap - 1e-9) / world.resolution,
@@ -400,13 +400,13 @@ def _in_one_piece(
 
 
 def _in_blocks(
-    world: OccupancyMap, stride: int, settings: AtlasSettings, rose: Rose | None,
+    world: OccupancyMap, stride: int, settings: AtlasSettings, basis: DirectionalBasis | None,
     crew: Crew | None, progress: Callable[[float], None],
 ) -> Described:  # fmt: skip
     """What the cores make of a map, told how far it is."""
     clear = bridge_gaps(world, settings.gap)
     rows, columns = free_nodes(clear, stride)
-    whole = PlaneBlock(np.arange(len(rows)), clear, rows, columns, None, settings, rose)
+    whole = PlaneBlock(np.arange(len(rows)), clear, rows, columns, None, settings, basis)
     blocks = iter([whole]) if crew is None else whole.cut(crew.side(world.cells.size, TILE))
     F = described(blocks, crew, len(rows), lambda share: progress(0.9 * share))
     nodes = rows.astype(np.int64) * world.shape[1] + columns

@@ -24,9 +24,9 @@ from isovist.atlas.description.blocks import SpaceBlock
 from isovist.atlas.description.tiles import Crew, described
 from isovist.atlas.matching.beams import Beams, Fit
 from isovist.atlas.matching.channels import Window
-from isovist.atlas.matching.windows import rose_from_json, rose_json, window_of_cloud
+from isovist.atlas.matching.windows import basis_from_json, basis_json, window_of_cloud
 from isovist.atlas.settings import AtlasSettings, BeamModel
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.floor import close_floor, floor_levels
 from isovist.maps.grid2d.occupancy_map import Cell, checked_cells
@@ -70,7 +70,7 @@ class SpaceAtlas(Atlas):
     Attributes:
         heights: Lowest and highest node above the floor, in m.
         shine: Of the walls (`atlas.data.reflectance`).
-        rose: That it was described with, each direction a ring of one; `None` for the usual rings.
+        basis: That it was described with, each direction a ring of one; `None` for the usual rings.
     """
 
     world: VoxelMap
@@ -79,7 +79,7 @@ class SpaceAtlas(Atlas):
     bare: Walk
     heights: tuple[float, float]
     shine: Shine = None
-    rose: Rose | None = None
+    basis: DirectionalBasis | None = None
 
     dimension: ClassVar[int] = 3
 
@@ -109,7 +109,7 @@ class SpaceAtlas(Atlas):
             )
 
     def window(self, scan: AnyScan, share: float) -> Window:
-        return window_of_cloud(_solid(scan), self.settings, share, self.rose)
+        return window_of_cloud(_solid(scan), self.settings, share, self.basis)
 
     def beams(self, scan: AnyScan, thin: tuple[int, float], block: tuple[float, float]) -> Beams:
         """One return for each patch of `thin[1]` rad that holds any.
@@ -227,7 +227,7 @@ class SpaceAtlas(Atlas):
         return kept
 
     def meta(self) -> dict[str, Any]:
-        told: dict[str, Any] = {} if self.rose is None else {"rose": rose_json(self.rose)}
+        told: dict[str, Any] = {} if self.basis is None else {"rose": basis_json(self.basis)}
         if isinstance(self.world.grid, Blocks):
             told |= {"shape": list(self.world.shape), "near": self.wall_distance.limit}
         return told | {
@@ -253,7 +253,7 @@ class SpaceAtlas(Atlas):
             world, arrays["nodes"], arrays["descriptors"], *kept[1:],
             spacing=float(meta["spacing"]), settings=AtlasSettings.from_json(meta["settings"]),
             heights=(low, high), shine=(dull, bright) if meta["shine"] else None,
-            rose=rose_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
+            basis=basis_from_json(meta["rose"], arrays["descriptors"].shape[1], 3)
             if "rose" in meta else None,
         )  # fmt: skip
 
@@ -282,7 +282,7 @@ def _by_blocks(meta: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> K
 
 def build_space(
     world: VoxelMap, settings: AtlasSettings, height: Height, progress: Callable[[float], None],
-    crew: Crew | None = None, rose: Rose | None = None,
+    crew: Crew | None = None, basis: DirectionalBasis | None = None,
 ) -> SpaceAtlas:  # fmt: skip
     """Describe a map in space.
 
@@ -305,7 +305,7 @@ def build_space(
     nodes = _nodes_above_floor(clear, floor_levels(world), stride, low, high)
     _check_memory(world, len(nodes), per_node)
     progress(0.05)
-    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings, rose)
+    whole = SpaceBlock(np.arange(len(nodes)), clear, bare, nodes, None, settings, basis)
     floor = world.shape[1] * world.shape[2]
     blocks = iter([whole]) if crew is None else whole.cut(crew.side(floor, TILE))
     F = described(blocks, crew, len(nodes), lambda share: progress(0.05 + 0.8 * share))
@@ -320,7 +320,7 @@ def build_space(
         settings,
         (low, high),
         shine_of(world),
-        rose,
+        basis,
     )
     progress(1.0)
     return atlas

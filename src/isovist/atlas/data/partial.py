@@ -9,7 +9,7 @@ import numpy as np
 from isovist.atlas.data.atlas2d import PlaneAtlas
 from isovist.atlas.data.reflectance import shine_of, spread_reflectance
 from isovist.atlas.data.surfaces import bare_walls, bridge_gaps
-from isovist.atlas.matching.windows import rose_from_json
+from isovist.atlas.matching.windows import basis_from_json
 from isovist.atlas.settings import AtlasSettings
 from isovist.errors import FileError
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
@@ -75,7 +75,7 @@ def read_part(path: PathLike, box: FloatArray, kind: str, *versions: int) -> Pla
         settings,
         shine_of(world),
         spread_reflectance(world),
-        rose_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
+        basis_from_json(meta["rose"], settings.channels) if "rose" in meta else None,
     )
 
 

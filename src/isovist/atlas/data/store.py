@@ -167,7 +167,7 @@ def check_atlas(path: PathLike) -> list[str]:
 def _check_arrays(atlas: Atlas) -> None:
     """An error unless the arrays fit the map and each other: kernels trust them."""
     n = len(atlas.nodes)
-    even = is_even(getattr(atlas, "rose", None))
+    even = is_even(getattr(atlas, "basis", None))
     rings = (None, int(atlas.settings.channels)) if even else (None, 1)
     _check_kind("nodes", atlas.nodes, np.int64, (n,))
     _check_kind("descriptors", atlas.descriptors, np.float32, (n, *rings))

@@ -8,9 +8,9 @@ import numpy as np
 from isovist.atlas.base import FAR, MAJORITY
 from isovist.atlas.description.tiles import around, cut, inside
 from isovist.atlas.matching.channels import RAYS
-from isovist.atlas.matching.windows import kept_rings, search_rings, search_rose
+from isovist.atlas.matching.windows import kept_rings, search_basis, search_rings
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.maps.base import Ending
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.maps.grid3d.voxel_map import VoxelMap
@@ -37,7 +37,7 @@ class PlaneBlock:
         columns: Column of each node in it, shape (N,).
         part: Where it lies in the map; `None` for all of it.
         settings: How to describe.
-        rose: With which directions; `None` for the usual ones.
+        basis: With which directions; `None` for the usual ones.
     """
 
     slots: IntArray
@@ -46,11 +46,11 @@ class PlaneBlock:
     columns: IntArray
     part: Part | None
     settings: AtlasSettings
-    rose: Rose | None
+    basis: DirectionalBasis | None
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """F of each node, `FAR` where unknown, shape (N, n)."""
-        turns, W = rays_of(self.settings, self.rose)
+        turns, W = rays_of(self.settings, self.basis)
         F = np.zeros((len(self.rows), self.settings.channels), dtype=np.float32)
         K = np.zeros_like(F)
         for part in range(PARTS):
@@ -86,11 +86,13 @@ class PlaneBlock:
                 )  # fmt: skip
 
 
-def rays_of(settings: AtlasSettings, rose: Rose | None) -> tuple[FloatArray, FloatArray]:
+def rays_of(
+    settings: AtlasSettings, basis: DirectionalBasis | None
+) -> tuple[FloatArray, FloatArray]:
     """Angles in the axes of the grid in rad, shape (S,), and W of `maps.sweep.sweep2d` (1)."""
     count = RAYS * settings.channels
     turns = 2.0 * np.pi * np.arange(count) / count
-    chosen = search_rose(settings.channels) if rose is None else rose
+    chosen = search_basis(settings.channels) if basis is None else basis
     return turns, chosen.weights(unit_vectors(turns))
 
 
@@ -105,7 +107,7 @@ class SpaceBlock:
         nodes: Flat index of each node in it, shape (N,).
         part: Where it lies in the map; `None` for all of it.
         settings: How to describe.
-        rose: With which directions, each a ring of one; `None` for the usual rings.
+        basis: With which directions, each a ring of one; `None` for the usual rings.
     """
 
     slots: IntArray
@@ -114,19 +116,19 @@ class SpaceBlock:
     nodes: IntArray
     part: Part | None
     settings: AtlasSettings
-    rose: Rose | None = None
+    basis: DirectionalBasis | None = None
 
     def describe(self, progress: Callable[[float], None]) -> Float32Array:
         """F of each node, `FAR` where unknown, shape (N, rings, n)."""
         hidden = self.clear.grid.has_unknown
         share = 0.5 if hidden else 1.0
         sweep = VoxelSweep.over(self.clear, self.nodes, self.part)
-        F, known = _describe(sweep, self.settings, self.rose, lambda done: progress(share * done))
+        F, known = _describe(sweep, self.settings, self.basis, lambda done: progress(share * done))
         if hidden:
             del sweep
             sweep = VoxelSweep.over(self.bare, self.nodes, self.part)
             later: Callable[[float], None] = lambda done: progress(0.5 + 0.5 * done)  # noqa: E731
-            beyond = _describe(sweep, self.settings, self.rose, later)
+            beyond = _describe(sweep, self.settings, self.basis, later)
             F, known = (
                 np.where(known >= MAJORITY, a, b) for a, b in zip((F, known), beyond, strict=True)
             )
@@ -155,11 +157,14 @@ class SpaceBlock:
 
 
 def _describe(
-    sweep: VoxelSweep, settings: AtlasSettings, own: Rose | None, progress: Callable[[float], None]
+    sweep: VoxelSweep,
+    settings: AtlasSettings,
+    own: DirectionalBasis | None,
+    progress: Callable[[float], None],
 ) -> tuple[Float32Array, Float32Array]:
     """F of each node and its known share, both (N, rings, around); the rays ring after ring."""
     n, around = settings.rings, settings.channels
-    rose, kept = search_rings(n, around), kept_rings(settings)
+    basis, kept = search_rings(n, around), kept_rings(settings)
     rings = range(*kept.indices(n))
     side = round(np.sqrt(RAYS))
     azimuth = 2.0 * np.pi * np.arange(around * side) / (around * side)
@@ -174,7 +179,7 @@ def _describe(
         ).reshape(-1, 3)
         if own is None:  # a ray matters to its own ring and the two beside it
             near = slice(max(k - 1, 0), min(k + 2, len(rings)))
-            W = rose.weights(rays).reshape(-1, n, around)[:, kept][:, near]
+            W = basis.weights(rays).reshape(-1, n, around)[:, kept][:, near]
         else:
             near, W = slice(None), own.weights(rays)[..., None]
         f, mass = sweep.describe(

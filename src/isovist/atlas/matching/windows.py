@@ -1,6 +1,6 @@
 """Scans in the channels of an atlas: what the search compares with the nodes.
 
-In the plane a beam stands for the angle halfway to its neighbours.  Where the directions of a rose
+In the plane a beam stands for the angle halfway to its neighbours.  Where the directions of a basis
 have equal steps, a heading is a shift of channels and a phase; where they have not, every heading
 is a phase of its own, and every channel a ring of one.
 
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from isovist.atlas.data.reflectance import Shine, brightness
 from isovist.atlas.matching.channels import PHASES, RAYS, Window
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis.directional_basis import Rose
+from isovist.basis.directional_basis import DirectionalBasis
 from isovist.basis.profiles import Bump, CosinePower, Softmax
 from isovist.errors import InputError
 from isovist.poses import unit_vectors
@@ -44,64 +44,64 @@ PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
 @lru_cache(maxsize=8)
-def search_rose(channels: int) -> Rose:
-    """The rose of the plane: ε = h²/2, sharper than the default, as only neighbours overlap."""
-    return Rose.circle(channels, 0.5 * (np.pi / channels) ** 2)
+def search_basis(channels: int) -> DirectionalBasis:
+    """The basis of the plane: ε = h²/2, sharper than the default, as only neighbours overlap."""
+    return DirectionalBasis.circle(channels, 0.5 * (np.pi / channels) ** 2)
 
 
-def check_rose(rose: Rose, dimension: int) -> None:
-    """An error unless a map of a dimension can be described with a rose."""
-    if not isinstance(rose, Rose):
-        raise InputError.about("rose", f"must be a Rose, got {type(rose).__name__}.")
-    if rose.dimension != dimension:
+def check_basis(basis: DirectionalBasis, dimension: int) -> None:
+    """An error unless a map of a dimension can be described with a basis."""
+    if not isinstance(basis, DirectionalBasis):
+        raise InputError.about("basis", f"must be a DirectionalBasis, got {type(basis).__name__}.")
+    if basis.dimension != dimension:
         raise InputError(
-            f"A rose of dimension {rose.dimension} cannot describe a map of dimension {dimension}.",
+            f"A {basis.dimension}D basis cannot describe a {dimension}D map.",
             code="wrong_dimension",
-            field="rose",
+            field="basis",
         )
 
 
-def is_even(rose: Rose | None) -> bool:
+def is_even(basis: DirectionalBasis | None) -> bool:
     """Whether directions have equal steps, so that turning is shifting; so have the usual ones."""
-    return rose is None or rose.is_uniform_circle
+    return basis is None or basis.is_uniform_circle
 
 
-def rings_of(channels: NDArray[Any], rose: Rose | None) -> NDArray[Any]:
+def rings_of(channels: NDArray[Any], basis: DirectionalBasis | None) -> NDArray[Any]:
     """Channels, shape (…, n), as rings of a search: one of n, or n of one."""
-    return channels[..., None, :] if is_even(rose) else channels[..., None]
+    return channels[..., None, :] if is_even(basis) else channels[..., None]
 
 
-def rose_json(rose: Rose) -> list[Any]:
-    """The profile of a rose, by name and parameter, and unequal directions, ready for JSON."""
-    if type(rose.profile) not in PROFILES.values():
+def basis_json(basis: DirectionalBasis) -> list[Any]:
+    """The profile of a basis, by name and parameter, and unequal directions, ready for JSON."""
+    if type(basis.profile) not in PROFILES.values():
         raise InputError(
-            "An atlas keeps a softmax, a bump or a cosine power, no other profile.", field="rose"
+            "An atlas keeps a softmax, a bump or a cosine power, no other profile.", field="basis"
         )
-    told = [type(rose.profile).__name__, rose.profile.parameter]
-    return told if is_even(rose) else [*told, rose.directions.tolist()]
+    told = [type(basis.profile).__name__, basis.profile.parameter]
+    return told if is_even(basis) else [*told, basis.directions.tolist()]
 
 
-def rose_from_json(told: list[Any], channels: int, dimension: int = 2) -> Rose:
-    """From what `rose_json` gave."""
+def basis_from_json(told: list[Any], channels: int, dimension: int = 2) -> DirectionalBasis:
+    """From what `basis_json` gave."""
     name, parameter, *directions = told
     profile = PROFILES[name](float(parameter))
     if not directions:
-        return Rose.circle(channels, profile=profile)
-    rose = Rose.from_directions(directions[0], profile=profile)
-    if rose.directions.shape != (channels, dimension):
+        return DirectionalBasis.circle(channels, profile=profile)
+    basis = DirectionalBasis.from_directions(directions[0], profile=profile)
+    if basis.directions.shape != (channels, dimension):
         raise InputError(
-            f"the rose has {len(rose)} directions instead of {channels}",
+            f"the basis has {len(basis)} directions instead of {channels}",
             code="conflict",
-            field="rose",
+            field="basis",
         )
     given = np.array(directions[0])  # normalised before, once, as the nodes were described
-    return replace(rose, directions=readonly(given))
+    return replace(basis, directions=readonly(given))
 
 
 @lru_cache(maxsize=8)
-def search_rings(rings: int, channels: int) -> Rose:
-    """The rose of space, as sharp as that of the plane."""
-    return Rose.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
+def search_rings(rings: int, channels: int) -> DirectionalBasis:
+    """The basis of space, as sharp as that of the plane."""
+    return DirectionalBasis.rings(rings, channels, 0.5 * (np.pi / channels) ** 2)
 
 
 def kept_rings(settings: AtlasSettings) -> slice:
@@ -112,7 +112,11 @@ def kept_rings(settings: AtlasSettings) -> slice:
 
 @lru_cache(maxsize=KEPT)
 def window_of_scan(
-    scan: Scan, settings: AtlasSettings, share: float, rose: Rose | None = None, shine: Shine = None
+    scan: Scan,
+    settings: AtlasSettings,
+    share: float,
+    basis: DirectionalBasis | None = None,
+    shine: Shine = None,
 ) -> Window:
     """The channels of a scan of the plane, cut to the part of the circle that it saw.
 
@@ -120,10 +124,10 @@ def window_of_scan(
     """
     from isovist.compute.search.windows import channels_of
 
-    channels, even = settings.channels, is_even(rose)
-    rose = search_rose(channels) if rose is None else rose
+    channels, even = settings.channels, is_even(basis)
+    basis = search_basis(channels) if basis is None else basis
     weigh = _beam_weights if len(scan.bearings) <= MANY else _beam_weights.__wrapped__
-    firsts, weights = weigh(scan.bearings.tobytes(), rose)
+    firsts, weights = weigh(scan.bearings.tobytes(), basis)
     lit = None if shine is None else scan.intensities
     phases, rows = len(weights), 1 if lit is None else 2
     signals = np.empty((rows, len(scan.bearings)))
@@ -132,7 +136,7 @@ def window_of_scan(
         signals[1, scan.valid] = brightness(shine, lit[scan.valid])
     most = phases * rows * channels
     values, seen, arc = np.empty(most, np.float32), np.empty(most, np.bool_), np.empty(2, np.int64)
-    least = _least(rose, share)
+    least = _least(basis, share)
     channels_of(signals, scan.valid, firsts, weights, least, even, values, seen, arc)
     first, m = arc.tolist()
     shape = (phases, rows, m) if even else (phases, rows * channels, 1)
@@ -155,23 +159,23 @@ def _units(bearings: bytes) -> FloatArray:
 
 
 @lru_cache(maxsize=KEPT)
-def _beam_weights(bearings: bytes, rose: Rose) -> tuple[IntArray, FloatArray]:
+def _beam_weights(bearings: bytes, basis: DirectionalBasis) -> tuple[IntArray, FloatArray]:
     """Of every beam of a sensor, at each phase: scans of it share them.
 
-    They are those of the rose times the angle that the beam stands for, in widths of a channel.
+    They are those of the basis times the angle that the beam stands for, in widths of a channel.
     Those that no sum feels are left out: the first channel of those that stay, shape (P, m), and
     their weights, shape (P, m, W).
     """
-    phases = PHASES if is_even(rose) else PHASES * len(rose)
-    width, each = 2.0 * np.pi / len(rose), np.frombuffer(bearings)
-    weights = rose.weights(unit_vectors(each + np.arange(phases)[:, None] * width / PHASES))
+    phases = PHASES if is_even(basis) else PHASES * len(basis)
+    width, each = 2.0 * np.pi / len(basis), np.frombuffer(bearings)
+    weights = basis.weights(unit_vectors(each + np.arange(phases)[:, None] * width / PHASES))
     weights *= (_shares(each, width) / width)[:, None]
     most = weights.argmax(axis=-1)
     felt = weights > UNFELT * weights.max(axis=-1, keepdims=True)
-    n = len(rose)
+    n = len(basis)
     away = np.abs((np.arange(n) - most[..., None] + n // 2) % n - n // 2)
     reach = int(away.max(where=felt, initial=0))
-    if not is_even(rose) or 2 * reach + 1 >= n:
+    if not is_even(basis) or 2 * reach + 1 >= n:
         return readonly(np.zeros_like(most)), readonly(weights)
     firsts = (most - reach) % n
     around = (firsts[..., None] + np.arange(2 * reach + 1)) % n
@@ -179,18 +183,18 @@ def _beam_weights(bearings: bytes, rose: Rose) -> tuple[IntArray, FloatArray]:
 
 
 @lru_cache(maxsize=KEPT)
-def _least(rose: Rose, share: float) -> FloatArray:
+def _least(basis: DirectionalBasis, share: float) -> FloatArray:
     """Mass of a channel of which a share is seen, in widths of an equal one, shape (n,)."""
-    if is_even(rose):
-        return readonly(np.full(len(rose), share))
-    rays = WHOLE * len(rose)
-    W = rose.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
+    if is_even(basis):
+        return readonly(np.full(len(basis), share))
+    rays = WHOLE * len(basis)
+    W = basis.weights(unit_vectors(2.0 * np.pi * np.arange(rays) / rays))
     return readonly(share * (W.sum(axis=0) / WHOLE))
 
 
 @lru_cache(maxsize=KEPT)
 def window_of_cloud(
-    scan: CloudScan, settings: AtlasSettings, share: float, rose: Rose | None = None
+    scan: CloudScan, settings: AtlasSettings, share: float, basis: DirectionalBasis | None = None
 ) -> Window:
     """The channels of a scan in space, equation (1), cut to the rings that it saw.
 
@@ -209,14 +213,14 @@ def window_of_cloud(
     sums = np.bincount(bins, signal, minlength=rows * columns)
     M = (counts > 0).astype(np.float64).reshape(rows, columns)
     G = (sums / np.maximum(counts, 1)).reshape(rows, columns)
-    weights, whole = _channel_weights(settings, rose)
+    weights, whole = _channel_weights(settings, basis)
     mass, total = (_around(table, weights) for table in (M, G * M))
     part = mass / whole[:, None]
     covered = part[part > 0.01]
     known = part >= share * float(np.quantile(covered, 0.9)) if covered.size else part > np.inf
     values = np.where(known, total / np.where(known, mass, 1.0), 0.0)
     # Column s of the tables is the channel at azimuth s; phase p looks p/PHASES of a channel back.
-    phases, m = (PHASES, around) if rose is None else (PHASES * around, 1)
+    phases, m = (PHASES, around) if basis is None else (PHASES * around, 1)
     back = np.arange(phases)[:, None] * (columns // around // PHASES)
     at = (np.arange(m) * (columns // around) - back) % columns
     seen = np.moveaxis(known[:, at], 1, 0)
@@ -233,21 +237,21 @@ def window_of_cloud(
 
 @lru_cache(maxsize=4)
 def _channel_weights(
-    settings: AtlasSettings, rose: Rose | None
+    settings: AtlasSettings, basis: DirectionalBasis | None
 ) -> tuple[NDArray[np.complex128], FloatArray]:
     """Fourier rows of V_r, shape (rings, rows, columns // 2 + 1), and Σ V_r, shape (rings,).
 
-    A rose of one's own has no rings that turn: V_r is then the weight of its r-th direction.
+    A basis of one's own has no rings that turn: V_r is then the weight of its r-th direction.
     """
     rings, around = settings.rings, settings.channels
-    rows, part = 8 * rings, RAYS if rose is None else RAYS * around
+    rows, part = 8 * rings, RAYS if basis is None else RAYS * around
     elevation = ((np.arange(rows) + 0.5) / rows - 0.5)[:, None] * np.pi
     azimuth = 2.0 * np.pi * (np.arange(part) + 0.5) / (RAYS * around)
     flat = np.cos(elevation)
     up = np.broadcast_to(np.sin(elevation), (rows, part))
     centres = np.stack([flat * np.cos(azimuth), flat * np.sin(azimuth), up], axis=-1)
-    if rose is not None:
-        V = np.moveaxis(rose.weights(centres), -1, 0) * flat
+    if basis is not None:
+        V = np.moveaxis(basis.weights(centres), -1, 0) * flat
         return np.fft.rfft(V, axis=2), V.sum(axis=(1, 2))
     # q channels farther round, the channel at azimuth 0 is what the one q channels back is here.
     back = -np.arange(around) % around

@@ -151,30 +151,30 @@ def _log_profile(code, parameter, t):
 
 
 @inner
-def _cosine(direction, rose, s, i):
+def _cosine(direction, basis, s, i):
     t = 0.0
-    for k in range(rose.shape[1]):
-        t += direction[s, k] * rose[i, k]
+    for k in range(basis.shape[1]):
+        t += direction[s, k] * basis[i, k]
     return min(t, 1.0)
 
 
 @inner
-def _window(direction, rose, s, code, parameter, peak, logs):
-    """Log profiles around the nearest direction of a rose sorted by angle.
+def _window(direction, basis, s, code, parameter, peak, logs):
+    """Log profiles around the nearest direction of a basis sorted by angle.
 
     Cosines rise towards the nearest direction and fall beyond it, so climb from `peak` to it
     and stop on either side where a weight is lost in the rounding.  Returns (peak, left, right):
     logs holds the entries from peak − left to peak + right, cyclically.
     """
-    n = len(rose)
-    here = _cosine(direction, rose, s, peak)
+    n = len(basis)
+    here = _cosine(direction, basis, s, peak)
     for _ in range(n):
-        ahead = _cosine(direction, rose, s, (peak + 1) % n)
+        ahead = _cosine(direction, basis, s, (peak + 1) % n)
         if ahead < here:
             break
         peak, here = (peak + 1) % n, ahead
     for _ in range(n):
-        behind = _cosine(direction, rose, s, (peak - 1) % n)
+        behind = _cosine(direction, basis, s, (peak - 1) % n)
         if behind <= here:
             break
         peak, here = (peak - 1) % n, behind
@@ -183,7 +183,7 @@ def _window(direction, rose, s, code, parameter, peak, logs):
     right = 0
     while right < n - 1:
         i = (peak + right + 1) % n
-        value = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+        value = _log_profile(code, parameter, _cosine(direction, basis, s, i))
         if value < top - LOST:
             break
         logs[i] = value
@@ -191,7 +191,7 @@ def _window(direction, rose, s, code, parameter, peak, logs):
     left = 0
     while left + right < n - 1:
         i = (peak - left - 1) % n
-        value = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+        value = _log_profile(code, parameter, _cosine(direction, basis, s, i))
         if value < top - LOST:
             break
         logs[i] = value
@@ -200,13 +200,13 @@ def _window(direction, rose, s, code, parameter, peak, logs):
 
 
 @kernel("i8[::1], f8[:,::1], f8[:,::1], f8[:,::1], i8[::1], i8, f8 -> f8[:,:,::1]", over="out")
-def accumulate(first, last, offsets, direction, value, rose, order, code, parameter, out):
+def accumulate(first, last, offsets, direction, value, basis, order, code, parameter, out):
     """out[p, order[i], :] = Σ over the nodes s of point p of w_i(direction[s]) value[s, :].
 
-    offsets (P + 1,); direction (m, d); value (m, k); rose (n, d), on the circle sorted by angle,
+    offsets (P + 1,); direction (m, d); value (m, k); basis (n, d), on the circle sorted by angle,
     with profile `code` and its scaled `parameter` (1/ε, 1/(1 − cos ρ) or k); out (P, n, k).
     """
-    n, d = rose.shape
+    n, d = basis.shape
     channels = value.shape[1]
     for p in range(first, last):
         logs = np.empty(n)
@@ -216,11 +216,11 @@ def accumulate(first, last, offsets, direction, value, rose, order, code, parame
         peak = 0
         for s in range(offsets[p], offsets[p + 1]):
             if d == 2:
-                peak, left, right = _window(direction, rose, s, code, parameter, peak, logs)
+                peak, left, right = _window(direction, basis, s, code, parameter, peak, logs)
             else:
                 left, right, peak = 0, n - 1, 0
                 for i in range(n):
-                    logs[i] = _log_profile(code, parameter, _cosine(direction, rose, s, i))
+                    logs[i] = _log_profile(code, parameter, _cosine(direction, basis, s, i))
             top = logs[peak]
             if d != 2:
                 for i in range(n):

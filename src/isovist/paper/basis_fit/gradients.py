@@ -1,4 +1,4 @@
-"""Roses fitted to a map: gradients in directions and parameter, and an optimiser over them.
+"""Bases fitted to a map: gradients in directions and parameter, and an optimiser over them.
 
 Three objectives over places p of a map, each to be made large at a fixed number of directions:
 
@@ -24,15 +24,17 @@ sphere by itself, and on log λ where the parameter λ of the profile is free to
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.optimize import minimize
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import sphere_rule
+from isovist.renamed import rename_attributes
 from isovist.types import FloatArray, IntArray
 
 
@@ -51,32 +53,35 @@ class Slope:
     parameter: float
 
 
-Objective = Callable[[Rose], Slope]
+Objective = Callable[[DirectionalBasis], Slope]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fitted:
-    """An optimised rose.
+    """An optimised basis.
 
     Attributes:
-        rose: The rose.
-        before: Objective of the rose at the start.
+        basis: The basis.
+        before: Objective of the basis at the start.
         after: Objective of the optimised one.
         evaluations: How often the objective was computed.
     """
 
-    rose: Rose
+    basis: DirectionalBasis
     before: float
     after: float
     evaluations: int
+
+    if not TYPE_CHECKING:
+        __getattr__ = rename_attributes(rose="basis")
 
 
 def mean_injectivity(moments: Moments) -> Objective:
     """The objective (1)."""
 
-    def objective(rose: Rose) -> Slope:
-        mu, u, v = _smallest(moments.describe(rose)[1])
-        return _injectivity_slope(rose, moments, float(mu.mean()), u, v, np.full(len(mu), 1.0))
+    def objective(basis: DirectionalBasis) -> Slope:
+        mu, u, v = _smallest(moments.describe(basis)[1])
+        return _injectivity_slope(basis, moments, float(mu.mean()), u, v, np.full(len(mu), 1.0))
 
     return objective
 
@@ -84,11 +89,11 @@ def mean_injectivity(moments: Moments) -> Objective:
 def worst_injectivity(moments: Moments, *, sharpness: float = 50.0) -> Objective:
     """The objective (2); `sharpness` is β, per unit of μ."""
 
-    def objective(rose: Rose) -> Slope:
-        mu, u, v = _smallest(moments.describe(rose)[1])
+    def objective(basis: DirectionalBasis) -> Slope:
+        mu, u, v = _smallest(moments.describe(basis)[1])
         share = np.exp(-sharpness * (mu - mu.min()))
         value = mu.min() - np.log(share.mean()) / sharpness
-        return _injectivity_slope(rose, moments, float(value), u, v, len(mu) * share / share.sum())
+        return _injectivity_slope(basis, moments, float(value), u, v, len(mu) * share / share.sum())
 
     return objective
 
@@ -105,15 +110,17 @@ def captured_energy(moments: Moments, *, ridge: float = 1e-12, terms: int = 512)
     rule = CircleSum(terms).rule() if d == 2 else sphere_rule(int(3.0 * np.sqrt(terms)))
     total = float(moments.energies.sum())
 
-    def objective(rose: Rose) -> Slope:
-        F, _ = moments.describe(rose)
-        w = rose.weights(rule.directions)
+    def objective(basis: DirectionalBasis) -> Slope:
+        F, _ = moments.describe(basis)
+        w = basis.weights(rule.directions)
         G = w.T @ (rule.coefficients[:, None] * w)
-        alpha = np.asarray(np.linalg.solve(G + ridge * np.eye(len(rose)), F.T).T, np.float64)
+        alpha = np.asarray(np.linalg.solve(G + ridge * np.eye(len(basis)), F.T).T, np.float64)
         value = float((2.0 * alpha * F).sum() - ((alpha @ G) * alpha).sum())
         value -= ridge * float((alpha**2).sum())
-        by_signal = pull_back(rose, moments.directions, moments.values[:, 0], moments.owners, alpha)
-        by_gram = _pull_back_gram(rose, rule, w, alpha)
+        by_signal = pull_back(
+            basis, moments.directions, moments.values[:, 0], moments.owners, alpha
+        )
+        by_gram = _pull_back_gram(basis, rule, w, alpha)
         return Slope(
             value / total,
             2.0 * (by_signal[0] - by_gram[0]) / total,
@@ -123,39 +130,39 @@ def captured_energy(moments: Moments, *, ridge: float = 1e-12, terms: int = 512)
     return objective
 
 
-def fit_rose(
-    rose: Rose,
+def fit_basis(
+    basis: DirectionalBasis,
     objective: Objective,
     *,
     parameter_range: tuple[float, float] | None = None,
     steps: int = 100,
 ) -> Fitted:
-    """Make an objective large from a given rose on, by L-BFGS-B.
+    """Make an objective large from a given basis on, by L-BFGS-B.
 
     Args:
-        rose: Where to start; its number of directions is kept.
+        basis: Where to start; its number of directions is kept.
         objective: E.g. `mean_injectivity(moments)`.
         parameter_range: Smallest and largest parameter of the profile; fixed by default.
         steps: At most so many iterations.
     """
-    n, d = rose.directions.shape
+    n, d = basis.directions.shape
     if parameter_range is not None and not 0.0 < parameter_range[0] < parameter_range[1]:
         raise InputError.about("parameter_range", f"must be 0 < low < high, got {parameter_range}.")
     free = parameter_range is not None
-    start = rose.directions.ravel()
+    start = basis.directions.ravel()
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * (n * d)
     if parameter_range is not None:
         low, high = parameter_range
-        first = float(np.clip(rose.profile.parameter, low, high))
+        first = float(np.clip(basis.profile.parameter, low, high))
         start = np.append(start, np.log(first))
         bounds.append((float(np.log(low)), float(np.log(high))))
-    before = objective(rose).value
+    before = objective(basis).value
     count = 0
 
-    def at(x: FloatArray) -> Rose:
-        parameter = float(np.exp(x[-1])) if free else rose.profile.parameter
-        return Rose.from_directions(
-            x[: n * d].reshape(n, d), profile=rose.profile.with_parameter(parameter)
+    def at(x: FloatArray) -> DirectionalBasis:
+        parameter = float(np.exp(x[-1])) if free else basis.profile.parameter
+        return DirectionalBasis.from_directions(
+            x[: n * d].reshape(n, d), profile=basis.profile.with_parameter(parameter)
         )
 
     def cost(x: FloatArray) -> tuple[float, FloatArray]:
@@ -183,41 +190,46 @@ def _smallest(J: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _injectivity_slope(
-    rose: Rose, moments: Moments, value: float, u: FloatArray, v: FloatArray, share: FloatArray
+    basis: DirectionalBasis,
+    moments: Moments,
+    value: float,
+    u: FloatArray,
+    v: FloatArray,
+    share: FloatArray,
 ) -> Slope:
     owners = moments.owners
     b = np.einsum("sd,sd->s", moments.values[:, 1:], (share[:, None] * v)[owners]) / len(share)
-    by_direction, by_parameter = pull_back(rose, moments.directions, b, owners, u)
+    by_direction, by_parameter = pull_back(basis, moments.directions, b, owners, u)
     return Slope(value, by_direction, by_parameter)
 
 
 def pull_back(
-    rose: Rose, theta: FloatArray, b: FloatArray, owners: IntArray, u: FloatArray
+    basis: DirectionalBasis, theta: FloatArray, b: FloatArray, owners: IntArray, u: FloatArray
 ) -> tuple[FloatArray, float]:
     """Equation (6), with one u per place, and the same in the parameter."""
-    gradient, slope = np.zeros_like(rose.directions), 0.0
+    gradient, slope = np.zeros_like(basis.directions), 0.0
     for first in range(0, len(theta), 65_536):
         part = slice(first, first + 65_536)
-        t = np.clip(theta[part] @ rose.directions.T, -1.0, 1.0)
-        w = rose.weights(theta[part])
+        t = np.clip(theta[part] @ basis.directions.T, -1.0, 1.0)
+        w = basis.weights(theta[part])
         mine = u[owners[part]]
         spread = w * (mine - np.einsum("sn,sn->s", w, mine)[:, None]) * b[part, None]
-        gradient += (spread * rose.profile.slope(t)).T @ theta[part]
-        slope += float((spread * rose.profile.parameter_slope(t)).sum())
-    along = np.einsum("nd,nd->n", gradient, rose.directions)
-    return gradient - along[:, None] * rose.directions, slope
+        gradient += (spread * basis.profile.slope(t)).T @ theta[part]
+        slope += float((spread * basis.profile.parameter_slope(t)).sum())
+    along = np.einsum("nd,nd->n", gradient, basis.directions)
+    return gradient - along[:, None] * basis.directions, slope
 
 
 def _pull_back_gram(
-    rose: Rose, rule: Rule, w: FloatArray, alpha: FloatArray
+    basis: DirectionalBasis, rule: Rule, w: FloatArray, alpha: FloatArray
 ) -> tuple[FloatArray, float]:
     """½ Σ_p αᵀ dG α: equation (6) with b = c_t P f_p(θ_t), for all places at once."""
-    t = np.clip(rule.directions @ rose.directions.T, -1.0, 1.0)
+    t = np.clip(rule.directions @ basis.directions.T, -1.0, 1.0)
     # Σ_p (Pf)(α_j − Pf), with Pf = α·w: needs only A = Σ_p α αᵀ.
     A = alpha.T @ alpha
     wA = w @ A
     spread = w * (wA - np.einsum("tn,tn->t", wA, w)[:, None]) * rule.coefficients[:, None]
-    gradient = (spread * rose.profile.slope(t)).T @ rule.directions
-    along = np.einsum("nd,nd->n", gradient, rose.directions)
-    slope = float((spread * rose.profile.parameter_slope(t)).sum())
-    return gradient - along[:, None] * rose.directions, slope
+    gradient = (spread * basis.profile.slope(t)).T @ rule.directions
+    along = np.einsum("nd,nd->n", gradient, basis.directions)
+    slope = float((spread * basis.profile.parameter_slope(t)).sum())
+    return gradient - along[:, None] * basis.directions, slope

@@ -1,10 +1,10 @@
-"""A rose for one building: far places as unlike as can be.
+"""A basis for one building: far places as unlike as can be.
 
 Over pairs (p, q) of places farther apart than a distance, with D_pq = ‖F_p − F_q‖²,
 
     S = −(1/β) log (1/N) Σ_pq exp(−β D_pq/D̄) · D̄                                           (1)
 
-is a smooth least D, with D̄ the mean of D for the rose at the start; by (6) of `optimise`
+is a smooth least D, with D̄ the mean of D for the basis at the start; by (6) of `optimise`
 
     dS = Σ_pq s_pq dD_pq,      dD_pq = 2 (F_p − F_q)ᵀ (dF_p − dF_q),                         (2)
 
@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis import Bump, CosinePower, Rose, Softmax
+from isovist.basis import Bump, CosinePower, DirectionalBasis, Softmax
 from isovist.errors import FileError, InputError
 from isovist.maps.base import Map
-from isovist.paper.basis_fit.gradients import Objective, Slope, fit_rose, pull_back
+from isovist.paper.basis_fit.gradients import Objective, Slope, fit_basis, pull_back
 from isovist.paper.descriptor.descriptor import around
 from isovist.paper.descriptor.moments import Moments
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
@@ -40,7 +40,9 @@ MAX_BYTES = 64 << 20
 PROFILES = {kind.__name__: kind for kind in (Softmax, Bump, CosinePower)}
 
 
-def far_separation(moments: Moments, places: FloatArray, far: float, start: Rose) -> Objective:
+def far_separation(
+    moments: Moments, places: FloatArray, far: float, start: DirectionalBasis
+) -> Objective:
     """The objective (1).
 
     Args:
@@ -58,8 +60,8 @@ def far_separation(moments: Moments, places: FloatArray, far: float, start: Rose
     F, _ = moments.describe(start)
     mean = float(((F[one] - F[two]) ** 2).sum(axis=1).mean())
 
-    def objective(rose: Rose) -> Slope:
-        F, _ = moments.describe(rose)
+    def objective(basis: DirectionalBasis) -> Slope:
+        F, _ = moments.describe(basis)
         gap = F[one] - F[two]
         D = (gap**2).sum(axis=1) / mean
         share = np.exp(-SHARPNESS * (D - D.min()))
@@ -68,14 +70,14 @@ def far_separation(moments: Moments, places: FloatArray, far: float, start: Rose
         u = np.zeros_like(F)
         np.add.at(u, one, pull)
         np.add.at(u, two, -pull)
-        by = pull_back(rose, moments.directions, moments.values[:, 0], moments.owners, u)
+        by = pull_back(basis, moments.directions, moments.values[:, 0], moments.owners, u)
         return Slope(float(value) * mean, *by)
 
     return objective
 
 
 def map_mark(world: Map) -> str:
-    """Checksum by which a rose knows the map that it was fitted to, in hexadecimal."""
+    """Checksum by which a basis knows the map that it was fitted to, in hexadecimal."""
     for name in ("cells", "walls", "vertices"):
         part = getattr(world, name, None)
         if part is not None:
@@ -83,36 +85,35 @@ def map_mark(world: Map) -> str:
     raise InputError(f"A {type(world).__name__} has nothing to tell it by.")
 
 
-def write_rose(rose: Rose, path: PathLike, world: Map | None = None) -> None:
-    """Write a rose as JSON, with the mark of the map that it was fitted to."""
-    if type(rose.profile) not in PROFILES.values():
+def write_basis(basis: DirectionalBasis, path: PathLike, world: Map | None = None) -> None:
+    """Write a basis as JSON, with the mark of the map that it was fitted to."""
+    if type(basis.profile) not in PROFILES.values():
         raise InputError("A file keeps a softmax, a bump or a cosine power, no other profile.")
     content = {
-        "directions": rose.directions.tolist(),
-        "profile": type(rose.profile).__name__,
-        "parameter": rose.profile.parameter,
+        "directions": basis.directions.tolist(),
+        "profile": type(basis.profile).__name__,
+        "parameter": basis.profile.parameter,
         "map": None if world is None else map_mark(world),
     }
     replace_file(path, (json.dumps(content) + "\n").encode())
 
 
-def read_rose(path: PathLike, world: Map | None = None) -> Rose:
-    """Read a rose; one that was fitted to another map than this is refused."""
+def read_basis(path: PathLike, world: Map | None = None) -> DirectionalBasis:
+    """Read a basis; one that was fitted to another map than this is refused."""
     path = Path(path)
-    told: Any = read_json(path, "a rose", MAX_BYTES)
+    told: Any = read_json(path, "a basis", MAX_BYTES)
     try:
         profile = PROFILES[told["profile"]](float(told["parameter"]))
-        rose = Rose.from_directions(told["directions"], profile=profile)
+        basis = DirectionalBasis.from_directions(told["directions"], profile=profile)
         mark = told["map"]
     except (KeyError, TypeError, ValueError) as error:
         raise FileError(
-            f"{path.name} is not a rose: it needs `directions`, `profile`, `parameter` and `map`.",
+            f"{path.name} is not a basis: it needs `directions`, `profile`, `parameter` and `map`.",
             code="unknown_format",
         ) from error
-    if world is not None and rose.dimension != world.dimension:
+    if world is not None and basis.dimension != world.dimension:
         raise FileError(
-            f"{path.name}: a rose of dimension {rose.dimension} cannot describe a map of dimension "
-            f"{world.dimension}.",
+            f"{path.name}: a {basis.dimension}D basis cannot describe a {world.dimension}D map.",
             code="wrong_dimension",
         )
     if world is not None and mark is not None and mark != map_mark(world):
@@ -120,22 +121,22 @@ def read_rose(path: PathLike, world: Map | None = None) -> Rose:
             f"{path.name} is of another map. Fit one to this map: `isovist paper fit-basis`.",
             code="outdated_file",
         )
-    return rose
+    return basis
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Learnt:
-    """A rose fitted to a map, and what it is worth at places that it was not fitted to.
+    """A basis fitted to a map, and what it is worth at places that it was not fitted to.
 
     Attributes:
-        rose: The fitted one.
-        fitted: Least distance ‖F_p − F_q‖ of far places that it was fitted to, of the uniform rose
+        basis: The fitted one.
+        fitted: Least distance ‖F_p − F_q‖ of far places that it was fitted to, of the uniform basis
             and of the fitted one.
         held_out: The same at other places.
         lowest: Distance below which one in a hundred far pairs of held-out places lies, of both.
     """
 
-    rose: Rose
+    basis: DirectionalBasis
     fitted: tuple[float, float]
     held_out: tuple[float, float]
     lowest: tuple[float, float]
@@ -150,17 +151,19 @@ def fit_to_map(
     steps: int = 60,
     seed: int = 0,
 ) -> Learnt:
-    """Fit a rose to a map, from the uniform one on, by the objective (1).
+    """Fit a basis to a map, from the uniform one on, by the objective (1).
 
     Args:
         world: The map.
-        channels: Directions of the rose.
+        channels: Directions of the basis.
         far: Places farther apart than this should be unlike, in m.
         count: Places to fit to, and as many others to measure at.
         steps: Of the optimiser, at most.
         seed: Of the choice of places.
     """
-    start = (Rose.circle if world.dimension == 2 else Rose.fibonacci)(channels)
+    start = (DirectionalBasis.circle if world.dimension == 2 else DirectionalBasis.fibonacci)(
+        channels
+    )
     rng = np.random.default_rng(seed)
     places = _places(world, 2 * count, rng)
     signal = Range(AtlasSettings().reach)
@@ -171,8 +174,10 @@ def fit_to_map(
     ]
     objective = far_separation(parts[0][1], parts[0][0], far, start)
     width = start.profile.parameter
-    best = fit_rose(start, objective, parameter_range=(0.25 * width, 4.0 * width), steps=steps).rose
-    gaps = [[_far_gaps(m.describe(rose)[0], p, far) for rose in (start, best)] for p, m in parts]
+    best = fit_basis(
+        start, objective, parameter_range=(0.25 * width, 4.0 * width), steps=steps
+    ).basis
+    gaps = [[_far_gaps(m.describe(basis)[0], p, far) for basis in (start, best)] for p, m in parts]
     (fit0, fit1), (out0, out1) = gaps
     return Learnt(
         best,

@@ -1,6 +1,6 @@
 """The descriptor F(p) of a place, and its Jacobian J(p).
 
-With weights w_i of a rose and a signal f_p on directions,
+With weights w_i of a basis and a signal f_p on directions,
 
     F_i(p) = ∫ f_p(θ) w_i(θ) dσ(θ).                                          (1)
 
@@ -23,11 +23,11 @@ than 1.5 times the usual beam spacing, so that a hole in the scan stays a hole.
 """
 
 from dataclasses import dataclass, field
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from isovist.basis import Band, Rose
+from isovist.basis import Band, DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.mesh_map import MeshMap
@@ -51,6 +51,7 @@ from isovist.paper.descriptor.rims import rim_term
 from isovist.paper.descriptor.shadows import find_jumps, jump_terms
 from isovist.paper.descriptor.silhouette import silhouette_term
 from isovist.poses import unit_vectors
+from isovist.renamed import rename_argument, rename_attributes
 from isovist.sensing.scan import Scan
 from isovist.sensing.signals import Range, Seen, Signal, seen_by
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
@@ -73,12 +74,13 @@ class Observed:
     mass: FloatArray
 
 
+@rename_argument("rose", "basis")
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """A rose, a signal and a quadrature: gives F and J.
+    """A basis, a signal and a quadrature: gives F and J.
 
     Attributes:
-        rose: The weights.
+        basis: The weights.
         signal: What is put on the directions.
         quadrature: How to integrate.  By default `Exact` on maps of segments, a sum of 1024
             terms on other maps of the plane, and one of 20 000 terms in space, which errs by
@@ -87,10 +89,13 @@ class Descriptor:
             where it is at least the side of a cell, and on walls when the quadrature is not exact.
     """
 
-    rose: Rose
+    basis: DirectionalBasis
     signal: Signal = field(default_factory=Range)
     quadrature: Quadrature | None = None
     step: float = 0.05
+
+    if not TYPE_CHECKING:
+        __getattr__ = rename_attributes(rose="basis")
 
     @overload
     def at(
@@ -162,7 +167,7 @@ class Descriptor:
                 out = self._meshed(world, flat, rule, shadow, view)
             else:
                 out = self._summed(world, flat, rule, jacobian)
-        n, d = len(self.rose), p.shape[-1]
+        n, d = len(self.basis), p.shape[-1]
         F = np.ascontiguousarray(out[:, :, 0]).reshape(*p.shape[:-1], n)
         if not jacobian:
             return F, None
@@ -170,10 +175,10 @@ class Descriptor:
 
     def of_scan(self, scan: Scan) -> Observed:
         """F and mass of a scan in the frame of the sensor, equation (3)."""
-        if self.rose.dimension != 2:
-            raise InputError("A planar scan needs a rose on the circle.", code="wrong_dimension")
+        if self.basis.dimension != 2:
+            raise InputError("A planar scan needs a basis on the circle.", code="wrong_dimension")
         owned = scan.beam_widths[scan.valid]
-        w = self.rose.weights(unit_vectors(scan.bearings[scan.valid]))
+        w = self.basis.weights(unit_vectors(scan.bearings[scan.valid]))
         strengths = None if scan.intensities is None else scan.intensities[scan.valid]
         f = seen_by(self.signal, scan.ranges[scan.valid], strengths)
         return Observed(readonly((f * owned) @ w), readonly(owned @ w))
@@ -196,9 +201,9 @@ class Descriptor:
         d = world.dimension
         if p.ndim == 0 or p.shape[-1] != d:
             raise InputError.about("points", f"must have shape (..., {d}), got {p.shape}.")
-        if self.rose.dimension != d:
+        if self.basis.dimension != d:
             raise InputError(
-                f"A rose of dimension {self.rose.dimension} cannot describe a map of "
+                f"A basis of dimension {self.basis.dimension} cannot describe a map of "
                 f"dimension {d}.",
                 code="wrong_dimension",
             )
@@ -214,23 +219,23 @@ class Descriptor:
         shadow: bool,
         view: FloatArray,
     ) -> FloatArray:
-        out = np.empty((len(points), len(self.rose), 3 if jacobian else 1))
+        out = np.empty((len(points), len(self.basis), 3 if jacobian else 1))
         for first in range(0, len(points), _BLOCK):
             block, rows = points[first : first + _BLOCK], out[first : first + _BLOCK]
             pieces = world.see(block)
             nodes = place_exact(
-                world, block, pieces, self.rose, quadrature, self.signal.kinks, view
+                world, block, pieces, self.basis, quadrature, self.signal.kinks, view
             )
             parts = [self.signal.values(nodes.seen)[:, None]]
             if jacobian:
                 parts.append(self.signal.gradients(nodes.seen))
             value = nodes.coefficients[:, None] * np.concatenate(parts, axis=1)
-            rows[:] = sum_channels(self.rose, nodes.offsets, nodes.seen.directions, value)
+            rows[:] = sum_channels(self.basis, nodes.offsets, nodes.seen.directions, value)
             if jacobian and shadow:
                 jumps = find_jumps(world, block, pieces, view, self.signal.kinks)
                 moved = jump_terms(self.signal, jumps)
                 rows[:, :, 1:] += sum_channels(
-                    self.rose, jumps.offsets, jumps.before.directions, moved
+                    self.basis, jumps.offsets, jumps.before.directions, moved
                 )
         return out
 
@@ -253,8 +258,8 @@ class Descriptor:
     def _meshed(
         self, world: MeshMap, points: FloatArray, rule: Rule, shadow: bool, band: Band | None
     ) -> FloatArray:
-        weights = rule.coefficients[:, None] * self.rose.weights(rule.directions)
-        out = np.empty((len(points), len(self.rose), 4))
+        weights = rule.coefficients[:, None] * self.basis.weights(rule.directions)
+        out = np.empty((len(points), len(self.basis), 4))
         spacing = float(np.sqrt(rule.coefficients.max()))
         for point, rows in zip(points, out, strict=True):
             hits = world.cast(point, rule.directions)
@@ -266,20 +271,20 @@ class Descriptor:
             )
             rows[:, 1:] = weights.T @ slopes
             rows[:, 1:] += grazing_term(
-                world, point, edge_on, self.rose, self.signal, spacing=spacing, seen=band
+                world, point, edge_on, self.basis, self.signal, spacing=spacing, seen=band
             )
             if shadow:
-                rows[:, 1:] += silhouette_term(world, point, self.rose, self.signal, seen=band)
-                rows[:, 1:] += rim_term(world, point, self.rose, self.signal, seen=band)
+                rows[:, 1:] += silhouette_term(world, point, self.basis, self.signal, seen=band)
+                rows[:, 1:] += rim_term(world, point, self.basis, self.signal, seen=band)
         return out
 
     def _faced(
         self, world: MeshMap, points: FloatArray, quadrature: Exact, jacobian: bool, shadow: bool
     ) -> FloatArray:
         """Face by face (`faces`); silhouettes to the same tolerance."""
-        out = np.empty((len(points), len(self.rose), 4 if jacobian else 1))
+        out = np.empty((len(points), len(self.basis), 4 if jacobian else 1))
         for point, rows in zip(points, out, strict=True):
-            nodes = place_faces(world, point, self.rose, quadrature)
+            nodes = place_faces(world, point, self.basis, quadrature)
             if any(nodes.seen.ranges.max() > limit for limit in self.signal.kinks):
                 raise InputError(
                     "Face by face the signal must be smooth on faces: some of them are beyond its "
@@ -290,17 +295,17 @@ class Descriptor:
             if jacobian:
                 parts.append(self.signal.gradients(nodes.seen))
             values = nodes.coefficients[:, None] * np.concatenate(parts, axis=1)
-            rows[:] = sum_all(self.rose, nodes.seen.directions, values)
+            rows[:] = sum_all(self.basis, nodes.seen.directions, values)
             if jacobian and shadow:
                 fine = max(quadrature.tolerance, FINEST)
                 rows[:, 1:] += silhouette_term(
-                    world, point, self.rose, self.signal, tolerance=fine, halvings=HALVINGS
+                    world, point, self.basis, self.signal, tolerance=fine, halvings=HALVINGS
                 )
         return out
 
     def _sums(self, world: Map, points: FloatArray, rule: Rule) -> FloatArray:
-        weights = rule.coefficients[:, None] * self.rose.weights(rule.directions)
-        out = np.empty((len(points), len(self.rose)))
+        weights = rule.coefficients[:, None] * self.basis.weights(rule.directions)
+        out = np.empty((len(points), len(self.basis)))
         per_block = max(1, 2_000_000 // len(rule.coefficients))
         for first in range(0, len(points), per_block):
             block = points[first : first + per_block]

@@ -1,7 +1,7 @@
 """F as a function of everything it depends on, and what a loss of it is worth in each.
 
 On a plan of walls, F depends on the places p, on the corners v of the walls, on the directions d_i
-of the rose and on the parameter λ of its profile, the temperature ε of a softmax.  Given
+of the basis and on the parameter λ of its profile, the temperature ε of a softmax.  Given
 u = ∂ℓ/∂F of any loss ℓ, `Plan.pull` gives
 
     ∂ℓ/∂p = Σ_i u_i ∂F_i/∂p,   and likewise  ∂ℓ/∂v,  ∂ℓ/∂d_i,  ∂ℓ/∂λ,                     (1)
@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.basis_fit.gradients import pull_back
@@ -78,7 +78,9 @@ class Plan:
         parents = np.arange(len(walls))
         return SegmentMap(readonly(walls), readonly(parents), None, self.reflectance)
 
-    def moments(self, points: ArrayLike, rose: Rose, signal: Signal | None = None) -> Moments:
+    def moments(
+        self, points: ArrayLike, basis: DirectionalBasis, signal: Signal | None = None
+    ) -> Moments:
         """What F and its derivatives need of the view from places, shape (P, 2), in m."""
         if not isinstance(signal, Range | Intensity | None):
             raise InputError(
@@ -86,14 +88,14 @@ class Plan:
                 "not differentiated. Use a Range or an Intensity signal.",
                 code="conflict",
             )
-        return Moments.from_segments(self.world, points, rose, signal)
+        return Moments.from_segments(self.world, points, basis, signal)
 
-    def pull(self, moments: Moments, rose: Rose, u: FloatArray) -> Pulled:
+    def pull(self, moments: Moments, basis: DirectionalBasis, u: FloatArray) -> Pulled:
         """Derivatives (1) of a loss whose derivatives by F are `u`, shape (P, n)."""
         assert moments.walls is not None
         assert moments.shares is not None
         owners = moments.owners
-        told = np.einsum("sn,sn->s", rose.weights(moments.directions), u[owners])
+        told = np.einsum("sn,sn->s", basis.weights(moments.directions), u[owners])
         moves = told[:, None] * moments.values[:, 1:]
         points = np.add.reduceat(moves, moments.offsets[:-1])
         met = moments.walls >= 0
@@ -101,5 +103,7 @@ class Plan:
         corners = np.zeros_like(self.corners)
         np.subtract.at(corners, ends[:, 0], (1.0 - t) * moves[met])
         np.subtract.at(corners, ends[:, 1], t * moves[met])
-        directions, parameter = pull_back(rose, moments.directions, moments.values[:, 0], owners, u)
+        directions, parameter = pull_back(
+            basis, moments.directions, moments.values[:, 0], owners, u
+        )
         return Pulled(points, corners, directions, parameter)

@@ -22,7 +22,7 @@ import shapely
 from numpy.typing import NDArray
 from shapely.geometry.base import BaseGeometry
 
-from isovist.basis import Rose, Softmax
+from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import Exact, Nodes
@@ -36,7 +36,9 @@ _HALVINGS = 40
 _CLOSED = 1e-6  # of the whole sphere that may be missing
 
 
-def place_faces(world: MeshMap, point: FloatArray, rose: Rose, quadrature: Exact) -> Nodes:
+def place_faces(
+    world: MeshMap, point: FloatArray, basis: DirectionalBasis, quadrature: Exact
+) -> Nodes:
     """Nodes on everything that is seen from a point, shape (3,), with coefficients h dA/r³."""
     corners, owners = [], []
     for number, parts in visible_parts(world, point):
@@ -44,7 +46,7 @@ def place_faces(world: MeshMap, point: FloatArray, rose: Rose, quadrature: Exact
         owners.append(np.full(len(parts), number))
     if not corners:
         raise InputError("From this point nothing of the mesh is seen.", code="empty")
-    small = 0.9 * min(_reach(rose), 1.0)
+    small = 0.9 * min(_reach(basis), 1.0)
     triangles, face = _halved(np.concatenate(corners), np.concatenate(owners), small)
     x, c = _triangle_rule(quadrature)
     a, b, d = (triangles[:, k] for k in range(3))
@@ -270,12 +272,12 @@ def _axes(n: FloatArray) -> tuple[FloatArray, FloatArray]:
     return a, np.cross(n, a)
 
 
-def _reach(rose: Rose) -> float:
+def _reach(basis: DirectionalBasis) -> float:
     """How far from real directions the weights are analytic, in rad (2 of `quadrature`)."""
-    if not isinstance(rose.profile, Softmax):
-        return 0.25 * rose.profile.support
-    epsilon = rose.profile.temperature
-    gaps = np.arccos(np.clip(np.sort(rose.directions @ rose.directions.T, axis=1)[:, -2], -1, 1))
+    if not isinstance(basis.profile, Softmax):
+        return 0.25 * basis.profile.support
+    epsilon = basis.profile.temperature
+    gaps = np.arccos(np.clip(np.sort(basis.directions @ basis.directions.T, axis=1)[:, -2], -1, 1))
     poles = np.arcsinh(np.pi * epsilon / (2.0 * np.sin(0.5 * gaps.max())))
     return float(min(poles, 2.0 * np.sqrt(epsilon)))
 

@@ -12,7 +12,7 @@ to its middle to see whether it is visible; the rest is left to the sum over dir
 
 import numpy as np
 
-from isovist.basis import Band, Rose
+from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import sum_all
 from isovist.sensing.signals import Seen, Signal
@@ -40,7 +40,7 @@ def grazing_term(
     world: MeshMap,
     point: FloatArray,
     faces: IntArray,
-    rose: Rose,
+    basis: DirectionalBasis,
     signal: Signal,
     *,
     spacing: float,
@@ -52,7 +52,7 @@ def grazing_term(
         world: The mesh.
         point: Where, shape (3,), in m.
         faces: Which faces.
-        rose: The weights.
+        basis: The weights.
         signal: What is put on the directions.
         spacing: Distance of the directions in rad; the triangles are `_COARSE` times as wide.
         seen: The directions that count, all by default.
@@ -70,7 +70,7 @@ def grazing_term(
     theta, reach, areas = theta[visible], reach[visible], areas[visible]
     view = Seen(world, theta, reach, face[visible], hits.normals[visible], point)
     solid = np.abs(np.einsum("ij,ij->i", view.normals, theta)) * areas / reach**2
-    return sum_all(rose, theta, solid[:, None] * signal.gradients(view))
+    return sum_all(basis, theta, solid[:, None] * signal.gradients(view))
 
 
 def _cut(corners: FloatArray, face: IntArray, size: float) -> tuple[FloatArray, IntArray]:

@@ -1,4 +1,4 @@
-"""What places show, reduced to numbers on directions, so that roses can be changed under them.
+"""What places show, reduced to numbers on directions, so that bases can be changed under them.
 
 F and J are linear in the weights.  With nodes θ_s and, for each, the signal times its
 coefficient, m_s = c_s f(θ_s), and the same for its gradient in p, M_s ∈ R^d,
@@ -7,7 +7,7 @@ coefficient, m_s = c_s f(θ_s), and the same for its gradient in p, M_s ∈ R^d,
 
 On a map of segments each visible corner is one more node, at its own direction, with m_s = 0 and
 M_s its shadow term, and so is each rim of a signal that jumps at a longest range.  Nothing but w
-depends on the rose, so with C_ij of `Rose.direction_slopes`
+depends on the basis, so with C_ij of `DirectionalBasis.direction_slopes`
 
     ∂F_i/∂d_j = (I − d_j d_jᵀ) Σ_s C_ij(θ_s) m_s θ_s,                         (2)
     ∂F_i/∂λ   = Σ_s m_s ∂w_i/∂λ (θ_s),                                        (3)
@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -69,19 +69,19 @@ class Moments:
         cls,
         world: SegmentMap,
         points: ArrayLike,
-        rose: Rose,
+        basis: DirectionalBasis,
         signal: Signal | None = None,
         *,
         tolerance: float = 1e-12,
     ) -> "Moments":
-        """Exact, for roses whose weights are no sharper than those of the given one."""
+        """Exact, for bases whose weights are no sharper than those of the given one."""
         p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
         if not np.asarray(world.contains(p)).all():
             raise InputError("Every point must lie in free space.", code="not_free")
         f = Range() if signal is None else signal
         whole = check_view(None)
         pieces = world.see(p)
-        nodes = place_exact(world, p, pieces, rose, Exact(tolerance), f.kinks, whole)
+        nodes = place_exact(world, p, pieces, basis, Exact(tolerance), f.kinks, whole)
         c = nodes.coefficients[:, None]
         value = f.values(nodes.seen)
         smooth = c * np.concatenate([value[:, None], f.gradients(nodes.seen)], axis=1)
@@ -147,26 +147,26 @@ class Moments:
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def describe(self, rose: Rose) -> tuple[FloatArray, FloatArray]:
+    def describe(self, basis: DirectionalBasis) -> tuple[FloatArray, FloatArray]:
         """F, shape (P, n), and J, shape (P, n, d), equation (1)."""
-        out = sum_channels(rose, self.offsets, self.directions, self.values)
+        out = sum_channels(basis, self.offsets, self.directions, self.values)
         return np.ascontiguousarray(out[:, :, 0]), np.ascontiguousarray(out[:, :, 1:])
 
-    def direction_gradient(self, rose: Rose) -> FloatArray:
+    def direction_gradient(self, basis: DirectionalBasis) -> FloatArray:
         """∂F_i/∂d_j of equation (2), shape (P, n, n, d)."""
-        n, d = rose.directions.shape
+        n, d = basis.directions.shape
         out = np.empty((len(self), n, n, d))
         for k in range(len(self)):
             here = slice(self.offsets[k], self.offsets[k + 1])
             theta = self.directions[here]
             pull = self.values[here, :1] * theta
-            out[k] = np.einsum("sij,sd->ijd", rose.direction_slopes(theta), pull, optimize=True)
-        along = np.einsum("pijd,jd->pij", out, rose.directions)
-        return out - along[..., None] * rose.directions
+            out[k] = np.einsum("sij,sd->ijd", basis.direction_slopes(theta), pull, optimize=True)
+        along = np.einsum("pijd,jd->pij", out, basis.directions)
+        return out - along[..., None] * basis.directions
 
-    def parameter_gradient(self, rose: Rose) -> FloatArray:
+    def parameter_gradient(self, basis: DirectionalBasis) -> FloatArray:
         """∂F_i/∂λ of equation (3), shape (P, n)."""
-        slopes = self.values[:, :1] * rose.parameter_slopes(self.directions)
+        slopes = self.values[:, :1] * basis.parameter_slopes(self.directions)
         return np.add.reduceat(slopes, self.offsets[:-1], axis=0)
 
 

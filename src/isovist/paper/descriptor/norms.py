@@ -16,7 +16,7 @@ whose limit at D = 0 is c_p c_q (T_b − T_a).
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.quadrature import Exact, check_free, check_view, place_exact
@@ -42,9 +42,15 @@ def squared_norms(
     for first in range(0, len(p), _BLOCK):
         block = p[first : first + _BLOCK]
         pieces = world.see(block)
-        # The rose only sets the length of the pieces; the signal alone is smooth on each wall.
+        # The basis only sets the length of the pieces; the signal alone is smooth on each wall.
         nodes = place_exact(
-            world, block, pieces, Rose.circle(8, 0.5), Exact(1e-14), chosen.kinks, angles
+            world,
+            block,
+            pieces,
+            DirectionalBasis.circle(8, 0.5),
+            Exact(1e-14),
+            chosen.kinks,
+            angles,
         )
         energy = nodes.coefficients * chosen.values(nodes.seen) ** 2
         out[first : first + _BLOCK] = np.add.reduceat(energy, nodes.offsets[:-1])

@@ -24,7 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from isovist.basis import Band, Rose, Softmax
+from isovist.basis import Band, DirectionalBasis, Softmax
 from isovist.basis.directional_basis import fibonacci_sphere
 from isovist.basis.mesh_norm import circle_gaps
 from isovist.basis.profiles import compiled
@@ -134,17 +134,17 @@ class Exact:
         """
         return _rules(self.tolerance)
 
-    def lengths(self, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
+    def lengths(self, basis: DirectionalBasis) -> tuple[float, FloatArray, FloatArray]:
         """Longest piece in rad, and the angles at which pieces must end with their b.
 
         Without such angles the one length holds everywhere.
         """
-        if compiled(rose.profile) is None:
-            return _settled_lengths(self, rose)
-        angles, gaps = circle_gaps(rose.directions)
-        if not isinstance(rose.profile, Softmax):
-            return _lengths_within(rose, 0.25 * rose.profile.support)
-        epsilon = rose.profile.temperature
+        if compiled(basis.profile) is None:
+            return _settled_lengths(self, basis)
+        angles, gaps = circle_gaps(basis.directions)
+        if not isinstance(basis.profile, Softmax):
+            return _lengths_within(basis, 0.25 * basis.profile.support)
+        epsilon = basis.profile.temperature
         with np.errstate(divide="ignore"):
             poles = np.arcsinh(np.pi * epsilon / (2.0 * np.sin(np.minimum(gaps, np.pi) / 2.0)))
         poles = np.minimum(poles, 2.0 * np.sqrt(epsilon))
@@ -162,10 +162,12 @@ class Exact:
 Quadrature = CircleSum | EqualArea | Lebedev | Exact
 
 
-def _lengths_within(rose: Rose, longest: float) -> tuple[float, FloatArray, FloatArray]:
+def _lengths_within(
+    basis: DirectionalBasis, longest: float
+) -> tuple[float, FloatArray, FloatArray]:
     """`Exact.lengths` of a profile that is smooth but at the edges of its support."""
-    angles, reach = circle_gaps(rose.directions)[0], rose.profile.support
-    if reach >= np.pi and compiled(rose.profile) is None:
+    angles, reach = circle_gaps(basis.directions)[0], basis.profile.support
+    if reach >= np.pi and compiled(basis.profile) is None:
         return longest, np.empty(0), np.empty(0)
     edges = np.concatenate([angles - reach, angles + reach]) % (2.0 * np.pi)
     edges = np.unique(np.round(edges, 14))
@@ -173,7 +175,7 @@ def _lengths_within(rose: Rose, longest: float) -> tuple[float, FloatArray, Floa
 
 
 @lru_cache(maxsize=8)
-def _settled_lengths(exact: Exact, rose: Rose) -> tuple[float, FloatArray, FloatArray]:
+def _settled_lengths(exact: Exact, basis: DirectionalBasis) -> tuple[float, FloatArray, FloatArray]:
     """`Exact.lengths` of a profile of one's own: halved until sums over arcs change no more."""
     start = 2.4 * np.arange(_ARCS) % (2.0 * np.pi)
     arcs = np.stack([start, start + np.geomspace(0.01, 2.0, _ARCS)], axis=1)
@@ -182,14 +184,16 @@ def _settled_lengths(exact: Exact, rose: Rose) -> tuple[float, FloatArray, Float
     nowhere, view = np.zeros((_ARCS, 2)), np.array([[0.0, 4.0 * np.pi]])
     before = None
     for halvings in range(_HALVINGS):
-        lengths = _lengths_within(rose, rose.profile.support / 2.0 ** (2 + halvings))
+        lengths = _lengths_within(basis, basis.profile.support / 2.0 ** (2 + halvings))
         nodes = _place(anything, nowhere, pieces, exact, lengths, (), view)
-        sums = sum_channels(rose, nodes.offsets, nodes.seen.directions, nodes.coefficients[:, None])
+        sums = sum_channels(
+            basis, nodes.offsets, nodes.seen.directions, nodes.coefficients[:, None]
+        )
         if before is not None and np.abs(sums - before).max() <= max(exact.tolerance, 1e-14):
             return lengths
         before = sums
     raise InputError(
-        f"The weights of a {type(rose.profile).__name__} profile do not settle to a tolerance of "
+        f"The weights of a {type(basis.profile).__name__} profile do not settle to a tolerance of "
         f"{exact.tolerance:g}: it is too sharp or not smooth. "
         "Use Exact with a larger tolerance, or CircleSum."
     )
@@ -224,13 +228,13 @@ def place_exact(
     world: SegmentMap,
     points: FloatArray,
     pieces: Pieces,
-    rose: Rose,
+    basis: DirectionalBasis,
     quadrature: Exact,
     kinks: tuple[float, ...],
     view: FloatArray,
 ) -> Nodes:
     """Gauss–Legendre nodes on every piece of wall that the points, shape (P, 2), see."""
-    return _place(world, points, pieces, quadrature, quadrature.lengths(rose), kinks, view)
+    return _place(world, points, pieces, quadrature, quadrature.lengths(basis), kinks, view)
 
 
 def _place(
@@ -319,32 +323,32 @@ def check_view(view: ArrayLike | None) -> FloatArray:
 
 
 def sum_channels(
-    rose: Rose, offsets: IntArray, directions: FloatArray, values: FloatArray
+    basis: DirectionalBasis, offsets: IntArray, directions: FloatArray, values: FloatArray
 ) -> FloatArray:
     """Σ_s w_i(θ_s) values_s over the nodes of each place, shape (P, n, k).
 
     Args:
-        rose: The weights.
+        basis: The weights.
         offsets: Where the nodes of each place begin, shape (P + 1,).
         directions: θ_s, shape (m, d).
         values: Shape (m, k).
     """
     from isovist.compute.search.descriptors import accumulate
 
-    out = np.empty((len(offsets) - 1, len(rose), values.shape[1]))
-    known = compiled(rose.profile)
+    out = np.empty((len(offsets) - 1, len(basis), values.shape[1]))
+    known = compiled(basis.profile)
     if known is None:
         for place, first, stop in zip(out, offsets[:-1], offsets[1:], strict=True):
-            place[:] = rose.weights(directions[first:stop]).T @ values[first:stop]
+            place[:] = basis.weights(directions[first:stop]).T @ values[first:stop]
         return out
-    order = rose.order
-    sorted_rose = np.ascontiguousarray(rose.directions[order])
-    accumulate(offsets, directions, values, sorted_rose, order, *known, out)
+    order = basis.order
+    sorted_basis = np.ascontiguousarray(basis.directions[order])
+    accumulate(offsets, directions, values, sorted_basis, order, *known, out)
     return out
 
 
-def sum_all(rose: Rose, directions: FloatArray, values: FloatArray) -> FloatArray:
+def sum_all(basis: DirectionalBasis, directions: FloatArray, values: FloatArray) -> FloatArray:
     """Σ_s w_i(θ_s) values_s over all nodes, shape (n, k); arguments as in `sum_channels`."""
     # Parts for several threads; their number is fixed, so that the sum is too.
     offsets = np.arange(65) * len(directions) // 64
-    return np.asarray(sum_channels(rose, offsets, directions, values).sum(axis=0))
+    return np.asarray(sum_channels(basis, offsets, directions, values).sum(axis=0))

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Band, Rose
+from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.maps.surfaces.segment_map import Pieces, SegmentMap
 from isovist.paper.descriptor.silhouette import Panels, place_nodes, split_evenly, sum_curves
@@ -72,7 +72,7 @@ def find_rims(world: SegmentMap, points: FloatArray, pieces: Pieces, limit: floa
 def rim_term(
     world: MeshMap,
     point: FloatArray,
-    rose: Rose,
+    basis: DirectionalBasis,
     signal: Signal,
     *,
     tolerance: float = 3e-6,
@@ -82,11 +82,11 @@ def rim_term(
 
     The arguments are those of `silhouette_term`.
     """
-    out = np.zeros((len(rose), 3))
+    out = np.zeros((len(basis), 3))
     for limit in signal.kinks:
         circles = _Circles(world, point, limit)
         if len(circles.faces):
-            out += sum_curves(circles, rose, signal, tolerance=tolerance, seen=seen)
+            out += sum_curves(circles, basis, signal, tolerance=tolerance, seen=seen)
     return out
 
 

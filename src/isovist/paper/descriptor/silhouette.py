@@ -26,7 +26,7 @@ from typing import Protocol
 
 import numpy as np
 
-from isovist.basis import Band, Rose
+from isovist.basis import Band, DirectionalBasis
 from isovist.maps.surfaces.mesh_map import MeshMap
 from isovist.paper.descriptor.quadrature import sum_all
 from isovist.sensing.signals import Seen, Signal
@@ -100,7 +100,7 @@ def candidate_edges(
 def silhouette_term(
     world: MeshMap,
     point: FloatArray,
-    rose: Rose,
+    basis: DirectionalBasis,
     signal: Signal,
     *,
     tolerance: float = 3e-6,
@@ -112,19 +112,19 @@ def silhouette_term(
     Args:
         world: The mesh.
         point: Where, shape (3,), in m.
-        rose: The weights.
+        basis: The weights.
         signal: What is put on the directions.
         tolerance: Error allowed in a panel, as a share of the sum of all panels' sizes.
         seen: The directions that count, all by default.
         halvings: Of a panel, at most.
     """
     edges = _Edges(world, point, *candidate_edges(world, point, signal))
-    return sum_curves(edges, rose, signal, tolerance=tolerance, seen=seen, halvings=halvings)
+    return sum_curves(edges, basis, signal, tolerance=tolerance, seen=seen, halvings=halvings)
 
 
 def sum_curves(
     curves: Curves,
-    rose: Rose,
+    basis: DirectionalBasis,
     signal: Signal,
     *,
     tolerance: float,
@@ -153,7 +153,7 @@ def sum_curves(
         curve, start, stop, values = curve[again], start[again], stop[again], halves.total[again]
         if curve.size == 0:
             break
-    return sum_all(rose, np.concatenate(directions), np.concatenate(terms))
+    return sum_all(basis, np.concatenate(directions), np.concatenate(terms))
 
 
 def split_evenly(

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError, MissingExtraError
 from isovist.paper.descriptor.differentiate import Plan
 from isovist.sensing.signals import Signal
@@ -33,7 +33,7 @@ def describe(
     Args:
         plan: Which corners have a wall between them.
         points: Places off the walls, shape (..., 2), in m.
-        directions: Of the rose, shape (n, 2); they are normalised.
+        directions: Of the basis, shape (n, 2); they are normalised.
         temperature: ε of the softmax profile, a number.
         corners: Shape (k, 2), in m; those of the plan when `None`.
         signal: `Range` or `Intensity`; the range when `None`.
@@ -68,16 +68,18 @@ def _operator(torch: Any) -> Any:
             ctx: Any, plan: Plan, signal: Signal | None, points: Any, corners: Any,
             directions: Any, temperature: Any,
         ) -> Any:  # fmt: skip
-            rose = Rose.from_directions(directions.detach().numpy(), float(temperature))
-            ctx.plan, ctx.rose = plan.moved(corners.detach().numpy()), rose
-            ctx.moments = ctx.plan.moments(points.detach().numpy(), rose, signal)
+            basis = DirectionalBasis.from_directions(
+                directions.detach().numpy(), float(temperature)
+            )
+            ctx.plan, ctx.basis = plan.moved(corners.detach().numpy()), basis
+            ctx.moments = ctx.plan.moments(points.detach().numpy(), basis, signal)
             ctx.lengths = np.linalg.norm(directions.detach().numpy(), axis=1)
-            return torch.from_numpy(ctx.moments.describe(rose)[0])
+            return torch.from_numpy(ctx.moments.describe(basis)[0])
 
         @staticmethod
         @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
         def backward(ctx: Any, u: Any) -> tuple[Any, ...]:
-            pulled = ctx.plan.pull(ctx.moments, ctx.rose, u.numpy())
+            pulled = ctx.plan.pull(ctx.moments, ctx.basis, u.numpy())
             turned = pulled.directions / ctx.lengths[:, None]
             tensors = (torch.from_numpy(x) for x in (pulled.points, pulled.corners, turned))
             return None, None, *tensors, torch.tensor(pulled.parameter, dtype=torch.float64)

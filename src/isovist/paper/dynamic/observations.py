@@ -101,7 +101,7 @@ class PlaceCourse:
             times: In s, shape (k,), ascending: integrals over time are trapezoidal sums.  Without
                 them each place is one observation.
         """
-        p = as_floats("places", places, (None, field.rose.dimension))
+        p = as_floats("places", places, (None, field.basis.dimension))
         return cls(field, readonly(p - p[:1]), readonly(time_weights(len(p), times)))
 
     @property
@@ -146,7 +146,7 @@ class PoseCourse:
     """A course with unknown heading, equations (2) to (4), in the plane.
 
     Attributes:
-        descriptor: Rose, signal and quadrature.
+        descriptor: DirectionalBasis, signal and quadrature.
         world: The map.
         motions: (Δ_t, α_t), shape (k, 3), in m and rad.  Read-only.
         weights: Of the observations, shape (k,).  Read-only.
@@ -172,7 +172,7 @@ class PoseCourse:
         """From poses of the robot in any fixed frame; only differences count.
 
         Args:
-            descriptor: Rose, signal and quadrature.
+            descriptor: DirectionalBasis, signal and quadrature.
             world: The map.
             odometry: T_odom_robot at each observation.
             times: As in `PlaceCourse.along`.

@@ -5,7 +5,7 @@ noise of standard deviation σ makes
 
     Σ = Σ_b σ² f′(r_b)² Δ_b² w(b) w(b)ᵀ + Σ_b (f(r_b) − f(r_{b−1}))² Δ_b² w(b) w(b)ᵀ/12.    (1)
 
-The first sum is σ² (2π/m) G for m even beams and f = r, with G the Gram matrix of the rose: then
+The first sum is σ² (2π/m) G for m even beams and f = r, with G the Gram matrix of the basis: then
 information is the Gramian in the metric of the paper, times m/2πσ².  The second is for shadows:
 their edge lies anywhere between two beams.  On slanting walls it counts a little too much.
 
@@ -47,20 +47,20 @@ def descriptor_noise(descriptor: Descriptor, scan: Scan, sigma: float) -> FloatA
     """Σ of equation (1), shape (n, n).
 
     Args:
-        descriptor: Rose on the circle and a Range signal.
+        descriptor: DirectionalBasis on the circle and a Range signal.
         scan: The beams.
         sigma: Standard deviation of a range, in m.
     """
-    if descriptor.rose.dimension != 2 or not isinstance(descriptor.signal, Range):
+    if descriptor.basis.dimension != 2 or not isinstance(descriptor.signal, Range):
         raise InputError(
-            "A planar scan needs a rose on the circle and a Range signal.", code="wrong_dimension"
+            "A planar scan needs a basis on the circle and a Range signal.", code="wrong_dimension"
         )
     if not sigma > 0.0:
         raise InputError.about("sigma", f"must be positive, got {sigma} m.")
     ranges, owned = scan.ranges[scan.valid], scan.beam_widths[scan.valid]
     slopes, values = descriptor.signal.slopes(ranges), descriptor.signal.of_ranges(ranges)
     variance = (sigma * slopes) ** 2 + (values - np.roll(values, 1)) ** 2 / 12.0
-    w = descriptor.rose.weights(unit_vectors(scan.bearings[scan.valid]))
+    w = descriptor.basis.weights(unit_vectors(scan.bearings[scan.valid]))
     return np.asarray((w * (variance * owned**2)[:, None]).T @ w)
 
 

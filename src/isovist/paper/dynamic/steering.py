@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from isovist.atlas.settings import AtlasSettings
-from isovist.basis.directional_basis import Rose, fibonacci_sphere
+from isovist.basis.directional_basis import DirectionalBasis, fibonacci_sphere
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor
@@ -69,11 +69,13 @@ class Drive:
 
 
 def field_of(world: Map, channels: int = 16) -> MapField:
-    """What legs on a map are judged by: ranges on a rose of as many channels."""
+    """What legs on a map are judged by: ranges on a basis of as many channels."""
     signal = Range(maximum=AtlasSettings().reach)
     if world.dimension == 2:
-        return MapField(Descriptor(Rose.circle(channels), signal), world)
-    return MapField(Descriptor(Rose.fibonacci(channels), signal, EqualArea(RAYS)), world)
+        return MapField(Descriptor(DirectionalBasis.circle(channels), signal), world)
+    return MapField(
+        Descriptor(DirectionalBasis.fibonacci(channels), signal, EqualArea(RAYS)), world
+    )
 
 
 def drive_legs(
@@ -88,7 +90,7 @@ def drive_legs(
         length: Of each, in m.
         count: How many directions are tried for each.
     """
-    d, given = field.rose.dimension, np.shape(start)
+    d, given = field.basis.dimension, np.shape(start)
     if given in ((2,), (3,)) and given != (d,):
         raise InputError("A map of the plane needs x and y, a map in space x, y and z.")
     p = as_floats("start", start, (d,))
@@ -126,7 +128,7 @@ def try_legs(
         length: ℓ in m.
         count: How many directions.
     """
-    d = field.rose.dimension
+    d = field.basis.dimension
     p, gramian = as_floats("place", place, (d,)), as_floats("W", W, (d, d))
     if not length > 0.0 or count < 2:
         raise InputError(

@@ -53,7 +53,7 @@ class BeamCourse:
 
     Attributes:
         world: The map.
-        descriptor: Rose and signal.
+        descriptor: DirectionalBasis and signal.
         beams: Of each scan, of the signal alone.
         motions: (Δ_t, α_t) of the level frame of the sensor in that of the start, shape (k, d + 1).
         weights: Of the scans, shape (k,).
@@ -74,7 +74,7 @@ class BeamCourse:
     @property
     def observed(self) -> FloatArray:
         """F of the scans, shape (k, n)."""
-        return np.stack([b.describe(self.descriptor.rose, 0.0)[0][0] for b in self.beams])
+        return np.stack([b.describe(self.descriptor.basis, 0.0)[0][0] for b in self.beams])
 
     def at(self, starts: ArrayLike) -> tuple[FloatArray, FloatArray]:
         s = as_floats("starts", starts)
@@ -117,9 +117,9 @@ class BeamCourse:
     def _sums(self, starts: FloatArray) -> FloatArray:
         """F of (1), shape (P, k, n); a scan from a place that is not free agrees with anything."""
         places, yaws = self.places(starts)
-        out = np.empty((len(starts), len(self.beams), len(self.descriptor.rose)))
+        out = np.empty((len(starts), len(self.beams), len(self.descriptor.basis)))
         for t, beams in enumerate(self.beams):
-            W = beams.shares[:, None] * self.descriptor.rose.weights(beams.directions)
+            W = beams.shares[:, None] * self.descriptor.basis.weights(beams.directions)
             theta = turned(beams.directions, yaws[:, t])
             values, known = look(self.world, self.descriptor, places[:, t], theta)
             known &= np.asarray(self.world.contains(places[:, t]))[:, None]

@@ -1,4 +1,4 @@
-"""The geometry that a rose gives to signals: Gram matrix, seminorm, projection, metric.
+"""The geometry that a basis gives to signals: Gram matrix, seminorm, projection, metric.
 
 With the inner product ⟨f, g⟩ = ∫_Ω f g dσ over the observed directions Ω (all, by default),
 
@@ -37,15 +37,17 @@ of the finer one: nested spaces give nested bounds.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import circulant
 
-from isovist.basis import Rose, Softmax
+from isovist.basis import DirectionalBasis, Softmax
 from isovist.errors import InputError
 from isovist.paper.descriptor.quadrature import CircleSum, Rule
 from isovist.paper.gram.weight_rules import Sector, circle_rule, in_blocks, settled_sphere_rule
 from isovist.poses import unit_vectors
+from isovist.renamed import rename_argument, rename_attributes, warn
 from isovist.sensing.scan import Scan
 from isovist.types import ArrayLike, FloatArray, as_floats, readonly
 
@@ -58,24 +60,25 @@ class Projection:
     """P f as a function: what the descriptor remembers of a signal, equation (3).
 
     Attributes:
-        rose: The weights.
+        basis: The weights.
         coefficients: α, shape (..., n).
     """
 
-    rose: Rose
+    basis: DirectionalBasis
     coefficients: FloatArray
 
     def __call__(self, theta: ArrayLike) -> FloatArray:
         """Values at unit vectors θ of shape (m, d); shape (..., m)."""
-        return self.coefficients @ self.rose.weights(theta).T
+        return self.coefficients @ self.basis.weights(theta).T
 
 
+@rename_argument("rose", "basis")
 @dataclass(frozen=True, slots=True, eq=False)
 class Gram:
-    """The Gram matrix of a rose, factored so that it can be used however singular it is.
+    """The Gram matrix of a basis, factored so that it can be used however singular it is.
 
     Attributes:
-        rose: The weights.
+        basis: The weights.
         rule: The quadrature behind the inner product.
         matrix: G, shape (n, n).  Read-only.
         axes: V, the kept axes, shape (n, r).  Read-only.
@@ -83,17 +86,28 @@ class Gram:
         spectrum: All n eigenvalues of G in descending order, as computed.  Read-only.
     """
 
-    rose: Rose
+    basis: DirectionalBasis
     rule: Rule
     matrix: FloatArray
     axes: FloatArray
     scales: FloatArray
     spectrum: FloatArray
 
+    if not TYPE_CHECKING:
+        __getattr__ = rename_attributes(rose="basis")
+
+        @classmethod
+        def from_rose(cls, *args: object, **kwargs: object) -> "Gram":
+            """Return `from_basis` of the same, and warn."""
+            warn("`from_rose`", "`from_basis`")
+            if "rose" in kwargs:
+                kwargs["basis"] = kwargs.pop("rose")
+            return cls.from_basis(*args, **kwargs)
+
     @classmethod
-    def from_rose(
+    def from_basis(
         cls,
-        rose: Rose,
+        basis: DirectionalBasis,
         *,
         tolerance: float = 1e-12,
         keep: float = KEEP,
@@ -102,60 +116,62 @@ class Gram:
         """Over all directions, or over those seen.
 
         Args:
-            rose: The weights.
+            basis: The weights.
             tolerance: Of the entries of G, relative to the largest.
             keep: τ of equation (6).
             view: What is seen: on the circle intervals of angles, shape (v, 2), in rad; in space
                 a `Sector`.
         """
-        if rose.dimension == 3:
+        if basis.dimension == 3:
             if view is not None and not isinstance(view, Sector):
                 raise InputError("In space `view` must be a Sector of azimuths and elevations.")
-            return cls.from_rule(rose, settled_sphere_rule(rose, tolerance, view), keep=keep)
+            return cls.from_rule(basis, settled_sphere_rule(basis, tolerance, view), keep=keep)
         if isinstance(view, Sector):
             raise InputError("On the circle `view` must be intervals of angles, shape (v, 2).")
-        terms = _fft_terms(rose, tolerance) if view is None else None
+        terms = _fft_terms(basis, tolerance) if view is None else None
         if terms is not None:
-            return cls._circulant(rose, CircleSum(terms).rule(), keep)
-        return cls.from_rule(rose, circle_rule(rose, tolerance=tolerance, view=view), keep=keep)
+            return cls._circulant(basis, CircleSum(terms).rule(), keep)
+        return cls.from_rule(basis, circle_rule(basis, tolerance=tolerance, view=view), keep=keep)
 
     @classmethod
-    def from_rule(cls, rose: Rose, rule: Rule, *, keep: float = KEEP) -> "Gram":
+    def from_rule(cls, basis: DirectionalBasis, rule: Rule, *, keep: float = KEEP) -> "Gram":
         """With the inner product Σ_s c_s f(θ_s) g(θ_s) of any rule, e.g. of some beams."""
         if (rule.coefficients <= 0.0).any():
             raise InputError("The coefficients of an inner product must be positive.")
         # The triangle of A grows block by block, so A itself is never held.
-        R = np.zeros((0, len(rose)))
-        for directions, coefficients in in_blocks(rose, rule):
-            A = np.sqrt(coefficients)[:, None] * rose.weights(directions)
+        R = np.zeros((0, len(basis)))
+        for directions, coefficients in in_blocks(basis, rule):
+            A = np.sqrt(coefficients)[:, None] * basis.weights(directions)
             R = _triangle(np.concatenate([R, A]))
-        return cls._from_triangle(rose, rule, R, keep)
+        return cls._from_triangle(basis, rule, R, keep)
 
     @classmethod
-    def from_scan(cls, rose: Rose, scan: Scan, *, keep: float = KEEP) -> "Gram":
+    def from_scan(cls, basis: DirectionalBasis, scan: Scan, *, keep: float = KEEP) -> "Gram":
         """Over the directions that a scan saw: its valid beams, each with the angle it owns."""
         seen = scan.valid
         rule = Rule(
             readonly(unit_vectors(scan.bearings[seen])), readonly(scan.beam_widths[seen].copy())
         )
-        return cls.from_rule(rose, rule, keep=keep)
+        return cls.from_rule(basis, rule, keep=keep)
 
     @classmethod
-    def _from_triangle(cls, rose: Rose, rule: Rule, R: FloatArray, keep: float) -> "Gram":
+    def _from_triangle(
+        cls, basis: DirectionalBasis, rule: Rule, R: FloatArray, keep: float
+    ) -> "Gram":
         _check_keep(keep)
         _, s, Vt = np.linalg.svd(R, full_matrices=True)
         s = np.concatenate([s, np.zeros(R.shape[1] - len(s))])
         r = int((s > keep * s[0]).sum())
         return cls(
-            rose, rule, readonly(R.T @ R),
+            basis, rule, readonly(R.T @ R),
             readonly(np.ascontiguousarray(Vt[:r].T)), readonly(s[:r].copy()), readonly(s * s),
         )  # fmt: skip
 
     @classmethod
-    def _circulant(cls, rose: Rose, rule: Rule, keep: float) -> "Gram":
+    def _circulant(cls, basis: DirectionalBasis, rule: Rule, keep: float) -> "Gram":
         _check_keep(keep)
-        n, terms = len(rose), len(rule.coefficients)
-        first = np.concatenate([rose.weights(d)[:, 0] for d, _ in in_blocks(rose, rule)])
+        n, terms = len(basis), len(rule.coefficients)
+        first = np.concatenate([basis.weights(d)[:, 0] for d, _ in in_blocks(basis, rule)])
         energy = np.abs(np.fft.fft(first) / terms) ** 2
         modes = 2.0 * np.pi * n * energy.reshape(terms // n, n).sum(axis=0)
         # Each mode m and n − m share an eigenvalue, with cosine and sine as axes.
@@ -170,7 +186,7 @@ class Gram:
         r = int((s > keep * s[0]).sum())
         G = circulant(np.fft.ifft(values[np.minimum(m, n - m)]).real)
         return cls(
-            rose, rule, readonly(G), readonly(np.ascontiguousarray(V[:, order[:r]])),
+            basis, rule, readonly(G), readonly(np.ascontiguousarray(V[:, order[:r]])),
             readonly(s[:r].copy()), readonly(s * s),
         )  # fmt: skip
 
@@ -193,11 +209,11 @@ class Gram:
     def features(self, values: ArrayLike) -> FloatArray:
         """F of a signal given at the nodes of the rule, shape (..., S); shape (..., n)."""
         f = as_floats("values", values)
-        F = np.zeros((*f.shape[:-1], len(self.rose)))
+        F = np.zeros((*f.shape[:-1], len(self.basis)))
         first = 0
-        for directions, coefficients in in_blocks(self.rose, self.rule):
+        for directions, coefficients in in_blocks(self.basis, self.rule):
             last = first + len(coefficients)
-            F += (f[..., first:last] * coefficients) @ self.rose.weights(directions)
+            F += (f[..., first:last] * coefficients) @ self.basis.weights(directions)
             first = last
         return F
 
@@ -215,7 +231,7 @@ class Gram:
 
     def projection(self, F: ArrayLike) -> Projection:
         """P f as a function of directions."""
-        return Projection(self.rose, readonly(self.coefficients(F)))
+        return Projection(self.basis, readonly(self.coefficients(F)))
 
     def gap(self, F: ArrayLike, squared_norm: ArrayLike) -> FloatArray:
         """‖f‖² − |f|², equation (4): the energy that F does not hold, given ‖f‖²."""
@@ -237,7 +253,7 @@ class Gram:
             groups: For each direction the index of its group, shape (n,), from 0 on without
                 a gap.
 
-        The merged weights are no rose of their own, so the result serves for seminorms,
+        The merged weights are no basis of their own, so the result serves for seminorms,
         distances and bounds of B F; its `projection` is not defined.
         """
         g = np.asarray(groups)
@@ -249,7 +265,7 @@ class Gram:
         B = (g == np.arange(g.max() + 1)[:, None]).astype(np.float64)
         root = (self.axes * self.scales).T
         R = _triangle(root @ B.T)
-        return Gram._from_triangle(self.rose, self.rule, R, KEEP), B
+        return Gram._from_triangle(self.basis, self.rule, R, KEEP), B
 
     def _checked(self, F: ArrayLike) -> FloatArray:
         f = as_floats("F", F)
@@ -259,16 +275,16 @@ class Gram:
         return f
 
 
-def _fft_terms(rose: Rose, tolerance: float) -> int | None:
+def _fft_terms(basis: DirectionalBasis, tolerance: float) -> int | None:
     """How many samples resolve the weights of a uniform circle, or `None` where an FFT would not.
 
     The weights are analytic within b of the real angles, so their Fourier coefficients fall like
     exp(−b l).
     """
-    if not (rose.is_uniform_circle and isinstance(rose.profile, Softmax)):
+    if not (basis.is_uniform_circle and isinstance(basis.profile, Softmax)):
         return None
-    n = len(rose)
-    b = min(np.arcsinh(0.5 * np.pi * rose.temperature / np.sin(np.pi / n)), 2.0)
+    n = len(basis)
+    b = min(np.arcsinh(0.5 * np.pi * basis.temperature / np.sin(np.pi / n)), 2.0)
     terms = n * int(np.ceil(max(8.0, 2.0 * np.log(1e3 / min(tolerance, 1e-12)) / (b * n))))
     return terms if terms <= _LONGEST_FFT else None
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.basis.mesh_norm import circle_gaps
 from isovist.errors import InputError
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -63,36 +63,40 @@ class Walk:
         return np.linalg.norm(np.diff(self.hard, axis=0), axis=1)
 
 
-def hard_features(world: SegmentMap, points: ArrayLike, rose: Rose) -> FloatArray:
+def hard_features(world: SegmentMap, points: ArrayLike, basis: DirectionalBasis) -> FloatArray:
     """Equation (1) for the range on a map of segments, exactly, shape (P, n)."""
-    if rose.dimension != 2:
+    if basis.dimension != 2:
         raise InputError(
-            "Hard bins of a SegmentMap need a rose on the circle.", code="wrong_dimension"
+            "Hard bins of a SegmentMap need a basis on the circle.", code="wrong_dimension"
         )
     p = np.ascontiguousarray(as_floats("points", points, (None, 2)))
-    angles, gaps = circle_gaps(rose.directions)
+    angles, gaps = circle_gaps(basis.directions)
     edges = np.sort((angles + 0.5 * gaps) % (2.0 * np.pi))
     a, b, c, alpha = visible_feet(world, p, edges)
     # ∫ c/cos φ dφ = c artanh(sin φ).
     part = c * (np.arctanh(np.sin(b - alpha)) - np.arctanh(np.sin(a - alpha)))
     middle = 0.5 * (a + b)
     owner = np.argmax(
-        np.cos(middle)[..., None] * rose.directions[:, 0]
-        + np.sin(middle)[..., None] * rose.directions[:, 1],
+        np.cos(middle)[..., None] * basis.directions[:, 0]
+        + np.sin(middle)[..., None] * basis.directions[:, 1],
         axis=-1,
     )
     part = np.where(b > a, part, 0.0)
-    return np.stack([np.where(owner == i, part, 0.0).sum(axis=1) for i in range(len(rose))], axis=1)
+    return np.stack(
+        [np.where(owner == i, part, 0.0).sum(axis=1) for i in range(len(basis))], axis=1
+    )
 
 
-def votes(rose: Rose, theta: ArrayLike, values: ArrayLike, *, hard: bool = False) -> FloatArray:
+def votes(
+    basis: DirectionalBasis, theta: ArrayLike, values: ArrayLike, *, hard: bool = False
+) -> FloatArray:
     """Σ_k v_k w_i(θ_k), equation (2), for θ of shape (..., K, d) and v of shape (..., K)."""
-    w = rose.hard_weights(theta) if hard else rose.weights(theta)
+    w = basis.hard_weights(theta) if hard else basis.weights(theta)
     return np.einsum("...k,...kn->...n", as_floats("values", values), w)
 
 
 def point_features(
-    rose: Rose, cloud: FloatArray, p: FloatArray, *, hard: bool = False
+    basis: DirectionalBasis, cloud: FloatArray, p: FloatArray, *, hard: bool = False
 ) -> tuple[FloatArray, FloatArray]:
     """F of equation (2) with v_k = r_k σ(S)/K, and its slope (3), for surface points (K, d).
 
@@ -103,17 +107,22 @@ def point_features(
     gap = cloud - p
     r = np.linalg.norm(gap, axis=1)
     theta = gap / r[:, None]
-    w = rose.hard_weights(theta) if hard else rose.weights(theta)
+    w = basis.hard_weights(theta) if hard else basis.weights(theta)
     F = share * (r @ w)
     J = -share * (w.T @ theta)
     if not hard:
         # θθᵀ − I only removes what is not tangent, and the gradient is tangent already.
-        J -= share * rose.gradient(theta).sum(axis=0)
+        J -= share * basis.gradient(theta).sum(axis=0)
     return F, J
 
 
 def walk(
-    rose: Rose, cloud: ArrayLike, start: ArrayLike, stop: ArrayLike, *, steps: int = 400
+    basis: DirectionalBasis,
+    cloud: ArrayLike,
+    start: ArrayLike,
+    stop: ArrayLike,
+    *,
+    steps: int = 400,
 ) -> Walk:
     """Descriptors of surface points, shape (K, d), along the path from `start` to `stop`, in m."""
     x, a, b = as_floats("cloud", cloud), as_floats("start", start), as_floats("stop", stop)
@@ -122,8 +131,8 @@ def walk(
         raise InputError("A walk needs at least 2 steps between two different places.")
     u = (b - a) / length
     t = np.linspace(0.0, length, steps)
-    soft = [point_features(rose, x, a + s * u) for s in t]
-    hard = [point_features(rose, x, a + s * u, hard=True) for s in t]
+    soft = [point_features(basis, x, a + s * u) for s in t]
+    hard = [point_features(basis, x, a + s * u, hard=True) for s in t]
     return Walk(
         readonly(t),
         readonly(np.array([F for F, _ in soft])),
@@ -134,19 +143,24 @@ def walk(
 
 
 def localize(
-    rose: Rose, cloud: FloatArray, F_obs: FloatArray, start: FloatArray, *, hard: bool = False
+    basis: DirectionalBasis,
+    cloud: FloatArray,
+    F_obs: FloatArray,
+    start: FloatArray,
+    *,
+    hard: bool = False,
 ) -> FloatArray:
     """Ten damped Gauss–Newton steps on point votes from `start`; the best place met, shape (d,)."""
     p, best, best_cost, damping = start, start, np.inf, 1e-3
     for _ in range(10):
-        F, J = point_features(rose, cloud, p, hard=hard)
+        F, J = point_features(basis, cloud, p, hard=hard)
         rest = F_obs - F
         cost = float(rest @ rest)
         if cost < best_cost:
             best, best_cost, damping = p, cost, damping / 4.0
         else:
             damping *= 8.0
-            F, J = point_features(rose, cloud, best, hard=hard)
+            F, J = point_features(basis, cloud, best, hard=hard)
             rest = F_obs - F
         H = J.T @ J
         step = np.linalg.solve(H + damping * np.trace(H) * np.eye(len(H)), J.T @ rest)
@@ -155,7 +169,7 @@ def localize(
 
 
 def localization_errors(
-    rose: Rose,
+    basis: DirectionalBasis,
     cloud: ArrayLike,
     places: ArrayLike,
     *,
@@ -176,8 +190,8 @@ def localization_errors(
         away = rng.normal(size=x.shape[1])
         start = place + offset * away / np.linalg.norm(away)
         for row, hard in enumerate((False, True)):
-            F_obs, _ = point_features(rose, seen, place, hard=hard)
-            found = localize(rose, x, F_obs, start, hard=hard)
+            F_obs, _ = point_features(basis, seen, place, hard=hard)
+            found = localize(basis, x, F_obs, start, hard=hard)
             errors[row, k] = np.linalg.norm(found - place)
     return errors[0], errors[1]
 

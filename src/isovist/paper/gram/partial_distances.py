@@ -6,7 +6,7 @@ With v_i = 1 for channels that both know and |v| of n of them,
     truncated    d  = (n/|v|) Σ v_i min(|F_i − F′_i|, τ),                                   (2)
     gram         d² = (n/|v|) gᵀ (G_vv)⁺ g,      g = v (F − F′),                            (3)
 
-with G the Gram matrix of the rose; where all is known these are ‖F − F′‖₂, its truncated L¹ twin
+with G the Gram matrix of the basis; where all is known these are ‖F − F′‖₂, its truncated L¹ twin
 and the metric of the paper.  A node that knows less than three quarters of what was observed is
 not compared: few channels agree with anything.  τ is half the standard deviation of a channel over
 the grid: what is farther off says no more than that it is off.

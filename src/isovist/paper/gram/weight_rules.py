@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.paper.descriptor.quadrature import EqualArea, Exact, Rule, check_view
 from isovist.poses import unit_vectors
@@ -49,9 +49,11 @@ class Sector:
         return float((self.azimuth[1] - self.azimuth[0]) * (np.sin(high) - np.sin(low)))
 
 
-def circle_rule(rose: Rose, *, tolerance: float = 1e-12, view: ArrayLike | None = None) -> Rule:
+def circle_rule(
+    basis: DirectionalBasis, *, tolerance: float = 1e-12, view: ArrayLike | None = None
+) -> Rule:
     """Nodes on the circle, or on the angle intervals `view` of it, shape (v, 2), in rad."""
-    length, edges, poles = Exact(tolerance).lengths(rose)
+    length, edges, poles = Exact(tolerance).lengths(basis)
     # An m-node rule errs by about 4.64^(−2m) on the pieces that `lengths` allows.
     x, w = np.polynomial.legendre.leggauss(int(np.ceil(-0.75 * np.log10(tolerance))) + 2)
     angles, coefficients = [], []
@@ -117,14 +119,16 @@ def sphere_rule(degree: int, band: Sector | None = None) -> Rule:
     )
 
 
-def settled_sphere_rule(rose: Rose, tolerance: float, band: Sector | None = None) -> Rule:
+def settled_sphere_rule(
+    basis: DirectionalBasis, tolerance: float, band: Sector | None = None
+) -> Rule:
     """The first of the rules of degree 32, 64, … whose Gram matrix the next one confirms."""
     degree, rule = 32, sphere_rule(32, band)
-    G = gram_sum(rose, rule)
+    G = gram_sum(basis, rule)
     while degree < _LARGEST_DEGREE:
         degree *= 2
         finer = sphere_rule(degree, band)
-        G_finer = gram_sum(rose, finer)
+        G_finer = gram_sum(basis, finer)
         change = float(np.abs(G_finer - G).max())
         if change <= tolerance * float(G_finer.diagonal().max()):
             return finer
@@ -135,20 +139,20 @@ def settled_sphere_rule(rose: Rose, tolerance: float, band: Sector | None = None
     )
 
 
-def in_blocks(rose: Rose, rule: Rule) -> list[tuple[FloatArray, FloatArray]]:
+def in_blocks(basis: DirectionalBasis, rule: Rule) -> list[tuple[FloatArray, FloatArray]]:
     """Directions and coefficients of the rule in blocks, so that no block of weights is large."""
-    size = max(1, _BLOCK * 64 // max(64, len(rose)))
+    size = max(1, _BLOCK * 64 // max(64, len(basis)))
     return [
         (rule.directions[k : k + size], rule.coefficients[k : k + size])
         for k in range(0, len(rule.coefficients), size)
     ]
 
 
-def gram_sum(rose: Rose, rule: Rule) -> FloatArray:
+def gram_sum(basis: DirectionalBasis, rule: Rule) -> FloatArray:
     """The right-hand side of (1), shape (n, n)."""
-    G = np.zeros((len(rose), len(rose)))
-    for directions, coefficients in in_blocks(rose, rule):
-        w = rose.weights(directions)
+    G = np.zeros((len(basis), len(basis)))
+    for directions, coefficients in in_blocks(basis, rule):
+        w = basis.weights(directions)
         G += w.T @ (coefficients[:, None] * w)
     return G
 

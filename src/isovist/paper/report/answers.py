@@ -137,13 +137,13 @@ def way_text(way: PaperWay) -> str:
 
 
 def learnt_text(found: Learnt, path: Path) -> str:
-    """What a fitted rose is worth beside the uniform one."""
+    """What a fitted basis is worth beside the uniform one."""
     rows = (
         ("least distance of far places, fitted to", found.fitted),
         ("the same at other places", found.held_out),
         ("one in a hundred of these pairs is nearer than", found.lowest),
     )
-    lines = [f"{path}: a rose of {len(found.rose)} directions"]
+    lines = [f"{path}: a basis of {len(found.basis)} directions"]
     lines += [f"  {name}: uniform {a:.4g}, fitted {b:.4g}" for name, (a, b) in rows]
     return "\n".join(lines)
 

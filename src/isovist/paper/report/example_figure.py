@@ -16,7 +16,7 @@ def draw_example(example: Example) -> Any:
     """Room with nodes, query and Gauss–Newton path; weights; petals; convergence."""
     figure = new_figure(11.0, 7.2)
     grid = figure.add_gridspec(2, 3, height_ratios=(1.5, 1.0))
-    world, rose = example.setup.world, example.setup.rose
+    world, basis = example.setup.world, example.setup.basis
     place = np.array(example.setup.place)
 
     room = figure.add_subplot(grid[0, :2])
@@ -30,13 +30,13 @@ def draw_example(example: Example) -> Any:
     room.set_title("What is seen from the true place, and the way there")
 
     petals = figure.add_subplot(grid[0, 2])
-    draw_petals(petals, rose, example.grid.F[example.order[0]], np.zeros(2), 1.0)
+    draw_petals(petals, basis, example.grid.F[example.order[0]], np.zeros(2), 1.0)
     petals.set(aspect="equal", xlim=(-1.15, 1.15), ylim=(-1.15, 1.15))
     petals.set_title("Descriptor of the nearest node")
     petals.axis("off")
 
     weights = figure.add_subplot(grid[1, 0], projection="polar")
-    draw_weights(weights, rose)
+    draw_weights(weights, basis)
     weights.set_title("The weights")
 
     sums = figure.add_subplot(grid[1, 1])
@@ -67,5 +67,5 @@ def draw_example(example: Example) -> Any:
 
 def _sum_error(terms: int, example: Example) -> float:
     setup = example.setup
-    F, _ = Descriptor(setup.rose, quadrature=CircleSum(terms)).at(setup.world, setup.described)
+    F, _ = Descriptor(setup.basis, quadrature=CircleSum(terms)).at(setup.world, setup.described)
     return float(np.abs(F - example.phi_exact).max())

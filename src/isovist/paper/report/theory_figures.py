@@ -1,10 +1,10 @@
-"""Figures of the theory: what a descriptor remembers, adapted roses, the bin-boundary effect."""
+"""Figures of the theory: what a descriptor remembers, adapted bases, the bin-boundary effect."""
 
 from typing import Any
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.gram.gram import Projection
 from isovist.paper.gram.hard_bins import Walk
@@ -48,19 +48,23 @@ def draw_gap(axes: Any, sizes: FloatArray, curves: dict[str, FloatArray]) -> Any
     return _lines(axes.loglog, "directions n", "‖f‖² − |f|²", *drawn)
 
 
-def draw_rose_over_map(
-    axes: Any, world: SegmentMap, centre: FloatArray, roses: dict[str, Rose], length: float
+def draw_basis_over_map(
+    axes: Any,
+    world: SegmentMap,
+    centre: FloatArray,
+    bases: dict[str, DirectionalBasis],
+    length: float,
 ) -> Any:
-    """Directions of roses as spokes of some length (m) around a place of a map."""
+    """Directions of bases as spokes of some length (m) around a place of a map."""
     draw_map(axes, world)
     lines = []
-    for (label, rose), colour in zip(roses.items(), (SECOND, ACCENT), strict=False):
-        for k, tip in enumerate(centre + length * rose.directions):
+    for (label, basis), colour in zip(bases.items(), (SECOND, ACCENT), strict=False):
+        for k, tip in enumerate(centre + length * basis.directions):
             lines += axes.plot(
                 [centre[0], tip[0]], [centre[1], tip[1]],
                 color=colour, linewidth=1.4, label=label if k == 0 else None,
             )  # fmt: skip
-    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncols": len(roses)}
+    below = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.12), "ncols": len(bases)}
     axes.legend(frameon=False, fontsize=8, **below)
     return lines
 

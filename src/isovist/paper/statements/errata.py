@@ -6,11 +6,11 @@ Each is tried on one case that decides it, on the maps of line segments of the p
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.observability import gramians
-from isovist.paper.example import REGION, SPACING, paper_room, paper_rose
+from isovist.paper.example import REGION, SPACING, paper_basis, paper_room
 from isovist.paper.statements.statement import Finding, Statement, Trial
 from isovist.paper.static.descriptor_grid import DescriptorGrid
 from isovist.poses import unit_vectors
@@ -42,7 +42,7 @@ def longer_is_worse() -> tuple[FloatArray, FloatArray, FloatArray]:
     world = SegmentMap.from_polygons([outline])
     times = np.linspace(0.0, 30.0, 121)
     places = np.stack([1.5 + times, np.full_like(times, 1.5)], axis=1)
-    _, J = Descriptor(Rose.circle(8, 0.5)).at(world, places, jacobian=True)
+    _, J = Descriptor(DirectionalBasis.circle(8, 0.5)).at(world, places, jacobian=True)
     step = np.full(len(times), times[1] - times[0])
     W = gramians(J, step)
     L = np.maximum.accumulate(np.linalg.norm(J, ord=2, axis=(1, 2)))
@@ -61,9 +61,9 @@ def _improves(_trial: Trial) -> Finding:
 
 
 def _equivalence(_trial: Trial) -> Finding:
-    world, rose = SegmentMap.room(6.0, 4.0), Rose.circle(2, 0.5)
+    world, basis = SegmentMap.room(6.0, 4.0), DirectionalBasis.circle(2, 0.5)
     way = np.stack([np.linspace(1.0, 5.0, 9), np.full(9, 2.0)], axis=1)
-    _, J = Descriptor(rose).at(world, way, jacobian=True)
+    _, J = Descriptor(basis).at(world, way, jacobian=True)
     blind = float(np.abs(J[:, :, 1]).max())
     # As printed, u = y would have to be a translational symmetry of a rectangle.
     text = f"a rectangle, two directions, along the midline: |J u| ≤ {blind:.0e} for u across it"
@@ -71,14 +71,14 @@ def _equivalence(_trial: Trial) -> Finding:
 
 
 def _counting(_trial: Trial) -> Finding:
-    _, J = Descriptor(paper_rose()).at(paper_room(), [1.5, 1.5], jacobian=True)
+    _, J = Descriptor(paper_basis()).at(paper_room(), [1.5, 1.5], jacobian=True)
     n, d = J.shape
     equations = (J @ np.ones(d)).size
     return Finding(1, n * d / equations, 1.0, f"J u = 0 is {equations} equations, not {n * d}")
 
 
 def _steering(_trial: Trial) -> Finding:
-    _, J = Descriptor(paper_rose()).at(paper_room(), [1.5, 1.5], jacobian=True)
+    _, J = Descriptor(paper_basis()).at(paper_room(), [1.5, 1.5], jacobian=True)
     u = np.linalg.eigh(J.T @ J)[1][:, 0]
     rates = [float((J @ u) @ (J @ u)) for _v in unit_vectors(np.arange(8.0))]
     alike = sum(rate == rates[0] for rate in rates)
@@ -87,7 +87,7 @@ def _steering(_trial: Trial) -> Finding:
 
 def _covering(_trial: Trial) -> Finding:
     world = paper_room()
-    grid = DescriptorGrid.over(world, Descriptor(paper_rose()), SPACING, region=REGION)
+    grid = DescriptorGrid.over(world, Descriptor(paper_basis()), SPACING, region=REGION)
     axes = np.meshgrid(np.arange(0.01, 6.0, 0.01), np.arange(0.01, 4.0, 0.01))
     places = np.stack(axes, axis=-1).reshape(-1, 2)
     places = places[world.contains(places)]
@@ -106,7 +106,7 @@ def _slopes(trial: Trial, signal: Signal) -> Finding:
         room.walls, free=room.free, reflectance=rng.uniform(0.1, 0.9, len(room.walls)),
         attribute=rng.uniform(0.0, 2.0, (len(room.walls), 2)),
     )  # fmt: skip
-    descriptor, worst, step = Descriptor(paper_rose(), signal), 0.0, 1e-5
+    descriptor, worst, step = Descriptor(paper_basis(), signal), 0.0, 1e-5
     places = rng.uniform((0.2, 0.2), (5.8, 3.8), (4 * trial.cases, 2))
     places = places[(world.clearance(places) > 0.05) & world.contains(places)][: trial.cases]
     _, J = descriptor.at(world, places, jacobian=True)

@@ -15,7 +15,7 @@ degenerate, and for a range that is cut off so is every map whose walls are beyo
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.observability import gramians
@@ -36,7 +36,7 @@ def least_of(corners: FloatArray) -> float:
     t = np.linspace(0.0, 1.0, 9)
     way = np.stack([2.0 * t - 1.0, 0.2 * np.sin(3.0 * t)], axis=1)
     world = SegmentMap.from_polygons([corners])
-    _, J = Descriptor(Rose.circle(8, 0.5), Range(_REACH)).at(world, way, jacobian=True)
+    _, J = Descriptor(DirectionalBasis.circle(8, 0.5), Range(_REACH)).at(world, way, jacobian=True)
     return float(np.linalg.eigvalsh(gramians(J, np.full(len(t), 0.125))[-1])[0])
 
 

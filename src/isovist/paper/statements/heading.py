@@ -7,7 +7,7 @@ four cases.
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.dynamic.dynamic_bound import dynamic_bound
 from isovist.paper.dynamic.observability import gramians
@@ -37,10 +37,12 @@ def _motions(trial: Trial) -> tuple[FloatArray, FloatArray]:
 
 def _drive(trial: Trial) -> tuple[PoseCourse, FloatArray]:
     """A drive in a random room that keeps 0.15 m from every wall, and its start."""
-    rose = Rose.circle(int(trial.rng.integers(6, 17)), float(trial.rng.uniform(0.1, 0.6)))
+    basis = DirectionalBasis.circle(
+        int(trial.rng.integers(6, 17)), float(trial.rng.uniform(0.1, 0.6))
+    )
     world = random_room(trial.rng)
     while True:
-        course = PoseCourse(Descriptor(rose), world, *_motions(trial))
+        course = PoseCourse(Descriptor(basis), world, *_motions(trial))
         place = free_points(world, trial.rng, 1, 0.5)[0]
         start = np.array([*place, trial.rng.uniform(-np.pi, np.pi)])
         clearance = course.clearance(start)

@@ -12,7 +12,7 @@ import numpy as np
 import shapely
 from scipy.spatial import cKDTree
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.statements.statement import Finding, Statement, Trial, each, each_room, worst_of
@@ -37,7 +37,7 @@ MARGIN = 1.25
 @each_room(1.0, 10)
 def _covering(trial: Trial, count: int) -> FloatArray:
     room = random_room(trial.rng)
-    grid = DescriptorGrid.over(room, Descriptor(Rose.circle(4, 0.5)), 0.4)
+    grid = DescriptorGrid.over(room, Descriptor(DirectionalBasis.circle(4, 0.5)), 0.4)
     p = free_points(room, trial.rng, count, 1e-6)
     return np.asarray(cKDTree(grid.nodes).query(p)[0]) / grid.covering_radius
 
@@ -126,7 +126,7 @@ def _printed_constant(trial: Trial) -> Finding:
     ratios, notes = [], []
     for _ in range(max(2, trial.cases // 50)):
         room = random_room(trial.rng, clutter=False)
-        field = MapField(Descriptor(Rose.circle(8, 0.5)), room)
+        field = MapField(Descriptor(DirectionalBasis.circle(8, 0.5)), room)
         p = free_points(room, trial.rng, 1, 0.8)
         F, J = field.at(p)
         U, s, Vt = np.linalg.svd(J[0], full_matrices=False)
@@ -163,7 +163,7 @@ def _alias(trial: Trial) -> Finding:
     pillar = np.array([[4.5, 1.5], [5.0, 1.5], [5.0, 2.5], [4.5, 2.5]])
     shift = np.array([10.1, 0.1])
     world = SegmentMap.from_polygons([room, room + shift], [pillar, pillar + shift])
-    descriptor = Descriptor(Rose.circle(8, 0.5))
+    descriptor = Descriptor(DirectionalBasis.circle(8, 0.5))
     grid = DescriptorGrid.over(world, descriptor, 0.25)
     low, high = np.array([0.4, 0.4]), np.array([4.1, 3.6])
     p = trial.rng.uniform(low, high, (trial.cases, 2))
@@ -184,7 +184,7 @@ def corridor() -> MapField:
     """Two long parallel walls 2 m apart, seen to 8 m."""
     walls = [[[-300.0, 0.0], [300.0, 0.0]], [[-300.0, 2.0], [300.0, 2.0]]]
     world = SegmentMap.from_segments(walls)
-    return MapField(Descriptor(Rose.circle(12, 0.3), signal=Range(maximum=8.0)), world)
+    return MapField(Descriptor(DirectionalBasis.circle(12, 0.3), signal=Range(maximum=8.0)), world)
 
 
 def _corridor(trial: Trial) -> Finding:
@@ -200,7 +200,7 @@ def _circular(trial: Trial) -> Finding:
     world = SegmentMap.from_segments(
         np.stack([ring, np.roll(ring, -1, axis=0)], axis=1), free=shapely.Polygon(ring)
     )
-    field = MapField(Descriptor(Rose.circle(8, 0.5)), world)
+    field = MapField(Descriptor(DirectionalBasis.circle(8, 0.5)), world)
     count = min(trial.cases, 100)
     p = trial.rng.uniform(-1.5, 1.5, (count, 2))
     p[0] = 0.0

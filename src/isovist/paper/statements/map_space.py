@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.example import paper_room
@@ -110,7 +110,7 @@ def _without_shadow(trial: Trial) -> Finding:
                   for a, b in zip(slope, promised, strict=True)]  # fmt: skip
     if trial.dimension == 3:
         return worst_of(np.concatenate(worst), 1e-3, notes.__getitem__)
-    field = MapField(Descriptor(Rose.circle(8, 0.5)), paper_room())
+    field = MapField(Descriptor(DirectionalBasis.circle(8, 0.5)), paper_room())
     p = np.array([[1.5, 1.5]])
     true, bare = (
         np.linalg.svd(J[0], compute_uv=False) for J in (field.at(p)[1], _bare_jacobian(field, p))
@@ -132,7 +132,7 @@ def _with_shadow(trial: Trial, count: int) -> FloatArray:
 def _bare_jacobian(field: RoomField, p: FloatArray) -> FloatArray:
     """J without the shadow term."""
     if isinstance(field, RoundField):
-        return RoundField(field.scene, field.rose, field.nodes, shadow=False).at(p)[1]
+        return RoundField(field.scene, field.basis, field.nodes, shadow=False).at(p)[1]
     return np.asarray(field.descriptor.at(field.world, p, jacobian=True, shadow=False)[1])
 
 
@@ -143,13 +143,13 @@ def _shape(trial: Trial) -> Finding:
     theta = directions(trial.rng, 2, trial.cases)
     hits = room.cast(p, theta)
     gradient = range_gradients(Seen(room, theta, hits.ranges, hits.walls, hits.normals))
-    product = gradient[0][:, None] * Rose.circle(8, 0.5).weights(theta[0])[None, :]
+    product = gradient[0][:, None] * DirectionalBasis.circle(8, 0.5).weights(theta[0])[None, :]
     wrong = float(product.shape != (8, 2))
     return Finding(1, wrong, 0.0, f"∇f wᵀ has shape {product.shape}, J has (8, 2)")
 
 
 def _row_sums(trial: Trial, printed: bool) -> Finding:
-    """|1ᵀJ − ∇E| against central differences of E, which is known without any rose."""
+    """|1ᵀJ − ∇E| against central differences of E, which is known without any basis."""
     # The smaller the step, the rarer a line through two corners, where J jumps, comes between.
     worst, notes, h = [], [], 1e-7
     for count in shares(trial.cases, 20):
@@ -174,7 +174,7 @@ def _energy(field: RoomField, p: FloatArray) -> FloatArray:
         moments = field.scene.moments(p, nodes=22)
         return np.add.reduceat(moments.values[:, 0], moments.offsets[:-1])
     assert isinstance(field.world, SegmentMap)  # rooms of the plane are
-    return hard_features(field.world, p, Rose.circle(4, 1.0)).sum(axis=1)
+    return hard_features(field.world, p, DirectionalBasis.circle(4, 1.0)).sum(axis=1)
 
 
 # One case in ten or so grazes or changes its wall, and is left out.

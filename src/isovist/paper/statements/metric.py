@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.norms import squared_norms
 from isovist.paper.descriptor.quadrature import CircleSum
@@ -20,12 +20,12 @@ from isovist.paper.statements.statement import (
 )
 from isovist.paper.statements.worlds.cases import (
     directions,
-    even_rose,
+    even_basis,
     field_points,
     plain_rule,
+    random_basis,
     random_field,
     random_pairs,
-    random_rose,
     random_signal,
 )
 from isovist.paper.statements.worlds.scenes import free_points, random_room
@@ -41,12 +41,12 @@ def _signals(trial: Trial, gram: Gram, count: int) -> tuple[FloatArray, FloatArr
 @each_case(1e-7)
 def _gram(trial: Trial, _: int) -> float:
     if trial.dimension == 2:
-        rose = random_rose(trial.rng, 2, low=0.2, most=12)
-        other = gram_sum(rose, CircleSum(1024).rule())
+        basis = random_basis(trial.rng, 2, low=0.2, most=12)
+        other = gram_sum(basis, CircleSum(1024).rule())
     else:
-        rose = random_rose(trial.rng, 3, low=0.5, most=8)
-        other = gram_sum(rose, sphere_rule(50))
-    G = Gram.from_rose(rose, tolerance=1e-8).matrix
+        basis = random_basis(trial.rng, 3, low=0.5, most=8)
+        other = gram_sum(basis, sphere_rule(50))
+    G = Gram.from_basis(basis, tolerance=1e-8).matrix
     return max(np.abs(G - other).max(), np.abs(G - G.T).max())
 
 
@@ -57,10 +57,10 @@ def _inverted(trial: Trial) -> Finding:
     excess, notes = [], []
     for k in range(trial.cases):
         n, eps = (32, 0.5) if k == 0 else (int(trial.rng.integers(32, 65)), 0.5)
-        rose = Rose.circle(n, eps)
+        basis = DirectionalBasis.circle(n, eps)
         p = point if k == 0 else free_points(room, trial.rng, 1)
-        F, _ = Descriptor(rose).at(room, p)
-        gram = Gram.from_rose(rose)
+        F, _ = Descriptor(basis).at(room, p)
+        gram = Gram.from_basis(basis)
         square = float(F[0] @ np.linalg.inv(gram.matrix) @ F[0])
         truth = float(gram.seminorm(F)[0] ** 2)
         excess.append(abs(square / truth - 1.0))
@@ -70,7 +70,7 @@ def _inverted(trial: Trial) -> Finding:
             f"(effective rank {gram.rank})"
         )
     worst = int(np.argmax(excess))
-    lowest = float(np.linalg.eigvalsh(Gram.from_rose(Rose.circle(32, 0.5)).matrix)[0])
+    lowest = float(np.linalg.eigvalsh(Gram.from_basis(DirectionalBasis.circle(32, 0.5)).matrix)[0])
     example = f"{notes[0]}; least eigenvalue of G computed as {lowest:.1e}"
     return Finding(len(excess), float(excess[worst]), 1e-6, example)
 
@@ -82,10 +82,10 @@ def _projection(trial: Trial, count: int) -> FloatArray:
     root = np.sqrt(rule.coefficients)[:, None]
     n = int(trial.rng.integers(8, 65))
     eps = float(trial.rng.uniform(0.1, 0.6))
-    make = Rose.circle if trial.dimension == 2 else Rose.fibonacci
+    make = DirectionalBasis.circle if trial.dimension == 2 else DirectionalBasis.fibonacci
     gram = Gram.from_rule(make(n, eps), rule)
     f, norm = _signals(trial, gram, count)
-    U, s, _ = np.linalg.svd(root * gram.rose.weights(rule.directions), full_matrices=False)
+    U, s, _ = np.linalg.svd(root * gram.basis.weights(rule.directions), full_matrices=False)
     U = U[:, s > KEEP * s[0]]
     direct = np.linalg.norm((f * root[:, 0]) @ U, axis=1)
     return np.abs(gram.seminorm(gram.features(f)) - direct) / norm
@@ -94,7 +94,7 @@ def _projection(trial: Trial, count: int) -> FloatArray:
 @each_room(1e-12, 50)
 def _seminorm(trial: Trial, count: int) -> FloatArray:
     """Bessel, triangle and homogeneity, each as an excess over what it may be."""
-    gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
+    gram = Gram.from_rule(even_basis(trial.rng, trial.dimension), plain_rule(trial.dimension))
     f, norm = _signals(trial, gram, count)
     g, _ = _signals(trial, gram, count)
     F, H = gram.features(f), gram.features(g)
@@ -106,11 +106,11 @@ def _seminorm(trial: Trial, count: int) -> FloatArray:
 
 
 def _limit(trial: Trial) -> Finding:
-    """Share of energy not captured by the finest of three roses, and whether it fell on the way."""
+    """Share of energy not captured by the finest of three bases, and whether it fell on the way."""
     sizes = (8, 32, 128)
     if trial.dimension == 2:
-        roses = [Rose.circle(n) for n in sizes]
-        grams = [Gram.from_rose(rose) for rose in roses]
+        bases = [DirectionalBasis.circle(n) for n in sizes]
+        grams = [Gram.from_basis(basis) for basis in bases]
         shares_left = []
         for count in shares(trial.cases, 10):
             room = random_room(trial.rng)
@@ -119,12 +119,12 @@ def _limit(trial: Trial) -> Finding:
             shares_left.append(
                 [
                     g.gap(Descriptor(r).at(room, p)[0], energy) / energy
-                    for r, g in zip(roses, grams, strict=True)
+                    for r, g in zip(bases, grams, strict=True)
                 ]
             )
         left = np.concatenate(shares_left, axis=1)
     else:
-        grams = [Gram.from_rule(Rose.fibonacci(n), plain_rule(3)) for n in sizes]
+        grams = [Gram.from_rule(DirectionalBasis.fibonacci(n), plain_rule(3)) for n in sizes]
         f, norm = _signals(trial, grams[0], trial.cases)
         left = np.array([g.gap(g.features(f), norm**2) / norm**2 for g in grams])
     stalled = (left[2] > left[0]).astype(float)
@@ -133,7 +133,7 @@ def _limit(trial: Trial) -> Finding:
 
 @each_room(1e-10, 50)
 def _gap(trial: Trial, count: int) -> FloatArray:
-    gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
+    gram = Gram.from_rule(even_basis(trial.rng, trial.dimension), plain_rule(trial.dimension))
     f, norm = _signals(trial, gram, count)
     F = gram.features(f)
     rest = f - gram.projection(F)(gram.rule.directions)
@@ -143,7 +143,7 @@ def _gap(trial: Trial, count: int) -> FloatArray:
 
 @each_room(1.0 + 1e-9, 50)
 def _raw_norm(trial: Trial, count: int) -> FloatArray:
-    gram = Gram.from_rule(even_rose(trial.rng, trial.dimension), plain_rule(trial.dimension))
+    gram = Gram.from_rule(even_basis(trial.rng, trial.dimension), plain_rule(trial.dimension))
     F = gram.features(_signals(trial, gram, count)[0])
     low, high = gram.bounds(F)
     norm = gram.seminorm(F)
@@ -155,8 +155,8 @@ def _orthogonal(trial: Trial, _: int) -> float:
     """‖G/G_11 − I‖ for sharp weights on the circle, over the share of a bin where they overlap."""
     n = int(trial.rng.integers(4, 32))
     eps = float(10.0 ** trial.rng.uniform(-2.5, -1.5)) * (np.pi / n) ** 2
-    rose = Rose.circle(n, eps)
-    G = gram_sum(rose, circle_rule(rose, tolerance=1e-8))
+    basis = DirectionalBasis.circle(n, eps)
+    G = gram_sum(basis, circle_rule(basis, tolerance=1e-8))
     # Two neighbours share angles within a few ε/(2 sin(π/n)) of their boundary.
     overlap = eps / (2.0 * np.sin(np.pi / n)) / (np.pi / n)
     return np.linalg.norm(G / G[0, 0] - np.eye(n), ord=2) / overlap
@@ -168,10 +168,10 @@ def _bessel_pairs(trial: Trial) -> Finding:
     for count in shares(20 * trial.cases, 20) if plane else shares(trial.cases, 10):
         if plane:
             room = random_room(rng)
-            rose = Rose.circle(int(rng.integers(4, 40)), float(rng.uniform(0.03, 0.6)))
-            d, truth = random_pairs(rng, Gram.from_rose(rose), count, room)
+            basis = DirectionalBasis.circle(int(rng.integers(4, 40)), float(rng.uniform(0.03, 0.6)))
+            d, truth = random_pairs(rng, Gram.from_basis(basis), count, room)
         else:
-            gram = Gram.from_rule(even_rose(rng, 3), plain_rule(3))
+            gram = Gram.from_rule(even_basis(rng, 3), plain_rule(3))
             d, truth = random_pairs(rng, gram, count)
         excess.append(d / truth - 1.0)
     return worst_of(np.concatenate(excess), 1e-7 if plane else 1e-9)
@@ -180,7 +180,7 @@ def _bessel_pairs(trial: Trial) -> Finding:
 @each_room(1e-9, 10)
 def _nested(trial: Trial, count: int) -> FloatArray:
     """Merging channels in pairs, again and again, never raises the seminorm."""
-    make = Rose.circle if trial.dimension == 2 else Rose.fibonacci
+    make = DirectionalBasis.circle if trial.dimension == 2 else DirectionalBasis.fibonacci
     gram = Gram.from_rule(make(32), plain_rule(trial.dimension))
     F = gram.features(_signals(trial, gram, count)[0])
     finer, here = gram.seminorm(F), F
@@ -199,8 +199,8 @@ def _bi_lipschitz(trial: Trial, printed: bool) -> Finding:
     worst, notes = [], []
     for count in shares(trial.cases, 20):
         field = random_field(trial.rng, trial.dimension)
-        rose = field.rose
-        gram = Gram.from_rose(rose, tolerance=1e-9)
+        basis = field.basis
+        gram = Gram.from_basis(basis, tolerance=1e-9)
         p = field_points(trial.rng, field, count)
         step = 1e-6 * directions(trial.rng, trial.dimension, count)
         ends = field.at(np.concatenate([p, p + step]))
@@ -212,7 +212,7 @@ def _bi_lipschitz(trial: Trial, printed: bool) -> Finding:
             low, high = (sigma[-1], sigma[0]) if printed else (bounds.lower, bounds.upper)
             worst.append(max(rate[k] / high, low / rate[k]) - 1.0)
             notes.append(
-                f"n = {len(rose)}, ε = {rose.temperature:.2g}: d/‖p − q‖ = {rate[k]:.3g}, "
+                f"n = {len(basis)}, ε = {basis.temperature:.2g}: d/‖p − q‖ = {rate[k]:.3g}, "
                 f"outside [{low:.3g}, {high:.3g}]"
             )
     return worst_of(np.array(worst), 1e-3, notes.__getitem__ if printed else None)

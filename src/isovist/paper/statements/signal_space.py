@@ -2,8 +2,13 @@
 
 import numpy as np
 
-from isovist.basis import Rose
-from isovist.paper.completeness import Function, crowded_rose, far_weight_bound, interpolation_error
+from isovist.basis import DirectionalBasis
+from isovist.paper.completeness import (
+    Function,
+    crowded_basis,
+    far_weight_bound,
+    interpolation_error,
+)
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.gram.gram import Gram
 from isovist.paper.gram.hard_bins import hard_features
@@ -19,10 +24,10 @@ from isovist.paper.statements.statement import (
 )
 from isovist.paper.statements.worlds.cases import (
     directions,
-    even_rose,
+    even_basis,
     plain_rule,
+    random_basis,
     random_pairs,
-    random_rose,
     random_signal,
 )
 from isovist.paper.statements.worlds.scenes import (
@@ -39,13 +44,13 @@ def _energy(trial: Trial, count: int) -> FloatArray:
     if trial.dimension == 2:
         room = random_room(trial.rng)
         p = free_points(room, trial.rng, count)
-        F, _ = Descriptor(random_rose(trial.rng, 2, low=0.05)).at(room, p)
-        # The closed form of ∫r over hard bins knows nothing of the rose's weights.
-        mass = hard_features(room, p, Rose.circle(4, 1.0)).sum(axis=1)
+        F, _ = Descriptor(random_basis(trial.rng, 2, low=0.05)).at(room, p)
+        # The closed form of ∫r over hard bins knows nothing of the basis's weights.
+        mass = hard_features(room, p, DirectionalBasis.circle(4, 1.0)).sum(axis=1)
     else:
         scene = random_round(trial.rng)
         p = round_points(scene, trial.rng, count)
-        F, _ = scene.moments(p, nodes=18).describe(random_rose(trial.rng, 3, low=0.3))
+        F, _ = scene.moments(p, nodes=18).describe(random_basis(trial.rng, 3, low=0.3))
         fine = scene.moments(p, nodes=26)
         mass = np.add.reduceat(fine.values[:, 0], fine.offsets[:-1])
     return np.abs(F.sum(axis=1) / mass - 1.0)
@@ -53,16 +58,16 @@ def _energy(trial: Trial, count: int) -> FloatArray:
 
 @each_room(1e-10)
 def _basis_free(trial: Trial, count: int) -> FloatArray:
-    one = random_rose(trial.rng, trial.dimension, low=0.2)
-    two = random_rose(trial.rng, trial.dimension, low=0.2)
+    one = random_basis(trial.rng, trial.dimension, low=0.2)
+    two = random_basis(trial.rng, trial.dimension, low=0.2)
     if trial.dimension == 2:
         room = random_room(trial.rng)
         p = free_points(room, trial.rng, count)
-        sums = [Descriptor(rose).at(room, p)[0].sum(axis=1) for rose in (one, two)]
+        sums = [Descriptor(basis).at(room, p)[0].sum(axis=1) for basis in (one, two)]
     else:
         scene = random_round(trial.rng)
         moments = scene.moments(round_points(scene, trial.rng, count))
-        sums = [moments.describe(rose)[0].sum(axis=1) for rose in (one, two)]
+        sums = [moments.describe(basis)[0].sum(axis=1) for basis in (one, two)]
     return np.abs(sums[0] / sums[1] - 1.0)
 
 
@@ -75,7 +80,7 @@ def _lobe(rng: np.random.Generator, d: int) -> tuple[Function, float]:
 @each_case(1.0)
 def _interpolant(trial: Trial, _: int) -> float:
     theta = spread(trial.dimension, 512)
-    plain = even_rose(trial.rng, trial.dimension, most=200)
+    plain = even_basis(trial.rng, trial.dimension, most=200)
     g, k = _lobe(trial.rng, trial.dimension)
     error = interpolation_error(plain, g, theta)
     bounds = [
@@ -85,61 +90,62 @@ def _interpolant(trial: Trial, _: int) -> float:
     return error / min(bounds)
 
 
-def _opposite(d: int) -> tuple[Rose, FloatArray]:
+def _opposite(d: int) -> tuple[DirectionalBasis, FloatArray]:
     """The corners of a regular simplex, and the direction opposite one of them."""
     centred = np.eye(d + 1) - 1.0 / (d + 1)
     corners = centred @ np.linalg.svd(centred)[2][:d].T
-    rose = Rose.from_directions(corners, 0.25)
-    return rose, -rose.directions[:1]
+    basis = DirectionalBasis.from_directions(corners, 0.25)
+    return basis, -basis.directions[:1]
 
 
 def _far_sum(trial: Trial, printed: bool) -> Finding:
     ratios, examples = [], []
     for k in range(trial.cases):
         if k == 0:
-            rose, theta, delta = *_opposite(trial.dimension), 3.1
+            basis, theta, delta = *_opposite(trial.dimension), 3.1
         else:
-            plain = even_rose(trial.rng, trial.dimension, most=40)
+            plain = even_basis(trial.rng, trial.dimension, most=40)
             sharper = plain.temperature * 10.0 ** trial.rng.uniform(-1.7, 0.0)
-            rose = Rose.from_directions(plain.directions, sharper)
+            basis = DirectionalBasis.from_directions(plain.directions, sharper)
             theta = directions(trial.rng, trial.dimension, 200)
-            delta = float(trial.rng.uniform(1.2, 3.0)) * rose.mesh_norm
-        far = theta @ rose.directions.T < np.cos(delta)
-        found = float((rose.weights(theta) * far).sum(axis=1).max())
+            delta = float(trial.rng.uniform(1.2, 3.0)) * basis.mesh_norm
+        far = theta @ basis.directions.T < np.cos(delta)
+        found = float((basis.weights(theta) * far).sum(axis=1).max())
         if printed:
-            bound = len(rose) * np.exp((np.cos(delta) - 1.0) / rose.temperature)
+            bound = len(basis) * np.exp((np.cos(delta) - 1.0) / basis.temperature)
         else:
-            bound = far_weight_bound(rose, delta)
+            bound = far_weight_bound(basis, delta)
         # A weight of 1e-60 refutes nobody.
         ratios.append(found / bound if found > 1e-3 or not printed else 0.0)
         examples.append(
-            f"n = {len(rose)}, ε = {rose.temperature:.3g}, δ = {delta:.3g}: "
+            f"n = {len(basis)}, ε = {basis.temperature:.3g}, δ = {delta:.3g}: "
             f"far weight {found:.3g}, bound {bound:.3g}"
         )
     return worst_of(np.array(ratios), 1.0, examples.__getitem__ if printed else None)
 
 
 def _crowd(trial: Trial) -> Finding:
-    """The interpolant's error along crowded roses: it should fall to 0 and does not."""
+    """The interpolant's error along crowded bases: it should fall to 0 and does not."""
     theta = spread(2, 24)
     last = []
     for _ in range(max(1, trial.cases // 100)):
         g, _ = _lobe(trial.rng, 2)
         for size, temperature in ((8, 0.5), (12, 1.0 / 3.0), (16, 0.25)):
-            rose = crowded_rose(size, temperature, surplus=5.0)
-            error = interpolation_error(rose, g, theta)
+            basis = crowded_basis(size, temperature, surplus=5.0)
+            error = interpolation_error(basis, g, theta)
         last.append(error)
     k = int(np.argmax(last))
     return Finding(
         len(last), float(last[k]), 0.1,
-        f"h_n = π/16, ε = 0.25, {len(rose)} directions: uniform error {last[k]:.2f} of 1",
+        f"h_n = π/16, ε = 0.25, {len(basis)} directions: uniform error {last[k]:.2f} of 1",
     )  # fmt: skip
 
 
 def _total(trial: Trial) -> Finding:
-    """1 − |f|/‖f‖ for lobes, jumps and waves that a coarser rose would miss."""
+    """1 − |f|/‖f‖ for lobes, jumps and waves that a coarser basis would miss."""
     gram = Gram.from_rule(
-        Rose.circle(64) if trial.dimension == 2 else Rose.fibonacci(64), plain_rule(trial.dimension)
+        DirectionalBasis.circle(64) if trial.dimension == 2 else DirectionalBasis.fibonacci(64),
+        plain_rule(trial.dimension),
     )
     theta, c = gram.rule.directions, gram.rule.coefficients
     signals = np.array([random_signal(trial.rng, theta) for _ in range(trial.cases)])
@@ -155,8 +161,8 @@ def _total(trial: Trial) -> Finding:
 def _injective(trial: Trial) -> Finding:
     """1 − d_n(p, q)/‖f_p − f_q‖ at n = 64."""
     short, plane = [], trial.dimension == 2
-    fine = Rose.circle(64) if plane else Rose.fibonacci(64)
-    gram = Gram.from_rose(fine) if plane else Gram.from_rule(fine, plain_rule(3))
+    fine = DirectionalBasis.circle(64) if plane else DirectionalBasis.fibonacci(64)
+    gram = Gram.from_basis(fine) if plane else Gram.from_rule(fine, plain_rule(3))
     for count in shares(trial.cases, 10):
         room = random_room(trial.rng) if plane else None
         d, truth = random_pairs(trial.rng, gram, count, room)
@@ -168,13 +174,13 @@ _G = "signal space"
 STATEMENTS = (
     Statement(_G, "§5.1 Proposition: energy preservation", "|ΣF/∫f − 1|", _energy),
     Statement(_G, "§5.1 Remark: energy does not depend on the basis",
-              "|ΣF/ΣF′ − 1| for two roses", _basis_free),
+              "|ΣF/ΣF′ − 1| for two bases", _basis_free),
     Statement(_G, "§5.2 Theorem: completeness, far weight",
               "R(θ, δ) / n exp((cos δ − 1)/ε)", lambda t: _far_sum(t, True), "as printed", False),
     Statement(_G, "§5.2 Theorem: completeness, far weight",
               "R(θ, δ) / n exp((cos δ − cos h)/ε)", lambda t: _far_sum(t, False), "corrected"),
     Statement(_G, "§5.2 Theorem: interpolant converges as h, ε → 0",
-              "sup|g⁽ⁿ⁾ − g| along crowded roses", _crowd, "as printed", False, (2,)),
+              "sup|g⁽ⁿ⁾ − g| along crowded bases", _crowd, "as printed", False, (2,)),
     Statement(_G, "§5.2 Theorem: interpolant converges at the right rate",
               "sup|g⁽ⁿ⁾ − g| / (ω(δ) + 2R(δ))", _interpolant, "corrected"),
     Statement(_G, "§5.2 Theorem: totality", "1 − |f|/‖f‖ at n = 64", _total),

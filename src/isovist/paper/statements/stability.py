@@ -1,8 +1,8 @@
-"""Statements about moving the directions of a rose (§5.4, §5.5)."""
+"""Statements about moving the directions of a basis (§5.4, §5.5)."""
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.stability import (
     displacement,
@@ -13,10 +13,10 @@ from isovist.paper.stability import (
 )
 from isovist.paper.statements.statement import Statement, Trial, each_case, each_room
 from isovist.paper.statements.worlds.cases import (
-    covered_rose,
+    covered_basis,
     nudged,
     plain_rule,
-    random_rose,
+    random_basis,
     random_signal,
 )
 from isovist.paper.statements.worlds.scenes import (
@@ -28,8 +28,8 @@ from isovist.paper.statements.worlds.scenes import (
 from isovist.types import FloatArray
 
 
-def _change(trial: Trial, one: Rose, two: Rose) -> tuple[FloatArray, float]:
-    """F − F′ of a random signal under two roses, and ∫|f|."""
+def _change(trial: Trial, one: DirectionalBasis, two: DirectionalBasis) -> tuple[FloatArray, float]:
+    """F − F′ of a random signal under two bases, and ∫|f|."""
     rule = plain_rule(trial.dimension)
     f = random_signal(trial.rng, rule.directions) * rule.coefficients
     F = f @ one.weights(rule.directions)
@@ -40,55 +40,55 @@ def _change(trial: Trial, one: Rose, two: Rose) -> tuple[FloatArray, float]:
 def _continuous(trial: Trial, k: int) -> float:
     """‖F(τ) − F(τ₀)‖ for moves of 1e-7, which must be as small, for profiles of all kinds."""
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 2 else random_rose(trial.rng, d, low=0.1)
-    gap, mass = _change(trial, rose, nudged(trial.rng, rose, 1e-7))
+    basis = covered_basis(trial.rng, d) if k % 2 else random_basis(trial.rng, d, low=0.1)
+    gap, mass = _change(trial, basis, nudged(trial.rng, basis, 1e-7))
     return np.abs(gap).max() / mass
 
 
 @each_case(1.0)
 def _paper(trial: Trial, k: int) -> float:
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 2 else random_rose(trial.rng, d)
-    other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-5, -2)))
-    gap, mass = _change(trial, rose, other)
-    bound = paper_constant(rose, other) * displacement(rose, other) * mass
-    return max(np.abs(gap).max() / bound, np.linalg.norm(gap) / (np.sqrt(len(rose)) * bound))
+    basis = covered_basis(trial.rng, d) if k % 2 else random_basis(trial.rng, d)
+    other = nudged(trial.rng, basis, float(10.0 ** trial.rng.uniform(-5, -2)))
+    gap, mass = _change(trial, basis, other)
+    bound = paper_constant(basis, other) * displacement(basis, other) * mass
+    return max(np.abs(gap).max() / bound, np.linalg.norm(gap) / (np.sqrt(len(basis)) * bound))
 
 
 @each_case(1.0 + 1e-9)
 def _sharp(trial: Trial, k: int) -> float:
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.03)
-    other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-5, -0.5 if k % 4 else -2)))
-    gap, mass = _change(trial, rose, other)
-    bound = summed_constant(rose, other) * displacement(rose, other) * mass
+    basis = covered_basis(trial.rng, d) if k % 4 == 0 else random_basis(trial.rng, d, low=0.03)
+    other = nudged(trial.rng, basis, float(10.0 ** trial.rng.uniform(-5, -0.5 if k % 4 else -2)))
+    gap, mass = _change(trial, basis, other)
+    bound = summed_constant(basis, other) * displacement(basis, other) * mass
     return np.abs(gap).sum() / bound
 
 
 @each_room(1.0 + 1e-9, 25)
 def _sharp_in_rooms(trial: Trial, count: int) -> FloatArray:
     if trial.dimension == 2:
-        rose = random_rose(trial.rng, 2, low=0.1)
-        other = nudged(trial.rng, rose, 0.05)
+        basis = random_basis(trial.rng, 2, low=0.1)
+        other = nudged(trial.rng, basis, 0.05)
         room = random_room(trial.rng)
         p = free_points(room, trial.rng, count)
-        F, H = (Descriptor(r).at(room, p)[0] for r in (rose, other))
+        F, H = (Descriptor(r).at(room, p)[0] for r in (basis, other))
     else:
-        rose = random_rose(trial.rng, 3, low=0.3)
-        other = nudged(trial.rng, rose, 0.05)
+        basis = random_basis(trial.rng, 3, low=0.3)
+        other = nudged(trial.rng, basis, 0.05)
         scene = random_round(trial.rng)
         moments = scene.moments(round_points(scene, trial.rng, count), nodes=14)
-        F, H = (moments.describe(r)[0] for r in (rose, other))
-    bound = sharp_constant(rose) * displacement(rose, other) * F.sum(axis=1)
+        F, H = (moments.describe(r)[0] for r in (basis, other))
+    bound = sharp_constant(basis) * displacement(basis, other) * F.sum(axis=1)
     return np.abs(F - H).sum(axis=1) / bound
 
 
 @each_case(0.0)
 def _tradeoff(trial: Trial, _: int) -> float:
-    """Cooling a rose must raise both constants and the share of the largest weight."""
-    rose = random_rose(trial.rng, trial.dimension)
+    """Cooling a basis must raise both constants and the share of the largest weight."""
+    basis = random_basis(trial.rng, trial.dimension)
     cooling = np.sort(trial.rng.uniform(0.05, 1.0, 4))[::-1]
-    curve = tradeoff(rose, [float(t) for t in cooling], samples=256)
+    curve = tradeoff(basis, [float(t) for t in cooling], samples=256)
     drops = [(np.diff(v) / v[1:]).min() for v in (curve.paper, curve.sharp, curve.sharpness)]
     return -min(drops)
 

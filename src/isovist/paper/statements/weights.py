@@ -1,15 +1,15 @@
-"""Statements about signals, roses and weights (§3, §4)."""
+"""Statements about signals, bases and weights (§3, §4)."""
 
 from collections.abc import Callable
 
 import numpy as np
 
-from isovist.basis import Rose, Softmax
+from isovist.basis import DirectionalBasis, Softmax
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.quadrature import CircleSum, EqualArea
 from isovist.paper.stability import displacement, paper_constant, sharp_constant, weight_change
 from isovist.paper.statements.statement import Statement, Trial, each, each_case, each_room, shares
-from isovist.paper.statements.worlds.cases import covered_rose, directions, nudged, random_rose
+from isovist.paper.statements.worlds.cases import covered_basis, directions, nudged, random_basis
 from isovist.paper.statements.worlds.scenes import (
     BoxScene,
     RoundField,
@@ -38,55 +38,55 @@ def _signal(trial: Trial, count: int) -> FloatArray:
 
 @each_case(1.0 + 1e-9)
 def _basis(trial: Trial, _: int) -> float:
-    rose = random_rose(trial.rng, trial.dimension)
+    basis = random_basis(trial.rng, trial.dimension)
     theta = directions(trial.rng, trial.dimension, 200)
-    nearest = np.arccos(np.clip((theta @ rose.directions.T).max(axis=1), -1.0, 1.0))
-    return nearest.max() / rose.mesh_norm
+    nearest = np.arccos(np.clip((theta @ basis.directions.T).max(axis=1), -1.0, 1.0))
+    return nearest.max() / basis.mesh_norm
 
 
 @each(1.0, lambda trial: shares(trial.cases, 20 if trial.dimension == 2 else 10))
 def _component(trial: Trial, count: int) -> FloatArray:
     if trial.dimension == 2:
-        room, rose = random_room(trial.rng), Rose.circle(8, 0.5)
+        room, basis = random_room(trial.rng), DirectionalBasis.circle(8, 0.5)
         p = free_points(room, trial.rng, count)
-        exact, _ = Descriptor(rose).at(room, p)
-        summed, _ = Descriptor(rose, quadrature=CircleSum(256)).at(room, p)
+        exact, _ = Descriptor(basis).at(room, p)
+        summed, _ = Descriptor(basis, quadrature=CircleSum(256)).at(room, p)
         theta = CircleSum(4096).rule().directions
-        fw = room.cast(p[:, None], theta).ranges[..., None] * rose.weights(theta)
+        fw = room.cast(p[:, None], theta).ranges[..., None] * basis.weights(theta)
         variation = np.abs(np.diff(fw, axis=1, append=fw[:, :1])).sum(axis=1)
         return (np.abs(exact - summed) / (2.0 * np.pi / 256 * variation)).max(axis=1)
     rule = EqualArea(4000).rule()
-    scene, rose = random_round(trial.rng), Rose.fibonacci(10, 0.5)
+    scene, basis = random_round(trial.rng), DirectionalBasis.fibonacci(10, 0.5)
     p = round_points(scene, trial.rng, count)
-    exact, _ = RoundField(scene, rose).at(p)
-    summed = (scene.ranges(p, rule.directions) * rule.coefficients) @ rose.weights(rule.directions)
+    exact, _ = RoundField(scene, basis).at(p)
+    summed = (scene.ranges(p, rule.directions) * rule.coefficients) @ basis.weights(rule.directions)
     # A cell of area 4π/S is lost or won along each rim at worst.
     return np.abs(exact - summed).max(axis=1) / (scene.radius * 4.0 / np.sqrt(4000))
 
 
 @each_case(1.0)
 def _hard_limit(trial: Trial, _: int) -> float:
-    rose = random_rose(trial.rng, trial.dimension, low=1e-3, high=0.1)
+    basis = random_basis(trial.rng, trial.dimension, low=1e-3, high=0.1)
     theta = directions(trial.rng, trial.dimension, 50)
-    t = np.sort(theta @ rose.directions.T, axis=1)
-    bound = len(rose) * np.exp(-(t[:, -1] - t[:, -2]) / rose.temperature) + 1e-14
-    off = np.abs(rose.weights(theta) - rose.hard_weights(theta)).max(axis=1)
+    t = np.sort(theta @ basis.directions.T, axis=1)
+    bound = len(basis) * np.exp(-(t[:, -1] - t[:, -2]) / basis.temperature) + 1e-14
+    off = np.abs(basis.weights(theta) - basis.hard_weights(theta)).max(axis=1)
     return (off / bound).max()
 
 
 @each_case(1.0)
 def _flat_limit(trial: Trial, _: int) -> float:
-    rose = random_rose(trial.rng, trial.dimension, low=2.0, high=1e4)
-    w = rose.weights(directions(trial.rng, trial.dimension, 50))
-    bound = (np.expm1(2.0 / rose.temperature)) / len(rose) + 1e-15
-    return np.abs(w - 1.0 / len(rose)).max() / bound
+    basis = random_basis(trial.rng, trial.dimension, low=2.0, high=1e4)
+    w = basis.weights(directions(trial.rng, trial.dimension, 50))
+    bound = (np.expm1(2.0 / basis.temperature)) / len(basis) + 1e-15
+    return np.abs(w - 1.0 / len(basis)).max() / bound
 
 
 @each_case(1e-13)
 def _unity(trial: Trial, k: int) -> float:
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=1e-3)
-    w = rose.weights(directions(trial.rng, d, 100))
+    basis = covered_basis(trial.rng, d) if k % 4 == 0 else random_basis(trial.rng, d, low=1e-3)
+    w = basis.weights(directions(trial.rng, d, 100))
     return max(np.abs(w.sum(axis=1) - 1.0).max(), -w.min())
 
 
@@ -94,57 +94,57 @@ def _unity(trial: Trial, k: int) -> float:
 def _smooth(trial: Trial, k: int) -> float:
     h = 1e-5
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.1)
+    basis = covered_basis(trial.rng, d) if k % 4 == 0 else random_basis(trial.rng, d, low=0.1)
     theta = directions(trial.rng, d, 1)[0]
     tangent = directions(trial.rng, d, 1)[0]
     tangent -= (tangent @ theta) * theta
     tangent /= np.linalg.norm(tangent)
     ahead = np.cos(h) * theta + np.sin(h) * tangent
     behind = np.cos(h) * theta - np.sin(h) * tangent
-    difference = (rose.weights(ahead) - rose.weights(behind)) / (2.0 * h)
-    return np.abs(rose.gradient(theta) @ tangent - difference).max()
+    difference = (basis.weights(ahead) - basis.weights(behind)) / (2.0 * h)
+    return np.abs(basis.gradient(theta) @ tangent - difference).max()
 
 
 @each_case(1e-9)
 def _denominator(trial: Trial, k: int) -> float:
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d)
-    t = directions(trial.rng, d, 200) @ rose.directions.T
-    log_z = np.logaddexp.reduce(rose.profile.log(np.clip(t, -1.0, 1.0)), axis=1).min()
-    floor = float(rose.profile.log(np.array([np.cos(rose.mesh_norm)]))[0])
-    if isinstance(rose.profile, Softmax):
-        floor = max(floor, np.log(len(rose)) - 1.0 / rose.temperature)
+    basis = covered_basis(trial.rng, d) if k % 4 == 0 else random_basis(trial.rng, d)
+    t = directions(trial.rng, d, 200) @ basis.directions.T
+    log_z = np.logaddexp.reduce(basis.profile.log(np.clip(t, -1.0, 1.0)), axis=1).min()
+    floor = float(basis.profile.log(np.array([np.cos(basis.mesh_norm)]))[0])
+    if isinstance(basis.profile, Softmax):
+        floor = max(floor, np.log(len(basis)) - 1.0 / basis.temperature)
     return floor - log_z
 
 
 def _moved(
-    trial: Trial, make: Callable[[np.random.Generator, int], Rose], largest: float
-) -> tuple[Rose, Rose, FloatArray]:
-    """A rose, the same moved by 10⁻⁶ up to 10^largest, and directions at which to compare them."""
-    rose = make(trial.rng, trial.dimension)
-    other = nudged(trial.rng, rose, float(10.0 ** trial.rng.uniform(-6, largest)))
-    return rose, other, directions(trial.rng, trial.dimension, 100)
+    trial: Trial, make: Callable[[np.random.Generator, int], DirectionalBasis], largest: float
+) -> tuple[DirectionalBasis, DirectionalBasis, FloatArray]:
+    """A basis, the same moved by 10⁻⁶ up to 10^largest, and directions at which to compare them."""
+    basis = make(trial.rng, trial.dimension)
+    other = nudged(trial.rng, basis, float(10.0 ** trial.rng.uniform(-6, largest)))
+    return basis, other, directions(trial.rng, trial.dimension, 100)
 
 
 @each_case(1.0)
 def _weights_in_basis(trial: Trial, _: int) -> float:
-    rose, other, theta = _moved(trial, covered_rose, -2)
-    change = np.abs(rose.weights(theta) - other.weights(theta)).max()
-    return change / (paper_constant(rose, other) * displacement(rose, other))
+    basis, other, theta = _moved(trial, covered_basis, -2)
+    change = np.abs(basis.weights(theta) - other.weights(theta)).max()
+    return change / (paper_constant(basis, other) * displacement(basis, other))
 
 
 @each_case(1.0)
 def _softmax_paper(trial: Trial, _: int) -> float:
-    rose, other, theta = _moved(trial, random_rose, -0.5)
-    change = np.abs(rose.weights(theta) - other.weights(theta)).max()
-    return change / (paper_constant(rose) * displacement(rose, other))
+    basis, other, theta = _moved(trial, random_basis, -0.5)
+    change = np.abs(basis.weights(theta) - other.weights(theta)).max()
+    return change / (paper_constant(basis) * displacement(basis, other))
 
 
 @each_case(1.0 + 1e-9)
 def _softmax_sharp(trial: Trial, _: int) -> float:
-    rose, other, theta = _moved(trial, random_rose, -0.5)
-    change = weight_change(rose, other, theta).max()
-    return change / (sharp_constant(rose) * displacement(rose, other))
+    basis, other, theta = _moved(trial, random_basis, -0.5)
+    change = weight_change(basis, other, theta).max()
+    return change / (sharp_constant(basis) * displacement(basis, other))
 
 
 @each_case(0.05)
@@ -158,23 +158,26 @@ def _sharp_is_attained(trial: Trial, _: int) -> float:
     turned = angles + np.array([step, step])
     second = np.concatenate([np.cos(turned)[:, None], np.sin(turned)[:, None], pad], axis=1)
     eps = float(trial.rng.uniform(0.1, 1.0))
-    rose, other = Rose.from_directions(first, eps), Rose.from_directions(second, eps)
+    basis, other = (
+        DirectionalBasis.from_directions(first, eps),
+        DirectionalBasis.from_directions(second, eps),
+    )
     theta = np.eye(trial.dimension)[:1]
-    change = weight_change(rose, other, theta)[0]
-    return 1.0 - change / (displacement(rose, other) / eps)
+    change = weight_change(basis, other, theta)[0]
+    return 1.0 - change / (displacement(basis, other) / eps)
 
 
 @each_case(1e-6)
 def _slopes_in_basis(trial: Trial, k: int) -> float:
     h = 1e-6
     d = trial.dimension
-    rose = covered_rose(trial.rng, d) if k % 4 == 0 else random_rose(trial.rng, d, low=0.1)
+    basis = covered_basis(trial.rng, d) if k % 4 == 0 else random_basis(trial.rng, d, low=0.1)
     theta = directions(trial.rng, d, 1)[0]
-    move = trial.rng.normal(size=rose.directions.shape)
-    move -= np.einsum("nd,nd->n", move, rose.directions)[:, None] * rose.directions
-    slope = rose.direction_slopes(theta) @ (move @ theta)
+    move = trial.rng.normal(size=basis.directions.shape)
+    move -= np.einsum("nd,nd->n", move, basis.directions)[:, None] * basis.directions
+    slope = basis.direction_slopes(theta) @ (move @ theta)
     ends = [
-        Rose.from_directions(rose.directions + s * h * move, profile=rose.profile)
+        DirectionalBasis.from_directions(basis.directions + s * h * move, profile=basis.profile)
         for s in (1.0, -1.0)
     ]
     difference = (ends[0].weights(theta) - ends[1].weights(theta)) / (2.0 * h)

@@ -84,9 +84,9 @@ class DescriptorGrid:
         if not (np.isfinite(spacing) and spacing > 0.0):
             raise InputError.about("spacing", f"must be positive, got {spacing} m.")
         d = world.dimension
-        if descriptor.rose.dimension != d:
+        if descriptor.basis.dimension != d:
             raise InputError(
-                f"A rose of dimension {descriptor.rose.dimension} cannot describe a map of "
+                f"A basis of dimension {descriptor.basis.dimension} cannot describe a map of "
                 f"dimension {d}.",
                 code="wrong_dimension",
             )
@@ -131,7 +131,7 @@ def describe_places(
     world: Map, descriptor: Descriptor, points: FloatArray, view: Band | None = None
 ) -> tuple[FloatArray, BoolArray]:
     """F at places, shape (P, d), and which channels the map knows, both of shape (P, n)."""
-    n = len(descriptor.rose)
+    n = len(descriptor.basis)
     if isinstance(world, SegmentMap | MeshMap):
         if isinstance(world, MeshMap) and descriptor.quadrature is None:
             descriptor = replace(descriptor, quadrature=EqualArea(DIRECTIONS))
@@ -142,7 +142,7 @@ def describe_places(
     if isinstance(chosen, Exact):
         raise InputError("The exact quadrature needs a SegmentMap or a MeshMap.")
     rule = chosen.rule() if view is None else chosen.rule().within(view)
-    W = rule.coefficients[:, None] * descriptor.rose.weights(rule.directions)
+    W = rule.coefficients[:, None] * descriptor.basis.weights(rule.directions)
     if isinstance(world, OccupancyMap) and isinstance(descriptor.signal, Range):
         F, K = _swept(world, descriptor.signal, rule.directions, W, points)
     else:

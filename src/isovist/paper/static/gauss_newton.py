@@ -102,7 +102,7 @@ def gauss_newton(
         tolerance: Stop after a step shorter than this, in m.
         trust_radius: Longest step, in m.
     """
-    target, d = as_floats("F_obs", F_obs, (len(descriptor.rose),)), world.dimension
+    target, d = as_floats("F_obs", F_obs, (len(descriptor.basis),)), world.dimension
 
     def rows(p: FloatArray) -> Rows:
         F, J = descriptor.at(world, p, jacobian=True)

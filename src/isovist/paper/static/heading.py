@@ -1,11 +1,11 @@
 """The descriptor that a robot observes in its own frame, and how it varies with the pose.
 
-The robot carries its rose along.  With the heading ψ the direction θ of the map is R(−ψ)θ of the
-body, and what is observed is the descriptor of the rose turned by ψ,
+The robot carries its basis along.  With the heading ψ the direction θ of the map is R(−ψ)θ of the
+body, and what is observed is the descriptor of the basis turned by ψ,
 
     F̃_i(p, ψ) = ∫ f_p(θ) w_i(R(−ψ)θ) dθ.                                      (1)
 
-Its derivative by p is J of the turned rose, shadows included, for the weights know nothing of p.
+Its derivative by p is J of the turned basis, shadows included, for the weights know nothing of p.
 The signal knows nothing of ψ; so, with u⊥ for u turned by 90°,
 
     ∂F̃_i/∂ψ = −∫ f_p(θ) ∇w_i(u)·u⊥ dθ,     u = R(−ψ)θ.                        (2)
@@ -22,7 +22,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -42,42 +42,42 @@ from isovist.types import FloatArray, IntArray
 _BLOCK = 256  # poses whose quadrature nodes are held at once
 
 
-def turned(rose: Rose, yaw: float) -> Rose:
-    """The rose of a body that has turned by `yaw`, in rad."""
+def turned(basis: DirectionalBasis, yaw: float) -> DirectionalBasis:
+    """The basis of a body that has turned by `yaw`, in rad."""
     rotation = Pose(yaw=yaw).rotation
-    return Rose.from_directions(rose.directions @ rotation.T, profile=rose.profile)
+    return DirectionalBasis.from_directions(basis.directions @ rotation.T, profile=basis.profile)
 
 
 def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[FloatArray, FloatArray]:
     """F̃, shape (P, n), and its derivative by (x, y, yaw), shape (P, n, 3), equations (1) to (3).
 
     Args:
-        descriptor: Rose on the circle, signal and quadrature.
+        descriptor: DirectionalBasis on the circle, signal and quadrature.
         world: A map of the plane.
         poses: (x, y, yaw), shape (P, 3), in m and rad.
     """
-    if descriptor.rose.dimension != 2 or world.dimension != 2:
+    if descriptor.basis.dimension != 2 or world.dimension != 2:
         raise InputError(
-            "An unknown heading needs a map of the plane and a rose on the circle.",
+            "An unknown heading needs a map of the plane and a basis on the circle.",
             code="wrong_dimension",
         )
     quadrature = descriptor.quadrature
-    F = np.empty((len(poses), len(descriptor.rose)))
+    F = np.empty((len(poses), len(descriptor.basis)))
     K = np.empty((*F.shape, 3))
     if isinstance(world, SegmentMap) and isinstance(quadrature, Exact | None):
         exact = quadrature or Exact()
-        # Pieces that end where the rose says so must turn with it, pose by pose; others need not.
-        if len(exact.lengths(descriptor.rose)[1]) == 0:
+        # Pieces that end where the basis says so must turn with it, pose by pose; others need not.
+        if len(exact.lengths(descriptor.basis)[1]) == 0:
             for first in range(0, len(poses), _BLOCK):
                 part = slice(first, first + _BLOCK)
                 F[part], K[part] = _observe_walls(descriptor, world, poses[part], exact)
             return F, K
         for k, (x, y, yaw) in enumerate(poses):
-            body = replace(descriptor, rose=turned(descriptor.rose, yaw))
+            body = replace(descriptor, basis=turned(descriptor.basis, yaw))
             F[k : k + 1], K[k : k + 1] = _observe_walls(body, world, np.array([[x, y, 0.0]]), exact)
         return F, K
     for k, (x, y, yaw) in enumerate(poses):
-        body = replace(descriptor, rose=turned(descriptor.rose, yaw))
+        body = replace(descriptor, basis=turned(descriptor.basis, yaw))
         F[k], J = body.at(world, [x, y], jacobian=True)
         K[k] = np.column_stack([J, _heading_slope(body, world, np.array([x, y]))])
     return F, K
@@ -86,33 +86,33 @@ def observe(descriptor: Descriptor, world: Map, poses: FloatArray) -> tuple[Floa
 def _observe_walls(
     descriptor: Descriptor, world: SegmentMap, poses: FloatArray, quadrature: Exact
 ) -> tuple[FloatArray, FloatArray]:
-    rose, signal = descriptor.rose, descriptor.signal
+    basis, signal = descriptor.basis, descriptor.signal
     points = np.ascontiguousarray(poses[:, :2])
     if not np.asarray(world.contains(points)).all():
         raise InputError("A place of the course is not in free space.", code="not_free")
     view, pieces = check_view(None), world.see(points)
-    nodes = place_exact(world, points, pieces, rose, quadrature, signal.kinks, view)
+    nodes = place_exact(world, points, pieces, basis, quadrature, signal.kinks, view)
     u = _turn_back(nodes.seen.directions, poses[:, 2], nodes.offsets)
     slopes = signal.gradients(nodes.seen)
     reach = np.where(nodes.seen.walls >= 0, nodes.seen.ranges, 0.0)
     aside = reach * _across(nodes.seen.directions, slopes)
     values = np.column_stack([signal.values(nodes.seen), slopes, aside])
-    sums = sum_channels(rose, nodes.offsets, u, nodes.coefficients[:, None] * values)
+    sums = sum_channels(basis, nodes.offsets, u, nodes.coefficients[:, None] * values)
     jumps = find_jumps(world, points, pieces, view, signal.kinks)
     where = _turn_back(jumps.before.directions, poses[:, 2], jumps.offsets)
     rise = jumps.inside * (signal.values(jumps.after) - signal.values(jumps.before))
     terms = np.column_stack([jump_terms(signal, jumps), rise])
-    return sums[:, :, 0], sums[:, :, 1:] + sum_channels(rose, jumps.offsets, where, terms)
+    return sums[:, :, 0], sums[:, :, 1:] + sum_channels(basis, jumps.offsets, where, terms)
 
 
 def _heading_slope(body: Descriptor, world: Map, point: FloatArray) -> FloatArray:
-    """Equation (2) at one place, for a rose that is turned already, shape (n,)."""
+    """Equation (2) at one place, for a basis that is turned already, shape (n,)."""
     quadrature = body.quadrature or CircleSum()
     assert not isinstance(quadrature, Exact)  # `Descriptor.at` has refused it
     rule = quadrature.rule()
     values = cast_signal(world, point[None], rule.directions, body.signal)[0]
     aside = np.stack([-rule.directions[:, 1], rule.directions[:, 0]], axis=1)
-    turning = np.einsum("mnd,md->mn", body.rose.gradient(rule.directions), aside)
+    turning = np.einsum("mnd,md->mn", body.basis.gradient(rule.directions), aside)
     return np.asarray(-(rule.coefficients * values) @ turning)
 
 

@@ -11,7 +11,7 @@ and ‖F(q) − F(p)‖ ≤ L ‖q − p‖ with L = sup ‖J‖ on it.  Summing
 
     1ᵀ J(p) = ∇E(p),     E(p) = Σ_i F_i(p) = ∫ f_p dσ,                        (2)
 
-whatever the rose.
+whatever the basis.
 
 The pseudo-metric.  With the whitening z = diag(1/s) Vᵀ F of a Gram matrix and q → p,
 
@@ -39,7 +39,7 @@ from typing import Protocol
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Map
 from isovist.paper.descriptor.descriptor import Descriptor, around
@@ -51,7 +51,7 @@ class Field(Protocol):
     """Anything that gives F and J at places."""
 
     @property
-    def rose(self) -> Rose:
+    def basis(self) -> DirectionalBasis:
         """The weights."""
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -69,8 +69,8 @@ class MapField:
     world: Map
 
     @property
-    def rose(self) -> Rose:
-        return self.descriptor.rose
+    def basis(self) -> DirectionalBasis:
+        return self.descriptor.basis
 
     def at(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         return self.descriptor.at(self.world, points, jacobian=True)

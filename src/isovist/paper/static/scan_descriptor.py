@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.poses import unit_vectors
 from isovist.sensing.cloud_scan import CloudScan
 from isovist.sensing.scan import Scan
@@ -68,9 +68,9 @@ class Beams:
         """R(ψ)θ_k, shape (K, d)."""
         return turned(self.directions, np.array([yaw]))[0]
 
-    def describe(self, rose: Rose, yaw: float) -> tuple[FloatArray, FloatArray]:
+    def describe(self, basis: DirectionalBasis, yaw: float) -> tuple[FloatArray, FloatArray]:
         """F, shape (signals, n), and m, shape (n,), of equation (1)."""
-        W = self.shares[:, None] * rose.weights(self.turned(yaw))
+        W = self.shares[:, None] * basis.weights(self.turned(yaw))
         return self.values @ W, W.sum(axis=0)
 
 

@@ -47,7 +47,7 @@ class BeamFit:
         self.units = np.ones(d) if heading is not None else np.append(np.ones(d), beams.length)
         # In the frame of the map when the heading is known, as in the paper; else of the robot.
         theta = beams.directions if heading is None else beams.turned(heading)
-        weights = descriptors[0].rose.weights(theta)
+        weights = descriptors[0].basis.weights(theta)
         self.weights = beams.shares[:, None] * weights
         if whiten:
             self.weights = self.weights @ whitening(weights.T @ self.weights)

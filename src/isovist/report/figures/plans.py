@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.poses import unit_vectors
 from isovist.report.figures.figures import ACCENT, INK, SECOND, show_between
@@ -40,24 +40,26 @@ def outline_of(world: SegmentMap, point: FloatArray) -> FloatArray:
     return np.asarray(point + world.cast(point, directions).ranges[:, None] * directions)
 
 
-def draw_petals(axes: Any, rose: Rose, F: FloatArray, origin: FloatArray, size: float) -> Any:
+def draw_petals(
+    axes: Any, basis: DirectionalBasis, F: FloatArray, origin: FloatArray, size: float
+) -> Any:
     """Each channel of F as a petal along its direction; `size` m for the largest."""
     lengths = size * F / F.max()
     artists = []
-    for direction, length in zip(rose.directions, lengths, strict=True):
+    for direction, length in zip(basis.directions, lengths, strict=True):
         side = np.array([-direction[1], direction[0]])
         t = np.linspace(0.0, 1.0, 40)[:, None]
-        half = 0.5 * np.pi * length / len(rose) * np.sin(np.pi * t) * side
+        half = 0.5 * np.pi * length / len(basis) * np.sin(np.pi * t) * side
         spine = origin + t * length * direction
         petal = np.concatenate([spine + half, (spine - half)[::-1]])
         artists += axes.fill(*petal.T, color=ACCENT, alpha=0.55, linewidth=0.0)
     return artists
 
 
-def draw_weights(axes: Any, rose: Rose) -> Any:
+def draw_weights(axes: Any, basis: DirectionalBasis) -> Any:
     """The weights w_i(θ) in polar axes."""
     theta = np.linspace(0.0, 2.0 * np.pi, 721)
-    lines = axes.plot(theta, rose.weights(unit_vectors(theta)), linewidth=1.4)
+    lines = axes.plot(theta, basis.weights(unit_vectors(theta)), linewidth=1.4)
     axes.set_yticklabels([])
     axes.grid(alpha=0.3)
     return lines

@@ -31,7 +31,7 @@ def build(
         ),
     ] = None,
     signal: options.Signal = "range",
-    rose: options.RoseFile = None,
+    basis: options.BasisFile = None,
 ) -> None:
     """Describe a map and keep the result as an atlas, or as a folder of them, one per storey."""
     from isovist.apps.cli.support.inputs import atlas_of, storeys_of
@@ -42,7 +42,7 @@ def build(
     if is_folder(world):
         raise InputError(f"{world} is a folder, not a map.", code="unknown_format")
     above: dict[str, Any] = {"spacing": spacing, "height": height, "highest": highest}
-    above |= {"resolution": resolution, "cluster": cluster, "signal": signal, "rose": rose}
+    above |= {"resolution": resolution, "cluster": cluster, "signal": signal, "basis": basis}
     found = storeys_of(world, output, **above) if storeys else [(output, atlas_of(world, **above))]
     for folder, atlas in found:
         write_atlas(atlas, folder)

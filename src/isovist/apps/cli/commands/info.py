@@ -35,7 +35,7 @@ def info(
         f"  map      {cells} cells of {inside.resolution:g} m, "
         f"{inside.free_area:.0f} m² free, checksum {inside.map_checksum}\n"
         f"  nodes    {inside.nodes} every {inside.spacing:g} m\n"
-        f"  rose     {inside.channels} directions, {inside.signal}"
+        f"  basis     {inside.channels} directions, {inside.signal}"
     )
     if check:
         typer.echo("  checked  every byte is as it was written")

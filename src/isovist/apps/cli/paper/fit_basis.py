@@ -1,4 +1,4 @@
-"""`isovist paper fit-basis`: a rose for one building."""
+"""`isovist paper fit-basis`: a basis for one building."""
 
 import json
 from dataclasses import asdict
@@ -12,7 +12,7 @@ from isovist.apps.cli.support import options
 
 def fit_basis(
     world: options.Map,
-    output: Annotated[Path, options.output("the rose as this .json file")],
+    output: Annotated[Path, options.output("the basis as this .json file")],
     channels: Annotated[int, options.CHANNELS] = 32,
     far: Annotated[
         float, typer.Option(help="Places farther apart than this should be unlike, in m.")
@@ -21,15 +21,15 @@ def fit_basis(
     seed: options.Seed = 0,
     as_json: options.Json = False,
 ) -> None:
-    """Fit the directions of a rose to a map, so that far places look as unlike as can be."""
+    """Fit the directions of a basis to a map, so that far places look as unlike as can be."""
     from isovist.apps.cli.support.progress import busy
     from isovist.io.maps.read import read_map
-    from isovist.paper.basis_fit.separation import fit_to_map, write_rose
+    from isovist.paper.basis_fit.separation import fit_to_map, write_basis
     from isovist.paper.report.answers import learnt_text
 
     plan = read_map(world)
-    with busy("Fitting a rose"):
+    with busy("Fitting a basis"):
         found = fit_to_map(plan, channels, far=far, count=count, seed=seed)
-    write_rose(found.rose, output, plan)
-    told = {name: value for name, value in asdict(found).items() if name != "rose"}
+    write_basis(found.basis, output, plan)
+    told = {name: value for name, value in asdict(found).items() if name != "basis"}
     typer.echo(json.dumps(told) if as_json else learnt_text(found, output))

@@ -18,7 +18,7 @@ class PaperOptions:
     norm: str | None = None
     transform: str | None = None
     spacing: float | None = None
-    rose: Path | None = None
+    basis: Path | None = None
 
     @property
     def given(self) -> list[str]:
@@ -32,12 +32,12 @@ def localizer_of(
     """The paper's localizer of a map, or of the map of an atlas."""
     from isovist.atlas.data.store import read_atlas
     from isovist.io.maps.read import read_map
-    from isovist.paper.basis_fit.separation import read_rose
+    from isovist.paper.basis_fit.separation import read_basis
     from isovist.paper.localizer import paper_localizer
     from isovist.storage.files import is_folder
 
     plan = read_atlas(world).world if is_folder(world) else read_map(world)
     options = {name: getattr(given, name) for name in given.given}
-    if given.rose is not None:
-        options["rose"] = read_rose(given.rose, plan)
+    if given.basis is not None:
+        options["basis"] = read_basis(given.basis, plan)
     return paper_localizer(plan, height=height, highest=highest, view=view, **options)

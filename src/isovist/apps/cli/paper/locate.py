@@ -18,7 +18,7 @@ def locate(
     norm: options.Norm = None,
     transform: options.Transform = None,
     spacing: options.Spacing = None,
-    rose: options.RoseFile = None,
+    basis: options.BasisFile = None,
     scan_topic: options.ScanTopic = None,
     at: options.At = None,
     sensor: options.Sensor = None,
@@ -38,7 +38,7 @@ def locate(
     from isovist.sensing.cloud_scan import CloudScan
     from isovist.sensing.scan import Scan
 
-    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
+    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
     seen = leaning(seen_of(scan, scan_topic, at, sensor, 1, 0.5, False), roll, pitch)
     if not isinstance(seen, Scan | CloudScan):
         raise InputError("The paper's method takes one scan.", code="conflict")

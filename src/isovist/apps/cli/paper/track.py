@@ -21,7 +21,7 @@ def track(
     norm: options.Norm = None,
     transform: options.Transform = None,
     spacing: options.Spacing = None,
-    rose: options.RoseFile = None,
+    basis: options.BasisFile = None,
     scan_topic: options.ScanTopic = None,
     odometry_topic: options.OdometryTopic = None,
     sensor: options.Sensor = None,
@@ -42,7 +42,7 @@ def track(
     from isovist.poses import Pose
     from isovist.sensing.log import Log
 
-    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, rose)
+    given = PaperOptions(channels, temperature, profile, norm, transform, spacing, basis)
     whole = drive_in(log, scan_topic, odometry_topic=odometry_topic, prefix=prefix,
                      T_robot_sensor=place_of(sensor), sweep=sweep)  # fmt: skip
     drive = whole.take(whole.chosen(every=every, start=start, stop=stop, held_out=held_out))

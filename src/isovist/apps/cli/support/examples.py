@@ -16,7 +16,7 @@ EXAMPLES = (
     "isovist paper verify --quick",
     "isovist paper locate office.yaml scan.json --channels 32",
     "isovist paper track map.yaml log.npz --start 100 --stop 120",
-    "isovist paper fit-basis office.yaml -o rose.json --channels 32",
+    "isovist paper fit-basis office.yaml -o basis.json --channels 32",
     "isovist paper metric office.yaml --figure metric.png",
     "isovist paper steer plan.geojson 3.0 0.8 --legs 4",
     "isovist ros --map office.atlas --scan /scan --odom /odom --router",

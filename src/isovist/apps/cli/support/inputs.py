@@ -56,7 +56,7 @@ def atlas_of(
     resolution: float | None = None,
     cluster: str | None = None,
     signal: str = "range",
-    rose: Path | None = None,
+    basis: Path | None = None,
 ) -> Atlas:
     """The atlas of a folder, or one built now from any map.
 
@@ -68,7 +68,7 @@ def atlas_of(
         resolution: Side of the cells that a cloud becomes, in m.
         cluster: Whose workers describe it.
         signal: What a search in the plane compares (`build`).
-        rose: File of the directions of a map of the plane.
+        basis: File of the directions of a map of the plane.
     """
     if is_folder(path):
         if height is not None:
@@ -87,7 +87,7 @@ def atlas_of(
         )
     return described(
         world, spacing=spacing, height=height, highest=highest, cluster=cluster, signal=signal,
-        rose=rose,
+        basis=basis,
     )  # fmt: skip
 
 
@@ -95,22 +95,22 @@ def described(
     world: "AnyMap", *, spacing: float | None, height: float | None, highest: float | None,
     cluster: str | None = None,
     signal: str = "range",
-    rose: Path | None = None,
+    basis: Path | None = None,
 ) -> Atlas:  # fmt: skip
     """The atlas of a map, built with a bar; the options are those of `atlas_of`."""
     from isovist.apps.cli.support.progress import bar
     from isovist.atlas.build import build
-    from isovist.paper.basis_fit.separation import read_rose
+    from isovist.paper.basis_fit.separation import read_basis
 
     if highest is not None and height is None:
         raise InputError.about(
             "highest", "needs `--height`, the lowest height of the sensor.", code="missing"
         )
     above = height if height is None or highest is None else (height, highest)
-    own = None if rose is None else read_rose(rose, world)
+    own = None if basis is None else read_basis(basis, world)
     with bar("Describing") as advance:
         return build(
-            world, spacing=spacing, height=above, rose=own, signal=signal, progress=advance,
+            world, spacing=spacing, height=above, basis=own, signal=signal, progress=advance,
             cluster=cluster,
         )  # fmt: skip
 

@@ -193,15 +193,15 @@ Signal = Annotated[
 ]
 
 # The paper's method
-CHANNELS = typer.Option(help="Number of directions of the rose.")
+CHANNELS = typer.Option(help="Number of directions of the basis.")
 TEMPERATURE = typer.Option(help="ε, how wide the weights are; small is sharp.")
 PROFILE = typer.Option("--profile", help="How weights fall off: softmax, bump or cosine.")
 NORM = typer.Option("--norm", help="Distance of descriptors: euclid, gram or truncated.")
 TRANSFORM = typer.Option(
     help="Signal of a range: linear as in the paper, logarithmic or saturating."
 )
-ROSE = typer.Option(
-    "--rose", help="A rose that `isovist paper fit-basis` wrote, instead of a uniform one."
+BASIS = typer.Option(
+    "--basis", help="A basis that `isovist paper fit-basis` wrote, instead of a uniform one."
 )
 
 
@@ -210,7 +210,7 @@ Temperature = Annotated[float | None, TEMPERATURE]
 ProfileName = Annotated[str | None, PROFILE]
 Norm = Annotated[str | None, NORM]
 Transform = Annotated[str | None, TRANSFORM]
-RoseFile = Annotated[Path | None, ROSE]
+BasisFile = Annotated[Path | None, BASIS]
 Start = Annotated[int, typer.Option(help="Number of the first scan, counted from 0.")]
 Stop = Annotated[
     int | None, typer.Option(help="Number of the scan after the last, counted from 0.")

@@ -6,7 +6,7 @@ them to rounding, whatever the map.
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.maps.grid2d.occupancy_map import Cell
 from isovist.maps.grid3d.voxel_map import VoxelMap
 from isovist.maps.surfaces.mesh_map import MeshMap
@@ -22,7 +22,7 @@ from isovist.paper.statements.statement import (
     shares,
     worst_of,
 )
-from isovist.paper.statements.worlds.cases import nudged, random_rose
+from isovist.paper.statements.worlds.cases import nudged, random_basis
 from isovist.paper.statements.worlds.scenes import free_points, random_room
 from isovist.types import FloatArray
 
@@ -54,10 +54,10 @@ def _stable(trial: Trial) -> Finding:
     ratios = []
     for k, count in enumerate(shares(trial.cases, 8)):
         world, p = random_building(trial.rng, count, cells=k % 2 == 1)
-        rose = random_rose(trial.rng, 3, low=0.1)
-        other = nudged(trial.rng, rose, 0.05)
-        F, H = (Descriptor(r, quadrature=EqualArea(_TERMS)).at(world, p)[0] for r in (rose, other))
-        bound = sharp_constant(rose) * displacement(rose, other) * F.sum(axis=1)
+        basis = random_basis(trial.rng, 3, low=0.1)
+        other = nudged(trial.rng, basis, 0.05)
+        F, H = (Descriptor(r, quadrature=EqualArea(_TERMS)).at(world, p)[0] for r in (basis, other))
+        bound = sharp_constant(basis) * displacement(basis, other) * F.sum(axis=1)
         ratios.append(np.abs(F - H).sum(axis=1) / bound)
     return worst_of(np.concatenate(ratios), 1.0 + 1e-9)
 
@@ -69,12 +69,14 @@ def _projected(trial: Trial) -> Finding:
     off = []
     for k, count in enumerate(shares(trial.cases, 8)):
         world, p = random_building(trial.rng, count, cells=k % 2 == 1)
-        rose = Rose.fibonacci(int(trial.rng.integers(8, 65)), float(trial.rng.uniform(0.1, 0.6)))
+        basis = DirectionalBasis.fibonacci(
+            int(trial.rng.integers(8, 65)), float(trial.rng.uniform(0.1, 0.6))
+        )
         f = world.cast(p[:, None], rule.directions).ranges
-        F, _ = Descriptor(rose, quadrature=EqualArea(_TERMS)).at(world, p)
-        U, s, _ = np.linalg.svd(root[:, None] * rose.weights(rule.directions), full_matrices=False)
+        F, _ = Descriptor(basis, quadrature=EqualArea(_TERMS)).at(world, p)
+        U, s, _ = np.linalg.svd(root[:, None] * basis.weights(rule.directions), full_matrices=False)
         direct = np.linalg.norm((f * root) @ U[:, s > KEEP * s[0]], axis=1)
-        found = Gram.from_rule(rose, rule).seminorm(F)
+        found = Gram.from_rule(basis, rule).seminorm(F)
         off.append(np.abs(found - direct) / np.linalg.norm(f * root, axis=1))
     return worst_of(np.concatenate(off), 1e-6)
 
@@ -84,7 +86,7 @@ def _agreement(trial: Trial, count: int) -> FloatArray:
     """A building of cells differs from the same one of triangles by about its cells."""
     seed = int(trial.rng.integers(1 << 30))
     describe = Descriptor(
-        Rose.fibonacci(int(trial.rng.integers(8, 25))), quadrature=EqualArea(_TERMS)
+        DirectionalBasis.fibonacci(int(trial.rng.integers(8, 25))), quadrature=EqualArea(_TERMS)
     )
     (mesh, p), (cells, _) = (
         random_building(np.random.default_rng(seed), count, cells=k) for k in (False, True)

@@ -1,10 +1,10 @@
-"""Random roses, signals and places for the statements, in the plane and in space."""
+"""Random bases, signals and places for the statements, in the plane and in space."""
 
 from functools import cache
 
 import numpy as np
 
-from isovist.basis import Bump, CosinePower, Rose
+from isovist.basis import Bump, CosinePower, DirectionalBasis
 from isovist.maps.surfaces.segment_map import SegmentMap
 from isovist.paper.descriptor.descriptor import Descriptor
 from isovist.paper.descriptor.norms import signal_distances
@@ -31,38 +31,42 @@ def directions(rng: np.random.Generator, d: int, *shape: int) -> FloatArray:
     return v / np.linalg.norm(v, axis=-1, keepdims=True)
 
 
-def random_rose(
+def random_basis(
     rng: np.random.Generator, d: int, *, low: float = 0.05, high: float = 1.0, most: int = 24
-) -> Rose:
+) -> DirectionalBasis:
     """Random directions and a random softmax temperature between `low` and `high`."""
     n = int(rng.integers(4, most + 1))
     temperature = float(np.exp(rng.uniform(np.log(low), np.log(high))))
-    return Rose.from_directions(directions(rng, d, n), temperature)
+    return DirectionalBasis.from_directions(directions(rng, d, n), temperature)
 
 
-def even_rose(rng: np.random.Generator, d: int, *, most: int = 24) -> Rose:
+def even_basis(rng: np.random.Generator, d: int, *, most: int = 24) -> DirectionalBasis:
     """Evenly spread directions with ε between h²/2 and 2h²."""
     n = int(rng.integers(6, most + 1))
-    plain = Rose.circle(n) if d == 2 else Rose.fibonacci(n)
+    plain = DirectionalBasis.circle(n) if d == 2 else DirectionalBasis.fibonacci(n)
     factor = float(rng.uniform(0.5, 2.0))
-    return Rose.from_directions(plain.directions, factor * plain.mesh_norm**2)
+    return DirectionalBasis.from_directions(plain.directions, factor * plain.mesh_norm**2)
 
 
-def covered_rose(rng: np.random.Generator, d: int) -> Rose:
+def covered_basis(rng: np.random.Generator, d: int) -> DirectionalBasis:
     """Evenly spread directions, jittered, with a bump or a cosine power that covers the sphere."""
     n = int(rng.integers(8, 24))
-    plain = Rose.circle(n) if d == 2 else Rose.fibonacci(n + 8)
+    plain = DirectionalBasis.circle(n) if d == 2 else DirectionalBasis.fibonacci(n + 8)
     jittered = plain.directions + 0.05 * rng.normal(size=plain.directions.shape)
-    h = Rose.from_directions(jittered).mesh_norm
+    h = DirectionalBasis.from_directions(jittered).mesh_norm
     if rng.random() < 0.5:
-        return Rose.from_directions(jittered, profile=Bump(min(np.pi, rng.uniform(1.6, 2.5) * h)))
-    return Rose.from_directions(jittered, profile=CosinePower(float(rng.uniform(2.0, 6.0))))
+        return DirectionalBasis.from_directions(
+            jittered, profile=Bump(min(np.pi, rng.uniform(1.6, 2.5) * h))
+        )
+    return DirectionalBasis.from_directions(
+        jittered, profile=CosinePower(float(rng.uniform(2.0, 6.0)))
+    )
 
 
-def nudged(rng: np.random.Generator, rose: Rose, size: float) -> Rose:
-    """The same rose with every direction moved by about `size`."""
-    moved = rose.directions + size * rng.normal(size=rose.directions.shape)
-    return Rose.from_directions(moved, profile=rose.profile)
+def nudged(rng: np.random.Generator, basis: DirectionalBasis, size: float) -> DirectionalBasis:
+    """The same basis with every direction moved by about `size`."""
+    moved = basis.directions + size * rng.normal(size=basis.directions.shape)
+    return DirectionalBasis.from_directions(moved, profile=basis.profile)
 
 
 @cache
@@ -85,12 +89,14 @@ def random_signal(rng: np.random.Generator, theta: FloatArray) -> FloatArray:
 def random_field(
     rng: np.random.Generator, d: int, *, clutter: bool = True, most: int = 16
 ) -> RoomField:
-    """F and J in a random room, with a random even rose whose integrals are exact."""
+    """F and J in a random room, with a random even basis whose integrals are exact."""
     if d == 2:
-        rose = Rose.circle(int(rng.integers(6, most + 1)), float(rng.uniform(0.1, 0.6)))
-        return MapField(Descriptor(rose), random_room(rng, clutter=clutter))
-    rose = Rose.fibonacci(int(rng.integers(8, 15)), float(rng.uniform(0.3, 0.7)))
-    return RoundField(random_round(rng), rose, nodes=18)
+        basis = DirectionalBasis.circle(
+            int(rng.integers(6, most + 1)), float(rng.uniform(0.1, 0.6))
+        )
+        return MapField(Descriptor(basis), random_room(rng, clutter=clutter))
+    basis = DirectionalBasis.fibonacci(int(rng.integers(8, 15)), float(rng.uniform(0.3, 0.7)))
+    return RoundField(random_round(rng), basis, nodes=18)
 
 
 def field_points(
@@ -109,7 +115,7 @@ def random_pairs(
     """d(p, q) and ‖f_p − f_q‖ for random pairs of places in a room, or in a box with a ball."""
     if room is not None:
         p = free_points(room, rng, 2 * count)
-        F, _ = Descriptor(gram.rose).at(room, p)
+        F, _ = Descriptor(gram.basis).at(room, p)
         return gram.distance(F[:count], F[count:]), signal_distances(room, p[:count], p[count:])
     box = BoxScene.from_size([6.0, 5.0, 3.0], [[3.0, 2.5, 1.5, 0.6]])
     p = rng.uniform([0.2, 0.2, 0.2], [2.2, 4.8, 2.8], (2 * count, 3))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from isovist.basis import Rose
+from isovist.basis import DirectionalBasis
 from isovist.errors import InputError
 from isovist.maps.base import Ending, Hits
 from isovist.maps.surfaces.segment_map import SegmentMap
@@ -197,10 +197,10 @@ class RoundScene:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RoundField:
-    """F and J of a rose in a `RoundScene`."""
+    """F and J of a basis in a `RoundScene`."""
 
     scene: RoundScene
-    rose: Rose
+    basis: DirectionalBasis
     nodes: int = 20
     shadow: bool = True
 
@@ -210,7 +210,7 @@ class RoundField:
             block = self.scene.moments(
                 points[first : first + 256], nodes=self.nodes, shadow=self.shadow
             )
-            described = block.describe(self.rose)
+            described = block.describe(self.basis)
             F.append(described[0])
             J.append(described[1])
         return np.concatenate(F), np.concatenate(J)
