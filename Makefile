@@ -79,7 +79,7 @@ $(USER): pyproject.toml
 
 $(VENV)/.studio: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) -e '.[figures,studio,bags,mesh,clouds]'
+	$(PIP) -e '.[figures,studio,bags,mesh,pointclouds]'
 	touch $(USER) $@
 
 # Compiled kernels, so that two workers do not both compile what both need.

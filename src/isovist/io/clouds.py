@@ -91,7 +91,7 @@ def _read_text(path: Path) -> Columns:
 
 
 def _read_pcd(path: Path) -> Columns:
-    with MissingExtraError.unless_found("Reading .pcd", "clouds"):
+    with MissingExtraError.unless_found("Reading .pcd", "pointclouds"):
         from pypcd4 import PointCloud  # type: ignore[attr-defined]
     _check_pcd(path)
     with decoding(path, "is not a PCD file", most=80), np.errstate(all="ignore"):
@@ -123,7 +123,7 @@ def _check_pcd(path: Path) -> None:
 
 
 def _read_las(path: Path) -> Columns:
-    with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "clouds"):
+    with MissingExtraError.unless_found(f"Reading {path.suffix.lower()}", "pointclouds"):
         import laspy
     check_las(path)
     names = ("x", "y", "z", "intensity")

@@ -1,4 +1,5 @@
-"""Where folders of arrays lie: on a disk of this machine, or in object storage (extra `cloud`).
+"""Where folders of arrays lie: on a disk of this machine, or in object storage (extra
+`object-storage`).
 
 Of what lies elsewhere no more is fetched than is asked for: the manifest, and ranges of bytes of
 the arrays.  URLs are those that obstore knows (s3, gs, az, https, file); credentials are taken from
@@ -166,7 +167,7 @@ class Storage(Place):
 
 def store_at(url: str) -> Any:
     """The store of obstore whose root is a URL."""
-    with MissingExtraError.unless_found("Reading from object storage", "cloud"):
+    with MissingExtraError.unless_found("Reading from object storage", "object-storage"):
         from obstore.store import from_url
     try:
         return from_url(url)

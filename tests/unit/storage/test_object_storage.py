@@ -13,7 +13,7 @@ from tests.support.sites import SITES, SPACE
 import isovist as iv
 from isovist import FileError, MissingExtraError
 
-obstore = pytest.importorskip("obstore", reason="needs pip install 'isovist[cloud]'")
+obstore = pytest.importorskip("obstore", reason="needs pip install 'isovist[object-storage]'")
 
 URL = "s3://bucket/site.atlas"
 
@@ -172,5 +172,5 @@ def test_addresses_are_those_of_obstore(tmp_path, monkeypatch):
         with refused(kind=FileError, code=code):
             iv.read_atlas(url)
     monkeypatch.setitem(sys.modules, "obstore.store", None)
-    with refused("cloud", "missing_extra", MissingExtraError):
+    with refused("object-storage", "missing_extra", MissingExtraError):
         iv.read_atlas(URL)

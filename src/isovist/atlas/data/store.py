@@ -77,8 +77,8 @@ def read_atlas(
     """Read an atlas; its arrays are mapped into memory and their checksums compared.
 
     Args:
-        path: The folder, or its address in object storage (extra `cloud`), from where arrays are
-            fetched: `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
+        path: The folder, or its address in object storage (extra `object-storage`):
+            `s3://…`, `gs://…`, `az://…`, `https://…` or `file://…`.
         settings: That it must have been built with; any when `None`.
         box: In the plane, x and y of two corners in m: only the nodes between them are read, and
             as much of the map as rays from there reach, with the checksums of its pieces compared.
