@@ -357,6 +357,16 @@ def test_a_studio_for_the_network_answers_to_its_name_or_to_numbers(host, asked,
         assert httpx.get(f"{address}/things", headers={"Host": asked}).status_code == status
 
 
+def test_a_studio_with_a_token_answers_nobody_without_it():
+    with running(token="of-this-start") as address, httpx.Client(base_url=address) as client:
+        for path in ("/", "/things", "/things?token=", "/?token=of-this-star"):
+            assert refusal(client.get(path)) == (403, "forbidden", None)
+        assert client.get("/?token=of-this-start").status_code == 200
+        assert client.get("/things").status_code == 200  # the cookie is kept
+        other = {"Cookie": "isovist-token=of-another"}
+        assert httpx.get(f"{address}/things", headers=other).status_code == 403
+
+
 @pytest.mark.parametrize(
     ("path", "size", "length"),
     [

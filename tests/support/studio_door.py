@@ -56,7 +56,7 @@ def ask_within(method, path, **options):
 
 
 @contextmanager
-def running(first="plane", host="127.0.0.1"):
+def running(first="plane", host="127.0.0.1", token=None):
     """The address of a studio with the two sites of the tests and a short drive."""
     shelf = Shelf()
     shelf.logs.put("drive", Named("demo drive", short_drive()), stays=True)
@@ -64,7 +64,7 @@ def running(first="plane", host="127.0.0.1"):
     shelf.sites.put("space", Site("space", SPACE.atlas, SPACE.world), stays=True)
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(studio_app(shelf, host, first), log_level="warning", ws="none")
+    config = uvicorn.Config(studio_app(shelf, host, first, token), log_level="warning", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listener],), daemon=True)
     thread.start()

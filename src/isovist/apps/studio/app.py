@@ -60,7 +60,10 @@ def inline_hashes(html: str) -> list[str]:
 
 
 def studio_app(
-    shelf: Shelf | None = None, host: str = "127.0.0.1", first: str = "office"
+    shelf: Shelf | None = None,
+    host: str = "127.0.0.1",
+    first: str = "office",
+    token: str | None = None,
 ) -> Starlette:
     """The application.
 
@@ -68,6 +71,7 @@ def studio_app(
         shelf: What is kept; with the demonstrations alone when `None`.
         host: Address that it is reached by.
         first: Key of the map that is shown at the start.
+        token: That every request must bring; none where only this machine can ask.
     """
     kept = Shelf() if shelf is None else shelf
     samples.offer(kept)
@@ -164,7 +168,7 @@ def studio_app(
         Route("/share", shared, methods=["POST"]),
         Mount("/static", StaticFiles(directory=STATIC)),
     ]
-    guard = Middleware(Guard, host=host, scripts=inline_hashes(page()))
+    guard = Middleware(Guard, host=host, scripts=inline_hashes(page()), token=token)
     return Starlette(
         routes=routes,
         middleware=[guard, Middleware(GZipMiddleware, minimum_size=2000, compresslevel=1)],

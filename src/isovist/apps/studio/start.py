@@ -3,6 +3,7 @@
 import logging
 import webbrowser
 from pathlib import Path
+from secrets import token_urlsafe
 
 from isovist.apps.web.listening import listen
 from isovist.errors import MissingExtraError
@@ -38,6 +39,7 @@ def start(
         import uvicorn
 
         from isovist.apps.studio.app import studio_app
+        from isovist.apps.web.origin import LOOPBACK
     from isovist.apps.studio.session_store import Named, Shelf, Site
     from isovist.apps.web.uploads import read_drive, read_site
 
@@ -56,11 +58,13 @@ def start(
     page = (
         f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0', '::', '::1') else name}:{port}/"
     )
-    address = page if drive is None else f"{page}#tab=follow"
+    token = None if host in LOOPBACK else token_urlsafe(24)  # others can ask there
+    query = "" if token is None else f"?token={token}"
+    address = f"{page}{query}" if drive is None else f"{page}{query}#tab=follow"
     log.info("the studio is at %s (Ctrl-C ends it)", address)
     if browser:
         webbrowser.open(address)
     config = uvicorn.Config(
-        studio_app(shelf, host, first), log_level="warning", server_header=False, ws="none"
+        studio_app(shelf, host, first, token), log_level="warning", server_header=False, ws="none"
     )
     uvicorn.Server(config).run(sockets=[listener])

@@ -7,7 +7,8 @@ serve may load nothing from elsewhere.
 
 import ipaddress
 from collections.abc import Iterable
-from urllib.parse import urlsplit
+from hmac import compare_digest
+from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
@@ -23,6 +24,8 @@ MOST_BYTES = 512 << 20
 TOO_LARGE = f"A request has at most {MOST_BYTES >> 20} MiB. Give larger files at the command line."
 FOREIGN_HOST = "The studio does not answer to this name. Open it by the address that it printed."
 FOREIGN_PAGE = "The studio answers to its own page only."
+NO_TOKEN = "The studio needs its token here. Open it by the whole address that it printed."
+COOKIE = "isovist-token"
 
 
 class Guard:
@@ -32,10 +35,17 @@ class Guard:
         app: What is guarded.
         host: Address that the server listens on.
         scripts: Hashes of the inline scripts of the page, as a content policy has them.
+        token: That a request must bring, as `?token=` or in a cookie, which the first one sets.
     """
 
-    def __init__(self, app: ASGIApp, host: str = LOOPBACK[1], scripts: Iterable[str] = ()) -> None:
-        self.app, self.host = app, host
+    def __init__(
+        self,
+        app: ASGIApp,
+        host: str = LOOPBACK[1],
+        scripts: Iterable[str] = (),
+        token: str | None = None,
+    ) -> None:
+        self.app, self.host, self.token = app, host, token
         allowed = " ".join(f"'{script}'" for script in scripts)
         self.policy = (
             f"default-src 'self'; script-src 'self' {allowed}; style-src 'self' 'unsafe-inline'; "
@@ -50,6 +60,9 @@ class Guard:
             return
         headers, most = Headers(scope=scope), self.most_bytes(scope)
         refusal = self._refusal(headers, most)
+        by_address = self.token is not None and self._is_token(_in_query(scope))
+        if refusal is None and self.token is not None and not by_address:
+            refusal = None if self._is_token(_in_cookie(headers)) else (403, NO_TOKEN)
         if refusal is not None:
             status, text = refusal
             code: ErrorCode = "too_large" if status == 413 else "forbidden"
@@ -73,6 +86,8 @@ class Guard:
                 out["Cross-Origin-Resource-Policy"] = "same-origin"
                 out["Referrer-Policy"] = "no-referrer"
                 out.setdefault("Cache-Control", "no-cache")
+                if by_address:
+                    out.append("Set-Cookie", f"{COOKIE}={self.token}; HttpOnly; SameSite=Strict")
             await send(message)
 
         await self.app(scope, counted, sealed)
@@ -104,6 +119,10 @@ class Guard:
             return 413, self.too_large(most)
         return None
 
+    def _is_token(self, text: str) -> bool:
+        """Compare in a time that tells nothing of the token."""
+        return compare_digest(text.encode(), str(self.token).encode())
+
     def _is_ours(self, host: str) -> bool:
         """Whether a Host names this machine as it was told to be reached."""
         try:
@@ -119,6 +138,18 @@ class Guard:
         except ValueError:
             return False
         return True
+
+
+def _in_query(scope: Scope) -> str:
+    """Return the token of an address, or nothing."""
+    query = scope.get("query_string", b"").decode("latin-1")
+    return parse_qs(query).get("token", [""])[0]
+
+
+def _in_cookie(headers: Headers) -> str:
+    """Return the token of a cookie, or nothing."""
+    parts = (part.strip().partition("=") for part in headers.get("cookie", "").split(";"))
+    return next((value for name, _, value in parts if name == COOKIE), "")
 
 
 class TooLargeError(Exception):
