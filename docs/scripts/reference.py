@@ -15,6 +15,7 @@ from typing import Any
 import typer.main
 
 import isovist as iv
+from isovist import renamed
 from isovist.apps.cli.app import app
 
 HOME = Path(__file__).resolve().parent.parent / "reference"
@@ -141,7 +142,30 @@ def _plain(text: str | None) -> str:
     return re.sub(r"\s+", " ", text or "").strip()
 
 
-FILES = {"api.txt": listing, "command-line.md": command_line}
+def upgrading() -> str:
+    """Return the page of names that changed, from the table of the program."""
+    parts = {
+        "Python names": {f"`{old}`": f"`{new}`" for old, new in renamed.NAMES.items()},
+        "Modules": {f"`{old}`": f"`{new}`" for old, new in renamed.MODULES.items()},
+        "Commands": {
+            f"`isovist {old}`": f"`isovist {new}`" for old, new in renamed.COMMANDS.items()
+        },
+        "Options": {f"`{old}`": f"`{new}`" for old, new in renamed.OPTIONS.items()},
+        "Moved out of the package": {f"`isovist {old}`": new for old, new in renamed.GONE.items()},
+    }
+    lines = [
+        "# Upgrading",
+        "",
+        "Earlier names work until version 1.0 and say what to use instead. What moved out of the",
+        "package is refused with its new place.",
+    ]
+    for title, rows in parts.items():
+        lines += ["", f"## {title}", "", "| earlier | today |", "|---|---|"]
+        lines += [f"| {old} | {new} |" for old, new in rows.items()]
+    return "\n".join(lines) + "\n"
+
+
+FILES = {"api.txt": listing, "command-line.md": command_line, "upgrading.md": upgrading}
 
 if __name__ == "__main__":
     HOME.mkdir(exist_ok=True)
