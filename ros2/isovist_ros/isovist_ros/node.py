@@ -4,9 +4,9 @@ from pathlib import Path
 
 import rclpy
 
-from isovist.apps.cli.support.inputs import maps_of
 from isovist.apps.ros.buses.rclpy_bus import RclpyBus, parameters_of
 from isovist.apps.ros.node import Node
+from isovist.apps.ros.preparation import open_map
 
 
 def main() -> None:
@@ -14,7 +14,7 @@ def main() -> None:
     rclpy.init()
     bus = RclpyBus(rclpy.create_node("isovist"))
     parameters, atlas = parameters_of(bus.node)
-    Node(bus, parameters, maps_of([Path(atlas)], None) if atlas else None)
+    Node(bus, parameters, open_map(Path(atlas)) if atlas else None)
     try:
         bus.run()
     except KeyboardInterrupt:

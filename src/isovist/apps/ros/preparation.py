@@ -4,16 +4,23 @@ import hashlib
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 
+from isovist.atlas.base import Atlas
+from isovist.atlas.build import build
 from isovist.atlas.data.atlas2d import PlaneAtlas
+from isovist.atlas.data.store import read_atlas
+from isovist.atlas.library import is_library, read_library
 from isovist.errors import InputError
+from isovist.io.maps.read import read_map
 from isovist.localization.locate import compile_kernels
 from isovist.localization.maps import AnyMaps, site_of
 from isovist.maps.grid2d.occupancy_map import OccupancyMap
 from isovist.poses import Pose
 from isovist.sensing.models.lidar2d import Lidar
+from isovist.storage.files import is_folder
 from isovist.tracking.tracker import Tracker
 
 log = logging.getLogger("isovist.ros")
@@ -47,3 +54,10 @@ def in_quarters() -> Callable[[float], None]:
             log.info("described %d %% of the map", 25 * quarter)
 
     return advance
+
+
+def open_map(path: Path) -> Atlas | Mapping[str, Atlas]:
+    """Open an atlas, a folder of atlases by name, or a map, which is described first."""
+    if is_library(path):
+        return read_library(path)
+    return read_atlas(path) if is_folder(path) else build(read_map(path))
