@@ -44,4 +44,5 @@ files=(
   $(printf -- "--deselect tests/%s " "${slow[@]}") \
   $(printf "tests/%s " "${files[@]}")
 .venv/bin/python -m coverage report --fail-under "$FLOOR" \
-  --include 'src/isovist/compute/*,src/isovist/maps/*,src/isovist/sensing/*,src/isovist/basis/*'
+  --include 'src/isovist/compute/*,src/isovist/maps/*,src/isovist/sensing/*,src/isovist/basis/*' \
+  --omit 'src/isovist/compute/cuda/*,src/isovist/compute/backend.py'
