@@ -53,6 +53,14 @@ def test_a_pose_that_is_a_little_off_agrees_and_is_told_by_how_much(site):
 
 
 @BOTH
+def test_a_pose_that_may_be_anywhere_agrees_where_the_scan_fits(site):
+    truth = site.places[0]
+    told = iv.check(site.atlas, site.look(truth), truth, np.diag([1e308, 1e-2, 1e-2]))
+    assert told.verdict == "agrees"
+    assert gap(told.fit.pose, truth)[0] < 0.1
+
+
+@BOTH
 @pytest.mark.parametrize("step", [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.0, np.radians(15.0))])
 @pytest.mark.parametrize("thorough", [False, True])
 def test_a_pose_that_is_far_off_disagrees(site, step, thorough):

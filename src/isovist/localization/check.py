@@ -269,16 +269,17 @@ def _checked(site: Site, scan: AnyScan, pose: AnyPose, covariance: FloatArray | 
     return spread
 
 
-def _neighbours(claim: _Claim, settings: LocalizationSettings) -> FloatArray:
+def _neighbours(claim: _Claim, settings: LocalizationSettings, farthest: float) -> FloatArray:
     """Steps from a pose to where fits begin, shape (7, D): ahead, back, aside and turned.
 
-    As wide as what counts as the same place, and wider where the claim is.
+    As wide as what counts as the same place, and wider where the claim is, but not beyond
+    `farthest`, in m.
     """
     near, turned = settings.same
     values, axes = np.linalg.eigh(claim.spread[:2, :2])
     steps = np.zeros((7, len(claim.stated)))
     for k in range(2):
-        reach = max(near, 2.0 * float(np.sqrt(max(values[k], 0.0))))
+        reach = min(max(near, 2.0 * float(np.sqrt(max(values[k], 0.0)))), farthest)
         steps[1 + k, :2], steps[3 + k, :2] = reach * axes[:, k], -reach * axes[:, k]
     turn = min(max(turned, 2.0 * float(np.sqrt(max(claim.spread[2, 2], 0.0)))), 0.5 * np.pi)
     steps[5, 2], steps[6, 2] = turn, -turn
@@ -289,7 +290,7 @@ def _fitted(
     site: Site, few: Beams, many: Beams, claim: _Claim, settings: LocalizationSettings
 ) -> tuple[Fits, Fits]:
     """Fits from the pose itself and from around it, best first, and the pose as it stands."""
-    poses, _ = _by_few(site, few, claim.stated + _neighbours(claim, settings), settings)
+    poses, _ = _by_few(site, few, claim.stated + _neighbours(claim, settings, site.diagonal), settings)
     poses = poses[unlike(poses, *settings.apart[1], KEPT[0])]
     stated = claim.stated[None]
     fits = refit(site, many, np.concatenate([stated, poses]), settings, tilt=False)
